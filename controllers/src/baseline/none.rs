@@ -1,0 +1,37 @@
+//! No control: everything comes in.
+
+use crate::{
+    Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Seen, Verdict,
+    catalogue::{Make, Place, Source},
+};
+
+/// Admits everything.
+#[derive(Debug)]
+struct NoControl;
+
+impl Machine for NoControl {
+    fn observe(&mut self, _: &Seen, _: &mut Ctx<'_>) {}
+
+    fn gauges(&self, _: &mut dyn FnMut(Gauge, f64)) {}
+}
+
+impl Policy for NoControl {
+    fn offer(&mut self, _: &Offer, _: &mut Ctx<'_>) -> Verdict {
+        Verdict::Admit(Grant::default())
+    }
+}
+
+pub(crate) const NONE: Entry = Entry {
+    name: "none",
+    about: "no control: everything comes in",
+    caution: "response time grows without bound once more is asked than can be done",
+    source: Source {
+        title: "Adaptive Overload Control for Busy Internet Servers, USITS'03",
+        place: "section 4.4, figure 10",
+    },
+    deviations: &[],
+    places: &[Place::Stage, Place::Single, Place::Accept, Place::Client, Place::Proxy],
+    params: &[],
+    samples: &[],
+    make: Make::Policy(|_, _| Box::new(NoControl)),
+};

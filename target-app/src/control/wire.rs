@@ -1,0 +1,115 @@
+//! What goes over the control port, as JSON. Times in milliseconds, rates per second, fractions 0 to 1.
+
+use std::collections::BTreeMap;
+
+use controllers::PolicyEvent;
+use serde::{Deserialize, Serialize};
+
+/// The one line that a target prints on standard output once it takes requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Process id.
+    pub pid: u32,
+    /// `http://127.0.0.1:port` of the service.
+    pub url: String,
+    /// The same of the control port.
+    pub control: String,
+}
+
+/// Everything that can be read at one moment (`GET /gauges`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gauges {
+    /// Milliseconds since the target started.
+    pub at_ms: f64,
+    /// The policy in force.
+    pub policy: String,
+    /// The service's own ledger.
+    pub ledger: ServerLedger,
+    /// In the order of the stage graph.
+    pub stages: Vec<StageGauges>,
+    /// CPU seconds used by the process.
+    pub cpu_s: f64,
+    /// Resident memory, bytes.
+    pub rss_bytes: u64,
+    /// Open descriptors.
+    pub open_files: u32,
+    /// Panics caught.
+    pub panics: u64,
+}
+
+/// What the service saw: `requests_read = served + refused + errors + client_gone + in_flight`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerLedger {
+    /// Connections taken.
+    pub connections_accepted: u64,
+    /// Connections refused or evicted by a limit.
+    pub connections_refused: u64,
+    /// Open now.
+    pub connections_open: u64,
+    /// Accept failures (descriptors ran out, …).
+    pub accept_errors: u64,
+    /// Requests whose head was read whole.
+    pub requests_read: u64,
+    /// Heads that were no acceptable HTTP: answered 4xx and closed; not in `requests_read`.
+    pub malformed: u64,
+    /// Answered as asked (any status that is not a refusal or a failure of the service).
+    pub served: u64,
+    /// Refused, by reason (`controllers::Reason`).
+    pub refused: BTreeMap<String, u64>,
+    /// Failed: 5xx that is not a refusal.
+    pub errors: u64,
+    /// The client had gone before the answer was ready or taken.
+    pub client_gone: u64,
+    /// Being worked on.
+    pub in_flight: u64,
+}
+
+/// One stage.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageGauges {
+    /// Its name.
+    pub name: String,
+    /// Jobs waiting.
+    pub queue: u32,
+    /// Workers that exist.
+    pub workers: u32,
+    /// Workers without work.
+    pub idle: u32,
+    /// Largest batch.
+    pub batch: u32,
+    /// Jobs that asked, since the start.
+    pub offered: u64,
+    /// Let in.
+    pub admitted: u64,
+    /// Turned away.
+    pub refused: u64,
+    /// Finished.
+    pub completed: u64,
+    /// Time that workers were busy, milliseconds, since the start.
+    pub busy_ms: f64,
+    /// What its policy and machines show: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`.
+    pub policy: BTreeMap<String, f64>,
+}
+
+/// A change of policy while running (`PUT /policy`), at one stage or all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetPolicy {
+    /// Stage name; `None`: wherever the policy sits.
+    #[serde(default)]
+    pub stage: Option<String>,
+    /// The new policy with its settings.
+    pub policy: crate::spec::PolicySpec,
+}
+
+/// One line of the event stream (`GET /events`, JSON Lines).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamedEvent {
+    /// Milliseconds since the target started.
+    pub at_ms: f64,
+    /// Where.
+    pub stage: String,
+    /// What.
+    #[serde(flatten)]
+    pub event: PolicyEvent,
+}

@@ -1,0 +1,7 @@
+//! What is measured: staged services and their control.
+
+pub mod control {
+    //! The control port.
+    pub mod wire;
+}
+pub mod spec;

@@ -1,0 +1,245 @@
+//! What a target is, as resolved values: `lab` writes this to a starting `lab serve`, and the simulator will take the same.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+
+use controllers::{Objective, Place, Settings};
+use serde::{Deserialize, Serialize};
+
+/// A whole target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetSpec {
+    /// What it serves.
+    pub app: App,
+    /// Where it listens; port 0 takes a free one, which the ready line names.
+    pub listen: SocketAddr,
+    /// Where its control port listens: loopback only.
+    pub control: SocketAddr,
+    /// Who decides on admission.
+    pub policy: PolicySpec,
+    /// Pool sizing, batching and monitors from the catalogue, applied to every dynamic stage (monitors: once).
+    pub machines: Vec<PolicySpec>,
+    /// The promise that policies are told.
+    pub objective: Objective,
+    /// Queue, pool and batch of a stage, unless `stages` says otherwise.
+    pub stage_defaults: StageSpec,
+    /// By stage name.
+    pub stages: BTreeMap<String, StageSpec>,
+    /// Limits at the wire.
+    pub edge: EdgeSpec,
+    /// How a request's class is found.
+    pub class: ClassRule,
+    /// Seed of the target's own draws (random drops, emulated service times).
+    pub seed: u64,
+    /// Processors to run on; empty: any.
+    pub cpus: Vec<usize>,
+}
+
+/// What is served.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "app", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum App {
+    /// The web-mail service.
+    Arashi {
+        /// The SQLite file. It is changed by the run: give each arm its own copy.
+        database: PathBuf,
+        /// Connections to the database.
+        connections: u32,
+        /// Extra database operations a request: the work knob.
+        work: WorkSpec,
+        /// Put the session key into links instead of a cookie, as in the paper.
+        session_in_links: bool,
+        /// Search by full-text index instead of by substring, as in the paper.
+        full_text: bool,
+    },
+    /// Reads and checksums a file, at a quality between 0 and 1 (USITS'03, section 4.5).
+    Checksum {
+        /// Rounds at quality 1 (50 in the original code), each of `reads` reads of 100 bytes and as many sums.
+        rounds: u32,
+        /// Reads a round (100 in the original code).
+        reads: u32,
+        /// Bytes of the answer (8192 in the original code).
+        answer_bytes: u32,
+    },
+    /// Answers after an emulated service time.
+    Emulated {
+        /// The law of service times.
+        service: ServiceTime,
+        /// Servers that work side by side.
+        servers: u32,
+        /// In turn, or all at once sharing the servers.
+        discipline: Discipline,
+        /// Bytes of the answer.
+        answer_bytes: u32,
+    },
+}
+
+/// The work knob: extra database operations a request. Fractions are met on average.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkSpec {
+    /// Operations for a request of weight 1.
+    pub operations: f64,
+    /// Weight by request type; a type that is not named has the app's default weight.
+    pub weights: BTreeMap<String, f64>,
+}
+
+/// Laws of emulated service times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ServiceTime {
+    /// Always this.
+    Constant(Duration),
+    /// Exponential.
+    Exponential {
+        /// Mean.
+        mean: Duration,
+    },
+    /// Lognormal.
+    Lognormal {
+        /// Median.
+        median: Duration,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// One of two constants.
+    Bimodal {
+        /// The usual one.
+        short: Duration,
+        /// The rare one.
+        long: Duration,
+        /// Share of the rare one, 0 to 1.
+        long_share: f64,
+    },
+    /// Pareto.
+    Pareto {
+        /// The least.
+        min: Duration,
+        /// Tail index, over 1.
+        alpha: f64,
+    },
+    /// Uniform.
+    Uniform {
+        /// The least.
+        min: Duration,
+        /// The most.
+        max: Duration,
+    },
+    /// Drawn from these with equal chances.
+    Empirical(Vec<Duration>),
+}
+
+/// How emulated servers are shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discipline {
+    /// In order of arrival.
+    Fifo,
+    /// All at once, each at its share.
+    ProcessorSharing,
+}
+
+/// A policy or machine by its catalogue name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicySpec {
+    /// Name in the catalogue.
+    pub name: String,
+    /// Where it sits; `None`: the entry's default.
+    #[serde(default)]
+    pub place: Option<Place>,
+    /// Its settings, as written; checked against the catalogue.
+    #[serde(default)]
+    pub settings: Settings,
+}
+
+/// A stage's queue, pool and batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StageSpec {
+    /// Longest queue. A hard bound for memory, far above what policies work with.
+    pub queue: u32,
+    /// Workers at start.
+    pub workers: u32,
+    /// Most jobs that a worker takes at once.
+    pub batch: u32,
+    /// What the stage upstream does when this one refuses.
+    pub on_refuse: OnRefuse,
+}
+
+/// What a stage does with a refusal from the next one (USITS'03, section 2.3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnRefuse {
+    /// A 503 page with the reason and, if known, `Retry-After`.
+    Reject,
+    /// Waits until the next stage takes it: back-pressure.
+    Block,
+    /// Sends the client to another node.
+    Redirect(String),
+    /// Answers with what can be had cheaply (a shorter list, headers without the body).
+    Degrade,
+}
+
+/// Limits at the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EdgeSpec {
+    /// Most connections at once; 0: four fifths of the descriptor limit, at most 4096.
+    pub connections: u32,
+    /// Length of the listen queue; with a `connections` policy a small one.
+    pub backlog: u32,
+    /// Time to send the request head.
+    pub head_timeout: Duration,
+    /// Time to send the body.
+    pub body_timeout: Duration,
+    /// Time to take the answer.
+    pub write_timeout: Duration,
+    /// Idle time on a kept connection.
+    pub idle_timeout: Duration,
+    /// Most bytes of the head.
+    pub head_bytes: u32,
+    /// Most header lines.
+    pub headers: u32,
+    /// Most bytes of a body.
+    pub body_bytes: u32,
+    /// Keep connections open between requests.
+    pub keep_alive: bool,
+    /// Longest time to finish what was admitted when told to stop.
+    pub drain: Duration,
+}
+
+impl Default for EdgeSpec {
+    fn default() -> Self {
+        Self {
+            connections: 0,
+            backlog: 1024,
+            head_timeout: Duration::from_secs(5),
+            body_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(15),
+            idle_timeout: Duration::from_secs(75),
+            head_bytes: 32 * 1024,
+            headers: 64,
+            body_bytes: 64 * 1024,
+            keep_alive: true,
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How a request's class is found (USITS'03, section 3.1: address, header or cookie). A higher class is more important.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClassRule {
+    /// Everybody is class 0.
+    #[default]
+    None,
+    /// A whole number in this header; missing or malformed: 0.
+    Header(String),
+    /// A whole number in this cookie.
+    Cookie(String),
+    /// By source address: the first prefix (`127.1.0.0/16`) that fits.
+    Address(Vec<(String, u8)>),
+    /// By the start of the path: the first that fits.
+    Path(Vec<(String, u8)>),
+}

@@ -1,0 +1,5 @@
+//! Who sends.
+#![warn(missing_docs)]
+
+pub mod persona;
+pub mod plan;

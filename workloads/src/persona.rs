@@ -1,0 +1,175 @@
+//! The contract between hosts and user machines: *a user is a machine*.
+//!
+//! A [`Persona`] is told what came back and what time it is, and says what it does next. It reads no clock, opens no
+//! socket, and draws randomness only from [`Draws`], so one and the same user runs on a fiber against a real server or on
+//! an event heap against a simulated one.
+
+use std::{fmt, time::Duration};
+
+use controllers::{Class, Kind, Random, Seeded, Timestamp, random::mix};
+
+/// An emulated user.
+pub trait Persona: fmt::Debug + Send {
+    /// What the user does next. After [`Move::Think`], `now` is the *intended* wake-up: lateness is the host's to
+    /// measure, never hidden in the plan (coordinated omission).
+    fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Move;
+}
+
+/// What a user does next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Move {
+    /// Does nothing for this long, for this reason.
+    Think(Duration, Pause),
+    /// Sends a request.
+    Send(Call),
+    /// Goes away for good.
+    Leave,
+}
+
+/// Why a user is quiet: the live view counts users by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pause {
+    /// Reads, or thinks.
+    Thinking,
+    /// Was told to wait (a `Refresh`, a `Retry-After`, a turn in a queue).
+    Waiting,
+    /// Backs off after a reject or failure, before a retry.
+    BackingOff,
+}
+
+/// One request, as the user wants it sent. The target's address is the host's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Request type, an index into the model's list of types.
+    pub kind: Kind,
+    /// User class.
+    pub class: Class,
+    /// Method.
+    pub method: Method,
+    /// Path and query, as found in the page.
+    pub path: String,
+    /// Header lines beside those that every request has: name and value, without line ends.
+    pub headers: Vec<(&'static str, String)>,
+    /// Body of a POST, form-encoded.
+    pub body: Option<String>,
+    /// Patience: the user closes the connection and gives up after this long from the intended start.
+    pub give_up_after: Option<Duration>,
+    /// 0 for a first attempt, then the number of the retry.
+    pub attempt: u8,
+    /// Which connection to use.
+    pub connection: Connection,
+}
+
+/// Methods that users use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Changes.
+    Post,
+}
+
+/// Which connection a request goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connection {
+    /// The user's open one if there is one, else a new one, kept afterwards.
+    Keep,
+    /// A new one (an open one is closed first), kept afterwards: a new session.
+    Fresh,
+    /// A new one, closed after the reply.
+    Once,
+}
+
+/// What became of the last move.
+#[derive(Debug, Clone, Copy)]
+pub enum Reply<'a> {
+    /// The user has just arrived.
+    Start,
+    /// The pause is over.
+    Woke,
+    /// The service answered, with any status.
+    Answer(Answer<'a>),
+    /// No connection came about within the connect time-out, or it was refused.
+    ConnectFailed,
+    /// No answer within the time-out.
+    TimedOut,
+    /// The user's own patience ended first.
+    GaveUp,
+    /// The connection broke, or what came was no HTTP.
+    Broken,
+    /// A client-side policy refused before anything was sent.
+    RefusedLocally,
+}
+
+/// An answer, borrowed from the connection's buffer: a user that wants to remember something copies it.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer<'a> {
+    /// HTTP status.
+    pub status: u16,
+    /// Header lines in order.
+    pub headers: &'a [(&'a str, &'a [u8])],
+    /// The body, whole.
+    pub body: &'a [u8],
+}
+
+impl<'a> Answer<'a> {
+    /// The first header of that name (in lower case), if it is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&'a str> {
+        let (_, value) = self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(value).ok()
+    }
+}
+
+/// A user's randomness: every draw is keyed by (user, step, purpose), so that what one policy rejects does not shift
+/// another draw: common random numbers in closed loops too.
+#[derive(Debug, Clone)]
+pub struct Draws {
+    user: u64,
+    step: u64,
+}
+
+impl Draws {
+    /// Draws of user number `user` in a run with this seed.
+    #[must_use]
+    pub fn new(seed: u64, user: u64) -> Self {
+        Self { user: mix(seed ^ mix(user.wrapping_add(0x9E37_79B9_7F4A_7C15))), step: 0 }
+    }
+
+    /// Says at which step the user is: steps count the user's own decisions (requests of its walk), not its attempts.
+    pub fn at_step(&mut self, step: u64) {
+        self.step = step;
+    }
+
+    /// A generator for this purpose at this step. Asked twice it gives the same draws.
+    #[must_use]
+    pub fn of(&self, purpose: Purpose) -> Seeded {
+        Seeded::new(mix(mix(self.user ^ mix(self.step)) ^ (purpose as u64)))
+    }
+
+    /// One uniform draw in [0, 1) for this purpose at this step.
+    #[must_use]
+    pub fn uniform(&self, purpose: Purpose) -> f64 {
+        self.of(purpose).uniform()
+    }
+}
+
+/// What a draw is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Purpose {
+    /// Which page next.
+    Transition = 1,
+    /// Which of several links.
+    Link = 2,
+    /// How long to think.
+    Think = 3,
+    /// How long to back off.
+    Backoff = 4,
+    /// How long the patience lasts.
+    Patience = 5,
+    /// Words to search for, folders to file into.
+    Text = 6,
+    /// Which class, which account, which connection habit a new user has.
+    Character = 7,
+}

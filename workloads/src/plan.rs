@@ -1,0 +1,235 @@
+//! What a run will send, as values: written down before it starts, from a seed.
+
+use std::{net::SocketAddr, time::Duration};
+
+use controllers::Class;
+use serde::{Deserialize, Serialize};
+
+/// Everything that a host needs to know to produce load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadPlan {
+    /// Root seed; sub-seeds are derived from it by name.
+    pub seed: u64,
+    /// Where to.
+    pub target: Target,
+    /// Who.
+    pub users: Users,
+    /// One after another, from time zero.
+    pub phases: Vec<Phase>,
+    /// Longest wait for an answer, from the intended start.
+    pub timeout: Duration,
+    /// Longest wait for a connection.
+    pub connect_timeout: Duration,
+    /// Served later than this is late.
+    pub objective: Duration,
+    /// Longest time after the last phase to wait for what is in flight.
+    pub drain: Duration,
+    /// Source addresses are spread over this many of 127.0.0.0/8 (loopback targets only); 1: no spreading.
+    pub sources: u32,
+}
+
+/// The service to load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// As given: scheme, host and port.
+    pub url: String,
+    /// Where that is.
+    pub address: SocketAddr,
+    /// The `Host` header.
+    pub host: String,
+}
+
+/// A stretch of time with one kind of load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Its name in every table.
+    pub name: String,
+    /// How long.
+    pub duration: Duration,
+    /// What arrives; several for several classes.
+    pub loads: Vec<Load>,
+}
+
+/// A stream of users.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// Closed: this many users are there, each beginning a new session when one ends. A change from one phase to the next
+    /// happens at once, or along a line if `from` differs from `to`.
+    Users {
+        /// At the start of the phase.
+        from: u32,
+        /// At its end.
+        to: u32,
+        /// Their class.
+        class: Class,
+    },
+    /// Partly open: sessions arrive; each user leaves when the session ends.
+    Sessions {
+        /// Sessions a second at the start.
+        from_per_s: f64,
+        /// And at the end.
+        to_per_s: f64,
+        /// How they are spaced.
+        law: ArrivalLaw,
+        /// Their class.
+        class: Class,
+    },
+    /// Open: single requests arrive, each from a user that comes, asks once (and retries, if its behaviour says so) and goes.
+    Requests {
+        /// Requests a second at the start.
+        from_per_s: f64,
+        /// And at the end.
+        to_per_s: f64,
+        /// How they are spaced.
+        law: ArrivalLaw,
+        /// Their class.
+        class: Class,
+    },
+}
+
+/// How arrivals are spaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalLaw {
+    /// Independent: exponential gaps.
+    Poisson,
+    /// Even gaps.
+    Constant,
+}
+
+/// Who the users are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Users {
+    /// Web-mail users that walk a Markov model.
+    Mail(MailUsers),
+    /// Users that ask for one URL again and again (`lab load`, synthetic services).
+    Url(UrlUsers),
+}
+
+/// Web-mail users.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MailUsers {
+    /// Transitions and think times.
+    pub model: traces::UserModel,
+    /// What "the previous page" means after a delete or refile.
+    pub previous_page: PreviousPage,
+    /// Accounts: user n signs in as account n modulo their number.
+    pub accounts: Vec<Account>,
+    /// What a user does when things go wrong.
+    pub behaviour: Behaviour,
+    /// Which connections users use.
+    pub connections: ConnectionHabit,
+}
+
+/// Users of one URL.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UrlUsers {
+    /// Path and query.
+    pub path: String,
+    /// `GET` or `POST`.
+    pub method: String,
+    /// Extra header lines.
+    pub headers: Vec<(String, String)>,
+    /// Body of a POST.
+    pub body: Option<String>,
+    /// Pause between an answer and the next request.
+    pub think: traces::Think,
+    /// What a user does when things go wrong.
+    pub behaviour: Behaviour,
+    /// Which connections users use.
+    pub connections: ConnectionHabit,
+}
+
+/// A name and a password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Sign-in name.
+    pub user: String,
+    /// Password.
+    pub password: String,
+}
+
+/// The two readings of fig. 46's "always transitions to the previous page visited" after *delete* and *refile*.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreviousPage {
+    /// The very page the user came from, so also a message that is just gone (its 404 counts as served).
+    #[default]
+    Literal,
+    /// The list that the message was in.
+    List,
+}
+
+/// What a user does when things go wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Behaviour {
+    /// After a reject.
+    pub on_reject: OnTrouble,
+    /// After a time-out, a failed connection or a failure.
+    pub on_failure: OnTrouble,
+    /// How long users wait before they give up, if they do.
+    pub patience: Option<Patience>,
+    /// Most redirects in a row that are followed.
+    pub redirects: u32,
+    /// Follow `Refresh` headers and meta refresh after their wait.
+    pub refresh: bool,
+    /// Wait as long as `Retry-After` says, up to this; `None`: it is ignored.
+    pub retry_after_at_most: Option<Duration>,
+    /// A user may retry while retries are under this share of its requests; `None`: no budget.
+    pub retry_budget: Option<f64>,
+}
+
+/// One way to react.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnTrouble {
+    /// Waits, then begins anew with a login: the session is lost (the papers' users: 5 s).
+    Login {
+        /// The wait.
+        wait: Duration,
+    },
+    /// Tries the same request again at once, up to so many attempts in all; then as `Login` with a wait of 5 s.
+    RetryNow {
+        /// Attempts in all.
+        attempts: u8,
+    },
+    /// Tries again after a pause drawn uniformly from 0 to min(cap, base·2^n) ("full jitter"); then as `Login`.
+    Backoff {
+        /// Base.
+        base: Duration,
+        /// Cap.
+        cap: Duration,
+        /// Attempts in all.
+        attempts: u8,
+    },
+    /// Goes away for good.
+    Leave,
+}
+
+/// Impatience while a request is open.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Patience {
+    /// How long it lasts.
+    pub lasts: traces::Think,
+    /// Then the user reloads the page (a new attempt on a new connection) instead of leaving.
+    pub reload: bool,
+}
+
+/// Which connections users use.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConnectionHabit {
+    /// One a user, kept while the user is there (Arashi's own client).
+    PerUser,
+    /// One a session.
+    PerSession,
+    /// One a request.
+    PerRequest,
+    /// A seeded share of the users keep theirs, the rest connect anew for each request: many thinking users on few descriptors.
+    Mixed {
+        /// Share that keeps, 0 to 1.
+        keep: f64,
+    },
+}
