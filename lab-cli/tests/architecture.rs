@@ -1,0 +1,154 @@
+//! The rules of `ARCHITECTURE.md` that a tool can hold: who may depend on whom, where the heavy libraries may be named, and
+//! that the purity lints really bite.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Dependencies between our crates point one way; the two at the bottom know nothing of ours.
+const MAY_DEPEND_ON: [(&str, &[&str]); 5] = [
+    ("controllers", &[]),
+    ("traces", &[]),
+    ("workloads", &["controllers", "traces"]),
+    ("target-app", &["controllers", "traces", "workloads"]),
+    ("lab-cli", &["controllers", "traces", "workloads", "target-app"]),
+];
+
+/// A library, and the only places (below the workspace root) that may name it.
+const ONLY_NAMED_IN: [(&str, &[&str]); 4] = [
+    ("may", &["workloads/src/fiber", "workloads/src/fiber.rs"]),
+    ("ratatui", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
+    ("crossterm", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
+    ("sqlx", &["target-app/src/mail/store", "target-app/src/mail/store.rs"]),
+];
+
+/// The only files that may lift the ban on clocks, waiting and threads, each for the reason that stands there.
+const MAY_LIFT_THE_CLOCK_BAN: [&str; 1] = ["workloads/src/lib.rs"];
+
+#[test]
+fn dependencies_point_one_way() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let ours: BTreeSet<&str> = MAY_DEPEND_ON.iter().map(|(name, _)| *name).collect();
+    let found: BTreeSet<&str> = packages.iter().filter_map(|p| p["name"].as_str()).collect();
+    assert_eq!(found, ours, "a crate was added or removed: give it its place in ARCHITECTURE.md and here");
+    for (name, allowed) in MAY_DEPEND_ON {
+        let package = packages.iter().find(|p| p["name"] == name).expect("found above");
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let dependency = dependency["name"].as_str().expect("a name");
+            assert!(
+                !ours.contains(dependency) || allowed.contains(&dependency),
+                "{name} must not depend on {dependency}: dependencies point one way (ARCHITECTURE.md)"
+            );
+        }
+    }
+}
+
+#[test]
+fn heavy_libraries_are_named_in_one_place_each() {
+    for file in sources() {
+        let text = fs::read_to_string(root().join(&file)).expect("readable source");
+        for (library, places) in ONLY_NAMED_IN {
+            let named = text.lines().any(|line| names(line, library));
+            assert!(
+                !named || places.iter().any(|place| file.starts_with(place)),
+                "{} names {library}, which belongs to {places:?} alone",
+                file.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_clock_ban_is_lifted_only_for_hosts() {
+    for file in
+        sources().filter(|f| f.starts_with("controllers") || f.starts_with("workloads") || f.starts_with("traces"))
+    {
+        let text = fs::read_to_string(root().join(&file)).expect("readable source");
+        let lifts = text.lines().any(|line| {
+            let line = line.trim_start();
+            !line.starts_with("//") && line.contains("clippy::disallowed_")
+        });
+        assert!(
+            !lifts || MAY_LIFT_THE_CLOCK_BAN.iter().any(|place| file == Path::new(place)),
+            "{} lifts the ban on clocks and threads",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn a_clock_in_a_policy_fails_clippy_with_the_reason() {
+    if !Command::new(env!("CARGO")).args(["clippy", "--version"]).output().is_ok_and(|o| o.status.success()) {
+        eprintln!("skipped: clippy is not installed");
+        return;
+    }
+    for crate_name in ["controllers", "workloads"] {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        fs::create_dir(scratch.path().join("src")).expect("src");
+        fs::write(
+            scratch.path().join("Cargo.toml"),
+            "[package]\nname = \"impure\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n",
+        )
+        .expect("manifest");
+        fs::write(
+            scratch.path().join("src/lib.rs"),
+            "pub fn late() -> bool { std::time::Instant::now().elapsed().as_secs() > 1 }\n",
+        )
+        .expect("source");
+        let output = Command::new(env!("CARGO"))
+            .args(["clippy", "--offline", "--quiet", "--", "-D", "clippy::disallowed_methods"])
+            .current_dir(scratch.path())
+            .env("CLIPPY_CONF_DIR", root().join(crate_name))
+            .env("CARGO_TARGET_DIR", scratch.path().join("target"))
+            .output()
+            .expect("clippy runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{crate_name}/clippy.toml lets a clock read pass");
+        assert!(said.contains("reads no clock"), "the message of {crate_name}/clippy.toml lacks its reason:\n{said}");
+    }
+}
+
+/// True if the line uses the library as a path or imports it. Comments do not count.
+fn names(line: &str, library: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    code.match_indices(library).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = &code[at + library.len()..];
+        !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '"') && after.starts_with("::")
+    })
+}
+
+/// Source files of all crates, relative to the workspace root. Tests and benchmarks may use what they like.
+fn sources() -> impl Iterator<Item = PathBuf> {
+    let mut found = Vec::new();
+    for (name, _) in MAY_DEPEND_ON {
+        collect(&root().join(name).join("src"), &mut found);
+    }
+    assert!(found.len() > 10, "the search for sources went wrong");
+    found.into_iter().map(|path| path.strip_prefix(root()).expect("below the root").to_owned())
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a source folder") {
+        let path = entry.expect("a directory entry").path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace root").to_owned()
+}
