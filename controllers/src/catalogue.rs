@@ -8,8 +8,16 @@ use crate::{Machine, Policy, Site};
 
 mod entries;
 mod param;
+mod preset;
+mod row;
+#[cfg(test)]
+mod tests;
 
 pub use param::{Param, ParamKind, Values, parse_time};
+pub use preset::{Given, Preset};
+pub use row::Row;
+
+use param::{nearest, shown};
 
 /// Settings as a person wrote them, before they are checked: the shape of a YAML or JSON mapping.
 pub type Settings = BTreeMap<String, Setting>;
@@ -52,6 +60,23 @@ pub enum Place {
     Client,
     /// In a proxy before a service.
     Proxy,
+}
+
+impl Place {
+    /// Every place.
+    pub const ALL: [Self; 5] = [Self::Accept, Self::Single, Self::Stage, Self::Client, Self::Proxy];
+
+    /// The word for it as a `scope` in files.
+    #[must_use]
+    pub const fn scope(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Single => "single",
+            Self::Stage => "per-stage",
+            Self::Client => "client",
+            Self::Proxy => "proxy",
+        }
+    }
 }
 
 /// Where an idea was published.
@@ -100,6 +125,8 @@ pub struct Entry {
     pub places: &'static [Place],
     /// Its parameters.
     pub params: &'static [Param],
+    /// Named sets of defaults, chosen by the key `preset`; the first is what `params` declares. Empty: there is but one.
+    pub presets: &'static [Preset],
     /// Load samples that it needs.
     pub samples: &'static [Sampling],
     /// Makes one.
@@ -116,12 +143,71 @@ pub enum Make {
 }
 
 impl Entry {
-    /// Checks settings against the parameters: every problem at once.
+    /// Checks settings against the parameters: every problem at once. The keys `preset` and `scope` are understood for
+    /// every entry: a preset sets defaults, which the other keys override; a scope chooses the place.
     ///
     /// # Errors
-    /// Unknown keys (with a suggestion), wrong types, values out of range.
+    /// Unknown keys (with a suggestion), wrong types, values out of range, presets and places that do not exist.
     pub fn check(&self, settings: &Settings) -> Result<Values, Vec<Problem>> {
-        Values::check(self.params, settings)
+        let mut problems = Vec::new();
+        let preset = self.preset(settings).map_err(|problem| problems.push(problem)).ok().flatten();
+        if let Err(problem) = self.place(settings) {
+            problems.push(problem);
+        }
+        let mut merged = preset.map(Preset::settings).unwrap_or_default();
+        merged.extend(settings.iter().filter(|(key, _)| !OF_EVERY_ENTRY.contains(&key.as_str())).map(cloned));
+        match Values::check(self.params, &merged) {
+            Ok(values) if problems.is_empty() => Ok(values),
+            Ok(_) => Err(problems),
+            Err(more) => {
+                problems.extend(more);
+                Err(problems)
+            }
+        }
+    }
+
+    /// The place that the key `scope` chooses, or the first of this entry's places.
+    ///
+    /// # Errors
+    /// A scope that does not exist, or in which this entry may not sit.
+    pub fn place(&self, settings: &Settings) -> Result<Place, Problem> {
+        let Some(setting) = settings.get("scope") else { return Ok(self.places[0]) };
+        let found = match setting {
+            Setting::Text(word) => self.places.iter().find(|place| place.scope() == word),
+            _ => None,
+        };
+        found.copied().ok_or_else(|| {
+            let scopes: Vec<_> = self.places.iter().map(|place| place.scope()).collect();
+            let message =
+                format!("{} cannot be the scope of {}; it may be: {}", shown(setting), self.name, scopes.join(", "));
+            Problem { key: "scope".to_owned(), message }
+        })
+    }
+
+    /// The preset that the key `preset` chooses; `None` if none is named.
+    ///
+    /// # Errors
+    /// A preset that does not exist.
+    pub fn preset(&self, settings: &Settings) -> Result<Option<&'static Preset>, Problem> {
+        let Some(setting) = settings.get("preset") else { return Ok(None) };
+        let found = match setting {
+            Setting::Text(word) => self.presets.iter().find(|preset| preset.name == word),
+            _ => None,
+        };
+        found.map(Some).ok_or_else(|| {
+            let names: Vec<_> = self.presets.iter().map(|preset| preset.name).collect();
+            let message = match names.as_slice() {
+                [] => format!("{} has no presets", self.name),
+                names => format!("{} is no preset of {}; there are: {}", shown(setting), self.name, names.join(", ")),
+            };
+            Problem { key: "preset".to_owned(), message }
+        })
+    }
+
+    /// True if this entry decides on arrivals, false if it is a machine that only resizes or signals.
+    #[must_use]
+    pub fn is_policy(&self) -> bool {
+        matches!(self.make, Make::Policy(_))
     }
 
     /// Builds the policy; `None` if this entry is a machine that decides nothing.
@@ -143,6 +229,13 @@ impl Entry {
     }
 }
 
+/// Keys that are no parameters, and that every entry understands.
+const OF_EVERY_ENTRY: [&str; 2] = ["preset", "scope"];
+
+fn cloned((key, setting): (&String, &Setting)) -> (String, Setting) {
+    (key.clone(), setting.clone())
+}
+
 /// Looks up the list.
 #[derive(Debug)]
 pub struct Catalogue;
@@ -158,5 +251,41 @@ impl Catalogue {
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Entry> {
         Self::entries().iter().find(|entry| entry.name == name)
+    }
+
+    /// The entry meant by a name as a person writes it: an entry's name, or a preset's name that only one entry has
+    /// (`usits03-as-coded` means `seda: {preset: usits03-as-coded}`). The settings come back with that preset filled in.
+    ///
+    /// # Errors
+    /// A name that means nothing (with a suggestion) or more than one thing.
+    pub fn resolve(name: &str, settings: &Settings) -> Result<(&'static Entry, Settings), Problem> {
+        if let Some(entry) = Self::find(name) {
+            return Ok((entry, settings.clone()));
+        }
+        let of_preset = |entry: &&Entry| entry.presets.iter().any(|preset| preset.name == name);
+        let owners: Vec<_> = Self::entries().iter().filter(of_preset).collect();
+        let problem = |message| Problem { key: name.to_owned(), message };
+        match owners.as_slice() {
+            [entry] => {
+                let mut settings = settings.clone();
+                settings.entry("preset".to_owned()).or_insert_with(|| Setting::Text(name.to_owned()));
+                Ok((entry, settings))
+            }
+            [] => Err(problem(match nearest(name, &Self::names()) {
+                Some(near) => format!("there is no such policy; did you mean {near}?"),
+                None => format!("there is no such policy; there are: {}", Self::names().join(", ")),
+            })),
+            [first, ..] => {
+                Err(problem(format!("more than one policy has this preset: write {}: {{preset: {name}}}", first.name)))
+            }
+        }
+    }
+
+    /// Every name that [`Catalogue::resolve`] takes.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        let all = || Self::entries().iter().flat_map(|entry| entry.presets.iter().map(|preset| preset.name));
+        let alone = |name: &&str| all().filter(|other| other == name).count() == 1 && Self::find(name).is_none();
+        Self::entries().iter().map(|entry| entry.name).chain(all().filter(alone)).collect()
     }
 }

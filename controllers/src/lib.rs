@@ -27,5 +27,5 @@ pub use policy::{
     Ctx, Effect, Effects, LoadSample, Machine, PeerReport, Policy, Reason, Refusal, Resize, RetryHint, Seen, Verdict,
 };
 pub use random::{Random, Seeded, seed_for};
-pub use seat::{Counts, Next, Objective, Seat, Site, SiteId};
+pub use seat::{Counts, MachineSeat, Next, Objective, Seat, Site, SiteId};
 pub use time::{Timestamp, UnixSeconds};

@@ -39,9 +39,9 @@ pub struct Ctx<'a> {
     pub now: Timestamp,
     /// Wall clock, for what must agree between processes.
     pub wall: UnixSeconds,
-    /// Jobs admitted here that have not ended, as the seat counts them.
+    /// Jobs admitted here that have not ended, and those whose release the host has still to be told of.
     pub in_flight: u32,
-    /// Jobs held here.
+    /// Jobs held here about which nothing has been decided.
     pub parked: u32,
     /// The only source of randomness.
     pub random: &'a mut dyn Random,
@@ -181,6 +181,8 @@ pub enum Seen {
     },
     /// A held job went away.
     Left(JobId),
+    /// A job that an earlier policy had admitted ended: there is room, and nothing to learn. Only the seat says this.
+    Freed(JobId),
     /// A load sample that the catalogue entry asks for.
     Load(LoadSample),
     /// A word from another site.
@@ -252,22 +254,64 @@ pub enum Resize {
 
 /// Effects in order, waiting for the host.
 #[derive(Debug, Default)]
-pub struct Effects(VecDeque<Effect>);
+pub struct Effects {
+    waiting: VecDeque<Effect>,
+    releases: u32,
+    refusals: u32,
+}
 
 impl Effects {
     /// Adds one at the end.
     pub fn push(&mut self, effect: Effect) {
-        self.0.push_back(effect);
+        self.count(&effect, 1);
+        self.waiting.push_back(effect);
     }
 
     /// Takes the first.
     pub fn pop(&mut self) -> Option<Effect> {
-        self.0.pop_front()
+        let effect = self.waiting.pop_front()?;
+        self.count(&effect, -1);
+        Some(effect)
     }
 
     /// True if there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.waiting.is_empty()
+    }
+
+    /// Held jobs whose release the host has still to be told of.
+    #[must_use]
+    pub(crate) fn releases(&self) -> u32 {
+        self.releases
+    }
+
+    /// Held jobs that have been decided about.
+    #[must_use]
+    pub(crate) fn decided(&self) -> u32 {
+        self.releases + self.refusals
+    }
+
+    /// Drops what was decided about a held job that is gone.
+    pub(crate) fn forget(&mut self, gone: JobId) {
+        if self.decided() == 0 {
+            return;
+        }
+        let all = std::mem::take(self);
+        for effect in all.waiting {
+            match effect {
+                Effect::Release(id, _) | Effect::Refuse(id, _) if id == gone => {}
+                other => self.push(other),
+            }
+        }
+    }
+
+    fn count(&mut self, effect: &Effect, by: i32) {
+        let counter = match effect {
+            Effect::Release(..) => &mut self.releases,
+            Effect::Refuse(..) => &mut self.refusals,
+            _ => return,
+        };
+        *counter = counter.saturating_add_signed(by);
     }
 }

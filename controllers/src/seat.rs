@@ -2,6 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+mod machine;
+#[cfg(test)]
+mod tests;
+
+pub use machine::MachineSeat;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -132,13 +138,17 @@ impl Seat {
             Seen::Ended { id, grant, .. } => {
                 self.end(id);
                 if grant.epoch != self.epoch {
-                    return; // admitted by a policy that has been replaced: it teaches the new one nothing
+                    // Admitted by a policy that has been replaced: there is room, and nothing to learn from it.
+                    let (policy, mut cx) = self.split();
+                    policy.observe(&Seen::Freed(id), &mut cx);
+                    return;
                 }
             }
             Seen::Left(id) => {
                 if self.parked.remove(id).is_none() {
-                    return; // it was released or refused a moment before
+                    return; // the host has been told of its release or refusal
                 }
+                self.effects.forget(id);
                 self.counts.left += 1;
             }
             _ => {}
@@ -241,8 +251,8 @@ impl Seat {
         let cx = Ctx {
             now: self.now,
             wall: self.wall,
-            in_flight: self.in_flight,
-            parked: self.parked.len(),
+            in_flight: self.in_flight + self.effects.releases(),
+            parked: self.parked.len().saturating_sub(self.effects.decided()),
             random: &mut self.random,
             effects: &mut self.effects,
             observer: &mut *self.observer,

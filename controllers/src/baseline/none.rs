@@ -32,6 +32,7 @@ pub(crate) const NONE: Entry = Entry {
     deviations: &[],
     places: &[Place::Stage, Place::Single, Place::Accept, Place::Client, Place::Proxy],
     params: &[],
+    presets: &[],
     samples: &[],
     make: Make::Policy(|_, _| Box::new(NoControl)),
 };

@@ -232,7 +232,7 @@ fn time_within(setting: &Setting, min: Duration, max: Duration) -> Result<Durati
     };
     let time = parse_time(text).ok_or_else(|| format!("{text:?} is not a time: write 20ms, 5s or 15m"))?;
     if time < min || time > max {
-        return Err(format!("{text} is out of range: {min:?} to {max:?}"));
+        return Err(format!("{text} is out of range: {} to {}", shown_time(min), shown_time(max)));
     }
     Ok(time)
 }
@@ -253,6 +253,16 @@ pub fn parse_time(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * unit).ok()
 }
 
+/// A time as a person would write it.
+pub(super) fn shown_time(time: Duration) -> String {
+    let micros = time.as_micros();
+    let (unit, name) = [(3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1000, "ms")]
+        .into_iter()
+        .find(|(unit, _)| micros > 0 && micros.is_multiple_of(*unit))
+        .unwrap_or((1, "us"));
+    format!("{}{name}", micros / unit)
+}
+
 fn unknown(key: &str, params: &[Param]) -> Problem {
     let known: Vec<_> = params.iter().map(|param| param.name).collect();
     let message = match nearest(key, &known) {
@@ -264,7 +274,7 @@ fn unknown(key: &str, params: &[Param]) -> Problem {
 }
 
 /// The known word that differs from `word` in the fewest letters, if in few enough to be a slip.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().map(|k| (edits(word, k), *k)).filter(|(d, k)| *d <= 1 + k.len() / 4).min().map(|(_, k)| k)
 }
 
@@ -282,7 +292,7 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-fn shown(setting: &Setting) -> String {
+pub(super) fn shown(setting: &Setting) -> String {
     match setting {
         Setting::Flag(flag) => flag.to_string(),
         Setting::Number(number) => number.to_string(),
