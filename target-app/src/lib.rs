@@ -4,4 +4,6 @@ pub mod control {
     //! The control port.
     pub mod wire;
 }
+pub mod graph;
+pub mod service;
 pub mod spec;

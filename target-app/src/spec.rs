@@ -33,6 +33,9 @@ pub struct TargetSpec {
     pub seed: u64,
     /// Processors to run on; empty: any.
     pub cpus: Vec<usize>,
+    /// Be killed with the process that started this one, however it ends.
+    #[serde(default)]
+    pub die_with_parent: bool,
 }
 
 /// What is served.
@@ -165,6 +168,9 @@ pub struct StageSpec {
     pub batch: u32,
     /// What the stage upstream does when this one refuses.
     pub on_refuse: OnRefuse,
+    /// Drop jobs whose client has gone before work on them began. Off in SEDA, and by default: the work is done all the same.
+    #[serde(default)]
+    pub drop_abandoned: bool,
 }
 
 /// What a stage does with a refusal from the next one (USITS'03, section 2.3).

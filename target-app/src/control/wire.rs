@@ -35,6 +35,9 @@ pub struct Gauges {
     pub open_files: u32,
     /// Panics caught.
     pub panics: u64,
+    /// Events that readers of the stream were too slow for.
+    #[serde(default)]
+    pub events_dropped: u64,
 }
 
 /// What the service saw: `requests_read = served + refused + errors + client_gone + in_flight`.
@@ -89,6 +92,9 @@ pub struct StageGauges {
     pub busy_ms: f64,
     /// What its policy and machines show: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`.
     pub policy: BTreeMap<String, f64>,
+    /// Which policy sits here; empty where none can.
+    #[serde(default)]
+    pub policy_name: String,
 }
 
 /// A change of policy while running (`PUT /policy`), at one stage or all.

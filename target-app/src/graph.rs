@@ -1,0 +1,144 @@
+//! The stage graph as one value: names, order and links. The live service is built from it, and so can a simulated one be.
+
+use controllers::{Kind, SiteId};
+use serde::{Deserialize, Serialize};
+
+/// A service's request types and stages (USITS'03, figure 1), in the order in which a request meets them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Graph {
+    kinds: Vec<String>,
+    stages: Vec<Node>,
+}
+
+/// One stage of the graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Its name in files, gauges and settings.
+    pub name: String,
+    /// What it does there.
+    pub role: Role,
+    /// Where its jobs go next: positions in [`Graph::stages`].
+    pub next: Vec<usize>,
+}
+
+/// What a stage is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Reads bytes and parses them into requests.
+    Read,
+    /// Classifies requests and chooses the stage.
+    Dispatch,
+    /// Answers from memory.
+    Static,
+    /// Works on requests: the stages that overload control is about.
+    Dynamic,
+    /// Works on requests, but is no stage of the paper's graph: no policy sits there unless it is asked for by name.
+    Aside,
+    /// Writes answers.
+    Send,
+}
+
+/// One of the stages that a service brings: those between dispatch and send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Branch(pub usize);
+
+/// Stages that the edge brings, before the service's own.
+const BEFORE: usize = 2;
+
+impl Graph {
+    /// A graph of `read → dispatch → (the service's own stages, side by side) → send`.
+    ///
+    /// `kinds` are the names of the request types in the order of [`Kind`]; `branches` the service's stages in the order
+    /// of [`Branch`].
+    #[must_use]
+    pub fn new(kinds: &[&str], branches: &[(&str, Role)]) -> Self {
+        let send = BEFORE + branches.len();
+        let node = |name: &str, role, next| Node { name: name.to_owned(), role, next };
+        let mut stages =
+            vec![node("read", Role::Read, vec![1]), node("dispatch", Role::Dispatch, (BEFORE..send).collect())];
+        stages.extend(branches.iter().map(|&(name, role)| node(name, role, vec![send])));
+        stages.push(node("send", Role::Send, Vec::new()));
+        Self { kinds: kinds.iter().map(|&kind| kind.to_owned()).collect(), stages }
+    }
+
+    /// All stages in order.
+    #[must_use]
+    pub fn stages(&self) -> &[Node] {
+        &self.stages
+    }
+
+    /// The service's own stages in the order of [`Branch`], each with its site.
+    pub fn branches(&self) -> impl Iterator<Item = (SiteId, &Node)> {
+        let last = self.stages.len() - 1;
+        self.stages[BEFORE..last].iter().enumerate().map(|(at, node)| (site(BEFORE + at), node))
+    }
+
+    /// Names of the request types in the order of [`Kind`].
+    #[must_use]
+    pub fn kinds(&self) -> &[String] {
+        &self.kinds
+    }
+
+    /// The name of a request type.
+    #[must_use]
+    pub fn kind_name(&self, kind: Kind) -> &str {
+        self.kinds.get(usize::from(kind.0)).map_or("unknown", String::as_str)
+    }
+
+    /// The site of the stage with that name.
+    #[must_use]
+    pub fn site(&self, name: &str) -> Option<SiteId> {
+        self.stages.iter().position(|node| node.name == name).map(site)
+    }
+
+    /// The name of a site. Sites past the stages are the listener (`accept`) and the whole process (`system`).
+    #[must_use]
+    pub fn site_name(&self, id: SiteId) -> &str {
+        match self.stages.get(usize::from(id.0)) {
+            Some(node) => &node.name,
+            None if id == self.accept() => "accept",
+            None => "system",
+        }
+    }
+
+    /// The site of the dispatch stage.
+    #[must_use]
+    pub fn dispatch(&self) -> SiteId {
+        site(1)
+    }
+
+    /// The site of the listener.
+    #[must_use]
+    pub fn accept(&self) -> SiteId {
+        site(self.stages.len())
+    }
+
+    /// The site of monitors of the whole process.
+    #[must_use]
+    pub fn system(&self) -> SiteId {
+        site(self.stages.len() + 1)
+    }
+}
+
+fn site(at: usize) -> SiteId {
+    SiteId(u16::try_from(at).unwrap_or(u16::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_hang_between_dispatch_and_send() {
+        let graph = Graph::new(&["page"], &[("cache", Role::Static), ("work", Role::Dynamic)]);
+        let names: Vec<_> = graph.stages().iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names, ["read", "dispatch", "cache", "work", "send"]);
+        assert_eq!(graph.stages()[1].next, [2, 3]);
+        assert_eq!(graph.stages()[3].next, [4]);
+        let branches: Vec<_> = graph.branches().map(|(id, node)| (id.0, node.name.as_str())).collect();
+        assert_eq!(branches, [(2, "cache"), (3, "work")]);
+        assert_eq!(graph.site_name(graph.accept()), "accept");
+        assert_eq!(graph.site_name(graph.system()), "system");
+    }
+}
