@@ -1,0 +1,41 @@
+//! HTTP/1.1 as a client speaks it, without a socket: requests out ([`Outgoing`]), responses in ([`Inbox`]).
+//!
+//! A host owns the bytes' way; this module owns their meaning: framing by `Content-Length`, by chunks or by the end of the
+//! connection (RFC 9112, section 6.3), interim (1xx) answers, and whether the connection may be used again (section 9.3).
+//! Both ends reuse their buffer: a request on a kept connection allocates nothing.
+
+mod chunked;
+mod inbox;
+mod outgoing;
+
+pub use inbox::{HEADERS_MAX, HeaderSpace, Inbox, Limits, Progress, Response};
+pub use outgoing::Outgoing;
+
+/// What came is not an answer that a client can use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Http1Error {
+    /// Not HTTP/1.
+    #[error("the head of the response is not HTTP/1: {0}")]
+    Head(httparse::Error),
+    /// A head over [`Limits::head`].
+    #[error("the head of the response is over {0} bytes long")]
+    HeadTooLong(usize),
+    /// A body over [`Limits::body`].
+    #[error("the body of the response is over {0} bytes long")]
+    BodyTooLong(usize),
+    /// `Content-Length` is no number, or there are several that differ (RFC 9112, section 6.3, rule 5).
+    #[error("the response's Content-Length is no number, or there are two that differ")]
+    ContentLength,
+    /// A chunk's size line, end or trailer is malformed.
+    #[error("the chunked body of the response is malformed")]
+    Chunk,
+    /// The connection ended before the response did.
+    #[error("the connection ended before the response did")]
+    CutShort,
+    /// 101: the server speaks another protocol from here on, which nobody asked for.
+    #[error("the server switched protocols, which nobody asked for")]
+    Switched,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,320 @@
+use super::{Http1Error, chunked::Chunked};
+
+/// Most header lines that a response may have.
+pub const HEADERS_MAX: usize = 64;
+
+/// Room for the header lines of one [`Response`], on the caller's stack.
+pub type HeaderSpace<'b> = [(&'b str, &'b [u8]); HEADERS_MAX];
+
+/// How much a response may take up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of status line and header lines.
+    pub head: usize,
+    /// Bytes of the body, decoded.
+    pub body: usize,
+}
+
+impl Default for Limits {
+    /// 64 KiB of head, 16 MiB of body.
+    fn default() -> Self {
+        Self { head: 64 * 1024, body: 16 * 1024 * 1024 }
+    }
+}
+
+/// How far a response has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// More bytes are needed.
+    More,
+    /// It is whole: see [`Inbox::response`].
+    Whole,
+}
+
+/// A whole response, borrowed from its [`Inbox`].
+#[derive(Debug, Clone, Copy)]
+pub struct Response<'a> {
+    /// HTTP status.
+    pub status: u16,
+    /// Header lines in order.
+    pub headers: &'a [(&'a str, &'a [u8])],
+    /// The body, decoded.
+    pub body: &'a [u8],
+}
+
+/// The buffer that responses come in to, one after the other.
+///
+/// A host reads into [`room`](Self::room), says how much came ([`received`](Self::received)) or that no more will
+/// ([`ended`](Self::ended)), and takes the [`response`](Self::response) when it is whole. [`clear`](Self::clear) begins
+/// the next one.
+#[derive(Debug)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+    filled: usize,
+    limits: Limits,
+    head: Option<Head>,
+    /// Header lines as positions in `bytes`: parsed once, though the buffer may move while the body comes in.
+    lines: Vec<Line>,
+    framing: Framing,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    status: u16,
+    length: usize,
+    keep_alive: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    name: (u32, u32),
+    value: (u32, u32),
+}
+
+/// How the end of a body is known.
+#[derive(Debug, Clone, Copy)]
+enum Framing {
+    Length { end: usize },
+    Chunked(Chunked),
+    UntilClose,
+}
+
+/// Free room offered to one read. One page list of the mail service fits.
+const ROOM: usize = 8 * 1024;
+
+/// A buffer that grew beyond this for one big answer is given back: buffers outlive requests.
+const KEPT: usize = 256 * 1024;
+
+impl Inbox {
+    /// An empty one.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            bytes: Vec::new(),
+            filled: 0,
+            limits,
+            head: None,
+            lines: Vec::with_capacity(16),
+            framing: Framing::UntilClose,
+        }
+    }
+
+    /// Where the next bytes go. Never empty.
+    pub fn room(&mut self) -> &mut [u8] {
+        let wanted = match self.framing {
+            Framing::Length { end } if self.head.is_some() => end.saturating_sub(self.filled).clamp(1, 1024 * 1024),
+            _ => 1,
+        };
+        if self.bytes.len() - self.filled < wanted.max(ROOM / 2) {
+            self.bytes.resize(self.filled + wanted.max(ROOM), 0);
+        }
+        &mut self.bytes[self.filled..]
+    }
+
+    /// `count` bytes were read into [`room`](Self::room).
+    ///
+    /// # Errors
+    /// If they are no HTTP response, or too much of one.
+    pub fn received(&mut self, count: usize) -> Result<Progress, Http1Error> {
+        self.filled += count;
+        while self.head.is_none() {
+            if !self.parse_head()? {
+                return Ok(Progress::More);
+            }
+        }
+        self.advance_body()
+    }
+
+    /// The connection has ended.
+    ///
+    /// # Errors
+    /// [`Http1Error::CutShort`] if the response is not delimited by the end of the connection.
+    pub fn ended(&mut self) -> Result<Progress, Http1Error> {
+        match (self.head, self.framing) {
+            (Some(_), Framing::UntilClose) => Ok(Progress::Whole),
+            _ => Err(Http1Error::CutShort),
+        }
+    }
+
+    /// Nothing of a response has come.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0 && self.head.is_none()
+    }
+
+    /// The response; `None` before its head is whole.
+    #[must_use]
+    pub fn response<'a>(&'a self, space: &'a mut HeaderSpace<'a>) -> Option<Response<'a>> {
+        let head = self.head?;
+        let text = |(from, to): (u32, u32)| &self.bytes[from as usize..to as usize];
+        for (slot, line) in space.iter_mut().zip(&self.lines) {
+            // httparse lets only token characters into a name, so the fallback is never taken.
+            *slot = (std::str::from_utf8(text(line.name)).unwrap_or_default(), text(line.value));
+        }
+        let body = match self.framing {
+            Framing::Length { end } => &self.bytes[head.length..end.min(self.filled)],
+            Framing::Chunked(chunked) => &self.bytes[head.length..chunked.decoded],
+            Framing::UntilClose => &self.bytes[head.length..self.filled],
+        };
+        Some(Response { status: head.status, headers: &space[..self.lines.len()], body })
+    }
+
+    /// Whether the connection may carry another request after this response: the server did not say `close`, the body's
+    /// end was known, and nothing came after it.
+    #[must_use]
+    pub fn reusable(&self) -> bool {
+        let Some(head) = self.head else { return false };
+        let end = match self.framing {
+            Framing::Length { end } => end,
+            Framing::Chunked(chunked) => chunked.raw,
+            Framing::UntilClose => return false,
+        };
+        head.keep_alive && end == self.filled
+    }
+
+    /// Makes room for the next response.
+    pub fn clear(&mut self) {
+        self.filled = 0;
+        self.head = None;
+        self.framing = Framing::UntilClose;
+        if self.bytes.len() > KEPT {
+            self.bytes = Vec::new();
+        }
+    }
+
+    /// True when a head was parsed (an interim one is dropped, and `head` stays empty).
+    fn parse_head(&mut self) -> Result<bool, Http1Error> {
+        let mut space = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut parsed = httparse::Response::new(&mut space);
+        let input = &self.bytes[..self.filled];
+        let length = match parsed.parse(input).map_err(Http1Error::Head)? {
+            httparse::Status::Complete(length) if length <= self.limits.head => length,
+            httparse::Status::Partial if self.filled <= self.limits.head => return Ok(false),
+            httparse::Status::Complete(_) | httparse::Status::Partial => {
+                return Err(Http1Error::HeadTooLong(self.limits.head));
+            }
+        };
+        let status = parsed.code.unwrap_or_default();
+        if status == 101 {
+            return Err(Http1Error::Switched);
+        }
+        if (100..200).contains(&status) {
+            self.bytes.copy_within(length..self.filled, 0);
+            self.filled -= length;
+            return Ok(self.filled > 0);
+        }
+
+        let said = Said::of(parsed.headers)?;
+        self.lines.clear();
+        for header in parsed.headers.iter() {
+            let name = span(input, header.name.as_bytes());
+            let value = span(input, header.value);
+            self.lines.push(Line { name, value });
+        }
+        self.framing = match said {
+            _ if status == 204 || status == 304 => Framing::Length { end: length },
+            Said { chunked: true, .. } => Framing::Chunked(Chunked::starting_at(length)),
+            Said { other_coding: true, .. } | Said { length: None, .. } => Framing::UntilClose,
+            Said { length: Some(body), .. } if body > self.limits.body => {
+                return Err(Http1Error::BodyTooLong(self.limits.body));
+            }
+            Said { length: Some(body), .. } => Framing::Length { end: length + body },
+        };
+        let persistent = if parsed.version == Some(1) { !said.close } else { said.keep_alive && !said.close };
+        // A message with both framings may be an attack on the next one (RFC 9112, section 6.1).
+        let ambiguous = said.chunked && said.length.is_some();
+        self.head = Some(Head { status, length, keep_alive: persistent && !ambiguous });
+        Ok(true)
+    }
+
+    fn advance_body(&mut self) -> Result<Progress, Http1Error> {
+        let begins = self.head.map_or(0, |head| head.length);
+        let (whole, length) = match &mut self.framing {
+            Framing::Length { end } => (self.filled >= *end, *end - begins),
+            Framing::Chunked(chunked) => {
+                let whole = chunked.advance(&mut self.bytes[..self.filled])?;
+                if !whole {
+                    // Undecoded bytes move up to the decoded ones, so that framing takes no room.
+                    self.bytes.copy_within(chunked.raw..self.filled, chunked.decoded);
+                    self.filled -= chunked.raw - chunked.decoded;
+                    chunked.raw = chunked.decoded;
+                }
+                (whole, chunked.decoded - begins)
+            }
+            Framing::UntilClose => (false, self.filled - begins),
+        };
+        if length > self.limits.body {
+            return Err(Http1Error::BodyTooLong(self.limits.body));
+        }
+        Ok(if whole { Progress::Whole } else { Progress::More })
+    }
+}
+
+/// Where `part` lies in `whole`. Heads are at most 64 KiB long, so `u32` holds it.
+fn span(whole: &[u8], part: &[u8]) -> (u32, u32) {
+    let from = part.as_ptr().addr() - whole.as_ptr().addr();
+    (from as u32, (from + part.len()) as u32)
+}
+
+/// What the header lines say about framing and the connection.
+#[derive(Debug, Clone, Copy, Default)]
+struct Said {
+    length: Option<usize>,
+    chunked: bool,
+    /// A transfer coding whose last is not `chunked`.
+    other_coding: bool,
+    close: bool,
+    keep_alive: bool,
+}
+
+impl Said {
+    fn of(headers: &[httparse::Header<'_>]) -> Result<Self, Http1Error> {
+        let mut said = Self::default();
+        for header in headers {
+            // The length tells most names apart without comparing them.
+            match header.name.len() {
+                14 if header.name.eq_ignore_ascii_case("content-length") => {
+                    let value = content_length(header.value)?;
+                    if said.length.is_some_and(|other| other != value) {
+                        return Err(Http1Error::ContentLength);
+                    }
+                    said.length = Some(value);
+                }
+                17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                    let last = tokens(header.value).last().unwrap_or_default();
+                    said.chunked = last.eq_ignore_ascii_case(b"chunked");
+                    said.other_coding = !said.chunked;
+                }
+                10 if header.name.eq_ignore_ascii_case("connection") => {
+                    for token in tokens(header.value) {
+                        said.close |= token.eq_ignore_ascii_case(b"close");
+                        said.keep_alive |= token.eq_ignore_ascii_case(b"keep-alive");
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(said)
+    }
+}
+
+fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}
+
+/// Digits only: `usize::from_str` would let a plus sign through. A list of equal values counts as one.
+fn content_length(value: &[u8]) -> Result<usize, Http1Error> {
+    let mut known = None;
+    for token in tokens(value) {
+        if token.is_empty() || !token.iter().all(u8::is_ascii_digit) {
+            return Err(Http1Error::ContentLength);
+        }
+        let number = std::str::from_utf8(token).ok().and_then(|digits| digits.parse::<usize>().ok());
+        let number = number.ok_or(Http1Error::ContentLength)?;
+        if known.is_some_and(|other| other != number) {
+            return Err(Http1Error::ContentLength);
+        }
+        known = Some(number);
+    }
+    known.ok_or(Http1Error::ContentLength)
+}

@@ -1,0 +1,72 @@
+use std::io::Write as _;
+
+/// A request to be written. What it holds is borrowed: writing copies it once, into the connection's buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Outgoing<'a> {
+    /// `GET`, `POST`.
+    pub method: &'a str,
+    /// Path and query. Bytes that cannot stand in a request line are percent-encoded; a fragment is cut off.
+    pub path: &'a str,
+    /// The `Host` header.
+    pub host: &'a str,
+    /// Further header lines, each whole and ending in CR LF; empty if none.
+    pub headers: &'a str,
+    /// Form-encoded body.
+    pub body: Option<&'a str>,
+    /// Number of the retry, sent as `X-Attempt`; 0 for a first attempt, which sends none.
+    pub attempt: u8,
+    /// Asks the server to close after the answer.
+    pub close: bool,
+}
+
+impl Outgoing<'_> {
+    /// Appends the request to `out`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.method.as_bytes());
+        out.push(b' ');
+        write_path(self.path, out);
+        out.extend_from_slice(b" HTTP/1.1\r\nHost: ");
+        out.extend_from_slice(self.host.as_bytes());
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(self.headers.as_bytes());
+        // Writing into a Vec cannot fail.
+        if self.attempt > 0 {
+            let _ = write!(out, "X-Attempt: {}\r\n", self.attempt);
+        }
+        if self.close {
+            out.extend_from_slice(b"Connection: close\r\n");
+        }
+        match self.body {
+            Some(body) => {
+                let _ = write!(
+                    out,
+                    "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+                    body.len()
+                );
+                out.extend_from_slice(body.as_bytes());
+            }
+            // A POST without a body says so (RFC 9110, section 8.6).
+            None if self.method == "POST" => out.extend_from_slice(b"Content-Length: 0\r\n\r\n"),
+            None => out.extend_from_slice(b"\r\n"),
+        }
+    }
+}
+
+/// A path comes from a page that somebody else wrote: a blank or line end in it must not become a second request.
+fn write_path(path: &str, out: &mut Vec<u8>) {
+    let path = path.split('#').next().unwrap_or_default();
+    if !path.starts_with('/') {
+        out.push(b'/');
+    }
+    if path.bytes().all(|b| b.is_ascii_graphic()) {
+        out.extend_from_slice(path.as_bytes());
+        return;
+    }
+    for byte in path.bytes() {
+        if byte.is_ascii_graphic() {
+            out.push(byte);
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+}
