@@ -13,6 +13,7 @@
 
 mod baseline;
 pub mod catalogue;
+pub mod hosted;
 pub mod job;
 pub mod observe;
 pub mod policy;
@@ -21,6 +22,7 @@ pub mod seat;
 pub mod time;
 
 pub use catalogue::{Catalogue, Entry, Place, Settings};
+pub use hosted::Hosted;
 pub use job::{Class, Criticality, Grant, JobId, Kind, Note, Offer, Outcome, Tags, Timing};
 pub use observe::{Gauge, Observer, PolicyEvent};
 pub use policy::{
