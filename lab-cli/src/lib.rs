@@ -1,0 +1,7 @@
+//! The parts of `lab`: experiment files in, a run, its event stream, and what is made of it.
+//!
+//! [`live`] is the stream of what happens, [`summary`] the result. Everything that people see (progress, the live view,
+//! tables) and everything that is judged is made from these two.
+
+pub mod live;
+pub mod summary;

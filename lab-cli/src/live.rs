@@ -1,0 +1,181 @@
+//! What happens in a run, as it happens: one stream that the recorder, the progress lines and the live view all read.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::summary::{Arm, Objective, Summary};
+
+/// One thing that happened. Texts may come from the target: whoever prints them scrubs them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "event")]
+pub enum LiveEvent {
+    /// The run begins. Comes first.
+    RunStarted(Shape),
+    /// A line for people: calibration, snapshots, warnings.
+    Note {
+        /// The line.
+        text: String,
+    },
+    /// An arm begins.
+    ArmStarted {
+        /// Its name.
+        arm: String,
+        /// Which repetition, from 1.
+        block: u32,
+    },
+    /// A phase of the current arm begins; the time after the last phase, while open requests end, is named `drain`.
+    PhaseStarted {
+        /// Its name.
+        phase: String,
+        /// Second of the arm.
+        second: u32,
+    },
+    /// A second of the current arm is over.
+    Second(Box<Second>),
+    /// The target's policy did something worth a line: switched, degraded, resized.
+    Policy {
+        /// Second of the arm.
+        second: f64,
+        /// Stage.
+        stage: String,
+        /// In words.
+        text: String,
+    },
+    /// The arm is over and judged.
+    ArmFinished(Box<Arm>),
+    /// The person (or a signal) asked to stop: arrivals end, what is open is awaited, what was measured is saved.
+    Stopping,
+    /// The run is over. Comes last.
+    RunFinished(Box<Summary>),
+}
+
+/// What is going to happen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// One line about it.
+    pub about: String,
+    /// The promise.
+    pub objective: Objective,
+    /// Arms by name, in order of the file.
+    pub arms: Vec<String>,
+    /// Repetitions.
+    pub blocks: u32,
+    /// Phases, in order.
+    pub phases: Vec<PhaseShape>,
+}
+
+/// One phase of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseShape {
+    /// Its name.
+    pub name: String,
+    /// How long.
+    pub seconds: f64,
+    /// What arrives, in words: `1000 users`, `120 requests/s`.
+    pub load: String,
+}
+
+/// One second of one arm: also a line of `timeline.jsonl`. Counts are of this second alone, unless they say "now".
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct Second {
+    /// The arm.
+    pub arm: String,
+    /// Its repetition, from 1.
+    pub block: u32,
+    /// From 0, since the arm began.
+    pub second: u32,
+    /// The phase that it lies in.
+    pub phase: String,
+    /// Users there now.
+    pub users: u32,
+    /// Users now by what they do: `thinking`, `waiting`, `backing off`, `connecting`, `in request`.
+    pub users_by_state: BTreeMap<String, u32>,
+    /// Intended starts in this second, retries included.
+    pub planned: u64,
+    /// First attempts among them.
+    pub offered: u64,
+    /// Written to a connection.
+    pub sent: u64,
+    /// Ended in this second: answered in time.
+    pub served: u64,
+    /// Answered too late.
+    pub served_late: u64,
+    /// Refused.
+    pub rejected: u64,
+    /// Given up by the time-out.
+    pub timed_out: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Given up by the user.
+    pub abandoned: u64,
+    /// Connections that did not come about.
+    pub connect_failed: u64,
+    /// Open now.
+    pub in_flight: u64,
+    /// Median response time of what was served in this second; `None` with too few.
+    pub p50_ms: Option<f64>,
+    /// 90th percentile.
+    pub p90_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// The generator's health in this second.
+    pub generator: GeneratorSecond,
+    /// What the target showed of itself, if it answered.
+    pub target: Option<TargetSecond>,
+}
+
+/// The generator's health in a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct GeneratorSecond {
+    /// Share of its core.
+    pub cpu: f64,
+    /// Send lag, 99th percentile.
+    pub send_lag_p99_ms: f64,
+    /// How late its clock watch was at most.
+    pub loop_gap_ms: f64,
+    /// Open descriptors now.
+    pub open_files: u64,
+}
+
+/// What the target showed at the end of a second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct TargetSecond {
+    /// Share of its core.
+    pub cpu: f64,
+    /// Resident memory, bytes.
+    pub rss_bytes: u64,
+    /// Open connections.
+    pub connections: u64,
+    /// In the order of the stage graph.
+    pub stages: Vec<StageSecond>,
+}
+
+/// One stage at the end of a second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct StageSecond {
+    /// Its name.
+    pub name: String,
+    /// Jobs waiting now.
+    pub queue: u32,
+    /// Workers now.
+    pub workers: u32,
+    /// Of these, busy now.
+    pub busy: u32,
+    /// Jobs that asked, in this second.
+    pub offered: u64,
+    /// Let in.
+    pub admitted: u64,
+    /// Turned away.
+    pub refused: u64,
+    /// Finished.
+    pub completed: u64,
+    /// What its policy shows: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`.
+    pub gauges: BTreeMap<String, f64>,
+}

@@ -1,0 +1,368 @@
+//! The result of a run, as `summary.json` holds it. Scripts rely on its names: add freely, change none.
+//!
+//! Times are milliseconds, rates are per second, fractions 0 to 1. Two equations hold for every group of requests:
+//! `planned = unsent + refused_locally + connect_failed + sent` and
+//! `sent = served + served_late + rejected + timed_out + failed + abandoned + in_flight`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the layout of `summary.json`.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that a run found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Measured on a real service, or computed in virtual time.
+    pub mode: Mode,
+    /// It was interrupted: what is here was measured, but arms or phases are missing.
+    #[serde(default)]
+    pub partial: bool,
+    /// The worst verdict of the arms.
+    pub verdict: Verdict,
+    /// False for [`Verdict::Invalid`] alone.
+    pub valid: bool,
+    /// Why the verdict is not VALID.
+    pub reasons: Vec<Reason>,
+    /// What the service promises.
+    pub objective: Objective,
+    /// In the order in which they ran.
+    pub arms: Vec<Arm>,
+    /// What was asked of the run, and whether it held.
+    #[serde(default)]
+    pub thresholds: Vec<ThresholdResult>,
+    /// Arms against the first one.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// How the figures came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// A real service under real load.
+    Live,
+    /// Virtual time.
+    Virtual,
+}
+
+/// Whether the figures can be trusted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// Nothing speaks against them.
+    #[default]
+    Valid,
+    /// Usable with the caution named.
+    Warn,
+    /// The system never settled: percentiles depend on how long the run was. A finding, not a fault.
+    Unstable,
+    /// The measurement itself went wrong: no conclusion may be drawn.
+    Invalid,
+}
+
+/// One thing that speaks against the figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// Short name of the check: `LEDGER`, `CPU`, `LAG`, …
+    pub code: String,
+    /// How bad it is.
+    pub verdict: Verdict,
+    /// The arm (and block) where it was seen; empty for the run as a whole.
+    #[serde(default)]
+    pub arm: String,
+    /// What was measured, with its unit.
+    pub value: String,
+    /// What it was held against.
+    pub threshold: String,
+    /// What this means.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// A promise on response time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Objective {
+    /// Which percentile, 0 to 100.
+    pub percentile: f64,
+    /// Its bound.
+    pub response_time_ms: f64,
+}
+
+/// One policy's turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arm {
+    /// Name in tables and thresholds: the policy's, or the file's `as:`.
+    #[serde(default)]
+    pub name: String,
+    /// Name in the catalogue.
+    pub policy: String,
+    /// All its parameters, as resolved.
+    pub parameters: BTreeMap<String, serde_json::Value>,
+    /// Which repetition, from 1.
+    pub block: u32,
+    /// False for [`Verdict::Invalid`] alone.
+    pub valid: bool,
+    /// Its own verdict.
+    #[serde(default)]
+    pub verdict: Verdict,
+    /// Why not VALID.
+    pub reasons: Vec<Reason>,
+    /// How the load generator fared.
+    pub generator: Generator,
+    /// What the service itself counted.
+    #[serde(default)]
+    pub server: Option<Server>,
+    /// What the kernel did behind both their backs.
+    #[serde(default)]
+    pub kernel: Kernel,
+    /// In order.
+    pub phases: Vec<Phase>,
+}
+
+/// How the load generator fared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Generator {
+    /// CPU used, as a share of its core.
+    pub cpu: f64,
+    /// Actual send minus intended send, 99th percentile.
+    pub send_lag_p99_ms: f64,
+    /// The longest.
+    pub send_lag_max_ms: f64,
+    /// Planned requests that it never sent.
+    pub unsent: u64,
+    /// The longest time that its clock watch was late: a suspended or starved generator.
+    pub loop_gap_max_ms: f64,
+    /// Values beyond the range of a histogram.
+    pub saturated: u64,
+    /// Descriptors open at the most.
+    pub open_files_max: u64,
+    /// Descriptors that it may have; 0: unknown.
+    pub open_files_limit: u64,
+    /// Sends that failed because descriptors ran out.
+    pub files_exhausted: u64,
+    /// Sends that failed because local ports ran out.
+    pub ports_exhausted: u64,
+    /// Panics caught.
+    pub panics: u64,
+}
+
+/// What the service itself counted, and its health.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Server {
+    /// Connections taken.
+    pub connections_accepted: u64,
+    /// Connections refused or evicted by a limit.
+    pub connections_refused: u64,
+    /// Failures to accept.
+    pub accept_errors: u64,
+    /// Requests whose head was read whole.
+    pub requests_read: u64,
+    /// Answered 4xx as no acceptable HTTP.
+    pub malformed: u64,
+    /// Answered as asked.
+    pub served: u64,
+    /// Refused, by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// Failed.
+    pub errors: u64,
+    /// The client had gone.
+    pub client_gone: u64,
+    /// Not finished when it was asked.
+    pub in_flight: u64,
+    /// Requests that lay unread in the kernel when the service stopped, where that was counted.
+    pub unread: Option<u64>,
+    /// CPU used, as a share of its core.
+    pub cpu: f64,
+    /// Panics caught.
+    pub panics: u64,
+}
+
+/// What the kernel counted while the arm ran (differences of `/proc/net/netstat`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Kernel {
+    /// Connections dropped because an accept queue was full.
+    pub listen_overflows: u64,
+    /// All drops at a listening socket.
+    pub listen_drops: u64,
+    /// SYNs sent again.
+    pub syn_retransmits: u64,
+}
+
+/// One phase.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// How long it was.
+    pub seconds: f64,
+    /// Users at most.
+    pub users: u32,
+    /// What was measured. A request belongs to the phase of its intended start.
+    #[serde(flatten)]
+    pub measured: Measured,
+    /// By request type.
+    #[serde(default)]
+    pub by_type: BTreeMap<String, Measured>,
+    /// By user class.
+    #[serde(default)]
+    pub by_class: BTreeMap<String, Measured>,
+}
+
+/// What was measured of a group of requests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Measured {
+    /// Requests that users meant to send.
+    pub planned: u64,
+    /// Never sent: the generator's fault.
+    pub unsent: u64,
+    /// A client-side policy refused.
+    pub refused_locally: u64,
+    /// No connection came about.
+    pub connect_failed: u64,
+    /// Of these, the ones that ran into the connect time-out.
+    pub connect_timed_out: u64,
+    /// Written to a connection.
+    pub sent: u64,
+    /// Answered as asked, within the objective.
+    pub served: u64,
+    /// Answered as asked, too late.
+    pub served_late: u64,
+    /// Refused because of load.
+    pub rejected: u64,
+    /// No answer within the time-out.
+    pub timed_out: u64,
+    /// Answered with something else than what was asked for, or broken.
+    pub failed: u64,
+    /// The user's patience ended first.
+    pub abandoned: u64,
+    /// Open when the run ended.
+    pub in_flight: u64,
+    /// First attempts a second.
+    pub offered_per_s: f64,
+    /// Intents a second that were met within the objective.
+    pub goodput_per_s: f64,
+    /// Rejected of those that got an answer or none: `rejected / sent`.
+    pub reject_fraction: f64,
+    /// Attempts beyond the first.
+    pub retries: u64,
+    /// Users that asked for something.
+    pub clients: u64,
+    /// Share of them that saw at least one connect time-out.
+    pub clients_with_connect_timeout: f64,
+    /// From intended start to the end of the answer, of what was served. Includes connecting.
+    pub response_time_ms: Times,
+    /// From actual send to the end of the answer, of what was served.
+    pub service_time_ms: Times,
+    /// From intended start to the end of the refusal.
+    pub reject_time_ms: Times,
+    /// From the first SYN to an open connection.
+    pub connect_time_ms: Times,
+}
+
+/// Percentiles of a set of times. One that has too few samples is `None`; one that time-outs hide has a bound instead.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Times {
+    /// Median.
+    pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p999: Option<f64>,
+    /// Longest.
+    pub max: Option<f64>,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// How many.
+    pub count: u64,
+    /// The median is hidden by time-outs and is at least this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_at_least: Option<f64>,
+    /// The same for the 90th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90_at_least: Option<f64>,
+    /// The same for the 95th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95_at_least: Option<f64>,
+    /// The same for the 99th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_at_least: Option<f64>,
+    /// The same for the 99.9th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p999_at_least: Option<f64>,
+}
+
+/// A threshold of the experiment file, judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThresholdResult {
+    /// As written.
+    pub text: String,
+    /// Held in every block.
+    pub held: bool,
+    /// What was found, in words: the values of both sides, or why there is none.
+    pub why: String,
+    /// The left side's value in each block, in the unit of its metric; `None` where there is none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// One metric of one arm against the baseline's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// Name of the metric in a phase.
+    pub metric: String,
+    /// The phase.
+    #[serde(default)]
+    pub phase: String,
+    /// Arm compared against.
+    pub baseline: String,
+    /// Arm compared.
+    pub policy: String,
+    /// `different`, `equivalent` or `inconclusive`.
+    pub verdict: String,
+    /// Policy over baseline.
+    pub ratio: Option<f64>,
+    /// Confidence interval of the ratio, where there are enough blocks.
+    pub interval: Option<[f64; 2]>,
+}
+
+impl Verdict {
+    /// As it is printed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Valid => "VALID",
+            Self::Warn => "WARN",
+            Self::Unstable => "UNSTABLE",
+            Self::Invalid => "INVALID",
+        }
+    }
+}
+
+impl Measured {
+    /// The client's own equations: nothing planned is lost, nothing sent is lost.
+    pub fn balances(&self) -> bool {
+        self.planned == self.unsent + self.refused_locally + self.connect_failed + self.sent
+            && self.sent
+                == self.served
+                    + self.served_late
+                    + self.rejected
+                    + self.timed_out
+                    + self.failed
+                    + self.abandoned
+                    + self.in_flight
+    }
+}
