@@ -13,7 +13,6 @@
 
 mod baseline;
 pub mod catalogue;
-pub mod hosted;
 pub mod job;
 pub mod observe;
 pub mod policy;
@@ -22,7 +21,6 @@ pub mod seat;
 pub mod time;
 
 pub use catalogue::{Catalogue, Entry, Place, Settings};
-pub use hosted::Hosted;
 pub use job::{Class, Criticality, Grant, JobId, Kind, Note, Offer, Outcome, Tags, Timing};
 pub use observe::{Gauge, Observer, PolicyEvent};
 pub use policy::{
