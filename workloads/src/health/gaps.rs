@@ -1,0 +1,115 @@
+use std::time::Duration;
+
+use controllers::Timestamp;
+
+use super::{Stall, StallCause, ThreadSample};
+
+/// Notices when the sender's loop comes late to its own wake-ups, and says why.
+///
+/// A plan's lateness hides in the response times if nobody looks: so the loop wakes at least every
+/// [`HEARTBEAT`](Self::HEARTBEAT), and whatever it is late then, everything that it was to send meanwhile is late too.
+#[derive(Debug)]
+pub struct GapMeter {
+    last: ThreadSample,
+    largest: Duration,
+    stalls: Vec<Stall>,
+    more: u64,
+}
+
+impl GapMeter {
+    /// Longest time between two wake-ups of the loop.
+    pub const HEARTBEAT: Duration = Duration::from_millis(5);
+    /// A gap that is written down.
+    pub const STALL: Duration = Duration::from_millis(5);
+    /// How many are.
+    pub const KEPT: usize = 64;
+
+    /// Starts from what the sender had used by now.
+    #[must_use]
+    pub fn new(sample: ThreadSample) -> Self {
+        Self { last: sample, largest: Duration::ZERO, stalls: Vec::new(), more: 0 }
+    }
+
+    /// The loop was to wake at `due` and did at `now`; `sample` is taken only if it is needed.
+    pub fn woke(&mut self, due: Timestamp, now: Timestamp, sample: impl FnOnce() -> ThreadSample) {
+        let late = now.since(due);
+        self.largest = self.largest.max(late);
+        if late < Self::STALL {
+            return;
+        }
+        let sample = sample();
+        let on_cpu = sample.cpu.saturating_sub(self.last.cpu);
+        let waited_for_core = sample.run_queue_delay.saturating_sub(self.last.run_queue_delay);
+        self.last = sample;
+        if self.stalls.len() == Self::KEPT {
+            self.more += 1;
+            return;
+        }
+        let cause = cause(late, on_cpu, waited_for_core);
+        self.stalls.push(Stall { due, late, on_cpu, waited_for_core, cause });
+    }
+
+    /// Refreshes what the sender has used, so that the next stall is charged with its own time only.
+    pub fn refresh(&mut self, sample: ThreadSample) {
+        self.last = sample;
+    }
+
+    /// The largest gap so far.
+    #[must_use]
+    pub fn largest(&self) -> Duration {
+        self.largest
+    }
+
+    /// The stalls in order, and how many more there were.
+    #[must_use]
+    pub fn into_stalls(self) -> (Vec<Stall>, u64) {
+        (self.stalls, self.more)
+    }
+}
+
+/// What explains at least half of the lateness is its cause.
+fn cause(late: Duration, on_cpu: Duration, waited_for_core: Duration) -> StallCause {
+    if waited_for_core * 2 >= late && waited_for_core >= on_cpu {
+        StallCause::Crowded
+    } else if on_cpu * 2 >= late {
+        StallCause::Busy
+    } else {
+        StallCause::Asleep
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn used(cpu_ms: u64, delay_ms: u64) -> ThreadSample {
+        ThreadSample { cpu: Duration::from_millis(cpu_ms), run_queue_delay: Duration::from_millis(delay_ms) }
+    }
+
+    #[test]
+    fn a_stall_is_charged_with_what_happened_since_the_last_look() {
+        let mut meter = GapMeter::new(used(100, 10));
+        let due = Timestamp::from_millis(1000);
+        meter.woke(due, due + Duration::from_millis(4), || unreachable!("no stall, no sample"));
+        // 40 ms late: of these 35 on its core, then 35 waiting for it, then neither.
+        meter.woke(due, due + Duration::from_millis(40), || used(135, 12));
+        meter.woke(due, due + Duration::from_millis(40), || used(140, 47));
+        meter.woke(due, due + Duration::from_millis(40), || used(141, 48));
+        assert_eq!(meter.largest(), Duration::from_millis(40));
+        let (stalls, more) = meter.into_stalls();
+        assert_eq!(more, 0);
+        let causes: Vec<_> = stalls.iter().map(|stall| stall.cause).collect();
+        assert_eq!(causes, [StallCause::Busy, StallCause::Crowded, StallCause::Asleep]);
+        assert_eq!(stalls[1].on_cpu, Duration::from_millis(5));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut meter = GapMeter::new(used(0, 0));
+        for _ in 0..GapMeter::KEPT + 3 {
+            meter.woke(Timestamp::ZERO, Timestamp::from_secs(1), || used(0, 0));
+        }
+        let (stalls, more) = meter.into_stalls();
+        assert_eq!((stalls.len(), more), (GapMeter::KEPT, 3));
+    }
+}

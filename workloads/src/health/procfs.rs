@@ -1,0 +1,132 @@
+//! Reading the kernel's books (proc(5), getrusage(2)). What cannot be read counts as zero: a machine without it is
+//! measured less well, but measured.
+
+use std::{fs, time::Duration};
+
+use nix::sys::{
+    resource::{Resource, UsageWho, getrlimit, getrusage},
+    time::TimeValLike,
+};
+
+/// What one thread has used since it began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ThreadSample {
+    /// Time on a core.
+    pub cpu: Duration,
+    /// Time ready to run, waiting for a core.
+    pub run_queue_delay: Duration,
+}
+
+impl ThreadSample {
+    /// Of the thread with this id in this process.
+    #[must_use]
+    pub fn of(thread: i32) -> Self {
+        let text = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).unwrap_or_default();
+        let mut numbers = text.split_ascii_whitespace().map(|n| Duration::from_nanos(n.parse().unwrap_or_default()));
+        let cpu = numbers.next().unwrap_or_default();
+        Self { cpu, run_queue_delay: numbers.next().unwrap_or_default() }
+    }
+}
+
+/// What the process and its machine have used since they began.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ProcessSample {
+    /// CPU time of the process.
+    pub cpu: Duration,
+    /// Its page faults that waited for a disk.
+    pub major_faults: u64,
+    /// Most memory it ever had resident, in bytes.
+    pub resident_peak: u64,
+    /// CPU time of the machine, in ticks, all states.
+    pub machine_ticks: u64,
+    /// Of these: taken away by its host.
+    pub stolen_ticks: u64,
+}
+
+impl ProcessSample {
+    /// Of this process, now.
+    #[must_use]
+    pub fn take() -> Self {
+        let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Self::default() };
+        let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+        let (machine_ticks, stolen_ticks) = machine_ticks();
+        Self {
+            cpu: Duration::from_micros(u64::try_from(micros).unwrap_or_default()),
+            major_faults: u64::try_from(usage.major_page_faults()).unwrap_or_default(),
+            // Linux gives kilobytes.
+            resident_peak: u64::try_from(usage.max_rss()).unwrap_or_default() * 1024,
+            machine_ticks,
+            stolen_ticks,
+        }
+    }
+
+    /// Share of the machine's CPU time that its host took away since `earlier`.
+    #[must_use]
+    pub fn steal_since(&self, earlier: &Self) -> f64 {
+        let ticks = self.machine_ticks.saturating_sub(earlier.machine_ticks);
+        let stolen = self.stolen_ticks.saturating_sub(earlier.stolen_ticks);
+        if ticks == 0 { 0.0 } else { stolen as f64 / ticks as f64 }
+    }
+}
+
+/// The first line of /proc/stat: all ticks, and the stolen ones (the eighth number). Guest time, the ninth and tenth, is
+/// part of user time already.
+fn machine_ticks() -> (u64, u64) {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let line = text.lines().next().unwrap_or_default();
+    let mut all = 0;
+    let mut stolen = 0;
+    for (position, number) in line.split_ascii_whitespace().skip(1).take(8).enumerate() {
+        let ticks: u64 = number.parse().unwrap_or_default();
+        all += ticks;
+        if position == 7 {
+            stolen = ticks;
+        }
+    }
+    (all, stolen)
+}
+
+/// The calling thread's id.
+#[must_use]
+pub fn thread_id() -> i32 {
+    nix::unistd::gettid().as_raw()
+}
+
+/// How many files and sockets the process may have open (soft `RLIMIT_NOFILE`).
+#[must_use]
+pub fn descriptor_limit() -> u64 {
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft)
+}
+
+/// How many it has open.
+#[must_use]
+pub fn open_descriptors() -> u64 {
+    fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
+}
+
+/// How many memory maps the process may have (`vm.max_map_count`): a fiber's stack takes two.
+#[must_use]
+pub fn max_map_count() -> u64 {
+    let text = fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
+    text.trim().parse().unwrap_or(65_530)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_answers() {
+        let before = ThreadSample::of(thread_id());
+        let process = ProcessSample::take();
+        let mut work = 0_u64;
+        for n in 0..20_000_000_u64 {
+            work = std::hint::black_box(work.wrapping_add(n));
+        }
+        assert!(ThreadSample::of(thread_id()).cpu > before.cpu, "{work}");
+        assert!(ProcessSample::take().cpu > process.cpu);
+        assert!(process.resident_peak > 0 && process.machine_ticks > 0);
+        assert!(open_descriptors() >= 3 && descriptor_limit() >= open_descriptors());
+        assert!(max_map_count() > 0);
+    }
+}
