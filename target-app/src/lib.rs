@@ -5,5 +5,7 @@ pub mod control {
     pub mod wire;
 }
 pub mod graph;
+pub mod mail;
 pub mod service;
+
 pub mod spec;

@@ -1,0 +1,4 @@
+//! Arashi: the web-mail service of the paper (USITS'03, section 4.1; Welsh's thesis, chapter 6.3).
+
+pub mod clean;
+pub mod store;

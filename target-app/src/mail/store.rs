@@ -1,0 +1,256 @@
+//! Mail in SQLite: the only place that speaks SQL.
+//!
+//! Readers come from a pool; writes go one after another through a single connection, since SQLite has one writer at a
+//! time anyway and waiting in our queue is bounded and visible, while waiting in its busy loop is neither.
+//!
+//! What an acknowledged change survives depends on [`Durability`]. `kill -9` of the process: always. Loss of power or a
+//! crash of the system: only [`Durability::Full`]; with [`Durability::Normal`] the newest changes may be gone, but the
+//! database stays consistent.
+
+mod account;
+mod change;
+mod entities;
+mod fill;
+mod read;
+mod search;
+mod work;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use sqlx::{
+    Sqlite, SqlitePool, Transaction,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+pub use account::Account;
+pub use change::NewFolder;
+pub use entities::{
+    Attachment, AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, NewAttachment, NewMessage,
+    Order, PAGE_ROWS, Sort, UserId,
+};
+pub use fill::{Fill, Filled};
+pub use search::{Hits, SearchScope};
+pub use work::Work;
+
+/// What a store may use.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// Connections for reading, at least 1.
+    pub readers: u32,
+    /// What an acknowledged change survives.
+    pub durability: Durability,
+    /// Longest wait for a connection, or for another process that holds the write lock.
+    pub patience: Duration,
+    /// Longest run of one search; a longer one is [`StoreError::TooLong`].
+    pub search_time: Duration,
+    /// Search by the full-text index instead of by substring.
+    pub full_text: bool,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            readers: 4,
+            durability: Durability::Normal,
+            patience: Duration::from_secs(30),
+            search_time: Duration::from_secs(5),
+            full_text: false,
+        }
+    }
+}
+
+/// SQLite's `synchronous` in WAL mode. It changes what a write costs: results at different levels do not compare.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Durability {
+    /// Synced at checkpoints: survives `kill -9`; a power cut may undo the newest changes.
+    #[default]
+    Normal,
+    /// Synced at every commit: survives a power cut.
+    Full,
+}
+
+/// Why the store did not do it. Whatever was asked for did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such file.
+    #[error("{0} does not exist: generate or import mail first")]
+    Missing(PathBuf),
+    /// Every connection was taken, or the write lock was, for the whole patience.
+    #[error("the mail store is busy")]
+    Busy,
+    /// No room on the disk.
+    #[error("the disk that holds the mail store is full")]
+    DiskFull,
+    /// A search took longer than it may.
+    #[error("the search took too long")]
+    TooLong,
+    /// Anything else that the database reports.
+    #[error("mail store: {0}")]
+    Database(#[source] sqlx::Error),
+    /// The schema could not be brought up to date.
+    #[error("mail store: {0}; was the file made by a newer version?")]
+    Schema(#[from] sqlx::migrate::MigrateError),
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match primary_code(&error) {
+            Some(SQLITE_BUSY | SQLITE_LOCKED) => Self::Busy,
+            Some(SQLITE_FULL) => Self::DiskFull,
+            Some(SQLITE_INTERRUPT) => Self::TooLong,
+            _ if matches!(error, sqlx::Error::PoolTimedOut) => Self::Busy,
+            _ => Self::Database(error),
+        }
+    }
+}
+
+// Primary result codes, <https://www.sqlite.org/rescode.html>.
+const SQLITE_BUSY: u32 = 5;
+const SQLITE_LOCKED: u32 = 6;
+const SQLITE_INTERRUPT: u32 = 9;
+const SQLITE_IOERR: u32 = 10;
+const SQLITE_FULL: u32 = 13;
+
+/// The low byte of SQLite's extended result code.
+fn primary_code(error: &sqlx::Error) -> Option<u32> {
+    let code = error.as_database_error()?.code()?;
+    code.parse::<u32>().ok().map(|c| c & 0xFF)
+}
+
+/// An open mail database. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Store {
+    read: SqlitePool,
+    write: SqlitePool,
+    /// The writer met a failed read, write or sync: what its caches hold cannot be trusted, so its connection must go.
+    writer_broken: Arc<AtomicBool>,
+    work: Arc<Work>,
+    search_time: Duration,
+    full_text: bool,
+}
+
+impl Store {
+    /// Opens an existing database and brings its schema up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] if there is no such file, [`StoreError::Schema`] if it has a schema that this version
+    /// does not know, and whatever SQLite reports.
+    pub async fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
+        if !path.is_file() {
+            return Err(StoreError::Missing(path.to_owned()));
+        }
+        Self::connect(path, options).await
+    }
+
+    /// Opens a database, making an empty one if there is none.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn create(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
+        Self::connect(path, options).await
+    }
+
+    async fn connect(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
+        let synchronous = match options.durability {
+            Durability::Normal => SqliteSynchronous::Normal,
+            Durability::Full => SqliteSynchronous::Full,
+        };
+        let connect = SqliteConnectOptions::new()
+            .filename(path)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(synchronous)
+            .busy_timeout(options.patience)
+            .foreign_keys(true)
+            .pragma("cache_size", "-16384")
+            .pragma("mmap_size", "1073741824")
+            .pragma("temp_store", "memory")
+            .thread_name(|id| format!("sqlite-{id}"));
+        let writer_broken = Arc::new(AtomicBool::new(false));
+        let broken = Arc::clone(&writer_broken);
+        let write = pool(1, options.patience)
+            .after_release(move |_, _| {
+                let keep = !broken.swap(false, Ordering::Relaxed);
+                Box::pin(async move { Ok(keep) })
+            })
+            .connect_with(connect.clone().create_if_missing(true))
+            .await?;
+        sqlx::migrate!().run(&write).await?;
+        let read = pool(options.readers.max(1), options.patience).connect_with(connect.read_only(true)).await?;
+        Ok(Self {
+            read,
+            write,
+            writer_broken,
+            work: Arc::default(),
+            search_time: options.search_time,
+            full_text: options.full_text,
+        })
+    }
+
+    /// The work knob.
+    #[must_use]
+    pub fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// Folds the write-ahead log into the database file and closes all connections. Call it before copying the file.
+    ///
+    /// # Errors
+    /// If the log could not be folded in, for example because another process reads the database.
+    pub async fn close(self) -> Result<(), StoreError> {
+        let folded = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&self.write).await;
+        self.read.close().await;
+        self.write.close().await;
+        folded?;
+        Ok(())
+    }
+
+    /// Starts a change. Dropped without [`Change::commit`] (an error, or a client that went away) it changes nothing.
+    async fn change(&self) -> Result<Change<'_>, StoreError> {
+        // Immediate: taking the write lock later, in the middle, could fail in a way that no waiting mends.
+        let transaction = self.write.begin_with("BEGIN IMMEDIATE").await?;
+        Ok(Change { transaction, writer_broken: &self.writer_broken })
+    }
+}
+
+/// A change under way.
+#[derive(Debug)]
+struct Change<'a> {
+    transaction: Transaction<'static, Sqlite>,
+    writer_broken: &'a AtomicBool,
+}
+
+impl Change<'_> {
+    /// Only when this returns `Ok` has the change happened.
+    async fn commit(self) -> Result<(), StoreError> {
+        let Err(error) = self.transaction.commit().await else { return Ok(()) };
+        // After a failed sync the kernel marks the pages clean, so that trying again would succeed without having
+        // written anything (Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020).
+        if primary_code(&error) == Some(SQLITE_IOERR) {
+            self.writer_broken.store(true, Ordering::Relaxed);
+        }
+        Err(error.into())
+    }
+}
+
+fn pool(connections: u32, patience: Duration) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .min_connections(connections)
+        .acquire_timeout(patience)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        // A local file does not hang up: asking before each use would double the cost of a small query.
+        .test_before_acquire(false)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! Who may sign in.
+
+use super::{Store, StoreError, UserId};
+
+/// An account.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Account {
+    /// Its id.
+    pub id: UserId,
+    /// A PHC string.
+    pub password: String,
+}
+
+impl Store {
+    /// The account of that name.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn account(&self, name: &str) -> Result<Option<Account>, StoreError> {
+        Ok(sqlx::query_as("SELECT id, password FROM users WHERE name = ?")
+            .bind(name)
+            .fetch_optional(&self.read)
+            .await?)
+    }
+
+    /// Makes an account with an empty inbox, or, if it is there, gives it this password.
+    ///
+    /// # Errors
+    /// Whatever the database reports; then nothing has changed.
+    pub async fn set_account(&self, name: &str, password_hash: &str) -> Result<UserId, StoreError> {
+        let mut change = self.change().await?;
+        let id: UserId = sqlx::query_scalar(
+            "INSERT INTO users (name, password) VALUES (?, ?)
+             ON CONFLICT (name) DO UPDATE SET password = excluded.password RETURNING id",
+        )
+        .bind(name)
+        .bind(password_hash)
+        .fetch_one(&mut *change.transaction)
+        .await?;
+        sqlx::query("INSERT INTO folders (user_id, name, inbox) VALUES (?, 'inbox', 1) ON CONFLICT DO NOTHING")
+            .bind(id)
+            .execute(&mut *change.transaction)
+            .await?;
+        change.commit().await?;
+        Ok(id)
+    }
+}

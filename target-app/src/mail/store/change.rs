@@ -1,0 +1,154 @@
+//! Delete, refile, create and delete folders. A change has happened when its method returns `Ok`, and not before.
+
+use sqlx::{query, query_scalar};
+
+use super::{EntryId, FolderId, Store, StoreError, UserId};
+
+/// What came of making a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewFolder {
+    /// It is there now.
+    Created(FolderId),
+    /// The user has one of that name.
+    Exists(FolderId),
+    /// The user has as many as a user may have.
+    TooMany,
+}
+
+/// Most folders of one user: every page with a list offers them all as places to refile into.
+const MAX_FOLDERS: i64 = 200;
+
+impl Store {
+    /// Takes these messages out of the folder and says how many were there. `None`: the user has no such folder.
+    ///
+    /// # Errors
+    /// Whatever the database reports; then nothing has changed.
+    pub async fn delete(&self, user: UserId, folder: FolderId, entries: &[EntryId]) -> Result<Option<u64>, StoreError> {
+        let mut change = self.change().await?;
+        if !change.owns(user, folder).await? {
+            return Ok(None);
+        }
+        let mut gone = 0;
+        for entry in entries {
+            gone += query("DELETE FROM entries WHERE id = ? AND folder_id = ?")
+                .bind(entry)
+                .bind(folder)
+                .execute(&mut *change.transaction)
+                .await?
+                .rows_affected();
+        }
+        change.count(folder, -(gone as i64)).await?;
+        change.commit().await?;
+        Ok(Some(gone))
+    }
+
+    /// Moves these messages to another folder and says how many were there. `None`: the user lacks one of the folders.
+    ///
+    /// # Errors
+    /// Whatever the database reports; then nothing has changed.
+    pub async fn refile(
+        &self,
+        user: UserId,
+        folder: FolderId,
+        to: FolderId,
+        entries: &[EntryId],
+    ) -> Result<Option<u64>, StoreError> {
+        let mut change = self.change().await?;
+        if !change.owns(user, folder).await? || !change.owns(user, to).await? {
+            return Ok(None);
+        }
+        let mut moved = 0;
+        for entry in entries {
+            moved += query("UPDATE entries SET folder_id = ?1 WHERE id = ?2 AND folder_id = ?3 AND folder_id <> ?1")
+                .bind(to)
+                .bind(entry)
+                .bind(folder)
+                .execute(&mut *change.transaction)
+                .await?
+                .rows_affected();
+        }
+        change.count(folder, -(moved as i64)).await?;
+        change.count(to, moved as i64).await?;
+        change.commit().await?;
+        Ok(Some(moved))
+    }
+
+    /// Makes an empty folder. The caller has checked the name.
+    ///
+    /// # Errors
+    /// Whatever the database reports; then nothing has changed.
+    pub async fn create_folder(&self, user: UserId, name: &str) -> Result<NewFolder, StoreError> {
+        let mut change = self.change().await?;
+        let there: Option<FolderId> = query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
+            .bind(user)
+            .bind(name)
+            .fetch_optional(&mut *change.transaction)
+            .await?;
+        if let Some(id) = there {
+            return Ok(NewFolder::Exists(id));
+        }
+        let count: i64 = query_scalar("SELECT count(*) FROM folders WHERE user_id = ?")
+            .bind(user)
+            .fetch_one(&mut *change.transaction)
+            .await?;
+        if count >= MAX_FOLDERS {
+            return Ok(NewFolder::TooMany);
+        }
+        let id = query_scalar("INSERT INTO folders (user_id, name) VALUES (?, ?) RETURNING id")
+            .bind(user)
+            .bind(name)
+            .fetch_one(&mut *change.transaction)
+            .await?;
+        change.commit().await?;
+        Ok(NewFolder::Created(id))
+    }
+
+    /// Deletes a folder with all messages in it and says how many those were. `None`: the user has no such folder, or
+    /// it is the inbox.
+    ///
+    /// # Errors
+    /// Whatever the database reports; then nothing has changed.
+    pub async fn delete_folder(&self, user: UserId, folder: FolderId) -> Result<Option<u64>, StoreError> {
+        let mut change = self.change().await?;
+        let there: Option<i64> = query_scalar("SELECT 1 FROM folders WHERE id = ? AND user_id = ? AND inbox = 0")
+            .bind(folder)
+            .bind(user)
+            .fetch_optional(&mut *change.transaction)
+            .await?;
+        if there.is_none() {
+            return Ok(None);
+        }
+        let gone = query("DELETE FROM entries WHERE folder_id = ?")
+            .bind(folder)
+            .execute(&mut *change.transaction)
+            .await?
+            .rows_affected();
+        query("DELETE FROM folders WHERE id = ?").bind(folder).execute(&mut *change.transaction).await?;
+        change.commit().await?;
+        Ok(Some(gone))
+    }
+}
+
+impl super::Change<'_> {
+    async fn owns(&mut self, user: UserId, folder: FolderId) -> Result<bool, StoreError> {
+        let there: Option<i64> = query_scalar("SELECT 1 FROM folders WHERE id = ? AND user_id = ?")
+            .bind(folder)
+            .bind(user)
+            .fetch_optional(&mut *self.transaction)
+            .await?;
+        Ok(there.is_some())
+    }
+
+    /// Adds to a folder's number of messages.
+    pub(super) async fn count(&mut self, folder: FolderId, more: i64) -> Result<(), StoreError> {
+        if more == 0 {
+            return Ok(());
+        }
+        query("UPDATE folders SET messages = messages + ? WHERE id = ?")
+            .bind(more)
+            .bind(folder)
+            .execute(&mut *self.transaction)
+            .await?;
+        Ok(())
+    }
+}

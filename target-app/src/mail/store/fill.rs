@@ -1,0 +1,218 @@
+//! Putting mail in, many messages in one transaction.
+
+use sqlx::{query, query_scalar};
+
+use super::{Change, FolderId, NewMessage, Store, StoreError, UserId};
+use crate::mail::clean;
+
+/// What one message came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filled {
+    /// It is in the folder now.
+    Stored,
+    /// It had been imported from that source before.
+    Known,
+}
+
+/// A transaction that adds accounts, folders and messages. Dropped without [`Fill::commit`] it adds nothing.
+#[derive(Debug)]
+pub struct Fill<'a> {
+    change: Change<'a>,
+}
+
+impl Store {
+    /// Starts to put mail in.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn fill(&self) -> Result<Fill<'_>, StoreError> {
+        Ok(Fill { change: self.change().await? })
+    }
+}
+
+impl Fill<'_> {
+    /// Adds an account with its folders; the first is the inbox.
+    ///
+    /// # Errors
+    /// Whatever the database reports; the whole transaction is then void.
+    pub async fn user(
+        &mut self,
+        name: &str,
+        password_hash: &str,
+        folders: &[&str],
+    ) -> Result<(UserId, Vec<FolderId>), StoreError> {
+        let user: UserId = query_scalar("INSERT INTO users (name, password) VALUES (?, ?) RETURNING id")
+            .bind(name)
+            .bind(password_hash)
+            .fetch_one(&mut *self.change.transaction)
+            .await?;
+        let mut ids = Vec::with_capacity(folders.len());
+        for (i, folder) in folders.iter().enumerate() {
+            ids.push(self.folder(user, folder, i == 0).await?);
+        }
+        Ok((user, ids))
+    }
+
+    /// The user's folder of that name, made if there is none.
+    ///
+    /// # Errors
+    /// Whatever the database reports; the whole transaction is then void.
+    pub async fn folder(&mut self, user: UserId, name: &str, inbox: bool) -> Result<FolderId, StoreError> {
+        query("INSERT INTO folders (user_id, name, inbox) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+            .bind(user)
+            .bind(name)
+            .bind(inbox)
+            .execute(&mut *self.change.transaction)
+            .await?;
+        Ok(query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
+            .bind(user)
+            .bind(name)
+            .fetch_one(&mut *self.change.transaction)
+            .await?)
+    }
+
+    /// Stores a message, in no folder yet, and gives its number. One with the same digest is stored once.
+    ///
+    /// # Errors
+    /// Whatever the database reports; the whole transaction is then void.
+    pub async fn message(&mut self, message: &NewMessage) -> Result<i64, StoreError> {
+        let there: Option<i64> = query_scalar("SELECT id FROM messages WHERE digest = ?")
+            .bind(&message.digest[..])
+            .fetch_optional(&mut *self.change.transaction)
+            .await?;
+        if let Some(id) = there {
+            return Ok(id);
+        }
+        let id: i64 = query_scalar(
+            "INSERT INTO messages (digest, date, author, subject, author_key, subject_key, size, attachments)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        )
+        .bind(&message.digest[..])
+        .bind(message.date)
+        .bind(&message.author)
+        .bind(&message.subject)
+        .bind(sort_key(&message.author))
+        .bind(sort_key(without_reply_marks(&message.subject)))
+        .bind(message.size)
+        .bind(message.attachments.len() as i64)
+        .fetch_one(&mut *self.change.transaction)
+        .await?;
+        query(
+            "INSERT INTO bodies (message_id, sender, recipients, headers, text, html, html_version)
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(id)
+        .bind(&message.sender)
+        .bind(&message.recipients)
+        .bind(&message.headers)
+        .bind(&message.text)
+        .bind(&message.html)
+        .bind(clean::VERSION)
+        .execute(&mut *self.change.transaction)
+        .await?;
+        let searched = message.headers.to_lowercase();
+        query("INSERT INTO search_text (message_id, text) VALUES (?, ?)")
+            .bind(id)
+            .bind(&searched)
+            .execute(&mut *self.change.transaction)
+            .await?;
+        query("INSERT INTO search_index (rowid, text) VALUES (?, ?)")
+            .bind(id)
+            .bind(&searched)
+            .execute(&mut *self.change.transaction)
+            .await?;
+        for (part, attachment) in message.attachments.iter().enumerate() {
+            query("INSERT INTO attachments (message_id, part, name, kind, size, content) VALUES (?, ?, ?, ?, ?, ?)")
+                .bind(id)
+                .bind(part as i64)
+                .bind(&attachment.name)
+                .bind(&attachment.kind)
+                .bind(attachment.content.len() as i64)
+                .bind(&attachment.content)
+                .execute(&mut *self.change.transaction)
+                .await?;
+        }
+        Ok(id)
+    }
+
+    /// Puts the stored messages numbered `first` to `first + count - 1` into a folder.
+    ///
+    /// # Errors
+    /// Whatever the database reports; the whole transaction is then void.
+    pub async fn put_range(&mut self, folder: FolderId, first: i64, count: u32) -> Result<(), StoreError> {
+        let put = query(
+            "INSERT INTO entries (folder_id, message_id, date)
+             SELECT ?, id, date FROM messages WHERE id BETWEEN ? AND ? ORDER BY id",
+        )
+        .bind(folder)
+        .bind(first)
+        .bind(first + i64::from(count) - 1)
+        .execute(&mut *self.change.transaction)
+        .await?
+        .rows_affected();
+        self.change.count(folder, put as i64).await
+    }
+
+    /// Stores a message and puts it into a folder, unless this user got it from this source before.
+    ///
+    /// # Errors
+    /// Whatever the database reports; the whole transaction is then void.
+    pub async fn import(
+        &mut self,
+        user: UserId,
+        source: &str,
+        folder: FolderId,
+        message: &NewMessage,
+    ) -> Result<Filled, StoreError> {
+        let new = query("INSERT INTO imported (user_id, source, digest) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+            .bind(user)
+            .bind(source)
+            .bind(&message.digest[..])
+            .execute(&mut *self.change.transaction)
+            .await?
+            .rows_affected();
+        if new == 0 {
+            return Ok(Filled::Known);
+        }
+        let id = self.message(message).await?;
+        self.put_range(folder, id, 1).await?;
+        Ok(Filled::Stored)
+    }
+
+    /// Only when this returns `Ok` is the mail there.
+    ///
+    /// # Errors
+    /// Whatever the database reports; then nothing was added.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        self.change.commit().await
+    }
+}
+
+/// What lists are sorted by: short, and without regard to case.
+fn sort_key(text: &str) -> String {
+    const LENGTH: usize = 40;
+    text.trim_start_matches(['"', '\'', ' ', '[', '(']).chars().take(LENGTH).collect::<String>().to_lowercase()
+}
+
+/// The subject of the conversation: `Re: [list] Re: lunch` sorts beside `[list] lunch`.
+fn without_reply_marks(subject: &str) -> &str {
+    const MARKS: [&str; 5] = ["re:", "fwd:", "fw:", "aw:", "wg:"];
+    let mut rest = subject.trim_start();
+    while let Some(mark) = MARKS.iter().find(|m| rest.get(..m.len()).is_some_and(|s| s.eq_ignore_ascii_case(m))) {
+        rest = rest[mark.len()..].trim_start();
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_sort_by_conversation() {
+        assert_eq!(without_reply_marks("Re: RE:Fwd: lunch"), "lunch");
+        assert_eq!(without_reply_marks("Reading"), "Reading");
+        assert_eq!(without_reply_marks("é:"), "é:");
+        assert_eq!(sort_key("\"Élan\" <a@b>"), "élan\" <a@b>");
+    }
+}

@@ -1,0 +1,120 @@
+//! Folders, lists, messages. Every query names the user: a foreign object reads as a missing one.
+
+use sqlx::query_as;
+
+use super::{
+    Attachment, AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, Order, PAGE_ROWS, Sort, Store,
+    StoreError, UserId,
+};
+
+impl Store {
+    /// A user's folders, inbox first, then by name.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn folders(&self, user: UserId) -> Result<Vec<Folder>, StoreError> {
+        Ok(query_as("SELECT id, name, inbox, messages FROM folders WHERE user_id = ? ORDER BY inbox DESC, name")
+            .bind(user)
+            .fetch_all(&self.read)
+            .await?)
+    }
+
+    /// Up to [`PAGE_ROWS`] rows of a folder, from row `start` (0 is the first) on.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn list(
+        &self,
+        user: UserId,
+        folder: FolderId,
+        order: Order,
+        start: u32,
+    ) -> Result<Vec<Listed>, StoreError> {
+        Ok(query_as(list_sql(order)).bind(folder).bind(user).bind(PAGE_ROWS).bind(start).fetch_all(&self.read).await?)
+    }
+
+    /// The message at this place.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn message(&self, user: UserId, folder: FolderId, entry: EntryId) -> Result<Option<Message>, StoreError> {
+        // One connection for both queries: taking it from the pool is a good part of what a small query costs.
+        let mut reader = self.read.acquire().await?;
+        let Some((id, attached)) = query_as::<_, (i64, i64)>(
+            "SELECT m.id, m.attachments FROM entries e CROSS JOIN folders f ON f.id = e.folder_id
+             CROSS JOIN messages m ON m.id = e.message_id WHERE e.id = ? AND f.id = ? AND f.user_id = ?",
+        )
+        .bind(entry)
+        .bind(folder)
+        .bind(user)
+        .fetch_optional(&mut *reader)
+        .await?
+        else {
+            return Ok(None);
+        };
+        let mut message: Option<Message> = query_as(
+            "SELECT m.date, m.subject, m.size, b.sender, b.recipients, b.headers, b.text, b.html, b.html_version
+             FROM messages m CROSS JOIN bodies b ON b.message_id = m.id WHERE m.id = ?",
+        )
+        .bind(id)
+        .fetch_optional(&mut *reader)
+        .await?;
+        if let Some(message) = message.as_mut().filter(|_| attached > 0) {
+            message.attachments = query_as::<_, AttachmentName>(
+                "SELECT part, name, kind, size FROM attachments WHERE message_id = ? ORDER BY part",
+            )
+            .bind(id)
+            .fetch_all(&mut *reader)
+            .await?;
+        }
+        Ok(message)
+    }
+
+    /// An attachment with its content.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn attachment(
+        &self,
+        user: UserId,
+        folder: FolderId,
+        entry: EntryId,
+        part: i64,
+    ) -> Result<Option<Attachment>, StoreError> {
+        Ok(query_as(
+            "SELECT a.name, a.content FROM entries e CROSS JOIN folders f ON f.id = e.folder_id
+             CROSS JOIN attachments a ON a.message_id = e.message_id
+             WHERE e.id = ? AND f.id = ? AND f.user_id = ? AND a.part = ?",
+        )
+        .bind(entry)
+        .bind(folder)
+        .bind(user)
+        .bind(part)
+        .fetch_optional(&self.read)
+        .await?)
+    }
+}
+
+/// The columns of a list are the same in every order; CROSS JOIN keeps SQLite from turning the join round.
+macro_rules! listing {
+    ($order:literal) => {
+        concat!(
+            "SELECT e.id AS entry, e.folder_id AS folder, e.date, m.author, m.subject, m.size, m.attachments
+             FROM folders f CROSS JOIN entries e ON e.folder_id = f.id CROSS JOIN messages m ON m.id = e.message_id
+             WHERE f.id = ? AND f.user_id = ? ORDER BY ",
+            $order,
+            " LIMIT ? OFFSET ?"
+        )
+    };
+}
+
+fn list_sql(order: Order) -> &'static str {
+    match (order.by, order.direction) {
+        (Sort::Date, Direction::Descending) => listing!("e.date DESC, e.id DESC"),
+        (Sort::Date, Direction::Ascending) => listing!("e.date, e.id"),
+        (Sort::Author, Direction::Ascending) => listing!("m.author_key, e.date DESC, e.id DESC"),
+        (Sort::Author, Direction::Descending) => listing!("m.author_key DESC, e.date DESC, e.id DESC"),
+        (Sort::Subject, Direction::Ascending) => listing!("m.subject_key, e.date DESC, e.id DESC"),
+        (Sort::Subject, Direction::Descending) => listing!("m.subject_key DESC, e.date DESC, e.id DESC"),
+    }
+}

@@ -1,0 +1,223 @@
+use super::*;
+
+/// A database of its own, with user 1 (inbox of 25 messages, empty folder "Work") and user 2 (inbox of 3).
+async fn small() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let store = Store::create(&dir.path().join("mail.sqlite"), &StoreOptions::default()).await.expect("opens");
+    let mut fill = store.fill().await.expect("fill");
+    let (_, ann) = fill.user("ann", "hash", &["inbox", "Work"]).await.expect("user");
+    let (_, bob) = fill.user("bob", "hash", &["inbox"]).await.expect("user");
+    for i in 0..25 {
+        fill.message(&message(i)).await.expect("message");
+    }
+    fill.put_range(ann[0], 1, 25).await.expect("put");
+    fill.put_range(bob[0], 1, 3).await.expect("put");
+    fill.commit().await.expect("commit");
+    (dir, store)
+}
+
+fn message(i: u8) -> NewMessage {
+    NewMessage {
+        digest: [i; 32],
+        date: 1000 + i64::from(i),
+        author: format!("Author {}", i % 7),
+        subject: format!("{}Subject {i:02}", if i.is_multiple_of(2) { "Re: " } else { "" }),
+        headers: format!("From: author{}@example.org\nSubject: Subject {i:02} 100%_ÉTÉ\n", i % 7),
+        text: format!("text {i}"),
+        ..NewMessage::default()
+    }
+}
+
+const ANN: UserId = UserId(1);
+const BOB: UserId = UserId(2);
+
+async fn inbox(store: &Store, user: UserId) -> Folder {
+    store.folders(user).await.expect("folders").remove(0)
+}
+
+async fn newest(store: &Store, user: UserId) -> Listed {
+    let folder = inbox(store, user).await;
+    store.list(user, folder.id, Order::default(), 0).await.expect("list").remove(0)
+}
+
+#[tokio::test]
+async fn lists_come_in_pages_and_in_order() {
+    let (_dir, store) = small().await;
+    let folder = inbox(&store, ANN).await;
+    assert_eq!((folder.name.as_str(), folder.messages, folder.inbox), ("inbox", 25, true));
+    let pages = [0, 10, 20, 30].map(|start| store.list(ANN, folder.id, Order::default(), start));
+    let mut lengths = Vec::new();
+    let mut dates = Vec::new();
+    for page in pages {
+        let page = page.await.expect("list");
+        lengths.push(page.len());
+        dates.extend(page.iter().map(|r| r.date));
+    }
+    assert_eq!(lengths, [10, 10, 5, 0]);
+    assert_eq!(dates, (1000..1025).rev().collect::<Vec<_>>());
+
+    let by_subject = Order { by: Sort::Subject, direction: Direction::Ascending };
+    let rows = store.list(ANN, folder.id, by_subject, 0).await.expect("list");
+    assert_eq!(rows[0].subject, "Re: Subject 00", "reply marks do not count");
+    assert_eq!(rows[1].subject, "Subject 01");
+    let by_author = Order { by: Sort::Author, direction: Direction::Descending };
+    let rows = store.list(ANN, folder.id, by_author, 0).await.expect("list");
+    // Numbers 6, 13 and 20 have author 6; the newest of equals comes first.
+    assert_eq!(rows.iter().take(3).map(|r| r.date).collect::<Vec<_>>(), [1020, 1013, 1006]);
+}
+
+#[tokio::test]
+async fn what_is_deleted_or_refiled_is_where_it_should_be() {
+    let (_dir, store) = small().await;
+    let work = store.folders(ANN).await.expect("folders").remove(1);
+    let from = inbox(&store, ANN).await.id;
+    let row = newest(&store, ANN).await;
+    assert_eq!(store.refile(ANN, from, work.id, &[row.entry]).await.expect("refile"), Some(1));
+    assert_eq!(store.refile(ANN, from, work.id, &[row.entry]).await.expect("refile"), Some(0), "it has left");
+    assert!(store.message(ANN, from, row.entry).await.expect("read").is_none());
+    let message = store.message(ANN, work.id, row.entry).await.expect("read").expect("is there");
+    assert_eq!(message.text, "text 24");
+    assert_eq!(store.delete(ANN, work.id, &[row.entry, row.entry]).await.expect("delete"), Some(1));
+    let counts: Vec<i64> = store.folders(ANN).await.expect("folders").iter().map(|f| f.messages).collect();
+    assert_eq!(counts, [24, 0]);
+    assert_eq!(newest(&store, BOB).await.date, 1002, "the other user's folder is as it was");
+}
+
+#[tokio::test]
+async fn foreign_objects_are_missing_objects() {
+    let (_dir, store) = small().await;
+    let (anns, bobs) = (inbox(&store, ANN).await.id, inbox(&store, BOB).await.id);
+    let row = newest(&store, ANN).await;
+    assert!(store.list(BOB, anns, Order::default(), 0).await.expect("list").is_empty());
+    assert!(store.message(BOB, anns, row.entry).await.expect("read").is_none());
+    assert!(store.message(BOB, bobs, row.entry).await.expect("read").is_none());
+    assert_eq!(store.delete(BOB, anns, &[row.entry]).await.expect("delete"), None);
+    assert_eq!(store.delete(BOB, bobs, &[row.entry]).await.expect("delete"), Some(0));
+    assert_eq!(store.refile(BOB, bobs, anns, &[newest(&store, BOB).await.entry]).await.expect("refile"), None);
+    assert_eq!(store.refile(BOB, anns, bobs, &[row.entry]).await.expect("refile"), None);
+    let work = store.folders(ANN).await.expect("folders").remove(1).id;
+    assert_eq!(store.delete_folder(BOB, work).await.expect("delete"), None);
+    assert!(store.search(BOB, SearchScope::Folder(anns), "subject", 0).await.expect("search").is_none());
+    assert_eq!(inbox(&store, ANN).await.messages, 25);
+}
+
+#[tokio::test]
+async fn folders_come_and_go() {
+    let (_dir, store) = small().await;
+    let NewFolder::Created(id) = store.create_folder(ANN, "Été").await.expect("create") else { panic!("new") };
+    assert_eq!(store.create_folder(ANN, "work").await.expect("create"), NewFolder::Exists(FolderId(2)));
+    let row = newest(&store, ANN).await;
+    store.refile(ANN, row.folder, id, &[row.entry]).await.expect("refile");
+    assert_eq!(store.delete_folder(ANN, id).await.expect("delete"), Some(1));
+    assert_eq!(store.delete_folder(ANN, row.folder).await.expect("delete"), None, "the inbox stays");
+    let NewFolder::Created(next) = store.create_folder(ANN, "Été").await.expect("create") else { panic!("new") };
+    assert!(next > id, "ids are not used again");
+    for i in 0..300 {
+        if store.create_folder(BOB, &format!("f{i}")).await.expect("create") == NewFolder::TooMany {
+            assert_eq!(store.folders(BOB).await.expect("folders").len(), 200);
+            return;
+        }
+    }
+    panic!("there is no limit");
+}
+
+#[tokio::test]
+async fn both_searches_find_headers_and_take_no_orders() {
+    for full_text in [false, true] {
+        let (dir, store) = small().await;
+        store.close().await.expect("closes");
+        let options = StoreOptions { full_text, ..StoreOptions::default() };
+        let store = Store::open(&dir.path().join("mail.sqlite"), &options).await.expect("opens");
+        let folder = inbox(&store, ANN).await.id;
+        let found = async |text: &str, start: u32| {
+            let hits = store.search(ANN, SearchScope::Folder(folder), text, start).await.expect("search");
+            let hits = hits.expect("own folder");
+            (hits.rows.iter().map(|r| r.date).collect::<Vec<_>>(), hits.more)
+        };
+        assert_eq!(found("SUBJECT", 0).await, ((1015..1025).rev().collect(), true));
+        assert_eq!(found("subject", 20).await, ((1000..1005).rev().collect(), false));
+        assert_eq!(found("author3", 0).await.0, [1024, 1017, 1010, 1003]);
+        assert_eq!(found("été", 20).await.0.len(), 5, "not only ASCII is folded");
+        for nothing in ["", "   ", "zebra", "\"", "*", "text:zebra", "%z%", "') OR 1=1 --", "NEAR(", "zebra OR author3"]
+        {
+            assert_eq!(found(nothing, 0).await.0, [0_i64; 0], "{nothing}");
+        }
+        let hits = store.search(BOB, SearchScope::All, "subject", 0).await.expect("search").expect("all");
+        assert_eq!(hits.rows.len(), 3, "only one's own mail");
+    }
+}
+
+#[tokio::test]
+async fn substrings_have_no_wildcards() {
+    let (_dir, store) = small().await;
+    let all = |text: &'static str| store.search(ANN, SearchScope::All, text, 0);
+    assert_eq!(all("100%_").await.expect("search").expect("all").rows.len(), 10);
+    assert!(all("1%0").await.expect("search").expect("all").rows.is_empty());
+    assert!(all("1_0").await.expect("search").expect("all").rows.is_empty());
+}
+
+#[tokio::test]
+async fn a_search_has_a_time_limit_and_the_connection_lives_on() {
+    let (dir, store) = small().await;
+    store.close().await.expect("closes");
+    let path = dir.path().join("mail.sqlite");
+    let options = StoreOptions { readers: 1, search_time: Duration::ZERO, ..StoreOptions::default() };
+    let mut store = Store::open(&path, &options).await.expect("opens");
+    let mut fill = store.fill().await.expect("fill");
+    let folder = fill.folder(ANN, "big", false).await.expect("folder");
+    for _ in 0..400 {
+        fill.put_range(folder, 1, 25).await.expect("put");
+    }
+    fill.commit().await.expect("commit");
+    let search = store.search(ANN, SearchScope::All, "zebra", 0).await;
+    assert!(matches!(search, Err(StoreError::TooLong)), "{search:?}");
+    assert_eq!(store.folders(ANN).await.expect("folders").len(), 3, "other queries are not limited");
+    store.search_time = Duration::from_secs(5);
+    assert!(store.search(ANN, SearchScope::All, "zebra", 0).await.expect("search").expect("all").rows.is_empty());
+}
+
+#[tokio::test]
+async fn an_import_is_done_once() {
+    let (_dir, store) = small().await;
+    let folder = inbox(&store, BOB).await.id;
+    let run = async || {
+        let mut fill = store.fill().await.expect("fill");
+        let first = fill.import(BOB, "a.mbox", folder, &message(20)).await.expect("import");
+        let second = fill.import(BOB, "a.mbox", folder, &message(100)).await.expect("import");
+        fill.commit().await.expect("commit");
+        (first, second)
+    };
+    assert_eq!(run().await, (Filled::Stored, Filled::Stored));
+    let row = newest(&store, BOB).await;
+    store.delete(BOB, folder, &[row.entry]).await.expect("delete");
+    assert_eq!(run().await, (Filled::Known, Filled::Known));
+    assert_eq!(inbox(&store, BOB).await.messages, 4, "what was deleted stays deleted");
+}
+
+#[tokio::test]
+async fn what_is_not_committed_did_not_happen() {
+    let (_dir, store) = small().await;
+    let mut fill = store.fill().await.expect("fill");
+    fill.user("eve", "hash", &["inbox"]).await.expect("user");
+    drop(fill);
+    assert!(store.account("eve").await.expect("account").is_none());
+    assert!(store.account("ann").await.expect("account").is_some());
+}
+
+#[tokio::test]
+async fn two_writers_wait_no_longer_than_they_may() {
+    let (dir, store) = small().await;
+    let options = StoreOptions { patience: Duration::from_millis(50), ..StoreOptions::default() };
+    let other = Store::open(&dir.path().join("mail.sqlite"), &options).await.expect("opens");
+    let held = store.fill().await.expect("fill");
+    let refused = other.create_folder(ANN, "x").await;
+    assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
+    drop(held);
+    assert!(matches!(store.create_folder(ANN, "x").await, Ok(NewFolder::Created(_))));
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_is_named() {
+    let missing = Store::open(Path::new("/nowhere/mail.sqlite"), &StoreOptions::default()).await;
+    assert!(missing.expect_err("is missing").to_string().contains("/nowhere/mail.sqlite"));
+}

@@ -1,0 +1,105 @@
+//! The work knob: extra database operations a request, WebQ's way of setting what a request costs (its hardness pages
+//! repeat one query).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Store, StoreError};
+
+/// Rows that one operation reads. Chosen so that an operation costs some 100 microseconds, most of it in SQLite and
+/// little of it on the way there, and about the same on every call.
+const ROWS: i64 = 1500;
+/// Rows in the table `work`.
+const TABLE: i64 = 8192;
+/// Operations are counted in millionths.
+const ONE: f64 = 1e6;
+
+/// Operations by request type. Changes take effect with the next request.
+#[derive(Debug, Default)]
+pub struct Work {
+    kinds: [PerKind; KINDS],
+    calls: AtomicU64,
+}
+
+/// Request types that can have work of their own.
+pub const KINDS: usize = 16;
+
+#[derive(Debug, Default)]
+struct PerKind {
+    step: AtomicU64,
+    owed: AtomicU64,
+}
+
+impl Work {
+    /// Sets how many operations a request of this type does, at least 0; a fraction is met on average. Unknown types
+    /// are ignored.
+    pub fn set(&self, kind: usize, operations: f64) {
+        if let Some(of_kind) = self.kinds.get(kind) {
+            // NaN and negatives become 0, and a million operations are more than any request lives through.
+            let step = (operations.clamp(0.0, 1e6) * ONE) as u64;
+            of_kind.step.store(step, Ordering::Relaxed);
+        }
+    }
+
+    /// How many operations this request has to do. A counter and no draw, so that the average is exact over any run.
+    fn due(&self, kind: usize) -> u64 {
+        let Some(of_kind) = self.kinds.get(kind) else { return 0 };
+        let step = of_kind.step.load(Ordering::Relaxed);
+        if step == 0 {
+            return 0;
+        }
+        let before = of_kind.owed.fetch_add(step, Ordering::Relaxed);
+        let one = ONE as u64;
+        (before.wrapping_add(step)) / one - before / one
+    }
+}
+
+impl Store {
+    /// Does the extra operations that a request of this type has to do, and says how many they were.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn do_work(&self, kind: usize) -> Result<u64, StoreError> {
+        let due = self.work.due(kind);
+        if due == 0 {
+            return Ok(0);
+        }
+        let mut reader = self.read.acquire().await?;
+        for _ in 0..due {
+            let call = self.work.calls.fetch_add(1, Ordering::Relaxed);
+            let first = 1 + (call as i64).wrapping_mul(977).rem_euclid(TABLE - ROWS);
+            let _: i64 = sqlx::query_scalar("SELECT sum(length(payload) + id % 7) FROM work WHERE id BETWEEN ? AND ?")
+                .bind(first)
+                .bind(first + ROWS - 1)
+                .fetch_one(&mut *reader)
+                .await?;
+        }
+        Ok(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fraction_is_met_on_average_exactly() {
+        let work = Work::default();
+        work.set(3, 2.3);
+        // 10 requests of 2.3 operations are 23, in twos and threes.
+        let due: Vec<u64> = (0..10).map(|_| work.due(3)).collect();
+        assert_eq!(due.iter().sum::<u64>(), 23);
+        assert!(due.iter().all(|d| (2..=3).contains(d)), "{due:?}");
+        assert_eq!(work.due(2), 0, "other types do nothing");
+    }
+
+    #[test]
+    fn nonsense_means_no_work() {
+        let work = Work::default();
+        for nonsense in [f64::NAN, -1.0, f64::NEG_INFINITY] {
+            work.set(0, nonsense);
+            assert_eq!(work.due(0), 0);
+        }
+        work.set(KINDS, 1.0);
+        assert_eq!(work.due(KINDS), 0);
+    }
+}
