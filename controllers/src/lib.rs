@@ -13,7 +13,10 @@
 
 mod baseline;
 pub mod catalogue;
+mod estimate;
+mod gate;
 pub mod job;
+mod law;
 pub mod observe;
 pub mod policy;
 pub mod random;

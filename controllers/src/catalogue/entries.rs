@@ -4,4 +4,5 @@ use super::Entry;
 use crate::baseline;
 
 /// All entries, policies first.
-pub(super) static ALL: &[Entry] = &[baseline::NONE];
+pub(super) static ALL: &[Entry] =
+    &[baseline::NONE, baseline::FIXED_RATE, baseline::CONCURRENCY, baseline::QUEUE_LENGTH, baseline::CONNECTIONS];

@@ -1,0 +1,83 @@
+//! A number of connections that a person sets: how servers bounded load before they measured it.
+
+use std::collections::VecDeque;
+
+use crate::{
+    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Seen, Verdict,
+    catalogue::{Make, Param, ParamKind, Place, Source},
+};
+
+/// Admits up to `max` connections and holds the next. At accept the listener offers *before* it takes a connection, so
+/// that a held offer means: stop accepting. Connections then queue in the kernel, whose backlog overflows, and clients
+/// wait through their TCP's exponential back-off without being told anything (USITS'03, section 4.4).
+#[derive(Debug)]
+struct Connections {
+    max: u32,
+    held: VecDeque<JobId>,
+}
+
+impl Connections {
+    fn release(&mut self, cx: &mut Ctx<'_>) {
+        let mut room = self.max.saturating_sub(cx.in_flight);
+        while room > 0
+            && let Some(id) = self.held.pop_front()
+        {
+            cx.effects.push(Effect::Release(id, Grant::default()));
+            room -= 1;
+        }
+    }
+}
+
+impl Machine for Connections {
+    fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        if let Seen::Left(gone) = seen {
+            self.held.retain(|id| id != gone);
+        }
+        self.release(cx);
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("limit"), f64::from(self.max));
+    }
+}
+
+impl Policy for Connections {
+    fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        if self.held.is_empty() && cx.in_flight < self.max {
+            return Verdict::Admit(Grant::default());
+        }
+        self.held.push_back(job.id);
+        Verdict::Hold
+    }
+}
+
+pub(crate) const CONNECTIONS: Entry = Entry {
+    name: "connections",
+    about: "a limit on connections that you set; at the limit the listener stops accepting, with no word to clients",
+    caution: "clients wait in their kernel's SYN back-off and learn nothing; a few connections can still overload the service",
+    source: Source {
+        title: "Adaptive Overload Control for Busy Internet Servers, USITS'03",
+        place: "section 4.4, figure 10, the bounded-connection server",
+    },
+    deviations: &["The paper does not give its limit."],
+    places: &[Place::Accept],
+    params: &[
+        Param {
+            name: "max",
+            about: "most connections at once",
+            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 128 },
+            source: "the lab's choice",
+        },
+        Param {
+            name: "backlog",
+            about: "length of the kernel's queue of connections that were not accepted, for the listener to ask for",
+            kind: ParamKind::Count { min: 0, max: 65_535, default: 16 },
+            source: "the lab's choice: small, so that SYNs are dropped as in the paper's run",
+        },
+    ],
+    presets: &[],
+    samples: &[],
+    make: Make::Policy(|values, _| {
+        Box::new(Connections { max: u32::try_from(values.count("max")).unwrap_or(u32::MAX), held: VecDeque::new() })
+    }),
+};

@@ -1,0 +1,60 @@
+//! A queue length that a person sets.
+
+use crate::{
+    Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Reason, Refusal, Seen, Verdict,
+    catalogue::{Make, Param, ParamKind, Place, Source},
+    estimate::Running,
+};
+
+/// Refuses while `max` admitted jobs wait for a worker.
+#[derive(Debug)]
+struct QueueLength {
+    max: u32,
+    running: Running,
+}
+
+impl Machine for QueueLength {
+    fn observe(&mut self, seen: &Seen, _: &mut Ctx<'_>) {
+        self.running.observe(seen);
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("limit"), f64::from(self.max));
+    }
+}
+
+impl Policy for QueueLength {
+    fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        if self.running.waiting(cx.in_flight) < self.max {
+            Verdict::Admit(Grant::default())
+        } else {
+            Verdict::Refuse(Refusal::new(Reason::QueueFull))
+        }
+    }
+}
+
+pub(crate) const QUEUE_LENGTH: Entry = Entry {
+    name: "queue-length",
+    about: "a limit on jobs that wait for a worker, which you set",
+    caution: "says nothing of time: the same queue is short for a quick stage and endless for a slow one",
+    source: Source {
+        title: "Adaptive Overload Control for Busy Internet Servers, USITS'03",
+        place: "section 2.3, a fixed threshold on the event queue",
+    },
+    deviations: &["Jobs that were started before a live switch to this policy count as waiting until they end."],
+    places: &[Place::Stage, Place::Single],
+    params: &[Param {
+        name: "max",
+        about: "most jobs waiting",
+        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 100 },
+        source: "the lab's choice: a second's worth at 100/s",
+    }],
+    presets: &[],
+    samples: &[],
+    make: Make::Policy(|values, _| {
+        Box::new(QueueLength {
+            max: u32::try_from(values.count("max")).unwrap_or(u32::MAX),
+            running: Running::default(),
+        })
+    }),
+};
