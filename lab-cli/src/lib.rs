@@ -3,5 +3,6 @@
 //! [`live`] is the stream of what happens, [`summary`] the result. Everything that people see (progress, the live view,
 //! tables) and everything that is judged is made from these two.
 
+pub mod judge;
 pub mod live;
 pub mod summary;

@@ -1,0 +1,3 @@
+//! What may be believed, and what was promised: [`gates`] judge the measurement, [`threshold`] judges the system.
+
+pub mod gates;

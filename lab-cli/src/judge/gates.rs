@@ -1,0 +1,103 @@
+//! Validity gates: can the figures of an arm be believed at all?
+//!
+//! Overload experiments go wrong silently: the generator saturates before the service does, the kernel drops what the
+//! policy was meant to refuse, a request is lost between two ledgers. Each gate looks for one of these, and says what it
+//! saw, what it allows, and what to do. They read nothing but the summary, so `lab recheck` comes to the same verdict.
+//! Limits are ours where no published one exists; each is printed with its finding.
+
+use crate::summary::{Arm, Measured, Objective, Reason, Verdict};
+
+mod client;
+mod ledger;
+#[cfg(test)]
+mod tests;
+
+/// What the gates need to know of the plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Context {
+    /// The promise: some limits scale with it.
+    pub objective: Objective,
+    /// The load is closed: a slow service makes its users slow.
+    pub closed: bool,
+    /// The policy works at accept: connections that wait or are dropped in the kernel are part of the experiment.
+    pub kernel_backlog_declared: bool,
+    /// The target is ours and has a ledger of its own. False for `lab load` on a foreign service.
+    pub own_target: bool,
+}
+
+/// Judges one arm: every reason against it, the worst first.
+pub fn judge(arm: &Arm, context: &Context) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    ledger::check(arm, context, &mut reasons);
+    client::check(arm, context, &mut reasons);
+    model(arm, context, &mut reasons);
+    for reason in &mut reasons {
+        reason.arm = label(arm);
+    }
+    reasons.sort_by(|a, b| b.verdict.cmp(&a.verdict).then_with(|| a.code.cmp(&b.code)));
+    reasons
+}
+
+/// The verdict that follows from reasons: the worst of them.
+pub fn verdict(reasons: &[Reason]) -> Verdict {
+    reasons.iter().map(|reason| reason.verdict).max().unwrap_or_default()
+}
+
+/// Judges an arm and writes the result into it.
+pub fn stamp(arm: &mut Arm, context: &Context) {
+    arm.reasons = judge(arm, context);
+    arm.verdict = verdict(&arm.reasons);
+    arm.valid = arm.verdict != Verdict::Invalid;
+}
+
+/// In a closed loop, users who wait do not ask: a collapse under open load would not be seen (Schroeder, Wierman and
+/// Harchol-Balter, NSDI'06).
+fn model(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
+    const LIMIT: f64 = 0.05;
+    if !context.closed {
+        return;
+    }
+    let worst = arm.phases.iter().map(|phase| (overloaded(&phase.measured), phase.name.as_str()));
+    let Some((share, phase)) = worst.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+    if share > LIMIT {
+        reasons.push(Reason {
+            code: "MODEL".to_owned(),
+            verdict: Verdict::Warn,
+            arm: String::new(),
+            value: format!("{:.1} % of the requests of {phase} not served in time", share * 100.0),
+            threshold: format!("{:.0} %", LIMIT * 100.0),
+            message: "a closed load under overload: users who wait do not ask, so offered load falls with the service"
+                .to_owned(),
+            remedy: "read it as an experiment with a fixed number of users; for open arrivals see overload-sweep"
+                .to_owned(),
+        });
+    }
+}
+
+fn overloaded(measured: &Measured) -> f64 {
+    let not_in_time = measured.served_late + measured.rejected + measured.timed_out + measured.connect_failed;
+    fraction(not_in_time, measured.planned)
+}
+
+fn fraction(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The arm's name, with its block where there are several.
+fn label(arm: &Arm) -> String {
+    let name = if arm.name.is_empty() { &arm.policy } else { &arm.name };
+    if arm.block > 1 { format!("{name} (block {})", arm.block) } else { name.clone() }
+}
+
+/// A finding that makes the arm INVALID.
+fn invalid(code: &str, value: String, threshold: String, message: &str, remedy: &str) -> Reason {
+    Reason {
+        code: code.to_owned(),
+        verdict: Verdict::Invalid,
+        arm: String::new(),
+        value,
+        threshold,
+        message: message.to_owned(),
+        remedy: remedy.to_owned(),
+    }
+}

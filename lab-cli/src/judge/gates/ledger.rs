@@ -1,0 +1,148 @@
+//! LEDGER, EMPTY and BACKLOG: every request is accounted for once, on both sides, and the kernel refused none in secret.
+
+use std::collections::BTreeMap;
+
+use super::{Context, invalid};
+use crate::summary::{Arm, Measured, Phase, Reason, Server};
+
+/// Largest difference between requests written by the client and read by the service, as a share of the former.
+const TOLERANCE: f64 = 0.001;
+
+pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
+    for phase in &arm.phases {
+        client(phase, reasons);
+    }
+    let sent: u64 = arm.phases.iter().map(|phase| phase.measured.sent).sum();
+    if sent == 0 && arm.phases.iter().all(|phase| phase.measured.connect_failed == 0) {
+        reasons.push(invalid(
+            "EMPTY",
+            "0 requests sent".to_owned(),
+            "at least 1".to_owned(),
+            "nothing was measured",
+            "look for an earlier error; are the phases long enough for a request?",
+        ));
+    }
+    match &arm.server {
+        Some(server) => {
+            own_sum(server, reasons);
+            both_sides(arm, sent, server, context, reasons);
+        }
+        None if context.own_target => reasons.push(invalid(
+            "LEDGER",
+            "no ledger from the service".to_owned(),
+            "one".to_owned(),
+            "the service could not be asked what it saw",
+            "did it crash? its last lines are in the results folder",
+        )),
+        None => {}
+    }
+    kernel(arm, context, reasons);
+}
+
+/// The client's two equations, in all and in every group, and groups that add up to the whole.
+fn client(phase: &Phase, reasons: &mut Vec<Reason>) {
+    let groups = phase.by_type.iter().chain(&phase.by_class).map(|(name, group)| (name.as_str(), group));
+    for (name, group) in std::iter::once(("all", &phase.measured)).chain(groups) {
+        if !group.balances() {
+            reasons.push(lost(format!("{}, {name}: planned {}, sent {}", phase.name, group.planned, group.sent)));
+        }
+    }
+    for groups in [&phase.by_type, &phase.by_class] {
+        let (planned, sent) = sums(groups);
+        if !groups.is_empty() && (planned, sent) != (phase.measured.planned, phase.measured.sent) {
+            let all = &phase.measured;
+            reasons.push(lost(format!(
+                "{}: groups have {planned} planned, {sent} sent; the whole {}, {}",
+                phase.name, all.planned, all.sent
+            )));
+        }
+    }
+}
+
+fn sums(groups: &BTreeMap<String, Measured>) -> (u64, u64) {
+    groups.values().fold((0, 0), |(planned, sent), group| (planned + group.planned, sent + group.sent))
+}
+
+fn lost(value: String) -> Reason {
+    invalid(
+        "LEDGER",
+        value,
+        "sums exactly equal".to_owned(),
+        "the load generator lost count of its own requests",
+        "this is a fault of the lab: please report it with the results folder",
+    )
+}
+
+/// The service's equation: `read = served + refused + errors + client gone + in flight`.
+fn own_sum(server: &Server, reasons: &mut Vec<Reason>) {
+    let refused: u64 = server.refused.values().sum();
+    let ended = server.served + refused + server.errors + server.client_gone + server.in_flight;
+    if ended != server.requests_read {
+        reasons.push(invalid(
+            "LEDGER",
+            format!("the service read {} requests and accounts for {ended}", server.requests_read),
+            "sums exactly equal".to_owned(),
+            "the service lost count of its own requests",
+            "this is a fault of the lab: please report it with the results folder",
+        ));
+    }
+}
+
+/// Requests written against requests read.
+fn both_sides(arm: &Arm, sent: u64, server: &Server, context: &Context, reasons: &mut Vec<Reason>) {
+    let read = server.requests_read;
+    if context.kernel_backlog_declared {
+        return backlog(arm, sent, server, reasons);
+    }
+    // One request may always be on the wire when the ledgers are read, however few there are.
+    let allowed = (sent as f64 * TOLERANCE).max(1.0);
+    let difference = sent.abs_diff(read);
+    if difference as f64 > allowed {
+        let percent = difference as f64 / sent.max(1) as f64 * 100.0;
+        reasons.push(invalid(
+            "LEDGER",
+            format!("{sent} written, {read} read: {percent:.2} % apart"),
+            format!("{} %, or one request", TOLERANCE * 100.0),
+            "what the clients wrote is not what the service read",
+            "something else talked to the service, or requests were lost on the way: compare both ledgers, then look at \
+             the kernel's counters",
+        ));
+    }
+}
+
+/// A policy at accept leaves connections in the kernel: what was written on them and never read must be exactly what
+/// timed out there. Where the unread ones were counted the sum is exact; else they must at least be among those that
+/// never got an answer.
+fn backlog(arm: &Arm, sent: u64, server: &Server, reasons: &mut Vec<Reason>) {
+    let read = server.requests_read;
+    let unanswered: u64 = arm.phases.iter().map(|phase| unanswered(&phase.measured)).sum();
+    let (holds, wanted) = match server.unread {
+        Some(unread) => (sent == read + unread, format!("{read} read and {unread} left unread")),
+        None => (read <= sent && sent - read <= unanswered, format!("{read} read and at most {unanswered} unanswered")),
+    };
+    if !holds {
+        reasons.push(invalid(
+            "LEDGER",
+            format!("{sent} written"),
+            wanted,
+            "the difference between what was written and what was read is not what timed out unread",
+            "compare both ledgers; with connections waiting in the kernel only those may be missing",
+        ));
+    }
+}
+
+fn unanswered(measured: &Measured) -> u64 {
+    measured.timed_out + measured.abandoned + measured.in_flight + measured.failed
+}
+
+fn kernel(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
+    if arm.kernel.listen_overflows > 0 && !context.kernel_backlog_declared {
+        reasons.push(invalid(
+            "BACKLOG",
+            format!("{} connections dropped by a full accept queue", arm.kernel.listen_overflows),
+            "0, unless the policy works at accept".to_owned(),
+            "the kernel did the admission control, not the policy",
+            "raise the backlog (and net.core.somaxconn), or use fewer new connections a second",
+        ));
+    }
+}

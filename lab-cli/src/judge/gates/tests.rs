@@ -1,0 +1,205 @@
+//! Each gate: just inside its limit it is silent, just outside it speaks.
+
+use super::*;
+use crate::summary::{Kernel, Phase, Server};
+
+fn context() -> Context {
+    Context {
+        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        closed: false,
+        kernel_backlog_declared: false,
+        own_target: true,
+    }
+}
+
+/// 10 000 requests written, all of them read, 9000 served and 1000 rejected.
+fn sound() -> Arm {
+    let measured = Measured { planned: 10_000, sent: 10_000, served: 9_000, rejected: 1_000, ..Measured::default() };
+    let server = Server {
+        requests_read: 10_000,
+        served: 9_000,
+        refused: [("rate".to_owned(), 1_000)].into(),
+        ..Server::default()
+    };
+    Arm {
+        policy: "seda".to_owned(),
+        block: 1,
+        server: Some(server),
+        phases: vec![Phase { name: "spike".to_owned(), seconds: 30.0, users: 100, measured, ..Phase::default() }],
+        ..Arm::default()
+    }
+}
+
+fn codes(arm: &Arm, context: &Context) -> Vec<(String, Verdict)> {
+    judge(arm, context).into_iter().map(|reason| (reason.code, reason.verdict)).collect()
+}
+
+#[track_caller]
+fn finds(arm: &Arm, context: &Context, code: &str, verdict: Verdict) {
+    assert_eq!(codes(arm, context), [(code.to_owned(), verdict)]);
+}
+
+#[test]
+fn a_sound_arm_is_valid() {
+    let mut arm = sound();
+    stamp(&mut arm, &context());
+    assert_eq!((arm.verdict, arm.valid, arm.reasons), (Verdict::Valid, true, vec![]));
+}
+
+#[test]
+fn a_request_lost_by_the_client_is_found_in_the_whole_and_in_groups() {
+    let mut arm = sound();
+    arm.phases[0].measured.served -= 1;
+    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+
+    // The group balances in itself, but there is a request less in the groups than in the whole.
+    let mut arm = sound();
+    let part = Measured { planned: 9_999, sent: 9_999, served: 9_999, ..Measured::default() };
+    arm.phases[0].by_type.insert("login".to_owned(), part);
+    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+}
+
+#[test]
+fn written_and_read_may_differ_by_a_thousandth() {
+    // 0.1 % of 10 000 is 10.
+    let mut arm = sound();
+    let server = arm.server.as_mut().unwrap();
+    server.requests_read -= 10;
+    server.served -= 10;
+    assert_eq!(codes(&arm, &context()), []);
+    let server = arm.server.as_mut().unwrap();
+    server.requests_read -= 1;
+    server.served -= 1;
+    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+}
+
+#[test]
+fn a_service_that_loses_count_is_found() {
+    let mut arm = sound();
+    arm.server.as_mut().unwrap().client_gone += 1;
+    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+}
+
+#[test]
+fn no_ledger_from_our_own_service_is_invalid_and_from_a_foreign_one_fine() {
+    let mut arm = sound();
+    arm.server = None;
+    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+    assert_eq!(codes(&arm, &Context { own_target: false, ..context() }), []);
+}
+
+#[test]
+fn with_a_declared_backlog_only_what_timed_out_may_be_unread() {
+    let declared = Context { kernel_backlog_declared: true, ..context() };
+    let mut arm = sound();
+    // 500 were written on connections that nobody took.
+    arm.phases[0].measured.served -= 500;
+    arm.phases[0].measured.timed_out = 500;
+    let server = arm.server.as_mut().unwrap();
+    server.requests_read -= 500;
+    server.served -= 500;
+    assert_eq!(codes(&arm, &declared), []);
+    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+
+    // Counted exactly: 500 unread is right, 499 is not.
+    arm.server.as_mut().unwrap().unread = Some(500);
+    assert_eq!(codes(&arm, &declared), []);
+    arm.server.as_mut().unwrap().unread = Some(499);
+    finds(&arm, &declared, "LEDGER", Verdict::Invalid);
+
+    // More missing than timed out: lost elsewhere.
+    arm.server.as_mut().unwrap().unread = None;
+    arm.phases[0].measured.timed_out = 499;
+    arm.phases[0].measured.served += 1;
+    finds(&arm, &declared, "LEDGER", Verdict::Invalid);
+}
+
+#[test]
+fn the_kernel_may_drop_connections_only_where_that_is_declared() {
+    let mut arm = sound();
+    arm.kernel = Kernel { listen_overflows: 1, listen_drops: 1, ..Kernel::default() };
+    finds(&arm, &context(), "BACKLOG", Verdict::Invalid);
+    assert_eq!(codes(&arm, &Context { kernel_backlog_declared: true, ..context() }), []);
+}
+
+#[test]
+fn nothing_sent_is_invalid() {
+    let mut arm = sound();
+    arm.phases[0].measured = Measured::default();
+    arm.server = Some(Server::default());
+    finds(&arm, &context(), "EMPTY", Verdict::Invalid);
+}
+
+#[test]
+fn unsent_requests_over_a_thousandth_are_invalid() {
+    let mut arm = sound();
+    arm.phases[0].measured.planned += 10; // 10 of 10 010 is under 0.1 %
+    arm.phases[0].measured.unsent = 10;
+    assert_eq!(codes(&arm, &context()), []);
+    arm.phases[0].measured.planned += 1; // 11 of 10 011 is over
+    arm.phases[0].measured.unsent += 1;
+    finds(&arm, &context(), "UNSENT", Verdict::Invalid);
+}
+
+#[test]
+fn send_lag_is_bounded_by_the_objective_and_never_below_two_milliseconds() {
+    let mut arm = sound();
+    arm.generator.send_lag_p99_ms = 50.0; // 5 % of 1 s
+    assert_eq!(codes(&arm, &context()), []);
+    arm.generator.send_lag_p99_ms = 50.1;
+    finds(&arm, &context(), "LAG", Verdict::Invalid);
+    let strict = Context { objective: Objective { percentile: 90.0, response_time_ms: 10.0 }, ..context() };
+    arm.generator.send_lag_p99_ms = 2.0; // 5 % of 10 ms would be 0.5 ms
+    assert_eq!(codes(&arm, &strict), []);
+    arm.generator.send_lag_p99_ms = 2.1;
+    finds(&arm, &strict, "LAG", Verdict::Invalid);
+}
+
+#[test]
+fn the_generators_health_is_judged() {
+    let with = |change: fn(&mut Arm)| {
+        let mut arm = sound();
+        change(&mut arm);
+        arm
+    };
+    assert_eq!(codes(&with(|arm| arm.generator.cpu = 0.70), &context()), []);
+    finds(&with(|arm| arm.generator.cpu = 0.71), &context(), "CPU", Verdict::Invalid);
+    finds(&with(|arm| arm.generator.saturated = 1), &context(), "HDR", Verdict::Invalid);
+    assert_eq!(codes(&with(|arm| arm.generator.loop_gap_max_ms = 250.0), &context()), []);
+    finds(&with(|arm| arm.generator.loop_gap_max_ms = 251.0), &context(), "GAP", Verdict::Warn);
+    finds(&with(|arm| arm.generator.loop_gap_max_ms = 1001.0), &context(), "GAP", Verdict::Invalid);
+    finds(&with(|arm| arm.generator.files_exhausted = 1), &context(), "FILES", Verdict::Invalid);
+    finds(&with(|arm| arm.generator.ports_exhausted = 1), &context(), "PORTS", Verdict::Invalid);
+    finds(&with(|arm| arm.generator.panics = 1), &context(), "PANIC", Verdict::Invalid);
+    finds(&with(|arm| arm.server.as_mut().unwrap().panics = 1), &context(), "PANIC", Verdict::Invalid);
+    let close_to_the_limit = with(|arm| {
+        arm.generator.open_files_max = 961;
+        arm.generator.open_files_limit = 1024;
+    });
+    finds(&close_to_the_limit, &context(), "FILES", Verdict::Warn);
+}
+
+#[test]
+fn a_closed_load_under_overload_is_warned_of() {
+    // 1000 of 10 000 were rejected: 10 %.
+    let closed = Context { closed: true, ..context() };
+    finds(&sound(), &closed, "MODEL", Verdict::Warn);
+    let mut calm = sound();
+    calm.phases[0].measured.served += 600;
+    calm.phases[0].measured.rejected -= 600; // 4 %
+    let server = calm.server.as_mut().unwrap();
+    server.served += 600;
+    server.refused.insert("rate".to_owned(), 400);
+    assert_eq!(codes(&calm, &closed), []);
+}
+
+#[test]
+fn the_worst_reason_comes_first_and_makes_the_verdict() {
+    let mut arm = sound();
+    arm.generator.cpu = 0.9;
+    arm.block = 2;
+    let reasons = judge(&arm, &Context { closed: true, ..context() });
+    let found: Vec<_> = reasons.iter().map(|reason| (reason.code.as_str(), reason.arm.as_str())).collect();
+    assert_eq!(found, [("CPU", "seda (block 2)"), ("MODEL", "seda (block 2)")]);
+    assert_eq!(verdict(&reasons), Verdict::Invalid);
+}
