@@ -201,6 +201,16 @@ impl Store {
         &self.work
     }
 
+    /// Lets SQLite look at its tables, and merges the full-text index: for databases that were just filled.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn optimise(&self) -> Result<(), StoreError> {
+        sqlx::query("INSERT INTO search_index (search_index) VALUES ('optimize')").execute(&self.write).await?;
+        sqlx::query("ANALYZE").execute(&self.write).await?;
+        Ok(())
+    }
+
     /// Folds the write-ahead log into the database file and closes all connections. Call it before copying the file.
     ///
     /// # Errors

@@ -1,0 +1,167 @@
+//! Generated mail: any number of users with inboxes of the paper's sizes, the same for the same seed on every machine.
+//!
+//! The paper gives the range of folder sizes, 1 to 12 794 messages (USITS'03, section 4.1), but not their distribution:
+//! lognormal, clipped to that range, is our choice, and so are its parameters. Messages are modelled on two public
+//! collections (see `message.rs`). They are stored once and shared: each inbox is a run of consecutive messages,
+//! starting somewhere.
+
+mod cache;
+mod message;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use controllers::random::{Random, Seeded, seed_for};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub use cache::{cached, snapshot};
+
+use super::{
+    password::{self, Cost},
+    store::{Store, StoreError, StoreOptions},
+};
+
+/// Raise with every change that makes the same specification give other mail: caches are keyed by it.
+const VERSION: u32 = 1;
+
+/// What mail to generate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CorpusSpec {
+    /// Accounts, at least 1.
+    pub users: u32,
+    /// The same seed gives the same mail.
+    pub seed: u64,
+    /// Median of the number of messages in an inbox.
+    pub inbox_median: f64,
+    /// Standard deviation of that number's logarithm.
+    pub inbox_sigma: f64,
+    /// Smallest inbox. With ten users or more, one has exactly this.
+    pub inbox_min: u32,
+    /// Largest inbox. With ten users or more, one has exactly this.
+    pub inbox_max: u32,
+}
+
+impl Default for CorpusSpec {
+    fn default() -> Self {
+        Self { users: 100, seed: 1, inbox_median: 300.0, inbox_sigma: 1.6, inbox_min: 1, inbox_max: 12_794 }
+    }
+}
+
+/// Why there is no corpus.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    /// The specification makes no sense.
+    #[error("corpus: {0}")]
+    Spec(&'static str),
+    /// A file could not be read, written or moved.
+    #[error("corpus: {path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The database did not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Folders beside the inbox, to refile into.
+const OTHER_FOLDERS: [&str; 3] = ["archive", "lists", "later"];
+/// Most messages in one of them.
+const OTHER_MAX: u64 = 40;
+/// Stored messages beyond the largest inbox, so that inboxes start at different places.
+const SPARE: u32 = 2000;
+
+impl CorpusSpec {
+    fn check(&self) -> Result<(), CorpusError> {
+        let problem = match self {
+            _ if !(1..=100_000).contains(&self.users) => "users must be 1 to 100 000",
+            _ if self.inbox_min < 1 || self.inbox_max < self.inbox_min => "inbox sizes must be 1 <= min <= max",
+            _ if self.inbox_max > 1_000_000 => "inboxes hold at most 1 000 000 messages",
+            _ if !(self.inbox_median.is_finite() && self.inbox_median >= 1.0) => "inbox_median must be at least 1",
+            _ if !(0.0..=5.0).contains(&self.inbox_sigma) => "inbox_sigma must be 0 to 5",
+            _ => return Ok(()),
+        };
+        Err(CorpusError::Spec(problem))
+    }
+
+    /// Number of messages in each user's inbox.
+    fn inboxes(&self) -> Vec<u32> {
+        let mut random = Seeded::new(seed_for(self.seed, "inboxes"));
+        let mut sizes: Vec<u32> = (0..self.users)
+            .map(|_| {
+                let size = message::lognormal(&mut random, self.inbox_median, self.inbox_sigma);
+                (size.round() as u32).clamp(self.inbox_min, self.inbox_max)
+            })
+            .collect();
+        if let [first, second, .., _] = &mut sizes[..]
+            && self.users >= 10
+        {
+            (*first, *second) = (self.inbox_max, self.inbox_min);
+            // Which users these are must not depend on their number.
+            for i in (1..sizes.len()).rev() {
+                sizes.swap(i, random.below(i as u64 + 1) as usize);
+            }
+        }
+        sizes
+    }
+}
+
+/// Names and passwords of the generated users, in order.
+#[must_use]
+pub fn accounts(spec: &CorpusSpec) -> Vec<(String, String)> {
+    (0..spec.users)
+        .map(|i| {
+            let name = format!("user{i:04}");
+            let digest = Sha256::digest(format!("{}/{name}", spec.seed));
+            (name, digest[..6].iter().map(|byte| format!("{byte:02x}")).collect())
+        })
+        .collect()
+}
+
+/// Generates a corpus into a new database file at `path`.
+///
+/// # Errors
+/// A specification that makes no sense, a file that is already there, or whatever the store reports.
+pub async fn build(spec: &CorpusSpec, path: &Path) -> Result<(), CorpusError> {
+    spec.check()?;
+    if path.exists() {
+        let source = std::io::ErrorKind::AlreadyExists.into();
+        return Err(CorpusError::File { path: path.to_owned(), source });
+    }
+    let inboxes = spec.inboxes();
+    let stored = inboxes.iter().max().map_or(0, |max| max + SPARE);
+    let store = Store::create(path, &StoreOptions { readers: 1, ..StoreOptions::default() }).await?;
+    let mut fill = store.fill().await?;
+    let mut messages = message::Messages::new(spec.seed, stored);
+    for _ in 0..stored {
+        fill.message(&messages.next()).await?;
+    }
+    let mut random = Seeded::new(seed_for(spec.seed, "folders"));
+    let names: Vec<&str> = std::iter::once("inbox").chain(OTHER_FOLDERS).collect();
+    for ((name, password), inbox) in accounts(spec).into_iter().zip(inboxes) {
+        let salt = salt(&name, spec.seed);
+        let (_, folders) = fill.user(&name, &password::hash(&password, &salt, Cost::Least), &names).await?;
+        for (i, folder) in folders.into_iter().enumerate() {
+            let count = if i == 0 { inbox } else { (1 + random.below(OTHER_MAX) as u32).min(stored) };
+            let first = 1 + random.below(u64::from(stored - count) + 1);
+            fill.put_range(folder, first as i64, count).await?;
+        }
+    }
+    fill.commit().await?;
+    store.optimise().await?;
+    store.close().await?;
+    Ok(())
+}
+
+/// Not random, and need not be: these passwords can be computed from the seed anyway.
+fn salt(name: &str, seed: u64) -> [u8; 16] {
+    let digest = Sha256::digest(format!("salt/{seed}/{name}"));
+    std::array::from_fn(|i| digest[i])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Generated mail is kept between runs, by content: the same specification gives the same file name.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use sha2::{Digest, Sha256};
+
+use super::{CorpusError, CorpusSpec, VERSION, build};
+
+/// The schema is part of what the file is.
+const SCHEMA: &str = include_str!("../../../migrations/0001_mail.sql");
+
+/// The corpus of this specification: from the cache if it is there, else generated and put there. Blocks. Two processes
+/// that ask for the same corpus generate it once. Do not open the file for writing: take a [`snapshot`].
+///
+/// # Errors
+/// As [`build`], and files that cannot be made in `dir`.
+pub fn cached(spec: &CorpusSpec, dir: &Path) -> Result<PathBuf, CorpusError> {
+    spec.check()?;
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |source| CorpusError::File { path, source }
+    };
+    fs::create_dir_all(dir).map_err(at(dir))?;
+    let name = file_name(spec);
+    let path = dir.join(format!("{name}.sqlite"));
+    let lock_path = dir.join(format!("{name}.lock"));
+    let lock = File::create(&lock_path).map_err(at(&lock_path))?;
+    lock.lock().map_err(at(&lock_path))?;
+    if path.is_file() {
+        return Ok(path);
+    }
+    let unfinished = dir.join(format!("{name}.unfinished"));
+    remove_database(&unfinished).map_err(at(&unfinished))?;
+    block_on_build(spec, &unfinished)?;
+    // Synced before it gets its name: a power cut must not leave a torn file under a name that promises a whole one.
+    File::open(&unfinished).and_then(|file| file.sync_all()).map_err(at(&unfinished))?;
+    fs::rename(&unfinished, &path).map_err(at(&path))?;
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(at(dir))?;
+    Ok(path)
+}
+
+/// A copy of the corpus for one arm to change; whatever was at `to` goes. Shares the blocks where the file system can.
+///
+/// # Errors
+/// If the copy cannot be made.
+pub fn snapshot(corpus: &Path, to: &Path) -> Result<(), CorpusError> {
+    let at = |source| CorpusError::File { path: to.to_owned(), source };
+    remove_database(to).map_err(at)?;
+    fs::copy(corpus, to).map_err(at)?;
+    Ok(())
+}
+
+/// Removes a database with the files that SQLite keeps beside it: an old log beside a new database would be applied.
+fn remove_database(path: &Path) -> io::Result<()> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match fs::remove_file(&name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn file_name(spec: &CorpusSpec) -> String {
+    let written = serde_json::to_string(spec).expect("numbers only");
+    let digest = Sha256::digest(format!("{VERSION}\n{written}\n{SCHEMA}"));
+    let hex: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("mail-{}-users-{hex}", spec.users)
+}
+
+/// On a thread of its own, so that it can be called from inside a runtime too.
+fn block_on_build(spec: &CorpusSpec, path: &Path) -> Result<(), CorpusError> {
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.map_err(|source| CorpusError::File { path: path.to_owned(), source })?.block_on(build(spec, path))
+    };
+    thread::scope(|scope| match scope.spawn(run).join() {
+        Ok(built) => built,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}

@@ -1,0 +1,87 @@
+//! Password hashes. What a hash costs is stored with it (a PHC string), so accounts of both costs live side by side.
+//!
+//! Generated users get the least that argon2id allows: signing in is a tenth of the mail load and part of every retry,
+//! and what is measured is the service, not the hash. The accounts of people get what OWASP's password storage cheat
+//! sheet recommends.
+
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version, password_hash::phc::PasswordHash};
+
+/// What a hash costs whoever computes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// 8 KiB, one pass: some ten microseconds.
+    Least,
+    /// 19 MiB, two passes: some ten milliseconds. Take a permit before you compute it.
+    Recommended,
+}
+
+impl Cost {
+    fn argon2(self) -> Argon2<'static> {
+        let (memory_kib, passes) = match self {
+            Self::Least => (8, 1),
+            Self::Recommended => (19 * 1024, 2),
+        };
+        let params = Params::new(memory_kib, passes, 1, None).expect("constants within argon2's limits");
+        Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+    }
+}
+
+/// The hash of a password as a PHC string. The salt has to be random, except for generated users, whose passwords are no
+/// secret.
+#[must_use]
+pub fn hash(password: &str, salt: &[u8; 16], cost: Cost) -> String {
+    let hash = cost.argon2().hash_password_with_salt(password.as_bytes(), salt);
+    hash.expect("a salt of 16 bytes is within argon2's limits").to_string()
+}
+
+/// Whether the password belongs to the hash, at the cost that the hash names. A malformed hash fits no password.
+#[must_use]
+pub fn verify(password: &str, phc: &str) -> bool {
+    let Ok(parsed) = PasswordHash::new(phc) else { return false };
+    Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok()
+}
+
+/// Whether verifying against this hash is expensive enough to need a permit.
+#[must_use]
+pub fn is_expensive(phc: &str) -> bool {
+    const CHEAP_KIB: u32 = 64;
+    let memory = PasswordHash::new(phc).ok().and_then(|hash| hash.params.get_decimal("m"));
+    memory.is_none_or(|kib| kib > CHEAP_KIB)
+}
+
+/// Fits no password, and takes as long as one that might: an unknown name must not answer sooner than a known one.
+#[must_use]
+pub fn decoy(cost: Cost) -> String {
+    hash("", &[0; 16], cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_hash_knows_its_password_and_its_cost() {
+        for (cost, expensive) in [(Cost::Least, false), (Cost::Recommended, true)] {
+            let long = "é".repeat(129);
+            let phc = hash(&long, &[7; 16], cost);
+            assert!(verify(&long, &phc));
+            assert!(!verify(&long[2..], &phc), "no prefix or suffix is cut off");
+            assert_eq!(is_expensive(&phc), expensive, "{phc}");
+            assert_ne!(phc, hash(&long, &[8; 16], cost));
+        }
+        assert!(hash("x", &[0; 16], Cost::Recommended).starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+        assert!(!verify("", "nonsense"));
+    }
+
+    #[test]
+    fn generated_users_sign_in_quickly() {
+        let phc = hash("password", &[1; 16], Cost::Least);
+        let start = Instant::now();
+        for _ in 0..100 {
+            assert!(verify("password", &phc));
+        }
+        println!("verify at least cost: {:?} each", start.elapsed() / 100);
+    }
+}
