@@ -2,5 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod model;
+pub mod think;
 
-pub use model::{Think, UserModel};
+pub use model::UserModel;
+pub use think::Think;

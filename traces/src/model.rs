@@ -1,8 +1,10 @@
 //! A Markov model of what users do.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::Think;
 
 /// States, transitions and think times, with their source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,33 +21,4 @@ pub struct UserModel {
     /// Pause after a page of this state.
     #[serde(default)]
     pub think: BTreeMap<String, Think>,
-}
-
-/// A law of pauses.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Think {
-    /// Always this.
-    Constant(Duration),
-    /// Uniform.
-    Uniform {
-        /// Least.
-        min: Duration,
-        /// Most.
-        max: Duration,
-    },
-    /// Exponential.
-    Exponential {
-        /// Mean.
-        mean: Duration,
-    },
-    /// Lognormal.
-    Lognormal {
-        /// Median.
-        median: Duration,
-        /// Standard deviation of the logarithm.
-        sigma: f64,
-    },
-    /// Drawn from these with equal chances.
-    Empirical(Vec<Duration>),
 }

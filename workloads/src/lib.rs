@@ -1,13 +1,22 @@
 //! Who sends.
 #![warn(missing_docs)]
 
+pub mod behaviour;
 #[expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "hosts need to know the time: they read it here"
 )]
 pub mod clock;
+pub mod crowd;
 pub mod health;
 pub mod http1;
+pub mod mail;
+pub mod measure;
 pub mod persona;
 pub mod plan;
+pub mod schedule;
+pub mod url;
+
+pub use crowd::{Crowd, User};
+pub use schedule::Schedule;

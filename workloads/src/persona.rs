@@ -4,15 +4,43 @@
 //! socket, and draws randomness only from [`Draws`], so one and the same user runs on a fiber against a real server or on
 //! an event heap against a simulated one.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Random, Seeded, Timestamp, random::mix};
 
 /// An emulated user.
 pub trait Persona: fmt::Debug + Send {
-    /// What the user does next. After [`Move::Think`], `now` is the *intended* wake-up: lateness is the host's to
-    /// measure, never hidden in the plan (coordinated omission).
-    fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Move;
+    /// What the user makes of the last reply, and does next. After [`Move::Think`], `now` is the *intended* wake-up:
+    /// lateness is the host's to measure, never hidden in the plan (coordinated omission).
+    fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn;
+}
+
+/// The user's answer to one reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// What the user made of a [`Reply::Answer`]. For every other reply the host knows the end itself, and this is
+    /// [`Ending::Unasked`].
+    pub ending: Ending,
+    /// What the user does next.
+    pub then: Move,
+}
+
+/// A user's judgement on an answer. Only the user knows what it asked for: a 200 without the mail asked for has failed,
+/// a 404 for a message that it has just deleted has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ending {
+    /// There was no answer to judge.
+    Unasked,
+    /// Answered as asked.
+    Served,
+    /// Refused because of load (503, 429).
+    Rejected,
+    /// Answered with something else than what was asked for.
+    Failed,
+    /// Sent on (a redirect, a `Refresh`): the same request goes on with the next [`Move::Send`], whose
+    /// [`hop`](Call::hop) is not 0. The host keeps the ticket of the request open until its last hop has ended, so the
+    /// response time holds every hop and every wait.
+    Continued,
 }
 
 /// What a user does next.
@@ -37,7 +65,11 @@ pub enum Pause {
     BackingOff,
 }
 
-/// One request, as the user wants it sent. The target's address is the host's.
+/// One request, as the user wants it sent. The target's address is the host's, and so are the header lines `Host`,
+/// `Content-Length`, `Content-Type: application/x-www-form-urlencoded` (where there is a body), `Connection`, and
+/// `X-Attempt: N` where `attempt` is not 0.
+///
+/// Texts are shared: cloning a call allocates nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     /// Request type, an index into the model's list of types.
@@ -47,15 +79,19 @@ pub struct Call {
     /// Method.
     pub method: Method,
     /// Path and query, as found in the page.
-    pub path: String,
-    /// Header lines beside those that every request has: name and value, without line ends.
-    pub headers: Vec<(&'static str, String)>,
+    pub path: Arc<str>,
+    /// Header lines beside the host's own: whole lines, each ending in CR LF; empty if none. Rendered once a session.
+    pub headers: Arc<str>,
     /// Body of a POST, form-encoded.
-    pub body: Option<String>,
+    pub body: Option<Arc<str>>,
+    /// When the user first wanted this: the intended start of the first attempt. Goodput counts from here.
+    pub wanted_at: Timestamp,
     /// Patience: the user closes the connection and gives up after this long from the intended start.
     pub give_up_after: Option<Duration>,
     /// 0 for a first attempt, then the number of the retry.
     pub attempt: u8,
+    /// 0 for a request of its own, then the number of the redirect or refresh that is being followed.
+    pub hop: u8,
     /// Which connection to use.
     pub connection: Connection,
 }
@@ -112,6 +148,17 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
 }
 
+/// How long a user stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stay {
+    /// A new session begins when one ends, until the host lets the user go (closed loops).
+    Forever,
+    /// Until the session ends (partly open loads).
+    OneSession,
+    /// Until the first request, with its retries, has ended (open loads).
+    OneRequest,
+}
+
 impl<'a> Answer<'a> {
     /// The first header of that name (in lower case), if it is text.
     #[must_use]
@@ -145,6 +192,19 @@ impl Draws {
     #[must_use]
     pub fn of(&self, purpose: Purpose) -> Seeded {
         Seeded::new(mix(mix(self.user ^ mix(self.step)) ^ (purpose as u64)))
+    }
+
+    /// A pause by this law, for this purpose at this step.
+    #[must_use]
+    pub fn pause(&self, law: &traces::Think, purpose: Purpose) -> Duration {
+        let mut random = self.of(purpose);
+        law.sample(|| random.uniform())
+    }
+
+    /// One uniform draw in [0, 1) for this purpose that is the same at every step: what belongs to the user itself.
+    #[must_use]
+    pub fn character(&self, purpose: Purpose) -> f64 {
+        Self { user: self.user, step: 0 }.uniform(purpose)
     }
 
     /// One uniform draw in [0, 1) for this purpose at this step.

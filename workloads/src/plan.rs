@@ -88,6 +88,16 @@ pub enum Load {
     },
 }
 
+impl Load {
+    /// The class of its users.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match *self {
+            Self::Users { class, .. } | Self::Sessions { class, .. } | Self::Requests { class, .. } => class,
+        }
+    }
+}
+
 /// How arrivals are spaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -179,6 +189,23 @@ pub struct Behaviour {
     pub retry_after_at_most: Option<Duration>,
     /// A user may retry while retries are under this share of its requests; `None`: no budget.
     pub retry_budget: Option<f64>,
+}
+
+/// The papers' users: wait 5 s and log in again after any trouble (Welsh, USITS'03, section 4.1), follow up to 10
+/// redirects in a row and every `Refresh`, ignore `Retry-After`, and have all the patience in the world.
+impl Default for Behaviour {
+    fn default() -> Self {
+        let login = OnTrouble::Login { wait: Duration::from_secs(5) };
+        Self {
+            on_reject: login.clone(),
+            on_failure: login,
+            patience: None,
+            redirects: 10,
+            refresh: true,
+            retry_after_at_most: None,
+            retry_budget: None,
+        }
+    }
 }
 
 /// One way to react.

@@ -1,0 +1,148 @@
+//! One request that a user wants answered, with its attempts and hops.
+
+use std::time::Duration;
+
+use controllers::{Random, Timestamp};
+
+use crate::{
+    persona::{Call, Connection, Draws, Move, Purpose, Stay},
+    plan::{Behaviour, OnTrouble},
+};
+
+/// The papers' users wait this long after a reject before they log in again (Welsh, USITS'03, section 4.1).
+pub(crate) const PAPER_WAIT: Duration = Duration::from_secs(5);
+
+/// One request that a user wants answered. Kept by the user from request to request, since a retry budget counts over all
+/// of them.
+#[derive(Debug, Clone)]
+pub struct Errand {
+    call: Call,
+    requests: u32,
+    retries: u32,
+}
+
+/// What went wrong with an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// Refused because of load, perhaps with a `Retry-After`.
+    Rejected {
+        /// The wait that the service asked for.
+        retry_after: Option<Duration>,
+    },
+    /// Failed, timed out, or no connection came about.
+    Failed,
+    /// The user's own patience ended.
+    GaveUp,
+}
+
+/// How a user reacts to trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// Tries the same again after this long: think, then [`Errand::resume`].
+    Again(Duration),
+    /// Gives this request up, and begins anew after this long: the session is lost.
+    Anew(Duration),
+    /// Goes away for good.
+    Leave,
+}
+
+impl Errand {
+    /// An errand whose first request is `call`; nothing is sent before [`Errand::begin`].
+    #[must_use]
+    pub fn new(call: Call) -> Self {
+        Self { call, requests: 0, retries: 0 }
+    }
+
+    /// The request under way, or the last one.
+    #[must_use]
+    pub fn call(&self) -> &Call {
+        &self.call
+    }
+
+    /// Sends a request of its own.
+    pub fn begin(&mut self, call: Call, now: Timestamp, behaviour: &Behaviour, draws: &Draws) -> Move {
+        self.requests = self.requests.saturating_add(1);
+        self.call = call;
+        self.call.attempt = 0;
+        self.call.hop = 0;
+        self.call.wanted_at = now;
+        self.call.give_up_after =
+            behaviour.patience.as_ref().map(|patience| draws.pause(&patience.lasts, Purpose::Patience));
+        Move::Send(self.call.clone())
+    }
+
+    /// Sends the request under way again: the pause before a retry or a hop is over.
+    pub fn resume(&mut self) -> Move {
+        Move::Send(self.call.clone())
+    }
+
+    /// Goes on where the service sent the request: with [`Errand::resume`] at once, or after the wait it asked for.
+    pub fn follow(&mut self, call: Call) {
+        let hop = self.call.hop.saturating_add(1);
+        let Call { attempt, wanted_at, .. } = self.call;
+        self.call = Call { hop, attempt, wanted_at, ..call };
+    }
+
+    /// What the user does about trouble. After [`Reaction::Again`] the next attempt is ready to be resumed.
+    ///
+    /// A user of a closed load that loses its patience leaves, and the next visitor takes its place after the papers' wait:
+    /// in a closed load the number of users is given. [`OnTrouble::Leave`] does make it smaller, as it says.
+    pub fn trouble(&mut self, trouble: Trouble, stay: Stay, behaviour: &Behaviour, draws: &Draws) -> Reaction {
+        if let (Trouble::GaveUp, Some(patience)) = (trouble, &behaviour.patience) {
+            return match stay {
+                _ if patience.reload => self.again(Duration::ZERO, true, behaviour),
+                Stay::Forever => Reaction::Anew(PAPER_WAIT),
+                Stay::OneSession | Stay::OneRequest => Reaction::Leave,
+            };
+        }
+        let (rule, asked) = match trouble {
+            Trouble::Rejected { retry_after } => (
+                &behaviour.on_reject,
+                retry_after.zip(behaviour.retry_after_at_most).map(|(asked, most)| asked.min(most)),
+            ),
+            Trouble::Failed | Trouble::GaveUp => (&behaviour.on_failure, None),
+        };
+        let asked = asked.unwrap_or(Duration::ZERO);
+        let attempts_made = u32::from(self.call.attempt) + 1;
+        match *rule {
+            OnTrouble::Leave => Reaction::Leave,
+            OnTrouble::Login { wait } => Reaction::Anew(wait.max(asked)),
+            OnTrouble::RetryNow { attempts } if attempts_made < u32::from(attempts) => {
+                self.again(asked, false, behaviour)
+            }
+            OnTrouble::Backoff { base, cap, attempts } if attempts_made < u32::from(attempts) => {
+                let pause = full_jitter(base, cap, self.call.attempt, draws);
+                self.again(pause.max(asked), false, behaviour)
+            }
+            OnTrouble::RetryNow { .. } | OnTrouble::Backoff { .. } => Reaction::Anew(PAPER_WAIT.max(asked)),
+        }
+    }
+
+    /// The next attempt, if the budget allows it.
+    fn again(&mut self, wait: Duration, fresh: bool, behaviour: &Behaviour) -> Reaction {
+        let within_budget = behaviour
+            .retry_budget
+            .is_none_or(|share| f64::from(self.retries + 1) <= share * f64::from(self.requests + self.retries + 1));
+        if !within_budget || self.call.attempt == u8::MAX {
+            return Reaction::Anew(PAPER_WAIT.max(wait));
+        }
+        self.retries = self.retries.saturating_add(1);
+        self.call.attempt += 1;
+        self.call.hop = 0;
+        if fresh && self.call.connection == Connection::Keep {
+            self.call.connection = Connection::Fresh;
+        }
+        Reaction::Again(wait)
+    }
+}
+
+/// A pause drawn uniformly from 0 to min(cap, base·2^attempt): "full jitter" (Brooker, "Exponential Backoff And Jitter",
+/// AWS Architecture Blog, 2015). Draw number `attempt` of the step's own sequence, so that a retry shifts nothing.
+fn full_jitter(base: Duration, cap: Duration, attempt: u8, draws: &Draws) -> Duration {
+    let mut random = draws.of(Purpose::Backoff);
+    for _ in 0..attempt {
+        random.next_u64();
+    }
+    let doubled = base.saturating_mul(1u32.checked_shl(u32::from(attempt)).unwrap_or(u32::MAX));
+    doubled.min(cap).mul_f64(random.uniform())
+}

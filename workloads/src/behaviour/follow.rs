@@ -1,0 +1,102 @@
+//! Where an answer sends the user on: redirects, `Refresh` headers, meta refresh.
+
+use std::{sync::Arc, time::Duration};
+
+use memchr::memmem;
+
+use crate::{
+    persona::{Answer, Call, Connection, Method},
+    plan::Behaviour,
+};
+
+/// Where an answer sends the user.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Onward {
+    /// Nowhere: this is the answer.
+    Here,
+    /// There, after this long.
+    To(Box<Call>, Duration),
+    /// Somewhere the user does not go: too many hops, another host, or a redirect without a place.
+    Astray,
+}
+
+/// Where this answer to `call` sends the user.
+///
+/// Redirects by RFC 9110, section 15.4: 303 turns every method into GET; 301 and 302 turn POST into GET, as every browser
+/// does; 307 and 308 keep method and body. Users stay on the host they came to: another host or scheme is astray, since a
+/// load generator must not be led to third parties. `Refresh` (the header, or the meta element in the first 2 KiB) is
+/// followed on 2xx answers only: on a 503 the reject counts.
+#[must_use]
+pub fn onward(answer: &Answer<'_>, call: &Call, behaviour: &Behaviour) -> Onward {
+    let (place, wait, method) = match answer.status {
+        301 | 302 => (answer.header("location"), Duration::ZERO, Method::Get),
+        303 => (answer.header("location"), Duration::ZERO, Method::Get),
+        307 | 308 => (answer.header("location"), Duration::ZERO, call.method),
+        200..=299 if behaviour.refresh => match refresh(answer) {
+            Some((wait, place)) => (Some(place.unwrap_or(&call.path)), wait, Method::Get),
+            None => return Onward::Here,
+        },
+        _ => return Onward::Here,
+    };
+    if u32::from(call.hop) >= behaviour.redirects || call.hop == u8::MAX {
+        return Onward::Astray;
+    }
+    let Some(path) = place.and_then(|place| resolve(place, &call.path)) else {
+        return Onward::Astray;
+    };
+    let connection = if call.connection == Connection::Fresh { Connection::Keep } else { call.connection };
+    let body = if method == Method::Post { call.body.clone() } else { None };
+    Onward::To(Box::new(Call { method, path, body, connection, ..call.clone() }), wait)
+}
+
+/// The wait and the place that a `Refresh` header or a meta element names; a `Refresh` without a place reloads.
+fn refresh<'a>(answer: &Answer<'a>) -> Option<(Duration, Option<&'a str>)> {
+    if let Some(value) = answer.header("refresh") {
+        return parse_refresh(value);
+    }
+    let head = &answer.body[..answer.body.len().min(2048)];
+    let at = memmem::find(head, b"<meta http-equiv=\"refresh\" content=\"")?;
+    let value = &head[at + 36..];
+    let end = memchr::memchr(b'"', value)?;
+    parse_refresh(std::str::from_utf8(&value[..end]).ok()?)
+}
+
+/// `5`, `5; url=/x`, `0;URL='/x'` (HTML, "shared declarative refresh steps", without its odder leniencies).
+fn parse_refresh(value: &str) -> Option<(Duration, Option<&str>)> {
+    let (seconds, rest) = match value.split_once([';', ',']) {
+        Some((seconds, rest)) => (seconds, Some(rest)),
+        None => (value, None),
+    };
+    let wait = Duration::try_from_secs_f64(seconds.trim().parse().ok()?).ok()?;
+    let place = rest.map(str::trim).and_then(|rest| {
+        let after = rest.get(..4).filter(|word| word.eq_ignore_ascii_case("url=")).map(|_| &rest[4..])?;
+        Some(after.trim_matches(['\'', '"']))
+    });
+    Some((wait, place.filter(|place| !place.is_empty())))
+}
+
+/// A place as written, seen from `base`, as a path on the same host; `None` for another host.
+fn resolve(place: &str, base: &str) -> Option<Arc<str>> {
+    let place = place.split('#').next().unwrap_or_default();
+    if place.bytes().any(|b| b <= b' ' || b == 0x7F) || place.starts_with("//") {
+        return None;
+    }
+    if place.starts_with('/') {
+        return Some(place.into());
+    }
+    if place.contains("://") {
+        return None;
+    }
+    let base = base.split('?').next().unwrap_or_default();
+    if place.is_empty() || place.starts_with('?') {
+        return Some(format!("{base}{place}").into());
+    }
+    let folder = base.rfind('/').map_or("/", |at| &base[..=at]);
+    Some(format!("{folder}{place}").into())
+}
+
+/// The wait that a `Retry-After` in seconds asks for. The other form, a date, would need a wall clock and is ignored.
+#[must_use]
+pub(crate) fn retry_after(answer: &Answer<'_>) -> Option<Duration> {
+    answer.header("retry-after")?.trim().parse().ok().map(Duration::from_secs)
+}

@@ -1,0 +1,113 @@
+//! Makes user number n of a plan.
+
+use controllers::{Class, Timestamp};
+
+use crate::{
+    mail::{MailCrowd, MailUser, REQUEST_TYPES, TransitionCount},
+    persona::{Draws, Persona, Reply, Stay, Turn},
+    plan::{LoadPlan, Users},
+    url::{UrlCrowd, UrlUser},
+};
+
+/// What all users of a plan share (model, accounts, behaviour), and from which each is made.
+#[derive(Debug, Clone)]
+pub struct Crowd {
+    seed: u64,
+    shared: Shared,
+}
+
+#[derive(Debug, Clone)]
+enum Shared {
+    Mail(MailCrowd),
+    Url(UrlCrowd),
+}
+
+/// One user. An enum, so that a host can keep users in a vector without a box for each.
+#[derive(Debug)]
+pub enum User {
+    /// Walks the mail service.
+    Mail(MailUser),
+    /// Asks for one URL.
+    Url(UrlUser),
+}
+
+/// Users of this plan cannot be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CrowdError {
+    /// The model is not one of a mail user.
+    #[error("the user model `{name}` {problem}")]
+    Model {
+        /// Name of the model.
+        name: String,
+        /// What is wrong with it, and the way out.
+        problem: String,
+    },
+    /// Nobody can sign in.
+    #[error("there are no accounts: give the users at least one name and password")]
+    NoAccounts,
+    /// A path, header or body that cannot be sent.
+    #[error("{what} cannot be sent: {problem}")]
+    Unsendable {
+        /// Which text.
+        what: String,
+        /// Why.
+        problem: String,
+    },
+}
+
+impl Crowd {
+    /// The crowd of this plan.
+    ///
+    /// # Errors
+    /// If the plan asks for users that cannot be: see [`CrowdError`].
+    pub fn new(plan: &LoadPlan) -> Result<Self, CrowdError> {
+        let shared = match &plan.users {
+            Users::Mail(users) => Shared::Mail(MailCrowd::new(users)?),
+            Users::Url(users) => Shared::Url(UrlCrowd::new(users)?),
+        };
+        Ok(Self { seed: plan.seed, shared })
+    }
+
+    /// User number `number`, which signs in with account `slot` modulo the number of accounts. Both come from the
+    /// [`Schedule`](crate::Schedule).
+    #[must_use]
+    pub fn user(&self, slot: u32, class: Class, stay: Stay) -> User {
+        match &self.shared {
+            Shared::Mail(shared) => User::Mail(MailUser::new(shared.clone(), slot, class, stay)),
+            Shared::Url(shared) => User::Url(UrlUser::new(shared.clone(), class, stay)),
+        }
+    }
+
+    /// The draws of user number `number`.
+    #[must_use]
+    pub fn draws(&self, number: u64) -> Draws {
+        Draws::new(self.seed, number)
+    }
+
+    /// Names of the request types, in the order of their [`controllers::Kind`].
+    #[must_use]
+    pub fn kinds(&self) -> &'static [&'static str] {
+        match &self.shared {
+            Shared::Mail(_) => &REQUEST_TYPES,
+            Shared::Url(_) => &["request"],
+        }
+    }
+
+    /// Transitions that Markov users have made so far; empty for other users.
+    #[must_use]
+    pub fn transitions(&self) -> Vec<TransitionCount> {
+        match &self.shared {
+            Shared::Mail(shared) => shared.transitions(),
+            Shared::Url(_) => Vec::new(),
+        }
+    }
+}
+
+impl Persona for User {
+    fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
+        match self {
+            Self::Mail(user) => user.next(last, now, draws),
+            Self::Url(user) => user.next(last, now, draws),
+        }
+    }
+}

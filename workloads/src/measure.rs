@@ -1,0 +1,25 @@
+//! What happened to every request, in fixed memory.
+//!
+//! A host drives a [`Recorder`]: it [plans](Recorder::plan) each request at its intended start, and hands the [`Ticket`]
+//! back when the request has ended. The recorder keeps a ledger in which every planned request ends exactly once, and
+//! histograms from which percentiles are read that do not hide what timed out. Memory is bounded by phases, types and
+//! classes, never by requests.
+
+mod cell;
+mod distribution;
+mod health;
+mod ledger;
+mod recorder;
+mod report;
+mod window;
+
+pub use cell::Family;
+pub use distribution::{Distribution, Percentile, Percentiles, least_samples};
+pub use health::Health;
+pub use ledger::{Fate, Ledger};
+pub use recorder::{Recorder, Ticket};
+pub use report::{GeneratorReport, PhaseReport, Report};
+pub use window::{UserStates, Window};
+
+#[cfg(test)]
+mod tests;

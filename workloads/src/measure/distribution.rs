@@ -1,0 +1,262 @@
+//! Times in a histogram of fixed precision, and percentiles that neither invent nor hide.
+
+use std::time::Duration;
+
+use hdrhistogram::{
+    Histogram,
+    serialization::{Serializer, V2Serializer},
+};
+use serde::{Deserialize, Serialize};
+
+/// Times of one kind: whole microseconds, three significant digits, from 1 us to a bound. What is over the bound is
+/// kept as the bound and counted in [`saturated`](Self::saturated).
+///
+/// Times that are only known to be longer than something (time-outs, requests given up) are *right-censored*: they are
+/// kept apart, each at the time it had waited. A percentile is a number only if no censored time lies under it; else it
+/// is known to be at least that number. Treating a censored time as an answer at that time gives exactly this bound.
+#[derive(Debug, Clone)]
+pub struct Distribution {
+    known: Histogram<u32>,
+    censored: Option<Histogram<u32>>,
+    most: u64,
+    total_us: u64,
+    saturated: u64,
+}
+
+impl Distribution {
+    /// Times from 1 us to `most`.
+    #[must_use]
+    pub fn new(most: Duration) -> Self {
+        let most = micros(most).max(2);
+        Self { known: histogram(), censored: None, most, total_us: 0, saturated: 0 }
+    }
+
+    /// Adds a time.
+    pub fn record(&mut self, time: Duration) {
+        let time = self.bounded(time);
+        self.total_us += time;
+        record(&mut self.known, time);
+    }
+
+    /// Adds a time that is longer than `waited`.
+    pub fn record_censored(&mut self, waited: Duration) {
+        let waited = self.bounded(waited);
+        record(self.censored.get_or_insert_with(histogram), waited);
+    }
+
+    /// Adds all of another's.
+    pub fn add(&mut self, other: &Self) {
+        self.most = self.most.max(other.most);
+        self.total_us += other.total_us;
+        self.saturated += other.saturated;
+        merge(&mut self.known, &other.known);
+        if let Some(censored) = &other.censored {
+            merge(self.censored.get_or_insert_with(histogram), censored);
+        }
+    }
+
+    /// Takes every sample out, keeping the memory.
+    pub fn clear(&mut self) {
+        self.known.reset();
+        if let Some(censored) = &mut self.censored {
+            censored.reset();
+        }
+        self.total_us = 0;
+        self.saturated = 0;
+    }
+
+    /// Known times.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.known.len()
+    }
+
+    /// Times that are only known to be longer than something.
+    #[must_use]
+    pub fn censored(&self) -> u64 {
+        self.censored.as_ref().map_or(0, Histogram::len)
+    }
+
+    /// Times over the bound: a run with any is not to be believed.
+    #[must_use]
+    pub fn saturated(&self) -> u64 {
+        self.saturated
+    }
+
+    /// Mean of the known times in milliseconds, exact to the microsecond.
+    #[must_use]
+    pub fn mean_ms(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.total_us as f64 / self.count() as f64 / 1000.0)
+    }
+
+    /// Longest known time in milliseconds.
+    #[must_use]
+    pub fn max_ms(&self) -> Option<f64> {
+        (self.count() > 0).then(|| ms(self.known.max()))
+    }
+
+    /// The percentile `p` (of 100) in milliseconds: a number, a lower bound, or nothing if there are too few samples.
+    #[must_use]
+    pub fn percentile(&self, p: f64) -> Percentile {
+        let count = self.count() + self.censored();
+        if count < least_samples(p) {
+            return Percentile::Unknown;
+        }
+        let Some(censored) = self.censored.as_ref().filter(|censored| !censored.is_empty()) else {
+            return Percentile::At(ms(self.known.value_at_percentile(p)));
+        };
+        let mut all = self.known.clone();
+        merge(&mut all, censored);
+        let value = all.value_at_percentile(p);
+        let hidden = censored.count_between(0, value) > 0;
+        if hidden { Percentile::AtLeast(ms(all.lowest_equivalent(value))) } else { Percentile::At(ms(value)) }
+    }
+
+    /// The percentiles that every table shows.
+    #[must_use]
+    pub fn percentiles(&self) -> Percentiles {
+        let [p50, p90, p95, p99, p999] = [50.0, 90.0, 95.0, 99.0, 99.9].map(|p| self.percentile(p));
+        Percentiles {
+            p50: p50.number(),
+            p90: p90.number(),
+            p95: p95.number(),
+            p99: p99.number(),
+            p999: p999.number(),
+            p50_at_least: p50.bound(),
+            p90_at_least: p90.bound(),
+            p95_at_least: p95.bound(),
+            p99_at_least: p99.bound(),
+            p999_at_least: p999.bound(),
+            max: self.max_ms(),
+            mean: self.mean_ms(),
+            count: self.count(),
+            censored: self.censored(),
+        }
+    }
+
+    /// The known times, in microseconds, as HdrHistogram's V2 bytes: what `*.hlog` files hold in base 64.
+    ///
+    /// # Errors
+    /// If the histogram cannot be encoded.
+    pub fn known_as_v2(&self) -> Result<Vec<u8>, String> {
+        as_v2(&self.known)
+    }
+
+    /// The censored times, in microseconds, as HdrHistogram's V2 bytes; `None` if there are none.
+    ///
+    /// # Errors
+    /// If the histogram cannot be encoded.
+    pub fn censored_as_v2(&self) -> Result<Option<Vec<u8>>, String> {
+        self.censored.as_ref().filter(|h| !h.is_empty()).map(as_v2).transpose()
+    }
+
+    fn bounded(&mut self, time: Duration) -> u64 {
+        let time = micros(time).max(1);
+        if time > self.most {
+            self.saturated += 1;
+        }
+        time.min(self.most)
+    }
+}
+
+/// One percentile in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Percentile {
+    /// Too few samples to say.
+    Unknown,
+    /// This.
+    At(f64),
+    /// At least this: it lies among times that are only known to be longer than something.
+    AtLeast(f64),
+}
+
+impl Percentile {
+    fn number(self) -> Option<f64> {
+        if let Self::At(value) = self { Some(value) } else { None }
+    }
+
+    fn bound(self) -> Option<f64> {
+        if let Self::AtLeast(value) = self { Some(value) } else { None }
+    }
+}
+
+/// Percentiles in milliseconds. One with too few samples is `null`; one hidden by time-outs is `null` beside a bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Median.
+    pub p50: Option<f64>,
+    /// 90th.
+    pub p90: Option<f64>,
+    /// 95th.
+    pub p95: Option<f64>,
+    /// 99th.
+    pub p99: Option<f64>,
+    /// 99.9th.
+    pub p999: Option<f64>,
+    /// Lower bound of the median, where time-outs hide it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_at_least: Option<f64>,
+    /// Lower bound of the 90th.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90_at_least: Option<f64>,
+    /// Lower bound of the 95th.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_at_least: Option<f64>,
+    /// Lower bound of the 99th.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_at_least: Option<f64>,
+    /// Lower bound of the 99.9th.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999_at_least: Option<f64>,
+    /// Longest known time.
+    pub max: Option<f64>,
+    /// Mean of the known times.
+    pub mean: Option<f64>,
+    /// Known times.
+    pub count: u64,
+    /// Times only known to be longer than something.
+    #[serde(default)]
+    pub censored: u64,
+}
+
+/// Fewest samples for which the percentile `p` (of 100) can have a two-sided 95 % interval at all, that is, for which it
+/// lies between the least and the greatest sample with that chance: 1 - p^n - (1-p)^n >= 0.95. That is 6, 29, 59, 299 and
+/// 2995 for p50, p90, p95, p99 and p99.9 (order statistics; Le Boudec, "Performance Evaluation", chapter 2).
+#[must_use]
+pub fn least_samples(p: f64) -> u64 {
+    let tail = (1.0 - p / 100.0).min(p / 100.0);
+    if tail <= 0.0 {
+        return 1;
+    }
+    let n = (libm::log(0.05) / libm::log(1.0 - tail)).ceil() as u64;
+    // Away from the median the smaller of the two powers is nothing; at the median they are equal, and 6 are needed.
+    n.max(6)
+}
+
+fn histogram() -> Histogram<u32> {
+    let mut histogram = Histogram::new(3).expect("three digits are allowed");
+    histogram.auto(true);
+    histogram
+}
+
+fn record(histogram: &mut Histogram<u32>, micros: u64) {
+    histogram.record(micros).expect("a histogram that resizes itself takes every value");
+}
+
+fn merge(into: &mut Histogram<u32>, from: &Histogram<u32>) {
+    into.add(from).expect("a histogram that resizes itself takes every value");
+}
+
+fn as_v2(histogram: &Histogram<u32>) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(histogram, &mut bytes).map_err(|e| format!("a histogram cannot be written: {e}"))?;
+    Ok(bytes)
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn ms(micros: u64) -> f64 {
+    micros as f64 / 1000.0
+}

@@ -1,0 +1,278 @@
+//! The recorder that a host drives.
+
+use std::{collections::VecDeque, time::Duration};
+
+use controllers::{Class, Kind, Timestamp};
+
+use super::{
+    Distribution, Family, Fate, Health, Ledger, Report, UserStates, Window, cell::Cell, distribution::Percentile,
+    report::Raw,
+};
+use crate::{persona::Call, plan::LoadPlan};
+
+/// Phases are counted in this many equal parts, so that "the last half of the spike" can be read afterwards.
+pub(super) const PARTS: usize = 20;
+
+/// One planned request, from its intended start until it has ended. Not `Clone`: handing it back is what ends it, so a
+/// request cannot end twice; one that is dropped shows up as in flight.
+#[derive(Debug)]
+#[must_use = "a ticket that is not handed back leaves its request open"]
+pub struct Ticket {
+    cell: u32,
+    user: u64,
+    intended: Timestamp,
+    wanted_at: Timestamp,
+    begun: bool,
+    sent: Option<Timestamp>,
+}
+
+impl Ticket {
+    /// The intended start: the planned arrival, or the intended end of the pause before.
+    #[must_use]
+    pub fn intended(&self) -> Timestamp {
+        self.intended
+    }
+
+    /// When it was written, if it was.
+    #[must_use]
+    pub fn sent(&self) -> Option<Timestamp> {
+        self.sent
+    }
+}
+
+/// Counts and times everything, in memory bounded by phases, types and classes.
+#[derive(Debug)]
+pub struct Recorder {
+    raw: Raw,
+    window: Window,
+    window_response: Distribution,
+    window_lag: Distribution,
+    closed_windows: VecDeque<Window>,
+    in_flight: u64,
+}
+
+impl Recorder {
+    /// A recorder for this plan, whose requests are of these types (`Kind(0)` is the first).
+    #[must_use]
+    pub fn new(plan: &LoadPlan, kinds: &[&str]) -> Self {
+        let most = plan.timeout.max(plan.connect_timeout) * 2;
+        Self {
+            raw: Raw::new(plan, kinds, most),
+            window: Window::default(),
+            window_response: Distribution::new(most),
+            window_lag: Distribution::new(most),
+            closed_windows: VecDeque::new(),
+            in_flight: 0,
+        }
+    }
+
+    /// Enters a request into the plan at its intended start, before anything is done about it. Only for
+    /// [`hop`](Call::hop) 0: a later hop goes on with the ticket of its request ([`Recorder::hop`]).
+    pub fn plan(&mut self, user: u64, call: &Call, intended: Timestamp) -> Ticket {
+        let cell = self.raw.cell_index(intended, call.kind, call.class);
+        let ledger = &mut self.raw.cell(cell).ledger;
+        ledger.planned += 1;
+        ledger.retries += u64::from(call.attempt > 0);
+        if call.attempt > 0 {
+            self.window.retries += 1;
+        } else {
+            self.window.offered += 1;
+        }
+        self.raw.users_seen(intended, user);
+        Ticket { cell, user, intended, wanted_at: call.wanted_at, begun: false, sent: None }
+    }
+
+    /// The host begins with it (connects, or writes): what lies between is the generator's own lateness.
+    pub fn begin(&mut self, ticket: &mut Ticket, now: Timestamp) {
+        if std::mem::replace(&mut ticket.begun, true) {
+            return;
+        }
+        let lag = now.since(ticket.intended);
+        self.raw.time(ticket.cell, Family::SendLag).record(lag);
+        self.window_lag.record(lag);
+    }
+
+    /// A connection was made for it, and took so long.
+    pub fn connected(&mut self, ticket: &Ticket, took: Duration) {
+        self.raw.time(ticket.cell, Family::Connect).record(took);
+    }
+
+    /// It is written to the service. Of a kept connection that turns out to be closed and of a new one in its place,
+    /// only the first write counts.
+    pub fn sent(&mut self, ticket: &mut Ticket, now: Timestamp) {
+        self.begin(ticket, now);
+        if ticket.sent.replace(now).is_some() {
+            return;
+        }
+        self.raw.cell(ticket.cell).ledger.sent += 1;
+        self.window.sent += 1;
+        self.in_flight += 1;
+    }
+
+    /// A redirect or refresh of it is written to the service.
+    pub fn hop(&mut self, ticket: &Ticket) {
+        self.raw.cell(ticket.cell).ledger.hops += 1;
+    }
+
+    /// It has ended so, now. What never got as far as being written cannot have been abandoned, timed out or in flight at
+    /// the service: it counts as without a connection if it was begun, and as unsent if not.
+    pub fn end(&mut self, mut ticket: Ticket, fate: Fate, now: Timestamp) {
+        if fate.implies_sent() && ticket.sent.is_none() {
+            // An answer without a request: the host forgot to say that it sent it.
+            debug_assert!(false, "{fate:?} before it was sent");
+            self.sent(&mut ticket, now);
+        }
+        match ticket.sent {
+            Some(sent) => self.end_sent(&ticket, fate, sent, now),
+            None => self.end_unsent(&ticket, fate, now),
+        }
+    }
+
+    fn end_sent(&mut self, ticket: &Ticket, fate: Fate, sent: Timestamp, now: Timestamp) {
+        let response = now.since(ticket.intended);
+        let objective = self.raw.objective;
+        let late = response > objective;
+        let in_time_since_wanted = now.since(ticket.wanted_at) <= objective;
+        self.in_flight -= 1;
+        self.raw.sojourn += now.since(sent);
+        let ledger = &mut self.raw.cell(ticket.cell).ledger;
+        match fate {
+            Fate::Served => {
+                let (total, window) = if late {
+                    (&mut ledger.served_late, &mut self.window.late)
+                } else {
+                    (&mut ledger.served, &mut self.window.served)
+                };
+                *total += 1;
+                *window += 1;
+                ledger.served_intents += u64::from(in_time_since_wanted);
+                self.window.goodput += u64::from(in_time_since_wanted);
+                self.raw.time(ticket.cell, Family::Response).record(response);
+                self.raw.time(ticket.cell, Family::Service).record(now.since(sent));
+                self.window_response.record(response);
+                return;
+            }
+            Fate::Rejected => {
+                ledger.rejected += 1;
+                self.window.rejected += 1;
+                self.raw.time(ticket.cell, Family::Reject).record(response);
+                return;
+            }
+            Fate::TimedOut => {
+                ledger.timed_out += 1;
+                self.window.timed_out += 1;
+            }
+            Fate::Abandoned => {
+                ledger.abandoned += 1;
+                self.window.abandoned += 1;
+            }
+            // Left open: the end of the run counts what was sent and has not ended.
+            Fate::InFlight | Fate::Unsent => {}
+            // A later hop found no connection, or was refused by the client: the request as a whole has failed.
+            Fate::Failed | Fate::ConnectTimedOut | Fate::ConnectFailed | Fate::RefusedLocally => {
+                ledger.failed += 1;
+                self.window.failed += 1;
+                return;
+            }
+        }
+        self.raw.time(ticket.cell, Family::Response).record_censored(response);
+        self.raw.time(ticket.cell, Family::Service).record_censored(now.since(sent));
+        self.window_response.record_censored(response);
+    }
+
+    fn end_unsent(&mut self, ticket: &Ticket, fate: Fate, now: Timestamp) {
+        let ledger = &mut self.raw.cell(ticket.cell).ledger;
+        if fate == Fate::RefusedLocally {
+            ledger.refused_locally += 1;
+            self.window.refused_locally += 1;
+            return;
+        }
+        if !ticket.begun || matches!(fate, Fate::Unsent | Fate::InFlight) {
+            // The end of the run counts what was planned and never sent.
+            return;
+        }
+        ledger.connect_failed += 1;
+        self.window.connect_failed += 1;
+        let timed_out = matches!(fate, Fate::ConnectTimedOut | Fate::TimedOut | Fate::Abandoned);
+        if !timed_out {
+            return;
+        }
+        ledger.connect_timed_out += 1;
+        self.window.connect_timed_out += 1;
+        self.raw.connect_timed_out(ticket.intended, ticket.user);
+        let waited = now.since(ticket.intended);
+        self.raw.time(ticket.cell, Family::Connect).record_censored(waited);
+        // A user that got no connection has waited for an answer all the same.
+        self.raw.time(ticket.cell, Family::Response).record_censored(waited);
+        self.window_response.record_censored(waited);
+    }
+
+    /// Requests written and not ended.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// The ledger of the whole run as it stands.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger {
+        self.raw.total().closed()
+    }
+
+    /// The next second that is over by `now`; call it until it says `None`, at least once a second. `users` is what users
+    /// are doing now.
+    pub fn next_window(&mut self, now: Timestamp, users: UserStates) -> Option<Window> {
+        let second = now.as_nanos() / 1_000_000_000;
+        if self.window.second < second {
+            self.close_window(users);
+        }
+        self.closed_windows.pop_front()
+    }
+
+    fn close_window(&mut self, users: UserStates) {
+        let next = self.window.second + 1;
+        let mut closed = std::mem::replace(&mut self.window, Window { second: next, ..Window::default() });
+        closed.phase = self.raw.phase_at(Timestamp::from_secs(closed.second)).unwrap_or(self.raw.phase_count());
+        closed.in_flight = self.in_flight;
+        closed.users = users;
+        let times = self.window_response.percentiles();
+        closed.p50_ms = times.p50;
+        closed.p90_ms = times.p90;
+        closed.p99_ms = times.p99;
+        closed.p90_at_least_ms = times.p90_at_least;
+        closed.send_lag_p99_ms = match self.window_lag.percentile(99.0) {
+            Percentile::At(value) | Percentile::AtLeast(value) => Some(value),
+            Percentile::Unknown => self.window_lag.max_ms(),
+        };
+        self.window_response.clear();
+        self.window_lag.clear();
+        self.closed_windows.push_back(closed);
+    }
+
+    /// Ends the run. Requests whose tickets were not handed back count as in flight if they were sent, else as unsent;
+    /// hand them back as [`Fate::InFlight`], so that the times they waited are known as well.
+    #[must_use]
+    pub fn finish(self, now: Timestamp, health: Health) -> Report {
+        Report::new(self.raw, now, health, self.in_flight)
+    }
+}
+
+/// Which cell a request belongs to.
+impl Raw {
+    fn cell_index(&self, intended: Timestamp, kind: Kind, class: Class) -> u32 {
+        let (phase, part) = self.phase_and_part(intended);
+        let kind = usize::from(kind.0).min(self.kinds.len() - 1);
+        let class = self.classes.iter().position(|&c| c == class).unwrap_or(0);
+        let index = ((phase * PARTS + part) * self.kinds.len() + kind) * self.classes.len() + class;
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    fn cell(&mut self, index: u32) -> &mut Cell {
+        self.cells[index as usize].get_or_insert_default()
+    }
+
+    fn time(&mut self, index: u32, family: Family) -> &mut Distribution {
+        let most = self.most;
+        self.cell(index).at(family, most)
+    }
+}

@@ -1,0 +1,344 @@
+//! What a run measured, in the shape of `summary.json`.
+
+use std::{collections::BTreeMap, ops::Range, time::Duration};
+
+use controllers::{Class, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Distribution, Family, Health, Ledger, Percentiles, cell::Cell, recorder::PARTS};
+use crate::plan::{LoadPlan, Phase};
+
+/// What a run measured. Serialises without the raw counts; write those out first if they are to be kept
+/// ([`Report::distribution`]).
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// In the order of the plan.
+    pub phases: Vec<PhaseReport>,
+    /// The whole run as one phase.
+    pub total: PhaseReport,
+    /// How long the run took, with its drain, in seconds.
+    pub seconds: f64,
+    /// The generator's own state.
+    pub generator: GeneratorReport,
+    /// Transitions that Markov users made, filled in by the host ([`crate::Crowd::transitions`]); empty for other users.
+    pub transitions: Vec<crate::mail::TransitionCount>,
+    /// Why the numbers do not add up, if they do not; a run with any is not to be believed.
+    pub faults: Vec<String>,
+    #[serde(skip)]
+    raw: Raw,
+}
+
+/// The generator's own state.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorReport {
+    /// Median of the send lag, in milliseconds.
+    pub send_lag_p50_ms: Option<f64>,
+    /// Its 99th percentile.
+    pub send_lag_p99_ms: Option<f64>,
+    /// Its maximum.
+    pub send_lag_max_ms: Option<f64>,
+    /// Requests that were planned and never begun.
+    pub unsent: u64,
+    /// Times over the histograms' bound.
+    pub saturated: u64,
+    /// What the host knows.
+    #[serde(flatten)]
+    pub health: Health,
+}
+
+/// One phase, or one request type or class of it. Requests belong to the phase of their intended start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseReport {
+    /// Name of the phase, type or class.
+    pub name: String,
+    /// Its length.
+    pub seconds: f64,
+    /// Most users of closed loads at once, by the plan; `None` where users come and go (open loads).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub users: Option<u64>,
+    /// Where every request went.
+    #[serde(flatten)]
+    pub ledger: Ledger,
+    /// First attempts a second.
+    pub offered_per_s: f64,
+    /// Unique wants answered as asked within the objective, a second.
+    pub goodput_per_s: f64,
+    /// Share of what was sent that the service refused.
+    pub reject_fraction: f64,
+    /// Attempts per request wanted.
+    pub amplification: Option<f64>,
+    /// Of what was answered as asked, connecting included; time-outs are censored.
+    pub response_time_ms: Percentiles,
+    /// Of the same, from the actual send.
+    pub service_time_ms: Percentiles,
+    /// Response time of rejects.
+    pub reject_time_ms: Percentiles,
+    /// Of connections made; connect time-outs are censored.
+    pub connect_time_ms: Percentiles,
+    /// Different users that planned a request in it.
+    pub clients: u64,
+    /// Of these: users with at least one connect time-out.
+    pub clients_connect_timed_out: u64,
+    /// The same by request type, for types that occurred.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub by_type: BTreeMap<String, PhaseReport>,
+    /// The same by class, if there are several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub by_class: BTreeMap<String, PhaseReport>,
+}
+
+impl Report {
+    pub(super) fn new(mut raw: Raw, now: Timestamp, health: Health, in_flight: u64) -> Self {
+        for cell in raw.cells.iter_mut().flatten() {
+            cell.ledger = cell.ledger.closed();
+        }
+        let whole = raw.gather(0..raw.phases.len(), 0.0..1.0, |_, _| true);
+        let lag = whole.of(Family::SendLag);
+        let generator = GeneratorReport {
+            send_lag_p50_ms: lag.and_then(|lag| lag.percentiles().p50),
+            send_lag_p99_ms: lag.and_then(|lag| lag.percentiles().p99),
+            send_lag_max_ms: lag.and_then(Distribution::max_ms),
+            unsent: whole.ledger.unsent,
+            saturated: Family::ALL.iter().filter_map(|&f| whole.of(f)).map(Distribution::saturated).sum(),
+            health,
+        };
+        let mut faults = Vec::new();
+        faults.extend(whole.ledger.imbalance());
+        if whole.ledger.in_flight != in_flight {
+            faults
+                .push(format!("{} requests are in flight by the ledger, {in_flight} by count", whole.ledger.in_flight));
+        }
+        let phases = (0..raw.phases.len()).map(|phase| raw.phase_report(phase, 0.0..1.0)).collect();
+        let mut total = raw.report("total", 0..raw.phases.len(), 0.0..1.0);
+        total.users = raw.phases.iter().filter_map(|phase| phase.users).max();
+        let seconds = now.as_secs_f64();
+        Self { phases, total, seconds, generator, transitions: Vec::new(), faults, raw }
+    }
+
+    /// A part of a phase, from and to as shares of its length (0.5..1.0: the last half), in steps of a twentieth. `None`
+    /// if there is no such phase.
+    #[must_use]
+    pub fn part(&self, phase: &str, share: Range<f64>) -> Option<PhaseReport> {
+        let phase = self.raw.phases.iter().position(|p| p.name == phase)?;
+        Some(self.raw.phase_report(phase, share))
+    }
+
+    /// The times of one kind in a phase, of one request type or all, for `*.hlog` files.
+    #[must_use]
+    pub fn distribution(&self, phase: &str, family: Family, kind: Option<&str>) -> Option<Distribution> {
+        let phase = self.raw.phases.iter().position(|p| p.name == phase)?;
+        let gathered =
+            self.raw.gather(phase..phase + 1, 0.0..1.0, |of, _| kind.is_none_or(|kind| self.raw.kinds[of] == kind));
+        gathered.of(family).cloned()
+    }
+}
+
+/// Every count, as recorded.
+#[derive(Debug, Clone)]
+pub(super) struct Raw {
+    phases: Vec<RawPhase>,
+    pub(super) kinds: Vec<String>,
+    pub(super) classes: Vec<Class>,
+    /// By phase, part, type, class.
+    pub(super) cells: Vec<Option<Box<Cell>>>,
+    pub(super) most: Duration,
+    pub(super) objective: Duration,
+    /// Time that requests spent between being written and their end.
+    pub(super) sojourn: Duration,
+}
+
+#[derive(Debug, Clone)]
+struct RawPhase {
+    name: String,
+    begins: Timestamp,
+    lasts: Duration,
+    users: Option<u64>,
+    seen: UserSet,
+    connect_timed_out: UserSet,
+}
+
+impl Raw {
+    pub(super) fn new(plan: &LoadPlan, kinds: &[&str], most: Duration) -> Self {
+        let mut begins = Timestamp::ZERO;
+        let mut phases = Vec::with_capacity(plan.phases.len());
+        for phase in &plan.phases {
+            phases.push(RawPhase {
+                name: phase.name.clone(),
+                begins,
+                lasts: phase.duration,
+                users: most_users(phase),
+                seen: UserSet::default(),
+                connect_timed_out: UserSet::default(),
+            });
+            begins = begins + phase.duration;
+        }
+        let mut classes: Vec<_> = plan.phases.iter().flat_map(|p| &p.loads).map(crate::plan::Load::class).collect();
+        classes.sort();
+        classes.dedup();
+        if classes.is_empty() {
+            classes.push(Class::default());
+        }
+        let kinds: Vec<String> = kinds.iter().map(|&kind| kind.to_owned()).collect();
+        let cells = phases.len().max(1) * PARTS * kinds.len() * classes.len();
+        Self {
+            phases,
+            kinds,
+            classes,
+            cells: vec![None; cells],
+            most,
+            objective: plan.objective,
+            sojourn: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn phase_count(&self) -> usize {
+        self.phases.len()
+    }
+
+    /// The phase at this time; `None` when the last one is over.
+    pub(super) fn phase_at(&self, at: Timestamp) -> Option<usize> {
+        let last_begun = self.phases.iter().rposition(|phase| phase.begins <= at)?;
+        let phase = &self.phases[last_begun];
+        (at < phase.begins + phase.lasts).then_some(last_begun)
+    }
+
+    /// Where an intended start falls. One after the last phase (a user that went on for a moment) belongs to its end.
+    pub(super) fn phase_and_part(&self, intended: Timestamp) -> (usize, usize) {
+        let Some(index) = self.phases.iter().rposition(|phase| phase.begins <= intended) else {
+            return (0, 0);
+        };
+        let phase = &self.phases[index];
+        let into = intended.since(phase.begins).as_nanos() * PARTS as u128;
+        let part = into.checked_div(phase.lasts.as_nanos()).unwrap_or(0);
+        (index, usize::try_from(part).unwrap_or(PARTS).min(PARTS - 1))
+    }
+
+    pub(super) fn users_seen(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        if let Some(phase) = self.phases.get_mut(phase) {
+            phase.seen.insert(user);
+        }
+    }
+
+    pub(super) fn connect_timed_out(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        if let Some(phase) = self.phases.get_mut(phase) {
+            phase.connect_timed_out.insert(user);
+        }
+    }
+
+    pub(super) fn total(&self) -> Ledger {
+        let mut total = Ledger::default();
+        for cell in self.cells.iter().flatten() {
+            total += cell.ledger;
+        }
+        total
+    }
+
+    /// The sum of the cells of these phases, of this part of each, that `wanted` (by type and class) picks.
+    fn gather(&self, phases: Range<usize>, share: Range<f64>, wanted: impl Fn(usize, usize) -> bool) -> Cell {
+        let from = (share.start * PARTS as f64).round() as usize;
+        let to = (share.end * PARTS as f64).round() as usize;
+        let (kinds, classes) = (self.kinds.len(), self.classes.len());
+        let mut sum = Cell::default();
+        for phase in phases {
+            for part in from..to.min(PARTS) {
+                for at in 0..kinds * classes {
+                    let (kind, class) = (at / classes, at % classes);
+                    if let (true, Some(cell)) =
+                        (wanted(kind, class), &self.cells[(phase * PARTS + part) * kinds * classes + at])
+                    {
+                        sum.add(cell);
+                    }
+                }
+            }
+        }
+        sum
+    }
+
+    fn phase_report(&self, phase: usize, share: Range<f64>) -> PhaseReport {
+        let mut report = self.report(&self.phases[phase].name, phase..phase + 1, share);
+        report.users = self.phases[phase].users;
+        report
+    }
+
+    fn report(&self, name: &str, phases: Range<usize>, share: Range<f64>) -> PhaseReport {
+        let length: Duration = self.phases[phases.clone()].iter().map(|phase| phase.lasts).sum();
+        let seconds = length.as_secs_f64() * (share.end.min(1.0) - share.start.max(0.0)).max(0.0);
+        let summed = |wanted: &dyn Fn(usize, usize) -> bool| self.gather(phases.clone(), share.clone(), wanted);
+
+        let mut report = summary(name, seconds, &summed(&|_, _| true));
+        for (kind, name) in self.kinds.iter().enumerate() {
+            let cell = summed(&|of, _| of == kind);
+            if cell.ledger.planned > 0 {
+                report.by_type.insert(name.clone(), summary(name, seconds, &cell));
+            }
+        }
+        for (at, class) in self.classes.iter().enumerate().filter(|_| self.classes.len() > 1) {
+            let name = class.0.to_string();
+            report.by_class.insert(name.clone(), summary(&name, seconds, &summed(&|_, of| of == at)));
+        }
+        let (mut seen, mut connect_timed_out) = (UserSet::default(), UserSet::default());
+        for phase in &self.phases[phases] {
+            seen.add(&phase.seen);
+            connect_timed_out.add(&phase.connect_timed_out);
+        }
+        report.clients = seen.len();
+        report.clients_connect_timed_out = connect_timed_out.len();
+        report
+    }
+}
+
+fn summary(name: &str, seconds: f64, cell: &Cell) -> PhaseReport {
+    let times = |family| cell.of(family).map(Distribution::percentiles).unwrap_or_default();
+    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    PhaseReport {
+        name: name.to_owned(),
+        seconds,
+        ledger: cell.ledger,
+        offered_per_s: per_second(cell.ledger.first_attempts()),
+        goodput_per_s: per_second(cell.ledger.served_intents),
+        reject_fraction: cell.ledger.reject_fraction(),
+        amplification: cell.ledger.amplification(),
+        response_time_ms: times(Family::Response),
+        service_time_ms: times(Family::Service),
+        reject_time_ms: times(Family::Reject),
+        connect_time_ms: times(Family::Connect),
+        ..PhaseReport::default()
+    }
+}
+
+fn most_users(phase: &Phase) -> Option<u64> {
+    let closed = phase.loads.iter().map(|load| match load {
+        crate::plan::Load::Users { from, to, .. } => Some(u64::from(*from.max(to))),
+        crate::plan::Load::Sessions { .. } | crate::plan::Load::Requests { .. } => None,
+    });
+    closed.sum()
+}
+
+/// A set of user numbers, a bit each.
+#[derive(Debug, Clone, Default)]
+struct UserSet(Vec<u64>);
+
+impl UserSet {
+    fn insert(&mut self, user: u64) {
+        let Ok(word) = usize::try_from(user / 64) else { return };
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (user % 64);
+    }
+
+    fn add(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine |= theirs;
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}

@@ -1,0 +1,77 @@
+//! One second of a run, for live views and `timeline.jsonl`.
+
+use serde::{Deserialize, Serialize};
+
+/// What users are doing at one moment, counted by the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserStates {
+    /// Thinking between requests.
+    pub thinking: u64,
+    /// Told to wait by the service.
+    pub waiting: u64,
+    /// Backing off after a reject or failure.
+    pub backing_off: u64,
+    /// With a request whose turn has not come: the generator is behind.
+    pub queued: u64,
+    /// Connecting.
+    pub connecting: u64,
+    /// With a request open.
+    pub in_flight: u64,
+}
+
+impl UserStates {
+    /// All users.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.thinking + self.waiting + self.backing_off + self.queued + self.connecting + self.in_flight
+    }
+}
+
+/// One second of a run. Counts are of what happened in this second, whenever it was planned.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Second of the run at which it begins.
+    pub second: u64,
+    /// Phase at its beginning, as an index into the plan; the number of phases while the run drains.
+    pub phase: usize,
+    /// First attempts whose intended start lay in it.
+    pub offered: u64,
+    /// Retries whose intended start lay in it.
+    pub retries: u64,
+    /// Written to the service.
+    pub sent: u64,
+    /// Answered as asked within the objective.
+    pub served: u64,
+    /// Answered as asked, late.
+    pub late: u64,
+    /// Refused by the service.
+    pub rejected: u64,
+    /// Timed out.
+    pub timed_out: u64,
+    /// Answered wrongly, or the connection broke.
+    pub failed: u64,
+    /// Given up.
+    pub abandoned: u64,
+    /// No connection came about.
+    pub connect_failed: u64,
+    /// Of these: within the connect time-out.
+    pub connect_timed_out: u64,
+    /// Refused by a client-side policy.
+    pub refused_locally: u64,
+    /// Unique wants answered within the objective: goodput per second.
+    pub goodput: u64,
+    /// Open at its end.
+    pub in_flight: u64,
+    /// Median response time of what was answered as asked in it, in milliseconds.
+    pub p50_ms: Option<f64>,
+    /// 90th percentile of the same.
+    pub p90_ms: Option<f64>,
+    /// 99th percentile of the same.
+    pub p99_ms: Option<f64>,
+    /// Where time-outs of this second hide the 90th: at least this.
+    pub p90_at_least_ms: Option<f64>,
+    /// 99th percentile of the send lag, in milliseconds; the greatest where there are too few for one.
+    pub send_lag_p99_ms: Option<f64>,
+    /// What users were doing at its end.
+    pub users: UserStates,
+}

@@ -1,0 +1,204 @@
+//! Users of one URL: they ask for it again and again.
+
+use std::{sync::Arc, time::Duration};
+
+use controllers::{Class, Kind, Timestamp};
+
+use crate::{
+    behaviour::{Errand, Onward, Reaction, Trouble, onward, retry_after},
+    crowd::CrowdError,
+    persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
+    plan::UrlUsers,
+};
+
+/// What all users of one URL share.
+#[derive(Debug, Clone)]
+pub struct UrlCrowd(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    users: UrlUsers,
+    method: Method,
+    path: Arc<str>,
+    headers: Arc<str>,
+    body: Option<Arc<str>>,
+}
+
+impl UrlCrowd {
+    /// Users of this URL.
+    ///
+    /// # Errors
+    /// If the method is neither GET nor POST, or the path or a header line cannot be sent.
+    pub fn new(users: &UrlUsers) -> Result<Self, CrowdError> {
+        let method = match users.method.to_ascii_uppercase().as_str() {
+            "GET" => Method::Get,
+            "POST" => Method::Post,
+            other => {
+                return Err(unsendable(&format!("the method `{other}`"), "users know GET and POST"));
+            }
+        };
+        if !users.path.starts_with('/') || users.path.bytes().any(|b| b <= b' ' || b == 0x7F) {
+            return Err(unsendable(
+                &format!("the path {:?}", users.path),
+                "it must begin with `/` and hold no spaces or control characters (write a space as %20)",
+            ));
+        }
+        if let Some(problem) = users.think.problem() {
+            return Err(unsendable("the think time", &problem));
+        }
+        let mut headers = String::new();
+        for (name, value) in &users.headers {
+            let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+            if name.is_empty() || !name.bytes().all(token) {
+                return Err(unsendable(
+                    &format!("the header {name:?}"),
+                    "its name has a character that names do not have",
+                ));
+            }
+            if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7F) {
+                return Err(unsendable(&format!("the header {name}"), "its value has a control character"));
+            }
+            headers.extend([name, ": ", value, "\r\n"]);
+        }
+        Ok(Self(Arc::new(Shared {
+            method,
+            path: users.path.as_str().into(),
+            headers: headers.into(),
+            body: users.body.as_deref().map(Arc::from),
+            users: users.clone(),
+        })))
+    }
+}
+
+fn unsendable(what: &str, problem: &str) -> CrowdError {
+    CrowdError::Unsendable { what: what.into(), problem: problem.into() }
+}
+
+/// A user of one URL. A request of its own is a session of its own.
+#[derive(Debug)]
+pub struct UrlUser {
+    shared: UrlCrowd,
+    errand: Errand,
+    class: Class,
+    stay: Stay,
+    step: u64,
+    /// What the end of the pause begins.
+    after_pause: AfterPause,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AfterPause {
+    NextRequest,
+    Resume,
+}
+
+impl UrlUser {
+    /// A user that has not arrived yet.
+    #[must_use]
+    pub fn new(shared: UrlCrowd, class: Class, stay: Stay) -> Self {
+        let call = Call {
+            kind: Kind(0),
+            class,
+            method: shared.0.method,
+            path: shared.0.path.clone(),
+            headers: shared.0.headers.clone(),
+            body: shared.0.body.clone(),
+            wanted_at: Timestamp::ZERO,
+            give_up_after: None,
+            attempt: 0,
+            hop: 0,
+            connection: Connection::Keep,
+        };
+        Self { shared, errand: Errand::new(call), class, stay, step: 0, after_pause: AfterPause::NextRequest }
+    }
+
+    fn request(&mut self, now: Timestamp, draws: &mut Draws) -> Move {
+        self.step += 1;
+        draws.at_step(self.step);
+        let shared = &self.shared.0;
+        let call = Call {
+            method: shared.method,
+            path: shared.path.clone(),
+            headers: shared.headers.clone(),
+            body: shared.body.clone(),
+            class: self.class,
+            connection: shared.users.connections.connection(true, draws),
+            ..self.errand.call().clone()
+        };
+        self.errand.begin(call, now, &shared.users.behaviour, draws)
+    }
+
+    /// The request is over, for good or ill; the next one comes after this pause.
+    fn over(&mut self, pause: Duration, why: Pause, now: Timestamp, draws: &mut Draws) -> Move {
+        if self.stay != Stay::Forever {
+            return Move::Leave;
+        }
+        if pause.is_zero() {
+            return self.request(now, draws);
+        }
+        self.after_pause = AfterPause::NextRequest;
+        Move::Think(pause, why)
+    }
+
+    fn resume(&mut self, pause: Duration, why: Pause) -> Move {
+        if pause.is_zero() {
+            return self.errand.resume();
+        }
+        self.after_pause = AfterPause::Resume;
+        Move::Think(pause, why)
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
+        match onward(answer, self.errand.call(), &self.shared.0.users.behaviour) {
+            Onward::To(call, wait) => {
+                self.errand.follow(*call);
+                return Turn { ending: Ending::Continued, then: self.resume(wait, Pause::Waiting) };
+            }
+            Onward::Astray => return self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            Onward::Here => {}
+        }
+        match answer.status {
+            200..=299 | 304 => {
+                let think = draws.pause(&self.shared.0.users.think, Purpose::Think);
+                Turn { ending: Ending::Served, then: self.over(think, Pause::Thinking, now, draws) }
+            }
+            429 | 503 => {
+                let trouble = Trouble::Rejected { retry_after: retry_after(answer) };
+                self.troubled(Ending::Rejected, trouble, now, draws)
+            }
+            _ => self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+        }
+    }
+
+    fn troubled(&mut self, ending: Ending, trouble: Trouble, now: Timestamp, draws: &mut Draws) -> Turn {
+        let then = match self.errand.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
+            Reaction::Again(wait) => self.resume(wait, Pause::BackingOff),
+            Reaction::Anew(wait) => self.over(wait, Pause::BackingOff, now, draws),
+            Reaction::Leave => Move::Leave,
+        };
+        Turn { ending, then }
+    }
+}
+
+impl Persona for UrlUser {
+    fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
+        draws.at_step(self.step);
+        let then = match last {
+            Reply::Start => self.request(now, draws),
+            Reply::Woke if self.after_pause == AfterPause::Resume => self.errand.resume(),
+            Reply::Woke => self.request(now, draws),
+            Reply::Answer(answer) => return self.answered(&answer, now, draws),
+            Reply::RefusedLocally => {
+                return self.troubled(Ending::Unasked, Trouble::Rejected { retry_after: None }, now, draws);
+            }
+            Reply::GaveUp => return self.troubled(Ending::Unasked, Trouble::GaveUp, now, draws),
+            Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => {
+                return self.troubled(Ending::Unasked, Trouble::Failed, now, draws);
+            }
+        };
+        Turn { ending: Ending::Unasked, then }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+use std::time::Duration;
+
+use controllers::Timestamp;
+
+use super::*;
+use crate::plan::{Behaviour, ConnectionHabit, OnTrouble};
+
+fn users(path: &str) -> UrlUsers {
+    UrlUsers {
+        path: path.into(),
+        method: "get".into(),
+        headers: vec![("Accept".into(), "*/*".into())],
+        body: None,
+        think: traces::Think::Constant(Duration::from_millis(20)),
+        behaviour: Behaviour::default(),
+        connections: ConnectionHabit::PerUser,
+    }
+}
+
+fn user(users: &UrlUsers, stay: Stay) -> UrlUser {
+    UrlUser::new(UrlCrowd::new(users).expect("it can be sent"), Class(0), stay)
+}
+
+fn answer(status: u16) -> Reply<'static> {
+    Reply::Answer(Answer { status, headers: &[], body: b"" })
+}
+
+#[test]
+fn it_asks_thinks_and_asks_again() {
+    let mut user = user(&users("/x?y=1"), Stay::Forever);
+    let mut draws = Draws::new(1, 1);
+    let Move::Send(call) = user.next(Reply::Start, Timestamp::ZERO, &mut draws).then else { panic!("it sends") };
+    assert_eq!((&*call.path, &*call.headers, call.method), ("/x?y=1", "Accept: */*\r\n", Method::Get));
+    let turn = user.next(answer(200), Timestamp::from_millis(3), &mut draws);
+    let think = Move::Think(Duration::from_millis(20), Pause::Thinking);
+    assert_eq!(turn, Turn { ending: Ending::Served, then: think });
+    let Move::Send(call) = user.next(Reply::Woke, Timestamp::from_millis(23), &mut draws).then else {
+        panic!("it sends")
+    };
+    assert_eq!(call.wanted_at, Timestamp::from_millis(23));
+}
+
+#[test]
+fn it_tells_rejects_from_failures() {
+    for (status, ending) in [
+        (200, Ending::Served),
+        (304, Ending::Served),
+        (503, Ending::Rejected),
+        (429, Ending::Rejected),
+        (500, Ending::Failed),
+        (404, Ending::Failed),
+        (302, Ending::Failed),
+    ] {
+        let mut user = user(&users("/"), Stay::Forever);
+        let mut draws = Draws::new(1, 1);
+        user.next(Reply::Start, Timestamp::ZERO, &mut draws);
+        assert_eq!(user.next(answer(status), Timestamp::ZERO, &mut draws).ending, ending, "{status}");
+    }
+}
+
+#[test]
+fn an_open_user_leaves_after_its_request_and_its_retries() {
+    let mut patient = users("/");
+    patient.behaviour.on_reject = OnTrouble::RetryNow { attempts: 2 };
+    let mut user = user(&patient, Stay::OneRequest);
+    let mut draws = Draws::new(1, 1);
+    user.next(Reply::Start, Timestamp::ZERO, &mut draws);
+    let Move::Send(second) = user.next(answer(503), Timestamp::from_millis(1), &mut draws).then else {
+        panic!("it tries again")
+    };
+    assert_eq!((second.attempt, second.wanted_at), (1, Timestamp::ZERO));
+    let last = user.next(answer(503), Timestamp::from_millis(2), &mut draws);
+    assert_eq!(last, Turn { ending: Ending::Rejected, then: Move::Leave });
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_by_name() {
+    for (change, what) in [
+        ((|u: &mut UrlUsers| u.path = "x".into()) as fn(&mut UrlUsers), "path"),
+        (|u| u.path = "/a b".into(), "path"),
+        (|u| u.method = "BREW".into(), "method"),
+        (|u| u.headers.push(("X\r\nY".into(), "z".into())), "header"),
+        (|u| u.headers.push(("X".into(), "z\r\nY: w".into())), "header"),
+        (|u| u.think = traces::Think::Empirical(Vec::new()), "think"),
+    ] {
+        let mut users = users("/");
+        change(&mut users);
+        let error = UrlCrowd::new(&users).expect_err("it is refused").to_string();
+        assert!(error.contains(what), "{error}");
+    }
+}
