@@ -2,5 +2,7 @@
 
 pub mod clean;
 pub mod corpus;
+pub mod html;
+pub mod parse;
 pub mod password;
 pub mod store;

@@ -1,0 +1,158 @@
+//! HTML mail made harmless, and plain text made into HTML.
+//!
+//! Both happen once, when a message is stored: cleaning costs far more than showing, and the sender chooses how much.
+//! The version of the rules is kept beside the result, so that a later version can clean again.
+
+use std::sync::LazyLock;
+
+use ammonia::{Builder, UrlRelative};
+use linkify::{LinkFinder, LinkKind};
+use mail_parser::decoders::html::html_to_text;
+use maud::html;
+
+/// Version of the rules below. Raise it with every change to them, and when a new version of the cleaning library
+/// changes what it lets through.
+pub const VERSION: i64 = 1;
+
+/// The longest HTML that is cleaned, in bytes. Five times what large mail services show before they cut a message off.
+pub const MAX_BYTES: usize = 512 << 10;
+
+/// The deepest nesting that is cleaned, in elements. Parsers of HTML walk the open elements at many tags, so that depth
+/// costs quadratic time; mail that people write stays far under this.
+pub const MAX_DEPTH: usize = 512;
+
+/// Cleaning again what was cleaned must change nothing. Odd nesting can need more than one round until it settles.
+const ROUNDS: usize = 6;
+
+/// Elements that never hold others, so that they do not nest.
+const VOID: [&str; 14] =
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
+
+static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
+    let mut builder = Builder::default();
+    // Image maps are navigation by pictures, and there are no pictures.
+    builder.rm_tags(["map", "area"]);
+    // An image keeps its place and its alternative text but has nothing to load: a remote image tells the sender that,
+    // when and from where the mail was read.
+    builder.rm_tag_attributes("img", ["src", "width", "height", "align"]);
+    builder.url_schemes(["http", "https", "mailto"].into());
+    builder.url_relative(UrlRelative::Deny);
+    builder.link_rel(Some("noopener noreferrer"));
+    builder.set_tag_attribute_value("a", "target", "_blank");
+    builder
+});
+
+/// HTML that runs nothing, loads nothing and posts nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CleanHtml {
+    /// A fragment for the inside of `<body>`.
+    pub html: String,
+    /// Images left out of it: what remains of each is its alternative text.
+    pub images_withheld: usize,
+}
+
+/// Why HTML was not cleaned. The message is then shown as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HtmlError {
+    /// Too long to be worth the time.
+    #[error("HTML of {bytes} bytes (at most {MAX_BYTES} are shown as HTML)")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// Nested so deeply that cleaning it would take too long.
+    #[error("HTML nested deeper than {MAX_DEPTH} elements")]
+    TooDeep,
+}
+
+/// Cleans a message's HTML. `clean` of what this returns is the same again.
+pub fn clean(dirty: &str) -> Result<CleanHtml, HtmlError> {
+    if dirty.len() > MAX_BYTES {
+        return Err(HtmlError::TooLong { bytes: dirty.len() });
+    }
+    if depth(dirty) > MAX_DEPTH {
+        return Err(HtmlError::TooDeep);
+    }
+    let html = settle(dirty);
+    let images_withheld = html.matches("<img").count();
+    Ok(CleanHtml { html, images_withheld })
+}
+
+/// Cleans until it changes nothing more. Text that parses differently each time is how clean HTML turns dirty again in
+/// the browser, so what does not settle is reduced to its words.
+fn settle(dirty: &str) -> String {
+    let mut html = CLEANER.clean(dirty).to_string();
+    for _ in 1..ROUNDS {
+        let again = CLEANER.clean(&html).to_string();
+        if again == html {
+            return html;
+        }
+        html = again;
+    }
+    let words = html_to_text(&html);
+    let escaped = html! { (words) }.into_string();
+    CLEANER.clean(&escaped).to_string()
+}
+
+/// An estimate of the deepest nesting: per element name, what was opened and not closed. It reads tags as text, which
+/// is enough to tell mail from an attack on the parser's time.
+fn depth(html: &str) -> usize {
+    let mut open = std::collections::HashMap::<String, usize>::new();
+    let (mut now, mut deepest) = (0, 0);
+    for piece in html.split('<').skip(1) {
+        let (closes, name) = match piece.strip_prefix('/') {
+            Some(rest) => (true, rest),
+            None => (false, piece),
+        };
+        let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+        let name = name[..end].to_ascii_lowercase();
+        if name.is_empty() || VOID.contains(&name.as_str()) {
+            continue;
+        }
+        let count = open.entry(name).or_default();
+        if !closes {
+            *count += 1;
+            now += 1;
+            deepest = deepest.max(now);
+        } else if *count > 0 {
+            *count -= 1;
+            now -= 1;
+        }
+    }
+    deepest
+}
+
+/// The text of an HTML message, for searching, and for showing where the HTML itself is not shown.
+#[must_use]
+pub fn to_text(html: &str) -> String {
+    html_to_text(html)
+}
+
+/// Plain text as HTML: every character escaped first, then web and mail addresses made into links. Line ends stay as
+/// they are: show it with `white-space: pre-wrap`.
+#[must_use]
+pub fn from_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    for span in LinkFinder::new().spans(text) {
+        let words = span.as_str();
+        let link = match span.kind() {
+            Some(LinkKind::Url) if is_web(words) => Some(words.to_owned()),
+            Some(LinkKind::Email) => Some(format!("mailto:{words}")),
+            _ => None,
+        };
+        let markup = match link {
+            Some(href) => html! { a href=(href) rel="noopener noreferrer" target="_blank" { (words) } },
+            None => html! { (words) },
+        };
+        out.push_str(&markup.into_string());
+    }
+    out
+}
+
+/// Only these schemes become links: what others do depends on the reader's machine.
+fn is_web(url: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| url.get(..scheme.len()).is_some_and(|s| s.eq_ignore_ascii_case(scheme)))
+}
+
+#[cfg(test)]
+mod tests;

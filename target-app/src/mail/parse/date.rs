@@ -1,0 +1,91 @@
+//! When a message was sent. Dates in mail are often wrong: a year counted from 1900, no time zone, the clock of a
+//! machine that was never set, or nothing at all.
+
+use mail_parser::{DateTime, HeaderName, HeaderValue, Message};
+
+use super::DateSource;
+
+/// Mail began about then, and a clock that was never set says 1970.
+const FIRST_YEAR: u16 = 1971;
+const LAST_YEAR: u16 = 2099;
+
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+pub(super) fn of(headers: &Message<'_>, received: Option<i64>) -> (i64, DateSource) {
+    if let Some(date) = first(headers, HeaderName::Date).and_then(stated) {
+        return (date, DateSource::Header);
+    }
+    // The first is the newest: every hop puts its own on top.
+    let hop = first(headers, HeaderName::Received).and_then(|hop| hop.rsplit_once(';'));
+    if let Some(date) = hop.and_then(|(_, date)| stated(date)) {
+        return (date, DateSource::Received);
+    }
+    received.map_or((0, DateSource::Nothing), |date| (date, DateSource::Folder))
+}
+
+fn first<'a>(headers: &'a Message<'_>, name: HeaderName<'static>) -> Option<&'a str> {
+    headers.header_values(name).find_map(HeaderValue::as_text)
+}
+
+/// A date as headers write it: RFC 5322 with or without a time zone, or as the C library prints it.
+fn stated(text: &str) -> Option<i64> {
+    let text = text.get(..text.len().min(200)).unwrap_or_default().trim();
+    let date = DateTime::parse_rfc822(text).or_else(|| DateTime::parse_rfc822(&format!("{text} +0000")));
+    date.and_then(plausible).or_else(|| envelope_date(text))
+}
+
+/// The date of an mbox separator line or of anything else that ends like `Mon Jul  8 12:08:34 2002`, with or without a
+/// time zone about the year. Seconds since 1970; read as UTC unless the zone is a number.
+#[must_use]
+pub fn envelope_date(line: &str) -> Option<i64> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_month = |word: &str| MONTHS.iter().position(|m| word.eq_ignore_ascii_case(m));
+    let at = words.iter().rposition(|word| is_month(word).is_some())?;
+    let month = is_month(words[at])? as u8 + 1;
+    let day = words.get(at + 1)?.parse().ok()?;
+    let mut clock = words.get(at + 2)?.split(':').map(str::parse::<u8>);
+    let (hour, minute) = (clock.next()?.ok()?, clock.next()?.ok()?);
+    let second = clock.next().map_or(Ok(0), |s| s).ok()?;
+    let rest = &words[at + 3..];
+    let year = rest.iter().find(|word| word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit()))?;
+    let zone = rest.iter().find_map(|word| offset(word)).unwrap_or_default();
+    let date = DateTime {
+        year: year.parse().ok()?,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        tz_before_gmt: false,
+        tz_hour: 0,
+        tz_minute: 0,
+    };
+    plausible(date).map(|utc| utc - zone)
+}
+
+/// `+0200` in seconds.
+fn offset(word: &str) -> Option<i64> {
+    let sign = match word.as_bytes().first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let digits = word.get(1..).filter(|d| d.len() == 4 && d.bytes().all(|b| b.is_ascii_digit()))?;
+    let number: i64 = digits.parse().ok()?;
+    Some(sign * (number / 100 * 3600 + number % 100 * 60))
+}
+
+/// Seconds since 1970, if it can be a date at all.
+fn plausible(mut date: DateTime) -> Option<i64> {
+    // A program that printed C's `tm_year` as it is: 102 is 2002.
+    if (100..200).contains(&date.year) {
+        date.year += 1900;
+    }
+    let can_be = (FIRST_YEAR..=LAST_YEAR).contains(&date.year)
+        && (1..=12).contains(&date.month)
+        && (1..=31).contains(&date.day)
+        && date.hour < 24
+        && date.minute < 60
+        && date.second <= 60;
+    can_be.then(|| date.to_timestamp())
+}

@@ -1,0 +1,79 @@
+//! Headers as bounded lines of printable text.
+
+use std::borrow::Cow;
+
+use mail_parser::{Address, HeaderName, Message, decoders::charsets::map::charset_decoder};
+
+use super::limits::header_end;
+
+/// The message with headers that are valid UTF-8. Programs that know no encoded words write whatever their machine
+/// uses; in the West that was Latin-1 or Windows' superset of it. The body stays as it is.
+pub(super) fn in_utf8(raw: &[u8]) -> Cow<'_, [u8]> {
+    let (headers, body) = raw.split_at(header_end(raw));
+    if std::str::from_utf8(headers).is_ok() {
+        return raw.into();
+    }
+    let mut mended = Vec::with_capacity(raw.len() + 64);
+    for line in headers.split_inclusive(|b| *b == b'\n') {
+        mended.extend_from_slice(from_unknown(line).as_bytes());
+    }
+    mended.extend_from_slice(body);
+    mended.into()
+}
+
+/// Text in an encoding that nobody stated: UTF-8 if it can be, else Windows-1252, in which everything is something.
+pub(super) fn from_unknown(bytes: &[u8]) -> Cow<'_, str> {
+    match (std::str::from_utf8(bytes), charset_decoder(b"windows-1252")) {
+        (Ok(text), _) => text.into(),
+        (Err(_), Some(decode)) => decode(bytes).into(),
+        (Err(_), None) => String::from_utf8_lossy(bytes),
+    }
+}
+
+/// Whether there is any header that mail has.
+pub(super) fn is_mail(headers: &Message<'_>) -> bool {
+    use HeaderName::{Date, From, MessageId, Received, Subject, To};
+    headers.headers().iter().any(|h| matches!(h.name, From | To | Subject | Date | MessageId | Received))
+}
+
+/// People and their addresses, separated by commas.
+pub(super) fn addresses(list: Option<&Address<'_>>, max_chars: usize) -> String {
+    let people = list.into_iter().flat_map(Address::iter).map(|who| match (&who.name, &who.address) {
+        (Some(name), Some(address)) => format!("{name} <{address}>"),
+        (Some(one), None) | (None, Some(one)) => one.to_string(),
+        (None, None) => String::new(),
+    });
+    // Each takes a character at least, so that more than this cannot be shown.
+    let people: Vec<String> = people.filter(|who| !who.is_empty()).take(max_chars).collect();
+    line(&people.join(", "), max_chars)
+}
+
+/// One line: white space and control characters become single spaces, marks that turn the direction of writing go
+/// (they make a name look like another), and what is too long is cut.
+pub(super) fn line(text: &str, max_chars: usize) -> String {
+    let mut out = String::new();
+    let mut chars = 0;
+    let mut gap = false;
+    for c in text.chars().filter(|c| !turns_writing(*c)) {
+        if c.is_whitespace() || c.is_control() {
+            gap = chars > 0;
+            continue;
+        }
+        if chars + usize::from(gap) + 1 >= max_chars {
+            out.push('…');
+            break;
+        }
+        if std::mem::take(&mut gap) {
+            out.push(' ');
+            chars += 1;
+        }
+        out.push(c);
+        chars += 1;
+    }
+    out
+}
+
+/// Bidirectional embeddings, overrides, isolates and marks.
+pub(super) fn turns_writing(c: char) -> bool {
+    matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}

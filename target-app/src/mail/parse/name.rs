@@ -1,0 +1,37 @@
+//! Names that a sender chose, made safe to offer to a browser and to a file system.
+
+use super::header::line;
+
+const MAX_CHARS: usize = 120;
+
+/// A file name: the last component, without what a shell, a path or a header could take for its own.
+pub(super) fn file_name(stated: &str) -> Option<String> {
+    let last = stated.rsplit(['/', '\\']).find(|part| !part.trim().is_empty())?;
+    let safe = |c: char| if matches!(c, '"' | '<' | '>' | '|' | ':' | '*' | '?' | '%' | ';') { '_' } else { c };
+    let name: String = line(last, usize::MAX).chars().map(safe).collect();
+    let name = name.trim_matches(['.', ' ']);
+    (!name.is_empty()).then(|| shorten(name))
+}
+
+/// Cuts the middle, so that the extension stays.
+fn shorten(name: &str) -> String {
+    let chars = name.chars().count();
+    if chars <= MAX_CHARS {
+        return name.to_owned();
+    }
+    let extension = name.rsplit_once('.').map(|(_, e)| e).filter(|e| e.chars().count() <= 10);
+    let end = extension.map_or(String::from("…"), |e| format!("….{e}"));
+    let start: String = name.chars().take(MAX_CHARS - end.chars().count()).collect();
+    start + &end
+}
+
+/// `type/subtype` in lower case, or what stands for "some bytes".
+pub(super) fn content_type(kind: &str, subtype: Option<&str>) -> String {
+    let is_token = |text: &str| {
+        (1..=60).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-+._".contains(&b))
+    };
+    match subtype {
+        Some(subtype) if is_token(kind) && is_token(subtype) => format!("{kind}/{subtype}").to_ascii_lowercase(),
+        _ => "application/octet-stream".to_owned(),
+    }
+}
