@@ -13,7 +13,7 @@ mod row;
 #[cfg(test)]
 mod tests;
 
-pub use param::{Param, ParamKind, Values, parse_time};
+pub use param::{Param, ParamKind, TimesBy, Values, parse_time};
 pub use preset::{Given, Preset};
 pub use row::Row;
 
@@ -127,6 +127,8 @@ pub struct Entry {
     pub params: &'static [Param],
     /// Named sets of defaults, chosen by the key `preset`; the first is what `params` declares. Empty: there is but one.
     pub presets: &'static [Preset],
+    /// What is wrong between values that are each allowed.
+    pub clashes: fn(&Values) -> Vec<Problem>,
     /// Load samples that it needs.
     pub samples: &'static [Sampling],
     /// Makes one.
@@ -156,14 +158,11 @@ impl Entry {
         }
         let mut merged = preset.map(Preset::settings).unwrap_or_default();
         merged.extend(settings.iter().filter(|(key, _)| !OF_EVERY_ENTRY.contains(&key.as_str())).map(cloned));
-        match Values::check(self.params, &merged) {
-            Ok(values) if problems.is_empty() => Ok(values),
-            Ok(_) => Err(problems),
-            Err(more) => {
-                problems.extend(more);
-                Err(problems)
-            }
+        let values = Values::check(self.params, &merged).map_err(|more| problems.extend(more)).unwrap_or_default();
+        if problems.is_empty() {
+            problems.extend((self.clashes)(&values));
         }
+        if problems.is_empty() { Ok(values) } else { Err(problems) }
     }
 
     /// The place that the key `scope` chooses, or the first of this entry's places.
@@ -228,6 +227,9 @@ impl Entry {
         }
     }
 }
+
+/// For entries whose parameters do not depend on each other.
+pub(crate) const NO_CLASHES: fn(&Values) -> Vec<Problem> = |_| Vec::new();
 
 /// Keys that are no parameters, and that every entry understands.
 const OF_EVERY_ENTRY: [&str; 2] = ["preset", "scope"];

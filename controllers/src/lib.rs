@@ -21,6 +21,7 @@ pub mod observe;
 pub mod policy;
 pub mod random;
 pub mod seat;
+mod seda;
 pub mod time;
 
 pub use catalogue::{Catalogue, Entry, Place, Settings};

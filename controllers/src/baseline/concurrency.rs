@@ -2,7 +2,7 @@
 
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Reason, Refusal, Seen, Verdict,
-    catalogue::{Make, Param, ParamKind, Place, Source},
+    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Source},
 };
 
 /// Refuses while `max` jobs are in flight.
@@ -46,6 +46,7 @@ pub(crate) const CONCURRENCY: Entry = Entry {
         source: "the lab's choice: Little's law at 100/s for the target of 1 s",
     }],
     presets: &[],
+    clashes: NO_CLASHES,
     samples: &[],
     make: Make::Policy(|values, _| {
         Box::new(Concurrency { max: u32::try_from(values.count("max")).unwrap_or(u32::MAX) })

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Seen, Verdict,
-    catalogue::{Make, Param, ParamKind, Place, Source},
+    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Source},
 };
 
 /// Admits up to `max` connections and holds the next. At accept the listener offers *before* it takes a connection, so
@@ -76,6 +76,7 @@ pub(crate) const CONNECTIONS: Entry = Entry {
         },
     ],
     presets: &[],
+    clashes: NO_CLASHES,
     samples: &[],
     make: Make::Policy(|values, _| {
         Box::new(Connections { max: u32::try_from(values.count("max")).unwrap_or(u32::MAX), held: VecDeque::new() })

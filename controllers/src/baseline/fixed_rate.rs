@@ -2,7 +2,7 @@
 
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Reason, Refusal, Seen, Verdict,
-    catalogue::{Make, Param, ParamKind, Place, Source},
+    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Source},
     gate::{TokenBucket, TokenClock},
 };
 
@@ -56,6 +56,7 @@ pub(crate) const FIXED_RATE: Entry = Entry {
         },
     ],
     presets: &[],
+    clashes: NO_CLASHES,
     samples: &[],
     make: Make::Policy(|values, _| {
         let rate = values.number("rate");

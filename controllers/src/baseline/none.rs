@@ -2,7 +2,7 @@
 
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Seen, Verdict,
-    catalogue::{Make, Place, Source},
+    catalogue::{Make, NO_CLASHES, Place, Source},
 };
 
 /// Admits everything.
@@ -33,6 +33,7 @@ pub(crate) const NONE: Entry = Entry {
     places: &[Place::Stage, Place::Single, Place::Accept, Place::Client, Place::Proxy],
     params: &[],
     presets: &[],
+    clashes: NO_CLASHES,
     samples: &[],
     make: Make::Policy(|_, _| Box::new(NoControl)),
 };

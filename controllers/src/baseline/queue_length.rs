@@ -2,7 +2,7 @@
 
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Reason, Refusal, Seen, Verdict,
-    catalogue::{Make, Param, ParamKind, Place, Source},
+    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Source},
     estimate::Running,
 };
 
@@ -50,6 +50,7 @@ pub(crate) const QUEUE_LENGTH: Entry = Entry {
         source: "the lab's choice: a second's worth at 100/s",
     }],
     presets: &[],
+    clashes: NO_CLASHES,
     samples: &[],
     make: Make::Policy(|values, _| {
         Box::new(QueueLength {

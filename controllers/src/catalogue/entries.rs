@@ -1,8 +1,18 @@
 //! The list itself.
 
 use super::Entry;
-use crate::baseline;
+use crate::{baseline, seda};
 
 /// All entries, policies first.
-pub(super) static ALL: &[Entry] =
-    &[baseline::NONE, baseline::FIXED_RATE, baseline::CONCURRENCY, baseline::QUEUE_LENGTH, baseline::CONNECTIONS];
+pub(super) static ALL: &[Entry] = &[
+    baseline::NONE,
+    baseline::FIXED_RATE,
+    baseline::CONCURRENCY,
+    baseline::QUEUE_LENGTH,
+    baseline::CONNECTIONS,
+    seda::SEDA,
+    seda::DEGRADE,
+    seda::PID,
+    seda::MM1,
+    seda::QUEUE_THRESHOLD,
+];

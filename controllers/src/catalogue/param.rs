@@ -59,8 +59,20 @@ pub enum ParamKind {
         /// The words; the first is the default.
         words: &'static [&'static str],
     },
-    /// A duration by name (of a stage or a class), empty by default.
-    Times,
+    /// A table of durations, empty by default.
+    Times {
+        /// What its keys are.
+        by: TimesBy,
+    },
+}
+
+/// What the keys of a table of durations are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimesBy {
+    /// Names of stages. The host knows them: see [`Values::stages`].
+    Stage,
+    /// User classes, 0 to 9.
+    Class,
 }
 
 /// Checked values: every declared parameter has one.
@@ -72,6 +84,7 @@ pub struct Values {
     flags: BTreeMap<&'static str, bool>,
     words: BTreeMap<&'static str, &'static str>,
     maps: BTreeMap<&'static str, BTreeMap<String, Duration>>,
+    stages: Vec<(&'static str, String)>,
 }
 
 impl Values {
@@ -137,6 +150,11 @@ impl Values {
         &self.maps[name]
     }
 
+    /// Stages that were named, each with its parameter, for a host that knows whether there are such stages.
+    pub fn stages(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.stages.iter().map(|(param, stage)| (*param, stage.as_str()))
+    }
+
     fn take(&mut self, param: &Param, setting: Option<&Setting>) -> Result<(), Vec<Problem>> {
         let problem = |message: String| vec![Problem { key: param.name.to_owned(), message }];
         match param.kind {
@@ -194,13 +212,19 @@ impl Values {
                 };
                 self.words.insert(param.name, word);
             }
-            ParamKind::Times => {
+            ParamKind::Times { by } => {
                 let mut times = BTreeMap::new();
                 let mut problems = Vec::new();
                 match setting {
                     None => {}
                     Some(Setting::Map(map)) => {
                         for (key, value) in map {
+                            let class = key.parse::<u8>().ok().filter(|class| *class <= 9);
+                            if by == TimesBy::Class && class.is_none() {
+                                let message = "a user class is wanted here, 0 to 9".to_owned();
+                                problems.push(Problem { key: format!("{}.{key}", param.name), message });
+                                continue;
+                            }
                             match time_within(value, Duration::from_millis(1), Duration::from_secs(3600)) {
                                 Ok(time) => drop(times.insert(key.clone(), time)),
                                 Err(message) => {
@@ -211,13 +235,17 @@ impl Values {
                     }
                     Some(other) => {
                         return Err(problem(format!(
-                            "a table like {{search: 5s}} is wanted here, not {}",
+                            "a table like {{{}: 5s}} is wanted here, not {}",
+                            if by == TimesBy::Class { "1" } else { "search" },
                             shown(other)
                         )));
                     }
                 }
                 if !problems.is_empty() {
                     return Err(problems);
+                }
+                if by == TimesBy::Stage {
+                    self.stages.extend(times.keys().map(|stage| (param.name, stage.clone())));
                 }
                 self.maps.insert(param.name, times);
             }

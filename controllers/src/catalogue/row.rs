@@ -42,7 +42,7 @@ fn row(param: &Param, preset: Option<&Preset>) -> Row {
         }
         ParamKind::Flag { default } => (default.to_string(), "", "true, false".to_owned()),
         ParamKind::Choice { words } => (words[0].to_owned(), "", words.join(", ")),
-        ParamKind::Times => {
+        ParamKind::Times { .. } => {
             ("{}".to_owned(), "", format!("a table of times to {}", shown_time(Duration::from_secs(3600))))
         }
     };

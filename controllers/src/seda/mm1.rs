@@ -1,0 +1,266 @@
+//! The published code's M/M/1 controller: it models the stage as a queue, and solves for the rate that meets the target.
+
+use std::time::Duration;
+
+use crate::{
+    Class, Ctx, Entry, Gauge, Grant, LoadSample, Machine, Offer, Outcome, Policy, PolicyEvent, Reason, Refusal, Seen,
+    Timestamp, Verdict,
+    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, SampleKind, Sampling, Source},
+    estimate::{Ewma, PercentileOfN},
+    gate::TokenBucket,
+};
+
+use super::params::{self, PERCENTILE, TARGET, TARGETS};
+
+/// Estimates service and arrival rates, and admits at the rate at which an M/M/1 queue would just meet the target.
+#[derive(Debug)]
+struct Mm1 {
+    target_s: f64,
+    bucket: TokenBucket,
+    /// Infinite until the first estimate.
+    rate: f64,
+    rate_min: f64,
+    /// Share of the service rate that is admitted when the model says overload, or the target cannot be met.
+    overload_share: f64,
+    mu: TwoWay,
+    lambda: Ewma,
+    threads: Ewma,
+    model_p90_s: Ewma,
+    samples: PercentileOfN,
+    p90_s: Ewma,
+    batches: u64,
+    estimate_every: u64,
+    estimate_timeout: Duration,
+    /// Since the last estimate.
+    window: Window,
+    last_estimate: Option<Timestamp>,
+}
+
+/// What happened since the last estimate.
+#[derive(Debug, Default)]
+struct Window {
+    admitted: u64,
+    processed: u64,
+    busy: Duration,
+}
+
+/// An average that follows falls faster than rises.
+#[derive(Debug)]
+struct TwoWay {
+    old_weight_rising: f64,
+    old_weight_falling: f64,
+    current: f64,
+}
+
+impl TwoWay {
+    fn add(&mut self, sample: f64) -> f64 {
+        let old = if sample < self.current { self.old_weight_falling } else { self.old_weight_rising };
+        self.current = old * self.current + (1.0 - old) * sample;
+        self.current
+    }
+}
+
+/// ln 10 as the code writes it: the 90th percentile of an exponential response time is ln 10 times its mean.
+const LN_10: f64 = 2.302;
+
+/// Fewer jobs or less busy time than this since the last estimate make a service rate up out of rounding errors.
+const LEAST_JOBS: u64 = 2;
+const LEAST_BUSY: Duration = Duration::from_millis(2);
+
+impl Mm1 {
+    fn batch(&mut self, jobs: u32, busy: Duration, cx: &mut Ctx<'_>) {
+        self.window.processed += u64::from(jobs);
+        self.window.busy += busy;
+        self.batches += 1;
+        let since = cx.now.since(*self.last_estimate.get_or_insert(cx.now));
+        if self.batches >= self.estimate_every || since >= self.estimate_timeout {
+            self.batches = 0;
+            self.last_estimate = Some(cx.now);
+            self.estimate(since, cx);
+        }
+    }
+
+    fn estimate(&mut self, since: Duration, cx: &mut Ctx<'_>) {
+        if self.window.processed < LEAST_JOBS || self.window.busy < LEAST_BUSY || since < LEAST_BUSY {
+            return;
+        }
+        let window = std::mem::take(&mut self.window);
+        // The code's guess: service scales with the logarithm of the threads.
+        let scaling = libm::log(self.threads.current().max(1.0)) + 1.0;
+        let mu = self.mu.add(window.processed as f64 * scaling / window.busy.as_secs_f64());
+        let lambda = self.lambda.add(window.admitted as f64 / since.as_secs_f64());
+        let samples = u32::try_from(self.samples.len()).unwrap_or(u32::MAX);
+        if let Some(p90) = self.samples.take() {
+            self.p90_s.add(p90);
+        }
+        let before = self.rate;
+        self.rate = self.solve(mu, lambda).max(self.rate_min);
+        self.bucket.set_rate(cx.now, self.rate);
+        let estimate = self.model_p90_s.current();
+        cx.event(&PolicyEvent::ControllerRan {
+            class: Class(0),
+            samples,
+            estimate_ms: estimate * 1e3,
+            error: (estimate - self.target_s) / self.target_s,
+            rate_before: before,
+            rate_after: self.rate,
+        });
+    }
+
+    fn solve(&mut self, mu: f64, lambda: f64) -> f64 {
+        if mu <= lambda {
+            return mu * self.overload_share;
+        }
+        self.model_p90_s.add(LN_10 / (mu - lambda));
+        let rate = mu - LN_10 / self.target_s;
+        if rate < 0.0 { mu * self.overload_share } else { rate }
+    }
+}
+
+impl Machine for Mm1 {
+    fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        match seen {
+            Seen::Ended { outcome: Outcome::Ignored | Outcome::Overloaded { .. }, .. } => {}
+            Seen::Ended { timing, .. } => self.samples.record(timing.response()),
+            Seen::Batch { jobs, busy } => self.batch(*jobs, *busy, cx),
+            Seen::Load(LoadSample::Stage { workers, .. }) => drop(self.threads.add(f64::from(*workers))),
+            _ => {}
+        }
+    }
+
+    /// Without a rate until there is one.
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("p90_ms"), self.p90_s.current() * 1e3);
+        visit(Gauge::of("model_p90_ms"), self.model_p90_s.current() * 1e3);
+        visit(Gauge::of("service_rate_per_s"), self.mu.current);
+        if self.rate.is_finite() {
+            visit(Gauge::of("admission_rate_per_s"), self.rate);
+        }
+    }
+}
+
+impl Policy for Mm1 {
+    fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        if !self.bucket.pass(cx.now) {
+            return Verdict::Refuse(Refusal::new(Reason::Rate));
+        }
+        self.window.admitted += 1;
+        Verdict::Admit(Grant::default())
+    }
+}
+
+const CODE: &str = "the published code's M/M/1 controller, \"Arashi runs\"";
+
+pub(crate) const MM1: Entry = Entry {
+    name: "mm1",
+    about: "admits at the rate at which an M/M/1 queue would just meet the target",
+    caution: "a stage with a database behind it is no M/M/1 queue: busy time counts waiting for others as work",
+    source: Source {
+        title: "Adaptive Overload Control for Busy Internet Servers, USITS'03",
+        place: "section 5.3 on models; the controller and its constants are in the published code only",
+    },
+    deviations: &[
+        "The measured percentile is shown, not used; it is that of at most the first 200 response times since the last estimate, in the code of the last 200.",
+        "An estimate of equal rates counts as overload; in the code it is an infinite response time that is not negative.",
+        "The moving averages start at zero, as in the code; threads start at 1 and follow the stage's load samples.",
+    ],
+    places: &[Place::Stage],
+    params: &[
+        TARGET,
+        TARGETS,
+        Param {
+            name: "estimate_every",
+            about: "batches between estimates",
+            kind: ParamKind::Count { min: 1, max: 10_000_000, default: 5000 },
+            source: CODE,
+        },
+        Param {
+            name: "estimate_timeout",
+            about: "longest time between estimates, if there are batches",
+            kind: ParamKind::Time {
+                min: Duration::from_millis(2),
+                max: Duration::from_secs(3600),
+                default: Some(Duration::from_secs(5)),
+            },
+            source: CODE,
+        },
+        Param {
+            name: "samples",
+            about: "most response times for the percentile that is shown",
+            kind: ParamKind::Count { min: 1, max: 100_000, default: 200 },
+            source: CODE,
+        },
+        Param {
+            name: "smoothing",
+            about: "weight of the old value in the averages of arrivals, threads and response times",
+            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.1, unit: "" },
+            source: CODE,
+        },
+        Param {
+            name: "smoothing_rising",
+            about: "weight of the old service rate when it rises",
+            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.9, unit: "" },
+            source: CODE,
+        },
+        Param {
+            name: "smoothing_falling",
+            about: "weight of the old service rate when it falls",
+            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.1, unit: "" },
+            source: CODE,
+        },
+        Param {
+            name: "overload_share",
+            about: "part of the service rate to admit when the model says overload, or that the target cannot be met",
+            kind: ParamKind::Number { min: 0.001, max: 1.0, default: 0.1, unit: "" },
+            source: CODE,
+        },
+        Param {
+            name: "rate_min",
+            about: "smallest admission rate",
+            kind: ParamKind::Number { min: 0.001, max: 1e6, default: 0.5, unit: "/s" },
+            source: CODE,
+        },
+        Param {
+            name: "depth",
+            about: "most admissions at once: the bucket's depth, which is full at the start",
+            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 100 },
+            source: CODE,
+        },
+        Param {
+            name: "tokens",
+            about: "the bucket's clock: whole milliseconds with at most 1000 tokens a second, or precise",
+            kind: ParamKind::Choice { words: &["milliseconds", "precise"] },
+            source: CODE,
+        },
+    ],
+    presets: &[],
+    clashes: NO_CLASHES,
+    samples: &[Sampling { what: SampleKind::Stage, period: Duration::from_secs(1) }],
+    make: Make::Policy(|values, site| {
+        let old_weight = values.number("smoothing");
+        let mut threads = Ewma::from_first(old_weight);
+        threads.add(1.0);
+        Box::new(Mm1 {
+            target_s: params::target(values, site).as_secs_f64(),
+            bucket: TokenBucket::new(f64::INFINITY, values.count("depth") as f64, params::token_clock(values)),
+            rate: f64::INFINITY,
+            rate_min: values.number("rate_min"),
+            overload_share: values.number("overload_share"),
+            mu: TwoWay {
+                old_weight_rising: values.number("smoothing_rising"),
+                old_weight_falling: values.number("smoothing_falling"),
+                current: 0.0,
+            },
+            lambda: Ewma::from_zero(old_weight),
+            threads,
+            model_p90_s: Ewma::from_zero(old_weight),
+            samples: PercentileOfN::new(PERCENTILE, usize::try_from(values.count("samples")).unwrap_or(usize::MAX)),
+            p90_s: Ewma::from_zero(old_weight),
+            batches: 0,
+            estimate_every: values.count("estimate_every"),
+            estimate_timeout: values.time("estimate_timeout"),
+            window: Window::default(),
+            last_estimate: None,
+        })
+    }),
+};

@@ -1,0 +1,41 @@
+//! Word from other sites that they cannot keep up.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{PeerReport, SiteId, Timestamp};
+
+/// Remembers who asked for less. A report holds for a while; whoever is still pressed repeats it.
+#[derive(Debug)]
+pub(super) struct Pressure {
+    hold: Duration,
+    least_between_cuts: Duration,
+    until: BTreeMap<SiteId, Timestamp>,
+    last_cut: Option<Timestamp>,
+}
+
+impl Pressure {
+    /// Reports hold for `hold`; cuts are at least `least_between_cuts` apart.
+    pub(super) const fn new(hold: Duration, least_between_cuts: Duration) -> Self {
+        Self { hold, least_between_cuts, until: BTreeMap::new(), last_cut: None }
+    }
+
+    /// Takes in a report and tells whether to cut now.
+    pub(super) fn hear(&mut self, now: Timestamp, report: &PeerReport) -> bool {
+        let PeerReport::Pressure { from, level } = *report;
+        if level <= 0.0 {
+            self.until.remove(&from);
+            return false;
+        }
+        self.until.insert(from, now + self.hold);
+        let due = self.last_cut.is_none_or(|last| now.since(last) >= self.least_between_cuts);
+        if due {
+            self.last_cut = Some(now);
+        }
+        due
+    }
+
+    /// True while somebody is pressed: rates must not rise.
+    pub(super) fn is_on(&self, now: Timestamp) -> bool {
+        self.until.values().any(|until| *until > now)
+    }
+}

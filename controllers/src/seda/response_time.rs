@@ -1,0 +1,259 @@
+//! The response time controller with classes (USITS'03, sections 3.2 and 3.3).
+
+use std::time::Duration;
+
+use crate::{
+    Class, Ctx, Effect, Gauge, Grant, Machine, Offer, Outcome, PeerReport, Policy, PolicyEvent, Reason, Refusal, Seen,
+    Timestamp, Verdict,
+    law::{Aimd, Direction},
+};
+
+use super::{
+    class_controller::{ClassController, Estimate},
+    pressure::Pressure,
+};
+
+/// Measures each class's response times, and sets each class's admission rate from them.
+#[derive(Debug)]
+pub(super) struct ResponseTime {
+    /// By class, the lowest first.
+    pub(super) classes: Vec<ClassController>,
+    pub(super) law: Aimd,
+    pub(super) multiclass: Multiclass,
+    pub(super) decide: Decide,
+    pub(super) timeout: Duration,
+    pub(super) empty_on_cut: bool,
+    /// `None`: word from other sites is ignored.
+    pub(super) pressure: Option<Pressure>,
+    /// `None`: earlier stages are told nothing.
+    pub(super) signal: Option<Signal>,
+    /// False: everything is admitted, and only the estimates go on.
+    pub(super) admission: bool,
+}
+
+/// How higher classes are spared.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Multiclass {
+    /// Divides lower classes' rates when a higher one is over its target (`adjlo_d`).
+    pub(super) lower_factor: f64,
+    /// Violations with all lower classes at the lowest rate until a class cuts itself (`lc_thresh`).
+    pub(super) lag_threshold: u32,
+    /// As coded: a class cuts itself at every violation, whatever the lag says.
+    pub(super) lag_is_inert: bool,
+    /// As coded: the pre-empted flag and the lag are cleared when the error is below this, increase or not. `None`, as
+    /// published: the flag covers the next run, whatever comes of it.
+    pub(super) flag_cleared_below: Option<f64>,
+}
+
+/// When the controller looks at its time-out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decide {
+    /// At once when the samples are complete, and by a timer.
+    Timer,
+    /// As coded: only after a batch of the stage.
+    AfterBatch,
+}
+
+/// What earlier stages were last told.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    pressed: bool,
+}
+
+impl ResponseTime {
+    /// Switches admission control on or off. Rates are what they were.
+    pub(super) fn set_admission(&mut self, cx: &mut Ctx<'_>, on: bool) {
+        if self.admission != on {
+            self.admission = on;
+            cx.event(&PolicyEvent::Admission { on });
+        }
+    }
+
+    /// The lowest class's smoothed percentile and target, seconds: what a degrading stage looks at.
+    pub(super) fn published(&self) -> (f64, f64) {
+        (self.classes[0].seconds(), self.classes[0].target_s())
+    }
+
+    /// Which controller is in charge of a user class: classes above the highest known one belong to it.
+    fn index(&self, class: Class) -> usize {
+        usize::from(class.0).min(self.classes.len() - 1)
+    }
+
+    fn timed_out(&self, index: usize, now: Timestamp) -> bool {
+        self.classes[index].times_out_at(self.timeout).is_some_and(|at| at <= now)
+    }
+
+    /// Runs what is due, the highest class first.
+    fn run_due(&mut self, cx: &mut Ctx<'_>) {
+        for index in (0..self.classes.len()).rev() {
+            if self.classes[index].is_full() || self.timed_out(index, cx.now) {
+                self.run(index, cx);
+            }
+        }
+    }
+
+    fn run(&mut self, index: usize, cx: &mut Ctx<'_>) {
+        let Some(estimate) = self.classes[index].estimate(cx.now) else { return };
+        let before = self.classes[index].rate();
+        if self.admission {
+            match self.law.direction(estimate.error) {
+                Direction::Down => self.violated(index, cx),
+                Direction::Up => self.met(index, estimate.error, true, cx),
+                Direction::Stay => self.met(index, estimate.error, false, cx),
+            }
+        }
+        self.tell_upstream(&estimate, cx);
+        cx.event(&PolicyEvent::ControllerRan {
+            class: self.classes[index].class,
+            samples: estimate.samples,
+            estimate_ms: estimate.seconds * 1e3,
+            error: estimate.error,
+            rate_before: before,
+            rate_after: self.classes[index].rate(),
+        });
+    }
+
+    /// A class is over its target: lower classes give way first.
+    fn violated(&mut self, index: usize, cx: &mut Ctx<'_>) {
+        let lower_gave_way = self.cut_lower(index, cx);
+        let class = &mut self.classes[index];
+        if self.multiclass.flag_cleared_below.is_none() {
+            class.preempted = false;
+        }
+        class.lag = if lower_gave_way { 0 } else { class.lag.saturating_add(1) };
+        // The lowest class has nobody to give way for it, so it does not wait.
+        let waited_enough = index == 0 || class.lag >= self.multiclass.lag_threshold;
+        if self.multiclass.lag_is_inert || (!lower_gave_way && waited_enough) {
+            let rate = self.law.decreased(class.rate());
+            class.set_rate(cx, rate, self.empty_on_cut);
+        }
+    }
+
+    /// Cuts every class below `index` that can be cut, and flags all of them. False if none could be.
+    fn cut_lower(&mut self, index: usize, cx: &mut Ctx<'_>) -> bool {
+        let by = self.classes[index].class;
+        let mut gave_way = false;
+        for lower in &mut self.classes[..index] {
+            lower.preempted = true;
+            cx.event(&PolicyEvent::Preempted { class: lower.class, by });
+            if lower.rate() > self.law.min {
+                gave_way = true;
+                let rate = self.law.divided(lower.rate(), self.multiclass.lower_factor);
+                lower.set_rate(cx, rate, self.empty_on_cut);
+            }
+        }
+        gave_way
+    }
+
+    /// A class is within its target; `increase` if far enough within to be given more.
+    fn met(&mut self, index: usize, error: f64, increase: bool, cx: &mut Ctx<'_>) {
+        let pressed = self.pressure.as_ref().is_some_and(|pressure| pressure.is_on(cx.now));
+        let class = &mut self.classes[index];
+        let preempted = class.preempted;
+        match self.multiclass.flag_cleared_below {
+            None => {
+                class.preempted = false;
+                class.lag = 0;
+            }
+            Some(below) if error < below => {
+                class.preempted = false;
+                if !preempted {
+                    class.lag = 0;
+                }
+            }
+            Some(_) => {}
+        }
+        if increase && !preempted && !pressed {
+            let rate = self.law.increased(class.rate(), error);
+            class.set_rate(cx, rate, self.empty_on_cut);
+        }
+    }
+
+    fn hear(&mut self, report: &PeerReport, cx: &mut Ctx<'_>) {
+        let Some(pressure) = &mut self.pressure else { return };
+        if pressure.hear(cx.now, report) && self.admission {
+            let PeerReport::Pressure { level, .. } = *report;
+            cx.event(&PolicyEvent::Pressure { level });
+            self.give_way(cx);
+        }
+    }
+
+    /// Another site cannot keep up: as if the highest class were over its target, and without waiting for the lag.
+    fn give_way(&mut self, cx: &mut Ctx<'_>) {
+        let top = self.classes.len() - 1;
+        if !self.cut_lower(top, cx) {
+            let rate = self.law.decreased(self.classes[top].rate());
+            self.classes[top].set_rate(cx, rate, self.empty_on_cut);
+        }
+    }
+
+    fn tell_upstream(&mut self, estimate: &Estimate, cx: &mut Ctx<'_>) {
+        let Some(signal) = &mut self.signal else { return };
+        let pressed = self.law.direction(estimate.error) == Direction::Down;
+        // By which part response times must fall. Repeated while it lasts, since it holds for a while only.
+        let level = if pressed { estimate.error / (1.0 + estimate.error) } else { 0.0 };
+        if pressed || signal.pressed {
+            cx.effects.push(Effect::Shed { to: None, level });
+            cx.event(&PolicyEvent::Pressure { level });
+        }
+        signal.pressed = pressed;
+    }
+}
+
+impl Machine for ResponseTime {
+    fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        match seen {
+            // A refusal from further down, or an end that says nothing of load, is no response time.
+            Seen::Ended { outcome: Outcome::Ignored | Outcome::Overloaded { .. }, .. } => {}
+            Seen::Ended { tags, timing, .. } => {
+                let index = self.index(tags.class);
+                self.classes[index].record(cx.now, timing.response());
+                if self.decide == Decide::Timer && self.classes[index].is_full() {
+                    self.run(index, cx);
+                }
+            }
+            Seen::Batch { .. } if self.decide == Decide::AfterBatch => self.run_due(cx),
+            Seen::Peer(report) => self.hear(report, cx),
+            _ => {}
+        }
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        match self.decide {
+            Decide::Timer => self.classes.iter().filter_map(|class| class.times_out_at(self.timeout)).min(),
+            Decide::AfterBatch => None,
+        }
+    }
+
+    fn wake(&mut self, cx: &mut Ctx<'_>) {
+        self.run_due(cx);
+    }
+
+    /// Without a rate while admission control is off.
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("p90_ms"), self.classes[0].seconds() * 1e3);
+        if self.admission {
+            visit(Gauge::of("admission_rate_per_s"), self.classes.iter().map(ClassController::rate).sum());
+        }
+        if self.classes.len() == 1 {
+            return;
+        }
+        for class in &self.classes {
+            visit(Gauge::of_class("p90_ms", class.class), class.seconds() * 1e3);
+            if self.admission {
+                visit(Gauge::of_class("admission_rate_per_s", class.class), class.rate());
+            }
+        }
+    }
+}
+
+impl Policy for ResponseTime {
+    fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        let index = self.index(job.tags.class);
+        let class = &mut self.classes[index];
+        if class.pass(cx.now) || !self.admission {
+            return Verdict::Admit(Grant::default());
+        }
+        Verdict::Refuse(Refusal::new(if class.preempted { Reason::Class } else { Reason::Rate }))
+    }
+}
