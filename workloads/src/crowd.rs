@@ -68,8 +68,8 @@ impl Crowd {
         Ok(Self { seed: plan.seed, shared })
     }
 
-    /// User number `number`, which signs in with account `slot` modulo the number of accounts. Both come from the
-    /// [`Schedule`](crate::Schedule).
+    /// A user that arrives by the [`Schedule`](crate::Schedule). It signs in with account `slot` modulo the number of
+    /// accounts.
     #[must_use]
     pub fn user(&self, slot: u32, class: Class, stay: Stay) -> User {
         match &self.shared {
@@ -78,10 +78,10 @@ impl Crowd {
         }
     }
 
-    /// The draws of user number `number`.
+    /// The draws of the user with this key ([`Arrival::key`](crate::schedule::Arrival::key)).
     #[must_use]
-    pub fn draws(&self, number: u64) -> Draws {
-        Draws::new(self.seed, number)
+    pub fn draws(&self, key: u64) -> Draws {
+        Draws::new(self.seed, key)
     }
 
     /// Names of the request types, in the order of their [`controllers::Kind`].

@@ -1,6 +1,7 @@
 //! Who sends.
 #![warn(missing_docs)]
 
+pub mod arrivals;
 pub mod behaviour;
 #[expect(
     clippy::disallowed_methods,

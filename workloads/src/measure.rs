@@ -7,15 +7,14 @@
 
 mod cell;
 mod distribution;
-mod health;
 mod ledger;
 mod recorder;
 mod report;
 mod window;
 
+pub use crate::health::Health;
 pub use cell::Family;
 pub use distribution::{Distribution, Percentile, Percentiles, least_samples};
-pub use health::Health;
 pub use ledger::{Fate, Ledger};
 pub use recorder::{Recorder, Ticket};
 pub use report::{GeneratorReport, PhaseReport, Report};

@@ -1,8 +1,15 @@
 //! Who arrives and leaves when, as planned from the seed before the run.
 
-use controllers::{Class, Timestamp};
+use std::{cmp::Reverse, collections::BTreeMap, collections::BinaryHeap};
 
-use crate::{persona::Stay, plan::LoadPlan};
+use controllers::{Class, Timestamp, seed_for};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    arrivals::{Crossings, OpenArrivals},
+    persona::Stay,
+    plan::{Load, LoadPlan, Phase},
+};
 
 /// One planned event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +23,12 @@ pub struct Event {
 /// What is planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
+    /// This phase begins (an index into the plan).
+    Phase(usize),
     /// A user arrives, and starts at once.
     Arrive(Arrival),
     /// The user with this number is let go after the request it is at, if it is still there.
     Depart(u64),
-    /// This phase begins (an index into the plan).
-    Phase(usize),
     /// The last phase is over: nobody begins anything any more.
     End,
 }
@@ -29,9 +36,12 @@ pub enum What {
 /// A user that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Its number, which keys its draws. Never used twice in a run.
+    /// Its number in order of arrival, from 0. Never used twice in a run.
     pub user: u64,
-    /// Its account. Closed users that replace others take over theirs.
+    /// The key of its draws ([`crate::Crowd::draws`]): by its class or stream and its number within, so that one more
+    /// class does not shift another's draws.
+    pub key: u64,
+    /// Its account. A closed user takes the lowest one that is free, so that users on one account are rare.
     pub slot: u32,
     /// Its class.
     pub class: Class,
@@ -41,23 +51,155 @@ pub struct Arrival {
 
 /// The planned events of a run in order of time, made one at a time: memory is bounded by the closed users that are there
 /// at once. Two schedules of one plan are equal.
+///
+/// Closed users of a class are added and taken away as the sum of that class's loads asks, last in, first out. Within a
+/// phase, changes along a line happen when the line passes a half: a ramp from 0 to 2 users in 4 s has arrivals at 1 s and
+/// 3 s.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    events: std::vec::IntoIter<Event>,
+    seed: u64,
+    phases: std::iter::Enumerate<std::vec::IntoIter<Phase>>,
+    phase_ends: Timestamp,
+    streams: Vec<Stream>,
+    present: BTreeMap<Class, Present>,
+    free_slots: BinaryHeap<Reverse<u32>>,
+    slots: u32,
+    users: u64,
+    over: bool,
+}
+
+/// Closed users of a class, in order of arrival.
+#[derive(Debug, Clone, Default)]
+struct Present {
+    users: Vec<(u64, u32)>,
+    ever: u64,
+}
+
+/// One stream of events within the current phase.
+#[derive(Debug, Clone)]
+struct Stream {
+    next: Option<Timestamp>,
+    kind: StreamKind,
+}
+
+#[derive(Debug, Clone)]
+enum StreamKind {
+    Leaving { class: Class, when: Crossings },
+    Arriving { class: Class, when: Crossings },
+    Open { arrivals: OpenArrivals, class: Class, stay: Stay, seed: u64, ordinal: u64 },
 }
 
 impl Schedule {
     /// The schedule of this plan.
     #[must_use]
     pub fn new(plan: &LoadPlan) -> Self {
-        let mut begins = Timestamp::ZERO;
-        let mut events = Vec::new();
-        for (index, phase) in plan.phases.iter().enumerate() {
-            events.push(Event { at: begins, what: What::Phase(index) });
-            begins = begins + phase.duration;
+        Self {
+            seed: plan.seed,
+            phases: plan.phases.clone().into_iter().enumerate(),
+            phase_ends: Timestamp::ZERO,
+            streams: Vec::new(),
+            present: BTreeMap::new(),
+            free_slots: BinaryHeap::new(),
+            slots: 0,
+            users: 0,
+            over: false,
         }
-        events.push(Event { at: begins, what: What::End });
-        Self { events: events.into_iter() }
+    }
+
+    fn begin_phase(&mut self, index: usize, phase: &Phase) {
+        let begins = self.phase_ends;
+        self.phase_ends = begins + phase.duration;
+        let mut closed: BTreeMap<Class, (u64, u64)> = self.present.keys().map(|&class| (class, (0, 0))).collect();
+        let mut open = Vec::new();
+        for (number, load) in phase.loads.iter().enumerate() {
+            let seed = seed_for(self.seed, &format!("arrivals/{index}/{number}"));
+            match *load {
+                Load::Users { from, to, class } => {
+                    let (all_from, all_to) = closed.entry(class).or_default();
+                    *all_from += u64::from(from);
+                    *all_to += u64::from(to);
+                }
+                Load::Sessions { from_per_s, to_per_s, law, class } => {
+                    let arrivals = OpenArrivals::new(from_per_s, to_per_s, law, begins, phase.duration, seed);
+                    open.push(StreamKind::Open { arrivals, class, stay: Stay::OneSession, seed, ordinal: 0 });
+                }
+                Load::Requests { from_per_s, to_per_s, law, class } => {
+                    let arrivals = OpenArrivals::new(from_per_s, to_per_s, law, begins, phase.duration, seed);
+                    open.push(StreamKind::Open { arrivals, class, stay: Stay::OneRequest, seed, ordinal: 0 });
+                }
+            }
+        }
+        // At one moment, those that leave go before those that arrive, over all classes: their accounts are free again.
+        let mut kinds = Vec::new();
+        let mut arriving = Vec::new();
+        for (class, (from, to)) in closed {
+            let now = self.present.entry(class).or_default().users.len() as u64;
+            let change = Crossings::new(now, from, to, begins, phase.duration);
+            kinds.push(StreamKind::Leaving { class, when: change.leaving() });
+            arriving.push(StreamKind::Arriving { class, when: change.arriving() });
+        }
+        kinds.extend(arriving);
+        kinds.extend(open);
+        self.streams = kinds.into_iter().map(Stream::new).collect();
+    }
+
+    fn next_in_phase(&mut self) -> Option<Event> {
+        let (at, which) =
+            self.streams.iter().enumerate().filter_map(|(which, stream)| Some((stream.next?, which))).min()?;
+        let stream = &mut self.streams[which];
+        let what = match &mut stream.kind {
+            StreamKind::Leaving { class, when } => {
+                when.next();
+                let left = self.present.get_mut(class).and_then(|present| present.users.pop());
+                left.map(|(user, slot)| {
+                    self.free_slots.push(Reverse(slot));
+                    What::Depart(user)
+                })
+            }
+            StreamKind::Arriving { class, when } => {
+                when.next();
+                let slot = self.free_slots.pop().map_or_else(
+                    || {
+                        self.slots += 1;
+                        self.slots - 1
+                    },
+                    |Reverse(slot)| slot,
+                );
+                let (user, class) = (self.users, *class);
+                self.users += 1;
+                let present = self.present.entry(class).or_default();
+                let key = seed_for(present.ever, &format!("user of class {}", class.0));
+                present.ever += 1;
+                present.users.push((user, slot));
+                Some(What::Arrive(Arrival { user, key, slot, class, stay: Stay::Forever }))
+            }
+            StreamKind::Open { arrivals, class, stay, seed, ordinal } => {
+                arrivals.next();
+                let user = self.users;
+                self.users += 1;
+                let key = seed.wrapping_add(controllers::random::mix(*ordinal));
+                *ordinal += 1;
+                let slot = (user % u64::from(u32::MAX)) as u32;
+                Some(What::Arrive(Arrival { user, key, slot, class: *class, stay: *stay }))
+            }
+        };
+        stream.next = stream.kind.peek();
+        what.map(|what| Event { at, what })
+    }
+}
+
+impl Stream {
+    fn new(kind: StreamKind) -> Self {
+        Self { next: kind.peek(), kind }
+    }
+}
+
+impl StreamKind {
+    fn peek(&self) -> Option<Timestamp> {
+        match self {
+            Self::Leaving { when, .. } | Self::Arriving { when, .. } => when.peek(),
+            Self::Open { arrivals, .. } => arrivals.peek(),
+        }
     }
 }
 
@@ -65,6 +207,50 @@ impl Iterator for Schedule {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
-        self.events.next()
+        if let Some(event) = self.next_in_phase() {
+            return Some(event);
+        }
+        if self.over {
+            return None;
+        }
+        let at = self.phase_ends;
+        let Some((index, phase)) = self.phases.next() else {
+            self.over = true;
+            return Some(Event { at, what: What::End });
+        };
+        self.begin_phase(index, &phase);
+        Some(Event { at, what: What::Phase(index) })
     }
 }
+
+/// A digest of a plan and of every event of its schedule, in hexadecimal: two runs with one digest were meant to send the
+/// same. SHA-256 of the plan as JSON (which is as its fields are declared) and of the events.
+///
+/// # Errors
+/// If the plan cannot be written as JSON.
+pub fn digest(plan: &LoadPlan) -> Result<String, serde_json::Error> {
+    let mut hash = Sha256::new();
+    hash.update(serde_json::to_vec(plan)?);
+    for event in Schedule::new(plan) {
+        hash.update(event.at.as_nanos().to_le_bytes());
+        match event.what {
+            What::Phase(index) => hash.update(format!("p{index};")),
+            What::Depart(user) => {
+                hash.update(b"d");
+                hash.update(user.to_le_bytes());
+            }
+            What::End => hash.update(b"e"),
+            What::Arrive(Arrival { user, key, slot, class, stay }) => {
+                hash.update(b"a");
+                hash.update(user.to_le_bytes());
+                hash.update(key.to_le_bytes());
+                hash.update(slot.to_le_bytes());
+                hash.update([class.0, stay as u8]);
+            }
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests;

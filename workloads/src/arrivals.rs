@@ -1,0 +1,196 @@
+//! When things arrive, as laws of time.
+
+use std::time::Duration;
+
+use controllers::{Random, Seeded, Timestamp};
+
+use crate::plan::ArrivalLaw;
+
+/// Open arrivals at a rate that changes along a line, within one phase.
+///
+/// Arrival k happens when the cumulated rate reaches a mark: k - 1/2 for even spacing, the sum of k unit exponentials for
+/// a Poisson process (inversion of the cumulated rate; Çinlar, "Introduction to Stochastic Processes", 1975, section 4.7).
+#[derive(Debug, Clone)]
+pub struct OpenArrivals {
+    from_per_s: f64,
+    to_per_s: f64,
+    law: ArrivalLaw,
+    begins: Timestamp,
+    lasts: Duration,
+    random: Seeded,
+    mark: f64,
+    next: Option<Timestamp>,
+}
+
+impl OpenArrivals {
+    /// Arrivals from `begins`, for as long as `lasts`.
+    #[must_use]
+    pub fn new(from_per_s: f64, to_per_s: f64, law: ArrivalLaw, begins: Timestamp, lasts: Duration, seed: u64) -> Self {
+        let random = Seeded::new(seed);
+        let mut arrivals = Self { from_per_s, to_per_s, law, begins, lasts, random, mark: 0.0, next: None };
+        arrivals.mark = match law {
+            ArrivalLaw::Constant => 0.5,
+            ArrivalLaw::Poisson => arrivals.random.exponential(1.0),
+        };
+        arrivals.next = arrivals.when();
+        arrivals
+    }
+
+    /// The next arrival.
+    #[must_use]
+    pub fn peek(&self) -> Option<Timestamp> {
+        self.next
+    }
+
+    /// When the cumulated rate reaches the mark: the smaller root of (b-a)/(2T) t^2 + a t = mark, in the form that does
+    /// not cancel.
+    fn when(&self) -> Option<Timestamp> {
+        let lasts = self.lasts.as_secs_f64();
+        if lasts <= 0.0 {
+            return None;
+        }
+        let under_root =
+            self.from_per_s * self.from_per_s + 2.0 * (self.to_per_s - self.from_per_s) / lasts * self.mark;
+        if under_root < 0.0 {
+            return None;
+        }
+        let seconds = 2.0 * self.mark / (self.from_per_s + under_root.sqrt());
+        (seconds < lasts).then(|| self.begins + Duration::from_secs_f64(seconds))
+    }
+}
+
+impl Iterator for OpenArrivals {
+    type Item = Timestamp;
+
+    fn next(&mut self) -> Option<Timestamp> {
+        let now = self.next?;
+        self.mark += match self.law {
+            ArrivalLaw::Constant => 1.0,
+            ArrivalLaw::Poisson => self.random.exponential(1.0),
+        };
+        self.next = self.when();
+        Some(now)
+    }
+}
+
+/// Moments at which the number of closed users changes by one: a jump at the beginning of a phase, then a line.
+#[derive(Debug, Clone)]
+pub struct Crossings {
+    jump_down: u64,
+    jump_up: u64,
+    ramp_down: u64,
+    ramp_up: u64,
+    done: u64,
+    begins: Timestamp,
+    lasts: Duration,
+}
+
+impl Crossings {
+    /// From `now` users to `from` at once, then to `to` along a line.
+    #[must_use]
+    pub fn new(now: u64, from: u64, to: u64, begins: Timestamp, lasts: Duration) -> Self {
+        Self {
+            jump_down: now.saturating_sub(from),
+            jump_up: from.saturating_sub(now),
+            ramp_down: from.saturating_sub(to),
+            ramp_up: to.saturating_sub(from),
+            done: 0,
+            begins,
+            lasts,
+        }
+    }
+
+    /// Only those at which a user leaves.
+    #[must_use]
+    pub fn leaving(&self) -> Self {
+        Self { jump_up: 0, ramp_up: 0, ..self.clone() }
+    }
+
+    /// Only those at which a user arrives.
+    #[must_use]
+    pub fn arriving(&self) -> Self {
+        Self { jump_down: 0, ramp_down: 0, ..self.clone() }
+    }
+
+    /// The next change.
+    #[must_use]
+    pub fn peek(&self) -> Option<Timestamp> {
+        let jump = self.jump_down + self.jump_up;
+        if self.done < jump {
+            return Some(self.begins);
+        }
+        let ramp = self.ramp_down + self.ramp_up;
+        let done = self.done - jump;
+        let share = (done as f64 + 0.5) / ramp as f64;
+        (done < ramp).then(|| self.begins + self.lasts.mul_f64(share))
+    }
+}
+
+impl Iterator for Crossings {
+    type Item = Timestamp;
+
+    fn next(&mut self) -> Option<Timestamp> {
+        let now = self.peek()?;
+        self.done += 1;
+        Some(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(from: f64, to: f64, law: ArrivalLaw, secs: u64) -> OpenArrivals {
+        OpenArrivals::new(from, to, law, Timestamp::from_secs(1), Duration::from_secs(secs), 7)
+    }
+
+    fn millis(arrivals: impl Iterator<Item = Timestamp>) -> Vec<u64> {
+        arrivals.map(|at| (at.as_nanos() + 500_000) / 1_000_000).collect()
+    }
+
+    #[test]
+    fn constant_arrivals_are_even() {
+        assert_eq!(millis(open(4.0, 4.0, ArrivalLaw::Constant, 1)), [1125, 1375, 1625, 1875]);
+    }
+
+    #[test]
+    fn a_ramp_reaches_its_marks() {
+        // Rate 2t over 2 s: cumulated t^2 reaches 0.5, 1.5, 2.5, 3.5 at the square roots.
+        let ramp = millis(open(0.0, 4.0, ArrivalLaw::Constant, 2));
+        assert_eq!(ramp, [1707, 2225, 2581, 2871]);
+        // The same line downwards is the mirror image: 2 s less each.
+        let mut mirrored = millis(open(4.0, 0.0, ArrivalLaw::Constant, 2));
+        mirrored.reverse();
+        let expected: Vec<u64> = ramp.iter().map(|at| 4000 - at).collect();
+        assert_eq!(mirrored, expected);
+    }
+
+    #[test]
+    fn no_rate_is_no_arrivals() {
+        assert_eq!(open(0.0, 0.0, ArrivalLaw::Constant, 2).count(), 0);
+        assert_eq!(open(5.0, 5.0, ArrivalLaw::Poisson, 0).count(), 0);
+    }
+
+    #[test]
+    fn poisson_counts_spread_as_they_should() {
+        // 1000/s for 100 s: 100 windows of 1 s, whose index of dispersion has standard deviation sqrt(2/99) = 0.14.
+        let mut counts = vec![0f64; 100];
+        for at in open(1000.0, 1000.0, ArrivalLaw::Poisson, 100) {
+            counts[(at.as_secs_f64() - 1.0) as usize] += 1.0;
+        }
+        let mean = counts.iter().sum::<f64>() / 100.0;
+        let variance = counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / 99.0;
+        assert!((mean - 1000.0).abs() < 10.0, "{mean}");
+        assert!((0.6..1.54).contains(&(variance / mean)), "{}", variance / mean);
+    }
+
+    #[test]
+    fn users_change_at_once_and_then_along_the_line() {
+        let up = Crossings::new(1, 3, 5, Timestamp::from_secs(1), Duration::from_secs(4));
+        assert_eq!(millis(up.arriving()), [1000, 1000, 2000, 4000]);
+        assert_eq!(up.leaving().count(), 0);
+        let down_then_up = Crossings::new(4, 2, 3, Timestamp::from_secs(1), Duration::from_secs(4));
+        assert_eq!(millis(down_then_up.leaving()), [1000, 1000]);
+        assert_eq!(millis(down_then_up.arriving()), [3000]);
+    }
+}

@@ -1,0 +1,129 @@
+use std::time::Duration;
+
+use super::*;
+use crate::plan::{ArrivalLaw, Target, UrlUsers, Users};
+
+fn plan(phases: Vec<(u64, Vec<Load>)>) -> LoadPlan {
+    LoadPlan {
+        seed: 7,
+        target: Target {
+            url: "http://127.0.0.1:1".into(),
+            address: "127.0.0.1:1".parse().expect("an address"),
+            host: "127.0.0.1:1".into(),
+        },
+        users: Users::Url(UrlUsers {
+            path: "/".into(),
+            method: "GET".into(),
+            headers: Vec::new(),
+            body: None,
+            think: traces::Think::Constant(Duration::ZERO),
+            behaviour: crate::plan::Behaviour::default(),
+            connections: crate::plan::ConnectionHabit::PerUser,
+        }),
+        phases: phases
+            .into_iter()
+            .enumerate()
+            .map(|(n, (secs, loads))| Phase { name: format!("phase {n}"), duration: Duration::from_secs(secs), loads })
+            .collect(),
+        timeout: Duration::from_secs(60),
+        connect_timeout: Duration::from_secs(10),
+        objective: Duration::from_secs(1),
+        drain: Duration::from_secs(10),
+        sources: 1,
+    }
+}
+
+fn users(from: u32, to: u32, class: u8) -> Load {
+    Load::Users { from, to, class: Class(class) }
+}
+
+/// Each event as a short line: second, what, user, account.
+fn lines(plan: &LoadPlan) -> Vec<String> {
+    Schedule::new(plan)
+        .map(|event| {
+            let at = event.at.as_secs_f64();
+            match event.what {
+                What::Phase(index) => format!("{at} phase {index}"),
+                What::Arrive(a) => format!("{at} +{} account {} class {}", a.user, a.slot, a.class.0),
+                What::Depart(user) => format!("{at} -{user}"),
+                What::End => format!("{at} end"),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn a_spike_comes_at_once_and_goes_at_once() {
+    let plan = plan(vec![(10, vec![users(1, 1, 0)]), (5, vec![users(3, 3, 0)]), (5, vec![users(1, 1, 0)])]);
+    assert_eq!(
+        lines(&plan),
+        [
+            "0 phase 0",
+            "0 +0 account 0 class 0",
+            "10 phase 1",
+            "10 +1 account 1 class 0",
+            "10 +2 account 2 class 0",
+            "15 phase 2",
+            "15 -2",
+            "15 -1",
+            "20 end"
+        ]
+    );
+}
+
+#[test]
+fn who_comes_later_takes_a_free_account() {
+    let plan = plan(vec![(4, vec![users(2, 0, 0)]), (4, vec![users(0, 1, 1)])]);
+    assert_eq!(
+        lines(&plan),
+        [
+            "0 phase 0",
+            "0 +0 account 0 class 0",
+            "0 +1 account 1 class 0",
+            "1 -1",
+            "3 -0",
+            "4 phase 1",
+            "6 +2 account 0 class 1",
+            "8 end"
+        ]
+    );
+}
+
+#[test]
+fn a_class_more_shifts_no_others_draws() {
+    let keys = |loads: Vec<Load>, class: u8| -> Vec<(Timestamp, u64)> {
+        Schedule::new(&plan(vec![(10, loads)]))
+            .filter_map(|event| match event.what {
+                What::Arrive(a) if a.class == Class(class) => Some((event.at, a.key)),
+                _ => None,
+            })
+            .collect()
+    };
+    let open = Load::Requests { from_per_s: 5.0, to_per_s: 50.0, law: ArrivalLaw::Poisson, class: Class(1) };
+    let alone = keys(vec![open.clone()], 1);
+    assert!(alone.len() > 200, "{}", alone.len());
+    assert_eq!(alone, keys(vec![open.clone(), users(0, 30, 0)], 1));
+    assert_eq!(keys(vec![users(0, 30, 0)], 0), keys(vec![users(0, 30, 0), open], 0));
+    let mut unique: Vec<u64> = alone.iter().map(|&(_, key)| key).collect();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), alone.len());
+}
+
+#[test]
+fn events_come_in_order_and_the_digest_tells_plans_apart() {
+    let loads = vec![
+        users(5, 20, 0),
+        Load::Sessions { from_per_s: 10.0, to_per_s: 0.0, law: ArrivalLaw::Constant, class: Class(2) },
+    ];
+    let mut plan = plan(vec![(10, loads.clone()), (3, loads)]);
+    let events: Vec<Event> = Schedule::new(&plan).collect();
+    assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));
+    assert_eq!(events, Schedule::new(&plan).collect::<Vec<_>>());
+
+    let first = digest(&plan).expect("it is JSON");
+    assert_eq!(first.len(), 64);
+    assert_eq!(first, digest(&plan).expect("it is JSON"));
+    plan.seed += 1;
+    assert_ne!(first, digest(&plan).expect("it is JSON"));
+}
