@@ -3,6 +3,10 @@
 //! [`live`] is the stream of what happens, [`summary`] the result. Everything that people see (progress, the live view,
 //! tables) and everything that is judged is made from these two.
 
+pub mod args;
+pub mod command;
+pub mod exit;
 pub mod judge;
 pub mod live;
+pub mod spec;
 pub mod summary;

@@ -1,0 +1,218 @@
+//! What can be typed.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use controllers::catalogue::parse_time;
+
+use crate::spec::fields::parse_size;
+
+/// A laboratory for overload control: runs a service under more load than it can bear, live, and compares what policies
+/// make of it.
+#[derive(Debug, Parser)]
+#[command(name = "lab", version, max_term_width = 100, disable_help_subcommand = false)]
+#[command(
+    after_help = "Start with: lab run flash-crowd\nExit codes: 0 done, 1 could not be done, 2 bad usage or input, \
+                        3 INVALID, 4 a threshold failed, 130/143 interrupted"
+)]
+pub struct Cli {
+    /// Colours: when.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Runs every arm of an experiment.
+    Run(Run),
+    /// Quick load on any HTTP service.
+    Load(Load),
+    /// Serves the Arashi web mail alone, for a browser or another load tool.
+    Serve(Serve),
+    /// Reads experiment files and says everything that is wrong with them.
+    Check(Check),
+    /// The catalogue of policies.
+    Policies(Policies),
+    /// JSON Schema of the files that the lab reads and writes.
+    Schema {
+        /// Of which.
+        #[arg(value_enum)]
+        of: SchemaOf,
+    },
+    /// Shell completions.
+    Completions {
+        /// For which shell.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+}
+
+/// `lab run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Experiment files, ids of experiments (see --list), or - for standard input.
+    #[arg(value_name = "FILE|ID", required_unless_present = "list")]
+    pub experiments: Vec<String>,
+    /// List the experiments that come with the program.
+    #[arg(long)]
+    pub list: bool,
+    /// Only these arms, or these policies with their defaults.
+    #[arg(long = "policy", value_name = "NAME")]
+    pub policies: Vec<String>,
+    /// Run every arm so often, in random order within each repetition.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: Option<u32>,
+    /// Root of all randomness.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
+    pub seed: Option<u64>,
+    /// Change a value of the file: users.think=50ms, users.phases.spike.users=500.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Folder for the results, which must not exist yet [default: runs/NAME-TIME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Progress lines instead of the live view.
+    #[arg(long)]
+    pub no_tui: bool,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+    /// In virtual time (not built yet).
+    #[arg(long = "virtual", hide = true)]
+    pub virtual_time: bool,
+}
+
+/// `lab load`.
+#[derive(Debug, Args)]
+pub struct Load {
+    /// What to ask for: `http://127.0.0.1:8080/path`.
+    pub url: String,
+    /// Connections.
+    #[arg(short = 'c', long, value_name = "N", default_value = "64", value_parser = size)]
+    pub connections: u64,
+    /// Requests in all; 10k and 1m are understood.
+    #[arg(short = 'n', long, value_name = "N", value_parser = size, conflicts_with = "duration")]
+    pub requests: Option<u64>,
+    /// How long: 30s, 2m [default: 10s].
+    #[arg(short = 'd', long, value_name = "TIME", value_parser = time)]
+    pub duration: Option<Duration>,
+    /// Requests a second in all, open loop; without it each connection asks again as soon as it is answered.
+    #[arg(short = 'R', long, value_name = "RATE", value_parser = size)]
+    pub rate: Option<u64>,
+    /// Extra header line.
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", action = ArgAction::Append)]
+    pub headers: Vec<String>,
+    /// Method.
+    #[arg(short = 'm', long, default_value = "GET", value_parser = ["GET", "POST"])]
+    pub method: String,
+    /// Body of a POST.
+    #[arg(short = 'b', long)]
+    pub body: Option<String>,
+    /// Longest wait for an answer.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = time)]
+    pub timeout: Duration,
+    /// Root of all randomness.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// A host beyond this machine that may be loaded: yours, and prepared for it.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+/// `lab serve`.
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Experiment file or id whose target is served [default: Arashi with generated mail].
+    #[arg(value_name = "FILE|ID")]
+    pub experiment: Option<String>,
+    /// Mail to import: an mbox, a maildir, or a folder of either or of messages.
+    #[arg(long, value_name = "DIR|MBOX")]
+    pub mail: Option<PathBuf>,
+    /// Who decides on admission.
+    #[arg(long, value_name = "NAME", default_value = "none")]
+    pub policy: String,
+    /// Port on 127.0.0.1; 0 takes a free one.
+    #[arg(long, value_name = "N", default_value_t = 8025)]
+    pub port: u16,
+    /// Account that imported mail goes to.
+    #[arg(long, value_name = "NAME", default_value = "me")]
+    pub user: String,
+    /// Read that account's password from standard input, instead of making one up.
+    #[arg(long)]
+    pub password_stdin: bool,
+    /// Where the mail database is kept [default: a new temporary one].
+    #[arg(long, value_name = "FILE")]
+    pub database: Option<PathBuf>,
+    /// Takes a resolved target as JSON on standard input: how `lab run` starts its targets.
+    #[arg(long, hide = true)]
+    pub spec_stdin: bool,
+}
+
+/// `lab check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Experiment files, ids, or - for standard input.
+    #[arg(value_name = "FILE|ID", required = true)]
+    pub files: Vec<String>,
+    /// Change a value first.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// `lab policies`.
+#[derive(Debug, Args)]
+pub struct Policies {
+    /// Everything about one.
+    pub name: Option<String>,
+    /// Form.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+/// Forms of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people.
+    Text,
+    /// For scripts.
+    Json,
+}
+
+/// What has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// Experiment files.
+    Experiment,
+    /// `summary.json`.
+    Summary,
+    /// A line of `timeline.jsonl`.
+    Timeline,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    parse_time(text)
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "write a time with its unit: 20ms, 5s, 15m".to_owned())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).filter(|size| *size > 0).ok_or_else(|| "write a whole number: 64, 10k, 1m".to_owned())
+}

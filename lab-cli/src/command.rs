@@ -1,0 +1,131 @@
+//! The commands, a file each.
+
+use std::{
+    io::{Read, Write},
+    path::Path,
+};
+
+use clap::CommandFactory;
+
+use crate::{
+    args::{Cli, Command, Output, SchemaOf},
+    exit::{End, Failure, Outcome},
+    spec::{Changes, Experiment, Library, problem::nearest},
+};
+
+mod check;
+mod policies;
+
+/// Does what was typed.
+///
+/// # Errors
+/// Bad usage, or what could not be carried out and why.
+pub fn run(cli: Cli) -> Outcome {
+    match cli.command {
+        None => {
+            let mut help = Cli::command();
+            Err(Failure::usage(format!("what shall be done?\n\n{}", help.render_help())))
+        }
+        Some(Command::Check(args)) => check::check(&args),
+        Some(Command::Policies(args)) => policies::policies(&args),
+        Some(Command::Schema { of }) => schema(of),
+        Some(Command::Completions { shell }) => {
+            let mut buffer = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "lab", &mut buffer);
+            print(&buffer)
+        }
+        Some(Command::Run(args)) if args.list => list(args.output),
+        Some(Command::Run(_) | Command::Load(_) | Command::Serve(_)) => Err(Failure::because("not here yet")),
+    }
+}
+
+/// Writes to standard output; a closed pipe is an end like any other.
+fn print(bytes: &[u8]) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()?;
+    Ok(End::Done)
+}
+
+/// `lab run --list`.
+fn list(output: Output) -> Outcome {
+    let mut text = String::new();
+    match output {
+        Output::Json => {
+            let list: Vec<_> = Library::all()
+                .iter()
+                .map(|entry| serde_json::json!({"id": entry.id, "aliases": entry.aliases, "about": entry.about()}))
+                .collect();
+            text = serde_json::to_string_pretty(&list).map_err(Failure::because)?;
+            text.push('\n');
+        }
+        Output::Text => {
+            let width = Library::all().iter().map(|entry| entry.id.len()).max().unwrap_or(0);
+            for entry in Library::all() {
+                let also = match entry.aliases {
+                    [] => String::new(),
+                    aliases => format!(" [also {}]", aliases.join(", ")),
+                };
+                text.push_str(&format!("{:width$}  {}{also}\n", entry.id, entry.about()));
+            }
+        }
+    }
+    print(text.as_bytes())
+}
+
+fn schema(of: SchemaOf) -> Outcome {
+    let schema = match of {
+        SchemaOf::Experiment => crate::spec::schema::experiment(),
+        SchemaOf::Summary => schemars::schema_for!(crate::summary::Summary),
+        SchemaOf::Timeline => schemars::schema_for!(crate::live::Second),
+    };
+    let mut text = serde_json::to_string_pretty(&schema).map_err(Failure::because)?;
+    text.push('\n');
+    print(text.as_bytes())
+}
+
+/// The text of an experiment, by file, id or `-`, and the name to print before its problems.
+fn experiment_text(name: &str) -> Result<(String, String), Failure> {
+    if name == "-" {
+        let mut text = String::new();
+        std::io::stdin()
+            .take(crate::spec::raw::MAX_BYTES + 1)
+            .read_to_string(&mut text)
+            .map_err(|error| Failure::usage(format!("standard input: {error}")))?;
+        return Ok((text, "standard input".to_owned()));
+    }
+    if let Some(found) = Library::find(name) {
+        return Ok((found.text.to_owned(), name.to_owned()));
+    }
+    let path = Path::new(name);
+    let file = std::fs::File::open(path).map_err(|error| Failure::usage(cannot_open(name, &error)))?;
+    let mut text = String::new();
+    file.take(crate::spec::raw::MAX_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    Ok((text, name.to_owned()))
+}
+
+fn cannot_open(name: &str, error: &std::io::Error) -> String {
+    let looks_like_id = !name.contains(['/', '.']);
+    if !looks_like_id {
+        return format!("{name}: {error}");
+    }
+    match nearest(name, Library::names()) {
+        Some(near) => format!("there is no experiment called {name:?}; did you mean {near}?"),
+        None => format!("there is no experiment and no file called {name:?}; lab run --list shows the experiments"),
+    }
+}
+
+/// Reads an experiment; all its problems, each with its place, in one message.
+fn read_experiment(name: &str, changes: &Changes) -> Result<Experiment, Failure> {
+    let (text, shown) = experiment_text(name)?;
+    crate::spec::read(&text, changes).map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(|problem| format!("{shown}:{problem}")).collect();
+        Failure::usage(format!("{} in {shown}\n{}", counted(problems.len(), "problem"), lines.join("\n")))
+    })
+}
+
+fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}

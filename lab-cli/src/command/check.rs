@@ -1,0 +1,46 @@
+//! `lab check`: every problem of experiment files, with line and column.
+
+use std::time::Duration;
+
+use super::{print, read_experiment};
+use crate::{
+    args,
+    exit::{Failure, Outcome},
+    spec::{Changes, Experiment},
+};
+
+pub fn check(args: &args::Check) -> Outcome {
+    let changes = Changes { set: args.set.clone(), ..Changes::default() };
+    let mut good = String::new();
+    let mut bad = Vec::new();
+    for file in &args.files {
+        match read_experiment(file, &changes) {
+            Ok(experiment) => good.push_str(&line(file, &experiment)),
+            Err(Failure::Usage(message)) => bad.push(message),
+            Err(other) => return Err(other),
+        }
+    }
+    let outcome = print(good.as_bytes());
+    if bad.is_empty() { outcome } else { Err(Failure::Usage(bad.join("\n"))) }
+}
+
+fn line(file: &str, experiment: &Experiment) -> String {
+    let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
+    format!(
+        "{file}: good: {} over {} phases, arms {}, {} of load\n",
+        experiment.name,
+        experiment.users.phases.len(),
+        arms.join(", "),
+        minutes(experiment.planned_time()),
+    )
+}
+
+/// `3 min 12 s`.
+pub fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, 0) => format!("{minutes} min"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}

@@ -1,0 +1,135 @@
+//! `lab policies`: the catalogue.
+
+use std::fmt::Write;
+
+use controllers::{
+    Catalogue, Entry,
+    catalogue::{Make, Preset, Row},
+};
+use serde::Serialize;
+
+use super::print;
+use crate::{
+    args::{self, Output},
+    exit::{Failure, Outcome},
+    spec::problem::suggestion,
+};
+
+pub fn policies(args: &args::Policies) -> Outcome {
+    let entries: Vec<&Entry> = match &args.name {
+        None => Catalogue::entries().iter().collect(),
+        Some(name) => vec![find(name)?],
+    };
+    match (args.output, &args.name) {
+        (Output::Json, _) => {
+            let shown: Vec<Shown> = entries.into_iter().map(Shown::of).collect();
+            let mut text = serde_json::to_string_pretty(&shown).map_err(Failure::because)?;
+            text.push('\n');
+            print(text.as_bytes())
+        }
+        (Output::Text, None) => print(list(&entries).as_bytes()),
+        (Output::Text, Some(_)) => print(entries.iter().map(|entry| whole(entry)).collect::<String>().as_bytes()),
+    }
+}
+
+fn find(name: &str) -> Result<&'static Entry, Failure> {
+    Catalogue::find(name).ok_or_else(|| {
+        let known: Vec<&str> = Catalogue::entries().iter().map(|entry| entry.name).collect();
+        Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &known)))
+    })
+}
+
+/// One entry, for scripts.
+#[derive(Debug, Serialize)]
+struct Shown {
+    name: &'static str,
+    decides: bool,
+    about: &'static str,
+    caution: &'static str,
+    source: String,
+    deviations: &'static [&'static str],
+    scopes: Vec<&'static str>,
+    presets: Vec<ShownPreset>,
+    parameters: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownPreset {
+    name: &'static str,
+    about: &'static str,
+    parameters: Vec<Row>,
+}
+
+impl Shown {
+    fn of(entry: &Entry) -> Self {
+        let preset = |preset: &Preset| ShownPreset {
+            name: preset.name,
+            about: preset.about,
+            parameters: entry.rows(Some(preset)),
+        };
+        Self {
+            name: entry.name,
+            decides: decides(entry),
+            about: entry.about,
+            caution: entry.caution,
+            source: format!("{}, {}", entry.source.title, entry.source.place),
+            deviations: entry.deviations,
+            scopes: entry.places.iter().map(|place| place.scope()).collect(),
+            presets: entry.presets.iter().map(preset).collect(),
+            parameters: entry.rows(None),
+        }
+    }
+}
+
+fn decides(entry: &Entry) -> bool {
+    matches!(entry.make, Make::Policy(_))
+}
+
+fn list(entries: &[&Entry]) -> String {
+    let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (title, deciding) in [("Policies (arms of an experiment)", true), ("Machines (target.machines)", false)] {
+        let of_kind: Vec<_> = entries.iter().filter(|entry| decides(entry) == deciding).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "{title}");
+        for entry in of_kind {
+            let _ = writeln!(text, "  {:width$}  {}", entry.name, entry.about);
+        }
+    }
+    text.push_str("lab policies NAME shows parameters, source and cautions.\n");
+    text
+}
+
+fn whole(entry: &Entry) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}: {}", entry.name, entry.about);
+    let _ = writeln!(text, "Source: {}, {}", entry.source.title, entry.source.place);
+    let scopes: Vec<&str> = entry.places.iter().map(|place| place.scope()).collect();
+    let _ = writeln!(text, "Scope:  {} (the first unless `scope` says otherwise)", scopes.join(", "));
+    if !entry.caution.is_empty() {
+        let _ = writeln!(text, "Mind:   {}", entry.caution);
+    }
+    for deviation in entry.deviations {
+        let _ = writeln!(text, "Differs: {deviation}");
+    }
+    for preset in entry.presets {
+        let _ = writeln!(text, "Preset {}: {}", preset.name, preset.about);
+    }
+    let rows = entry.rows(None);
+    if rows.is_empty() {
+        text.push_str("It has no parameters.\n");
+        return text;
+    }
+    let name = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    let default = rows.iter().map(|row| row.default.chars().count() + row.unit.chars().count() + 1).max().unwrap_or(0);
+    text.push_str("Parameters (name, default, range)\n");
+    for row in rows {
+        let value = if row.unit.is_empty() { row.default.clone() } else { format!("{} {}", row.default, row.unit) };
+        let _ = writeln!(text, "  {:name$}  {value:default$}  {}", row.name, row.range);
+        let _ = writeln!(text, "  {:name$}  {}", "", row.about);
+        let _ = writeln!(text, "  {:name$}  [{}]", "", row.source);
+    }
+    text
+}

@@ -1,0 +1,79 @@
+//! How the program ends: every exit code is chosen here.
+
+use std::{fmt, io, process::ExitCode};
+
+/// What a command came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Done; thresholds, if any, held.
+    Done,
+    /// It ran, but the verdict is INVALID.
+    Invalid,
+    /// A threshold failed.
+    Failed,
+    /// Interrupted (Ctrl-C); what was measured is saved.
+    Interrupted,
+    /// Asked to end (SIGTERM, SIGHUP); what was measured is saved.
+    Terminated,
+}
+
+/// Why a command could not be carried out.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad usage or bad input: nothing was run.
+    Usage(String),
+    /// Could not be carried out.
+    Cause(String),
+    /// Whoever read the output has gone: nothing to say, and nobody to say it to.
+    ClosedPipe,
+}
+
+/// What commands return.
+pub type Outcome = Result<End, Failure>;
+
+impl Failure {
+    /// With the cause and the way out.
+    pub fn because(message: impl fmt::Display) -> Self {
+        Self::Cause(message.to_string())
+    }
+
+    /// Bad input.
+    pub fn usage(message: impl fmt::Display) -> Self {
+        Self::Usage(message.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Cause(error.to_string()),
+        }
+    }
+}
+
+/// Prints what is left to say, and chooses the code.
+pub fn code(outcome: Outcome) -> ExitCode {
+    let code = match outcome {
+        Ok(End::Done) | Err(Failure::ClosedPipe) => 0,
+        Err(Failure::Cause(message)) => {
+            complain(&message);
+            1
+        }
+        Err(Failure::Usage(message)) => {
+            complain(&message);
+            2
+        }
+        Ok(End::Invalid) => 3,
+        Ok(End::Failed) => 4,
+        Ok(End::Interrupted) => 130,
+        Ok(End::Terminated) => 143,
+    };
+    ExitCode::from(code)
+}
+
+fn complain(message: &str) {
+    use io::Write;
+    // If nobody reads standard error either, there is nothing left to do.
+    let _ = writeln!(io::stderr(), "lab: {message}");
+}

@@ -1,0 +1,16 @@
+//! Experiment files: as written ([`raw`]), as meant ([`plan`]), and what is wrong with them ([`problem`]).
+
+pub mod arms;
+pub mod fields;
+pub mod library;
+pub mod plan;
+pub mod problem;
+pub mod raw;
+mod read;
+pub mod schema;
+mod target;
+mod users;
+
+pub use library::Library;
+pub use plan::Experiment;
+pub use read::{Changes, read};

@@ -1,0 +1,194 @@
+//! The arms: which policies are compared, with which settings.
+
+use controllers::{
+    Catalogue, Place as Seat,
+    catalogue::{Make, Setting, Settings},
+};
+use target_app::spec::{OnRefuse, PolicySpec};
+
+use super::{
+    fields::{Fields, count_in, join},
+    plan::Arm,
+    problem::{Place, Problems, suggestion},
+    raw::{Node, Value},
+};
+
+/// Keys that the lab takes out of an arm's settings; the rest are the policy's.
+pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog"];
+
+/// Places, as they are written.
+const PLACES: &[(&str, Seat)] =
+    &[("accept", Seat::Accept), ("single", Seat::Single), ("stage", Seat::Stage), ("per-stage", Seat::Stage)];
+
+/// Reads `arms`.
+pub fn arms(fields: &Fields<'_>) -> Vec<Arm> {
+    if fields.node("arms").is_none() {
+        fields.missing("arms", "[none, seda]");
+    }
+    let mut arms: Vec<Arm> = Vec::new();
+    for node in fields.list("arms") {
+        let Some(arm) = arm(node, fields.problems()) else { continue };
+        if arms.iter().any(|other| other.label == arm.label) {
+            let message = format!("there are two arms called {:?}", arm.label);
+            let hint = format!("give one a label: - {}: {{as: another}}", arm.policy.name);
+            fields.problems().add(&node.place, "arms", message, hint);
+        }
+        arms.push(arm);
+    }
+    arms
+}
+
+/// Keeps the named arms; a name that no arm has is a policy with its defaults.
+pub fn only(arms: &[Arm], names: &[String], problems: &Problems) -> Vec<Arm> {
+    let mut kept = Vec::new();
+    for name in names {
+        let of_file = arms.iter().filter(|arm| arm.label == *name || arm.policy.name == *name).cloned();
+        let before = kept.len();
+        kept.extend(of_file);
+        if kept.len() == before {
+            let place = Place::Flag(format!("--policy {name}"));
+            let node = Node { value: Value::Text(name.clone()), place };
+            kept.extend(arm(&node, problems));
+        }
+    }
+    kept
+}
+
+/// `- none` or `- seda: {scope: per-stage}`.
+fn arm(node: &Node, problems: &Problems) -> Option<Arm> {
+    let (name, settings) = policy_and_settings(node, "arms", problems)?;
+    let path = join("arms", name);
+    let mut arm = Arm {
+        label: name.to_owned(),
+        policy: PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() },
+        on_refuse: None,
+        backlog: None,
+    };
+    let mut own = Vec::new();
+    if let Some(settings) = settings {
+        let Value::Table(entries) = &settings.value else {
+            problems.add(
+                &settings.place,
+                &path,
+                format!("not {}", settings.value.shown()),
+                "write settings as {key: value}",
+            );
+            return None;
+        };
+        for entry in entries {
+            if ARM_KEYS.contains(&entry.key.as_str()) {
+                lab_key(&mut arm, &entry.key, &entry.node, &path, problems);
+            } else {
+                own.push(entry);
+            }
+        }
+    }
+    arm.policy.settings = own.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
+    check(&arm.policy, node, settings, &path, problems).then_some(arm)
+}
+
+/// A machine (pool sizing, batching, a monitor) in `target.machines`.
+pub fn machine(node: &Node, problems: &Problems) -> Option<PolicySpec> {
+    let (name, settings) = policy_and_settings(node, "target.machines", problems)?;
+    let path = join("target.machines", name);
+    let settings_of = |node: &Node| match setting(node) {
+        Setting::Map(map) => map,
+        _ => Settings::new(),
+    };
+    let spec =
+        PolicySpec { name: name.to_owned(), place: None, settings: settings.map(settings_of).unwrap_or_default() };
+    check(&spec, node, settings, &path, problems).then_some(spec)
+}
+
+fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) -> Option<(&'a str, Option<&'a Node>)> {
+    match &node.value {
+        Value::Text(name) => Some((name, None)),
+        Value::Table(entries) if entries.len() == 1 => {
+            let settings = Some(&entries[0].node).filter(|node| node.value != Value::Null);
+            Some((&entries[0].key, settings))
+        }
+        other => {
+            let hint = "write - seda or - seda: {scope: single}";
+            problems.add(&node.place, path, format!("a policy is wanted here, not {}", other.shown()), hint);
+            None
+        }
+    }
+}
+
+fn lab_key(arm: &mut Arm, key: &str, node: &Node, path: &str, problems: &Problems) {
+    let full = join(path, key);
+    let text = match &node.value {
+        Value::Text(text) => text.as_str(),
+        _ => "",
+    };
+    match key {
+        "as" if text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && !text.is_empty() => {
+            text.clone_into(&mut arm.label);
+        }
+        "as" => problems.add(&node.place, &full, "cannot name an arm", "letters, digits, - and _"),
+        "place" => match PLACES.iter().find(|(word, _)| *word == text) {
+            Some((_, place)) => arm.policy.place = Some(*place),
+            None => problems.add(&node.place, &full, format!("{text:?} is no place"), "accept, single or stage"),
+        },
+        "on_refuse" => match text {
+            "reject" => arm.on_refuse = Some(OnRefuse::Reject),
+            "block" => arm.on_refuse = Some(OnRefuse::Block),
+            "degrade" => arm.on_refuse = Some(OnRefuse::Degrade),
+            _ => problems.add(&node.place, &full, format!("{text:?} is not known here"), "reject, block or degrade"),
+        },
+        _ => match count_in(node, 1..=65_535) {
+            Ok(backlog) => arm.backlog = Some(backlog as u32),
+            Err((message, hint)) => problems.add(&node.place, &full, message, hint),
+        },
+    }
+}
+
+/// Checks a policy with its settings against the catalogue.
+fn check(spec: &PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
+    let Some(entry) = Catalogue::find(&spec.name) else {
+        let known: Vec<&str> = Catalogue::entries().iter().map(|entry| entry.name).collect();
+        let message = format!("there is no policy called {:?}", spec.name);
+        problems.add(&node.place, path, message, format!("{} (see lab policies)", suggestion(&spec.name, &known)));
+        return false;
+    };
+    if path.starts_with("arms") && matches!(entry.make, Make::Machine(_)) {
+        let hint = "put it under target.machines";
+        problems.add(&node.place, path, format!("{} decides nothing", spec.name), hint);
+        return false;
+    }
+    if let Some(place) = spec.place
+        && !entry.places.contains(&place)
+    {
+        let places: Vec<String> = entry.places.iter().map(|place| format!("{place:?}").to_lowercase()).collect();
+        let message = format!("{} cannot sit there", spec.name);
+        problems.add(&node.place, path, message, format!("it can sit at: {}", places.join(", ")));
+    }
+    let Err(found) = entry.check(&spec.settings) else { return true };
+    for bad in found {
+        let first = bad.key.split('.').next().unwrap_or(&bad.key);
+        let place = settings.and_then(|settings| place_of_key(settings, first)).unwrap_or(&node.place);
+        problems.add(place, &join(path, &bad.key), bad.message, "");
+    }
+    false
+}
+
+fn place_of_key<'a>(node: &'a Node, key: &str) -> Option<&'a Place> {
+    let Value::Table(entries) = &node.value else { return None };
+    entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node.place)
+}
+
+/// The catalogue's own shape of a written value.
+fn setting(node: &Node) -> Setting {
+    match &node.value {
+        Value::Null => Setting::Text(String::new()),
+        Value::Flag(flag) => Setting::Flag(*flag),
+        Value::Number(number) => Setting::Number(*number),
+        Value::Text(text) => Setting::Text(text.clone()),
+        Value::List(nodes) => {
+            Setting::Map(nodes.iter().enumerate().map(|(i, node)| (i.to_string(), setting(node))).collect())
+        }
+        Value::Table(entries) => {
+            Setting::Map(entries.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect())
+        }
+    }
+}

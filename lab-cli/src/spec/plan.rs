@@ -1,0 +1,311 @@
+//! An experiment as it is meant: every value checked, every default filled in. Written to the manifest as it is.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use target_app::spec::{ClassRule, Discipline, PolicySpec, ServiceTime, StageSpec};
+use workloads::plan::{ArrivalLaw, Behaviour, ConnectionHabit, PreviousPage};
+
+use crate::summary::Objective;
+
+/// A whole experiment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Experiment {
+    /// Names the results folder.
+    pub name: String,
+    /// One line.
+    pub about: String,
+    /// Figure and paper, where there is one.
+    pub source: Option<String>,
+    /// What is measured.
+    pub target: Target,
+    /// What the service promises.
+    pub objective: Objective,
+    /// Who sends.
+    pub users: Users,
+    /// What is compared.
+    pub arms: Vec<Arm>,
+    /// How often every arm is run.
+    pub repeat: u32,
+    /// Root of all randomness.
+    pub seed: u64,
+    /// What must hold.
+    pub thresholds: Vec<String>,
+    /// What would otherwise be held against the run's validity.
+    pub declares: Vec<Declared>,
+}
+
+/// Conditions that make a run doubtful unless the experiment is about them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Declared {
+    /// The kernel's listen queue overflows: it, not a policy, does the admission.
+    KernelBacklog,
+    /// Closed users under overload: their number caps the load (the SEDA experiments are of this kind).
+    ClosedOverload,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Target {
+    /// What it serves.
+    pub app: App,
+    /// Queue, pool and batch of every stage.
+    pub stage_defaults: StageSpec,
+    /// Those that differ.
+    pub stages: BTreeMap<String, StageSpec>,
+    /// Pool sizing, batching, monitors.
+    pub machines: Vec<PolicySpec>,
+    /// How a request's class is found.
+    pub class: ClassRule,
+    /// Length of the kernel's listen queue, in every arm; `None`: long, and short in arms that limit connections.
+    pub backlog: Option<u32>,
+    /// Keep connections open between requests.
+    pub keep_alive: bool,
+}
+
+/// What is served.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "app", rename_all = "kebab-case")]
+pub enum App {
+    /// The web-mail service.
+    Arashi(Arashi),
+    /// The checksum service.
+    Checksum {
+        /// Rounds at quality 1.
+        rounds: u32,
+        /// Reads a round.
+        reads: u32,
+        /// Bytes of the answer.
+        answer_bytes: u32,
+    },
+    /// Emulated service times.
+    Emulated {
+        /// Their law.
+        service: ServiceTime,
+        /// How many side by side.
+        servers: u32,
+        /// In turn or sharing.
+        discipline: Discipline,
+        /// Bytes of the answer.
+        answer_bytes: u32,
+    },
+}
+
+/// The web-mail service.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Arashi {
+    /// Whose mail.
+    pub mail: Mail,
+    /// How much work a request is.
+    pub work: Work,
+    /// Connections to the database.
+    pub connections: u32,
+    /// The key in links instead of a cookie.
+    pub session_in_links: bool,
+    /// Full-text index instead of substring.
+    pub full_text: bool,
+}
+
+/// Generated mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Mail {
+    /// Seed of the corpus.
+    pub seed: u64,
+    /// Accounts.
+    pub accounts: u32,
+}
+
+/// The work knob.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// Solve for this many requests a second on the paper's mix.
+    Capacity(f64),
+    /// This many extra database operations a request.
+    Operations(f64),
+}
+
+/// Who sends.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Users {
+    /// What they do.
+    pub model: Model,
+    /// When things go wrong.
+    pub behaviour: Behaviour,
+    /// Which connections they use.
+    pub connections: ConnectionHabit,
+    /// Longest wait for an answer.
+    #[serde(with = "millis")]
+    pub timeout: Duration,
+    /// Longest wait for a connection.
+    #[serde(with = "millis")]
+    pub connect_timeout: Duration,
+    /// Longest wait after the last phase for what is in flight.
+    #[serde(with = "millis")]
+    pub drain: Duration,
+    /// Source addresses that users are spread over.
+    pub sources: u32,
+    /// Stretches of load.
+    pub phases: Vec<Phase>,
+}
+
+/// What users do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Walk a Markov model of web-mail use.
+    Mail {
+        /// The model.
+        model: traces::UserModel,
+        /// Where from; `None`: built in.
+        file: Option<PathBuf>,
+        /// What "the previous page" means.
+        previous_page: PreviousPage,
+    },
+    /// Ask for one URL.
+    Url {
+        /// Path and query.
+        path: String,
+        /// Pause after an answer.
+        think: traces::Think,
+    },
+}
+
+/// A stretch of load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// How long.
+    #[serde(with = "millis")]
+    pub duration: Duration,
+    /// What arrives.
+    pub loads: Vec<Load>,
+}
+
+/// A stream of users.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// Closed.
+    Users {
+        /// At the start.
+        from: u32,
+        /// At the end.
+        to: u32,
+        /// Their class.
+        class: u8,
+    },
+    /// Partly open.
+    Sessions {
+        /// A second, at the start.
+        from: Rate,
+        /// At the end.
+        to: Rate,
+        /// Their spacing.
+        law: ArrivalLaw,
+        /// Their class.
+        class: u8,
+    },
+    /// Open.
+    Requests {
+        /// A second, at the start.
+        from: Rate,
+        /// At the end.
+        to: Rate,
+        /// Their spacing.
+        law: ArrivalLaw,
+        /// Their class.
+        class: u8,
+    },
+}
+
+impl Load {
+    /// Users of a closed stream, at its end.
+    pub fn closed_users(&self) -> u32 {
+        match self {
+            Self::Users { to, .. } => *to,
+            Self::Sessions { .. } | Self::Requests { .. } => 0,
+        }
+    }
+}
+
+/// A rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rate {
+    /// So many a second: `100/s`.
+    PerSecond(f64),
+    /// Times the capacity: `0.5x`.
+    OfCapacity(f64),
+}
+
+impl Rate {
+    /// In requests a second.
+    pub fn per_second(self, capacity: Option<f64>) -> f64 {
+        match self {
+            Self::PerSecond(rate) => rate,
+            Self::OfCapacity(times) => times * capacity.unwrap_or(0.0),
+        }
+    }
+}
+
+/// One thing that is compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Arm {
+    /// Its name in tables and thresholds: the policy's, unless `as` says otherwise.
+    pub label: String,
+    /// Who decides.
+    pub policy: PolicySpec,
+    /// What a stage does when the next one refuses.
+    pub on_refuse: Option<target_app::spec::OnRefuse>,
+    /// Length of the kernel's listen queue.
+    pub backlog: Option<u32>,
+}
+
+impl Experiment {
+    /// The rate that the target can serve, if it is known before it is measured.
+    pub fn nominal_capacity(&self) -> Option<f64> {
+        match &self.target.app {
+            App::Arashi(Arashi { work: Work::Capacity(rate), .. }) => Some(*rate),
+            App::Arashi(_) | App::Checksum { .. } => None,
+            App::Emulated { service, servers, .. } => {
+                let mean = mean_of(service).as_secs_f64();
+                (mean > 0.0).then(|| f64::from(*servers) / mean)
+            }
+        }
+    }
+
+    /// How long all arms take, without starting and draining.
+    pub fn planned_time(&self) -> Duration {
+        let one: Duration = self.users.phases.iter().map(|phase| phase.duration).sum();
+        one * self.repeat * u32::try_from(self.arms.len()).unwrap_or(u32::MAX)
+    }
+}
+
+/// The mean of a law of service times.
+fn mean_of(service: &ServiceTime) -> Duration {
+    match service {
+        ServiceTime::Constant(time) => *time,
+        ServiceTime::Exponential { mean } => *mean,
+        ServiceTime::Lognormal { median, sigma } => median.mul_f64((sigma * sigma / 2.0).exp()),
+        ServiceTime::Bimodal { short, long, long_share } => short.mul_f64(1.0 - long_share) + long.mul_f64(*long_share),
+        ServiceTime::Pareto { min, alpha } => min.mul_f64(alpha / (alpha - 1.0)),
+        ServiceTime::Uniform { min, max } => (*min + *max) / 2,
+        ServiceTime::Empirical(all) => {
+            all.iter().sum::<Duration>() / u32::try_from(all.len().max(1)).unwrap_or(u32::MAX)
+        }
+    }
+}
+
+/// Durations as milliseconds, as in every file that the lab writes.
+mod millis {
+    use std::time::Duration;
+
+    use serde::Serializer;
+
+    pub fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(time.as_secs_f64() * 1e3)
+    }
+}

@@ -1,0 +1,97 @@
+//! What is wrong in a file, where, and the way out: every problem at once.
+
+use std::{cell::RefCell, fmt};
+
+/// Where a value was written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// In the file, both counted from 1.
+    File {
+        /// Line.
+        line: u64,
+        /// Column.
+        column: u64,
+    },
+    /// In a flag of the command line.
+    Flag(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { line, column } => write!(f, "{line}:{column}"),
+            Self::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+/// One problem.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// The key, dotted: `users.phases.spike.for`; empty for the file as a whole.
+    pub key: String,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What would be right.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.place)?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\n    {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Collects problems while a file is read, so that a person sees all of them at once.
+#[derive(Debug, Default)]
+pub struct Problems(RefCell<Vec<Problem>>);
+
+impl Problems {
+    /// Adds one with a way out.
+    pub fn add(&self, place: &Place, key: &str, message: impl Into<String>, hint: impl Into<String>) {
+        let hint = Some(hint.into()).filter(|hint| !hint.is_empty());
+        let problem = Problem { place: place.clone(), key: key.to_owned(), message: message.into(), hint };
+        self.0.borrow_mut().push(problem);
+    }
+
+    /// None so far.
+    pub fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    /// All of them, in the order of the file.
+    pub fn into_sorted(self) -> Vec<Problem> {
+        let mut all = self.0.into_inner();
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+/// "did you mean": the known word that is nearest to `word`, if it is near enough to be a slip.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(word, known), known))
+        .filter(|(edits, known)| *edits <= 1 + known.len() / 4)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// The hint for an unknown word: the nearest known one, else all of them.
+pub fn suggestion(word: &str, known: &[&str]) -> String {
+    match nearest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("there are: {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,315 @@
+//! An experiment file as it was written: a tree of values, each with its place.
+//!
+//! The tree is read first and its meaning after, so that every problem is found in one go; a deserializer would stop at
+//! the first.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, SeqAccess, Visitor},
+};
+use serde_yaml::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Spanned, budget};
+
+use super::problem::{Place, Problem};
+
+/// Longest file that is read, bytes. Experiments are a page long; this keeps a mistaken path from filling memory.
+pub const MAX_BYTES: u64 = 1 << 20;
+const MAX_DEPTH: usize = 32;
+
+/// A value and its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// What.
+    pub value: Value,
+    /// Where.
+    pub place: Place,
+}
+
+/// A value as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Nothing (`key:` with nothing after it, `null`, `~`).
+    Null,
+    /// `true`, `false`.
+    Flag(bool),
+    /// `12`, `0.7`.
+    Number(f64),
+    /// Anything else that is one word or line.
+    Text(String),
+    /// `[a, b]` or dashes.
+    List(Vec<Node>),
+    /// `{key: value}` or lines of keys.
+    Table(Vec<Entry>),
+}
+
+/// One line of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its key.
+    pub key: String,
+    /// Where the key is.
+    pub place: Place,
+    /// Its value.
+    pub node: Node,
+}
+
+impl Node {
+    /// The value of that key, if this is a table that has it.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        let Value::Table(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+}
+
+impl Value {
+    /// For messages: what stands there.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Null => "nothing".to_owned(),
+            Self::Flag(flag) => flag.to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => format!("{text:?}"),
+            Self::List(_) => "a list".to_owned(),
+            Self::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// Reads YAML (of which JSON is a part): one document, no aliases, at most [`MAX_BYTES`] and 32 levels.
+///
+/// # Errors
+/// The first place where it is not such a document.
+pub fn parse(text: &str) -> Result<Node, Problem> {
+    if text.len() as u64 > MAX_BYTES {
+        return Err(whole_file(
+            format!("the file is over {MAX_BYTES} bytes"),
+            "an experiment is a page long; is the path right?",
+        ));
+    }
+    let budget = budget! {
+        max_depth: MAX_DEPTH,
+        flow_nesting_limit: MAX_DEPTH,
+        max_aliases: 0,
+        max_anchors: 0,
+        max_documents: 1,
+        max_merge_keys: 0,
+        max_nodes: 50_000,
+        max_events: 200_000,
+        max_inclusion_depth: 0,
+    };
+    let options = serde_yaml::options! {
+        budget: budget,
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+        with_snippet: false,
+        non_finite_float_policy: NonFiniteFloatPolicy::Reject,
+    };
+    match serde_yaml::from_str_with_options::<Spanned<Value>>(text, options) {
+        Ok(spanned) => Ok(node(spanned)),
+        Err(error) => {
+            let place = error.location().map_or(Place::File { line: 1, column: 1 }, |at| place_of(&at));
+            let (message, hint) = in_our_words(&error.without_snippet().to_string());
+            Err(Problem { place, key: String::new(), message, hint })
+        }
+    }
+}
+
+/// The parser's messages name its own options; these name what a person can do.
+fn in_our_words(message: &str) -> (String, Option<String>) {
+    // The place is printed before the message already.
+    let message = match message.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+        Some((_, rest)) => rest,
+        None => message,
+    };
+    let message = message.split(" at line ").next().unwrap_or(message);
+    let rules: [(&str, &str, &str); 5] = [
+        ("Documents", "there are several documents", "keep one: --- begins another"),
+        ("Anchors", "anchors and aliases (& and *) are not read", "write the value out"),
+        ("Aliases", "anchors and aliases (& and *) are not read", "write the value out"),
+        ("Depth", "it is nested deeper than 32 levels", "an experiment needs fewer than 10"),
+        ("budget breached", "it is larger than an experiment can be", "is the path right?"),
+    ];
+    if let Some(key) = message.strip_prefix("duplicate mapping key: ") {
+        let key = key.split(',').next().unwrap_or(key);
+        return (format!("the key {key} is there twice"), Some("keep one of them".to_owned()));
+    }
+    if message.starts_with("budget breached")
+        && let Some((_, ours, hint)) = rules.iter().find(|(theirs, _, _)| message.contains(theirs))
+    {
+        return ((*ours).to_owned(), Some((*hint).to_owned()));
+    }
+    (message.to_owned(), None)
+}
+
+fn whole_file(message: String, hint: &str) -> Problem {
+    Problem { place: Place::File { line: 1, column: 1 }, key: String::new(), message, hint: Some(hint.to_owned()) }
+}
+
+/// Puts a value from `--set KEY=VALUE` into the tree. Keys are dotted; an element of a list is named by its number, its
+/// `name` or its only key: `users.phases.spike.users=500`, `arms.seda.scope=single`.
+///
+/// # Errors
+/// The key leads nowhere, or the value is no YAML.
+pub fn set(root: &mut Node, assignment: &str) -> Result<(), Problem> {
+    let place = Place::Flag(format!("--set {assignment}"));
+    let problem = |message: String, hint: &str| Problem {
+        place: place.clone(),
+        key: String::new(),
+        message,
+        hint: Some(hint.to_owned()),
+    };
+    let Some((key, written)) = assignment.split_once('=') else {
+        return Err(problem("a value is missing".to_owned(), "write it as --set users.think=50ms"));
+    };
+    let mut value = parse(written).map_err(|bad| problem(bad.message, "the value is read as YAML"))?;
+    place_all(&mut value, &place);
+    let mut at = root;
+    let mut parts = key.split('.').peekable();
+    while let Some(part) = parts.next() {
+        let last = parts.peek().is_none();
+        at = step(at, part, &place)
+            .ok_or_else(|| problem(format!("{part:?} of {key:?} names nothing"), "name a key of the file, dotted"))?;
+        if last {
+            *at = value;
+            return Ok(());
+        }
+    }
+    Err(problem("the key is empty".to_owned(), "write it as --set users.think=50ms"))
+}
+
+/// One step down; a key that a table does not have yet is added (whether it is a known key is checked when it is read).
+fn step<'a>(node: &'a mut Node, part: &str, place: &Place) -> Option<&'a mut Node> {
+    // `- seda` becomes `- seda: {}` when something is to be set in it.
+    if let Value::Text(_) | Value::Null = &node.value {
+        node.value = Value::Table(Vec::new());
+    }
+    match &mut node.value {
+        Value::Table(entries) => {
+            let index = entries.iter().position(|entry| entry.key == part).unwrap_or_else(|| {
+                let node = Node { value: Value::Null, place: place.clone() };
+                entries.push(Entry { key: part.to_owned(), place: place.clone(), node });
+                entries.len() - 1
+            });
+            Some(&mut entries[index].node)
+        }
+        Value::List(nodes) => {
+            let index = part.parse().ok().or_else(|| nodes.iter().position(|node| is_named(node, part)))?;
+            let found = nodes.get_mut(index)?;
+            if let Value::Text(text) = &found.value {
+                let inner = Node { value: Value::Table(Vec::new()), place: place.clone() };
+                let entry = Entry { key: text.clone(), place: found.place.clone(), node: inner };
+                found.value = Value::Table(vec![entry]);
+            }
+            // `- seda: {…}` is named by its only key, and what is set is inside of it.
+            let is_its_key =
+                matches!(&found.value, Value::Table(entries) if entries.len() == 1 && entries[0].key == part);
+            if !is_its_key {
+                return Some(found);
+            }
+            match &mut found.value {
+                Value::Table(entries) => entries.first_mut().map(|entry| &mut entry.node),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn is_named(node: &Node, name: &str) -> bool {
+    match &node.value {
+        Value::Text(text) => text == name,
+        Value::Table(entries) if entries.len() == 1 && entries[0].key == name => true,
+        Value::Table(entries) => entries
+            .iter()
+            .any(|entry| entry.key == "name" && matches!(&entry.node.value, Value::Text(text) if text == name)),
+        _ => false,
+    }
+}
+
+fn place_all(node: &mut Node, place: &Place) {
+    node.place = place.clone();
+    match &mut node.value {
+        Value::List(nodes) => nodes.iter_mut().for_each(|node| place_all(node, place)),
+        Value::Table(entries) => {
+            for entry in entries {
+                entry.place = place.clone();
+                place_all(&mut entry.node, place);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn node(spanned: Spanned<Value>) -> Node {
+    Node { place: place_of(&spanned.referenced), value: spanned.value }
+}
+
+fn place_of(location: &serde_yaml::Location) -> Place {
+    Place::File { line: location.line(), column: location.column() }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(Value::Flag(flag))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::Number(number as f64))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Value::Number(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut nodes = Vec::new();
+        while let Some(element) = list.next_element::<Spanned<Value>>()? {
+            nodes.push(node(element));
+        }
+        Ok(Value::List(nodes))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(key) = map.next_key::<Spanned<String>>()? {
+            let value = map.next_value::<Spanned<Value>>()?;
+            entries.push(Entry { key: key.value, place: place_of(&key.referenced), node: node(value) });
+        }
+        Ok(Value::Table(entries))
+    }
+}

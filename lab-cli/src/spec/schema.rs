@@ -1,0 +1,269 @@
+//! JSON Schema of experiment files, for editors. The shape is written down once more here, in the words of a schema; a test
+//! holds its keys against those that the reader knows.
+
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::Serialize;
+
+/// The schema of an experiment file.
+pub fn experiment() -> Schema {
+    schema_for!(Experiment)
+}
+
+/// One experiment.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Experiment {
+    /// Names the results folder: letters, digits, - and _.
+    name: String,
+    /// One line.
+    about: Option<String>,
+    /// Figure and paper.
+    source: Option<String>,
+    target: Target,
+    objective: Objective,
+    users: Users,
+    /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse` and `backlog` are the lab's, all others the policy's (`lab policies NAME`).
+    arms: Vec<Policy>,
+    /// How often every arm is run.
+    repeat: Option<u32>,
+    /// Root of all randomness.
+    seed: Option<u64>,
+    /// `seda.spike.response_time.p90 < 2s`
+    thresholds: Option<Vec<String>>,
+    /// Conditions that would otherwise be held against the run.
+    declares: Option<Vec<Declared>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Declared {
+    KernelBacklog,
+    ClosedOverload,
+}
+
+/// A policy's name, or its name with settings.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Policy {
+    Name(String),
+    Settings(std::collections::BTreeMap<String, Option<std::collections::BTreeMap<String, serde_json::Value>>>),
+}
+
+/// What is measured.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Target {
+    app: AppName,
+    /// arashi: whose mail.
+    mail: Option<Mail>,
+    /// arashi: `sqlite`.
+    database: Option<String>,
+    /// arashi: solve the work knob for this rate: `100/s`.
+    capacity: Option<String>,
+    /// arashi: extra database operations a request, instead of `capacity`.
+    work: Option<f64>,
+    /// arashi: connections to the database.
+    connections: Option<u32>,
+    /// arashi: `cookie`, or `link` as in the paper.
+    session: Option<String>,
+    /// arashi: `substring` as in the paper, or `full-text`.
+    search: Option<String>,
+    /// checksum: rounds at quality 1.
+    rounds: Option<u32>,
+    /// checksum: reads a round.
+    reads: Option<u32>,
+    /// checksum, emulated: bytes of the answer.
+    answer: Option<u32>,
+    /// emulated: `10ms`, `{exponential: 10ms}`, …
+    service: Option<serde_json::Value>,
+    /// emulated: how many side by side.
+    servers: Option<u32>,
+    /// emulated: `fifo` or `processor-sharing`.
+    discipline: Option<String>,
+    /// Longest queue of a stage.
+    queue: Option<u32>,
+    /// Workers of a stage.
+    workers: Option<u32>,
+    /// Most jobs that a worker takes at once.
+    batch: Option<u32>,
+    /// `reject`, `block` or `degrade`.
+    on_refuse: Option<String>,
+    /// Do not work on requests whose client has gone.
+    drop_abandoned: Option<bool>,
+    /// Stages that differ, by name.
+    stages: Option<std::collections::BTreeMap<String, Stage>>,
+    /// Pool sizing, batching, monitors.
+    machines: Option<Vec<Policy>>,
+    /// How a request's class is found.
+    class: Option<Class>,
+    /// Length of the kernel's listen queue.
+    backlog: Option<u32>,
+    /// Keep connections open between requests.
+    keep_alive: Option<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum AppName {
+    Arashi,
+    Checksum,
+    Emulated,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Mail {
+    /// `generated`.
+    folders: Option<String>,
+    seed: Option<u64>,
+    accounts: Option<u32>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Stage {
+    queue: Option<u32>,
+    workers: Option<u32>,
+    batch: Option<u32>,
+    on_refuse: Option<String>,
+    /// Do not work on requests whose client has gone.
+    drop_abandoned: Option<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Class {
+    header: Option<String>,
+    cookie: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Objective {
+    /// 0 to 100.
+    percentile: Option<f64>,
+    /// `1s`
+    response_time: String,
+}
+
+/// Who sends.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Users {
+    /// `arashi`, `url`, or the path of a user model.
+    model: String,
+    /// url: what is asked for.
+    path: Option<String>,
+    /// After a delete or refile: `literal` (the very page) or `list`.
+    previous_page: Option<String>,
+    /// `20ms`, `{exponential: 5s}`, `{uniform: {min: 5s, max: 10s}}`.
+    think: Option<serde_json::Value>,
+    timeout: Option<String>,
+    connect_timeout: Option<String>,
+    /// Longest wait after the last phase for what is in flight.
+    drain: Option<String>,
+    on_reject: Option<Trouble>,
+    on_failure: Option<Trouble>,
+    patience: Option<Patience>,
+    /// Most redirects in a row that are followed.
+    redirects: Option<u32>,
+    /// Follow `Refresh`.
+    refresh: Option<bool>,
+    /// Wait as long as `Retry-After` says, up to this.
+    retry_after: Option<String>,
+    /// Most retries, as a share of requests.
+    retry_budget: Option<f64>,
+    /// `per-user`, `per-session`, `per-request` or `{keep: 0.1}`.
+    connections: Option<serde_json::Value>,
+    /// Source addresses of 127.0.0.0/8 that users are spread over.
+    sources: Option<u32>,
+    phases: Vec<Phase>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Trouble {
+    then: Then,
+    wait: Option<String>,
+    attempts: Option<u8>,
+    base: Option<String>,
+    cap: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Then {
+    Login,
+    Retry,
+    Backoff,
+    Leave,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Patience {
+    /// A time or a law, as `think`.
+    lasts: serde_json::Value,
+    /// `leave` or `reload`.
+    then: Option<String>,
+}
+
+/// A stretch of load: one of `users`, `sessions`, `requests`, or several `loads`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Phase {
+    name: Option<String>,
+    #[schemars(rename = "for")]
+    duration: String,
+    /// `1000`, or `{from: 3, to: 1000}`.
+    users: Option<serde_json::Value>,
+    /// `5/s`, `0.5x` (times the capacity), or `{from: 1/s, to: 5/s}`.
+    sessions: Option<serde_json::Value>,
+    /// As `sessions`.
+    requests: Option<serde_json::Value>,
+    /// `poisson` or `constant`.
+    law: Option<String>,
+    class: Option<u8>,
+    loads: Option<Vec<Load>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Load {
+    users: Option<serde_json::Value>,
+    sessions: Option<serde_json::Value>,
+    requests: Option<serde_json::Value>,
+    law: Option<String>,
+    class: Option<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::spec::{read, target, users};
+
+    #[test]
+    fn the_schema_and_the_reader_know_the_same_keys() {
+        let schema = serde_json::to_value(experiment()).expect("a schema is JSON");
+        let keys = |path: &str| {
+            let object = schema.pointer(path).unwrap_or_else(|| panic!("no {path}")).as_object().expect("an object");
+            object.keys().cloned().collect::<BTreeSet<_>>()
+        };
+        let known = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>();
+        assert_eq!(keys("/properties"), known(read::KEYS));
+        assert_eq!(keys("/$defs/Objective/properties"), known(read::OBJECTIVE_KEYS));
+        assert_eq!(keys("/$defs/Target/properties"), known(target::KEYS));
+        assert_eq!(keys("/$defs/Mail/properties"), known(target::MAIL_KEYS));
+        assert_eq!(keys("/$defs/Stage/properties"), known(target::STAGE_KEYS));
+        assert_eq!(keys("/$defs/Users/properties"), known(users::KEYS));
+        assert_eq!(keys("/$defs/Phase/properties"), known(users::PHASE_KEYS));
+        assert_eq!(keys("/$defs/Load/properties"), known(users::LOAD_KEYS));
+        assert_eq!(keys("/$defs/Trouble/properties"), known(users::TROUBLE_KEYS));
+    }
+}

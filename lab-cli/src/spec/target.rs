@@ -1,0 +1,271 @@
+//! The part of an experiment that says what is measured.
+
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+
+use controllers::catalogue::parse_time;
+use target_app::spec::{ClassRule, Discipline, OnRefuse, ServiceTime, StageSpec};
+
+use super::{
+    arms,
+    fields::{Fields, join},
+    plan::{App, Arashi, Mail, Target, Work},
+    problem::Problems,
+    raw::{Node, Value},
+    users::rate,
+};
+
+/// Keys of `target`.
+pub const KEYS: &[&str] = &[
+    "app",
+    "mail",
+    "database",
+    "capacity",
+    "work",
+    "connections",
+    "session",
+    "search",
+    "rounds",
+    "reads",
+    "answer",
+    "service",
+    "servers",
+    "discipline",
+    "queue",
+    "workers",
+    "batch",
+    "on_refuse",
+    "drop_abandoned",
+    "stages",
+    "machines",
+    "class",
+    "backlog",
+    "keep_alive",
+];
+/// Keys of `target.mail`.
+pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts"];
+/// Keys of one of `target.stages`.
+pub const STAGE_KEYS: &[&str] = &["queue", "workers", "batch", "on_refuse", "drop_abandoned"];
+
+const SERVICE: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
+const REFUSALS: &[(&str, ())] = &[("reject", ()), ("block", ()), ("degrade", ())];
+
+/// Reads `target`.
+pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
+    let fields = Fields::of(node, "target", KEYS, problems)?;
+    let app = app(&fields);
+    let stage_defaults = stage(
+        &fields,
+        &StageSpec { queue: 10_000, workers: 2, batch: 8, on_refuse: OnRefuse::Reject, drop_abandoned: false },
+    );
+    let mut stages = BTreeMap::new();
+    if let Some(Node { value: Value::Table(entries), .. }) = fields.node("stages") {
+        for entry in entries {
+            let path = join("target.stages", &entry.key);
+            if let Some(fields) = Fields::of(&entry.node, &path, STAGE_KEYS, problems) {
+                stages.insert(entry.key.clone(), stage(&fields, &stage_defaults));
+            }
+        }
+    } else if fields.node("stages").is_some() {
+        fields.problem("stages", "a table is wanted here", "write {search: {workers: 1}}");
+    }
+    Some(Target {
+        app: app?,
+        stage_defaults,
+        stages,
+        machines: fields.list("machines").iter().filter_map(|node| arms::machine(node, problems)).collect(),
+        class: class(&fields),
+        backlog: fields.count("backlog", 1..=65_535).map(|n| n as u32),
+        keep_alive: fields.flag("keep_alive").unwrap_or(true),
+    })
+}
+
+fn app(fields: &Fields<'_>) -> Option<App> {
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Arashi,
+        Checksum,
+        Emulated,
+    }
+    let words = [("arashi", Kind::Arashi), ("checksum", Kind::Checksum), ("emulated", Kind::Emulated)];
+    if fields.node("app").is_none() {
+        fields.missing("app", "arashi");
+    }
+    let kind = fields.choice("app", &words)?;
+    // Keys of another app are slips, not silently ignored.
+    let (own, others): (&[&str], &[&str]) = match kind {
+        Kind::Arashi => (
+            &["mail", "database", "capacity", "work", "connections", "session", "search"],
+            &["rounds", "reads", "answer", "service", "servers", "discipline"],
+        ),
+        Kind::Checksum => (
+            &["rounds", "reads", "answer"],
+            &[
+                "mail",
+                "database",
+                "capacity",
+                "work",
+                "connections",
+                "session",
+                "search",
+                "service",
+                "servers",
+                "discipline",
+            ],
+        ),
+        Kind::Emulated => (
+            &["service", "servers", "discipline", "answer"],
+            &["mail", "database", "capacity", "work", "connections", "session", "search", "rounds", "reads"],
+        ),
+    };
+    for key in others.iter().filter(|key| fields.node(key).is_some()) {
+        fields.problem(key, "does not belong to this app", format!("it has: {}", own.join(", ")));
+    }
+    Some(match kind {
+        Kind::Arashi => App::Arashi(arashi(fields)),
+        Kind::Checksum => App::Checksum {
+            rounds: fields.count("rounds", 1..=100_000).map_or(50, |n| n as u32),
+            reads: fields.count("reads", 1..=100_000).map_or(100, |n| n as u32),
+            answer_bytes: fields.count("answer", 0..=1_000_000).map_or(8192, |n| n as u32),
+        },
+        Kind::Emulated => App::Emulated {
+            service: service(fields)?,
+            servers: fields.count("servers", 1..=1024).map_or(1, |n| n as u32),
+            discipline: fields
+                .choice(
+                    "discipline",
+                    &[("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)],
+                )
+                .unwrap_or(Discipline::Fifo),
+            answer_bytes: fields.count("answer", 0..=1_000_000).map_or(1024, |n| n as u32),
+        },
+    })
+}
+
+fn arashi(fields: &Fields<'_>) -> Arashi {
+    let mail = fields.fields("mail", MAIL_KEYS);
+    if let Some(mail) = &mail {
+        mail.choice("folders", &[("generated", ())]);
+    }
+    fields.choice("database", &[("sqlite", ())]);
+    let work = match (fields.node("capacity"), fields.number("work", 0.0..=1e6)) {
+        (Some(_), Some(_)) => {
+            fields.problem("work", "capacity and work are two ways to set one knob", "keep one of them");
+            Work::Operations(0.0)
+        }
+        (Some(node), None) => match rate(node) {
+            Some(super::plan::Rate::PerSecond(rate)) if (1.0..=100_000.0).contains(&rate) => Work::Capacity(rate),
+            _ => {
+                fields.problem("capacity", format!("not {}", node.value.shown()), "write 100/s, from 1/s to 100000/s");
+                Work::Operations(0.0)
+            }
+        },
+        (None, operations) => Work::Operations(operations.unwrap_or(0.0)),
+    };
+    Arashi {
+        mail: Mail {
+            seed: mail.as_ref().and_then(|mail| mail.count("seed", 0..=(1 << 53))).unwrap_or(7),
+            accounts: mail.as_ref().and_then(|mail| mail.count("accounts", 1..=100_000)).map_or(100, |n| n as u32),
+        },
+        work,
+        connections: fields.count("connections", 1..=256).map_or(4, |n| n as u32),
+        session_in_links: fields.choice("session", &[("cookie", false), ("link", true)]).unwrap_or(false),
+        full_text: fields.choice("search", &[("substring", false), ("full-text", true)]).unwrap_or(false),
+    }
+}
+
+fn service(fields: &Fields<'_>) -> Option<ServiceTime> {
+    let example = "service: 10ms, or {exponential: 10ms}, {lognormal: {median: 10ms, sigma: 1}}, \
+                   {pareto: {min: 5ms, alpha: 2}}, {uniform: {min: 5ms, max: 15ms}}, \
+                   {bimodal: {short: 5ms, long: 100ms, long_share: 0.05}}";
+    let Some(node) = fields.node("service") else {
+        fields.missing("service", "10ms");
+        return None;
+    };
+    match &node.value {
+        Value::Text(text) => match parse_time(text).filter(|time| SERVICE.contains(time)) {
+            Some(time) => Some(ServiceTime::Constant(time)),
+            None => {
+                fields.problem("service", format!("{text:?} is no service time"), example);
+                None
+            }
+        },
+        Value::Table(entries) if entries.len() == 1 => law(fields, &entries[0].key, &entries[0].node, example),
+        other => {
+            fields.problem("service", format!("not {}", other.shown()), example);
+            None
+        }
+    }
+}
+
+fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<ServiceTime> {
+    let path = join("target.service", name);
+    let of = |keys: &[&str]| Fields::of(node, &path, keys, fields.problems());
+    match name {
+        "exponential" => match &node.value {
+            Value::Text(text) if parse_time(text).is_some_and(|time| SERVICE.contains(&time)) => {
+                Some(ServiceTime::Exponential { mean: parse_time(text)? })
+            }
+            _ => Some(ServiceTime::Exponential { mean: of(&["mean"])?.time("mean", SERVICE)? }),
+        },
+        "lognormal" => {
+            let inner = of(&["median", "sigma"])?;
+            Some(ServiceTime::Lognormal {
+                median: inner.time("median", SERVICE)?,
+                sigma: inner.number("sigma", 0.0..=5.0)?,
+            })
+        }
+        "pareto" => {
+            let inner = of(&["min", "alpha"])?;
+            Some(ServiceTime::Pareto { min: inner.time("min", SERVICE)?, alpha: inner.number("alpha", 1.01..=100.0)? })
+        }
+        "uniform" => {
+            let inner = of(&["min", "max"])?;
+            Some(ServiceTime::Uniform { min: inner.time("min", SERVICE)?, max: inner.time("max", SERVICE)? })
+        }
+        "bimodal" => {
+            let inner = of(&["short", "long", "long_share"])?;
+            Some(ServiceTime::Bimodal {
+                short: inner.time("short", SERVICE)?,
+                long: inner.time("long", SERVICE)?,
+                long_share: inner.number("long_share", 0.0..=1.0)?,
+            })
+        }
+        _ => {
+            fields.problem("service", format!("{name:?} is no law of service times"), example);
+            None
+        }
+    }
+}
+
+fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
+    StageSpec {
+        queue: fields.count("queue", 1..=1_000_000).map_or(otherwise.queue, |n| n as u32),
+        workers: fields.count("workers", 1..=1024).map_or(otherwise.workers, |n| n as u32),
+        batch: fields.count("batch", 1..=10_000).map_or(otherwise.batch, |n| n as u32),
+        drop_abandoned: fields.flag("drop_abandoned").unwrap_or(otherwise.drop_abandoned),
+        on_refuse: refusal(fields).unwrap_or_else(|| otherwise.on_refuse.clone()),
+    }
+}
+
+fn refusal(fields: &Fields<'_>) -> Option<OnRefuse> {
+    let Value::Text(text) = &fields.node("on_refuse")?.value else {
+        return fields.choice("on_refuse", REFUSALS).map(|()| OnRefuse::Reject);
+    };
+    match text.as_str() {
+        "block" => Some(OnRefuse::Block),
+        "degrade" => Some(OnRefuse::Degrade),
+        _ => fields.choice("on_refuse", REFUSALS).map(|()| OnRefuse::Reject),
+    }
+}
+
+fn class(fields: &Fields<'_>) -> ClassRule {
+    let Some(inner) = fields.fields("class", &["header", "cookie"]) else { return ClassRule::None };
+    match (inner.text("header"), inner.text("cookie")) {
+        (Some(header), None) => ClassRule::Header(header),
+        (None, Some(cookie)) => ClassRule::Cookie(cookie),
+        _ => {
+            fields.problem("class", "one of header and cookie is wanted", "write {header: User-Class}");
+            ClassRule::None
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The part of an experiment that says who sends, and when.
+
+use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
+
+use controllers::catalogue::parse_time;
+use traces::Think;
+use workloads::plan::{ArrivalLaw, Behaviour, ConnectionHabit, OnTrouble, Patience, PreviousPage};
+
+use super::{
+    fields::{Fields, join},
+    plan::{Load, Model, Phase, Rate, Users},
+    problem::Problems,
+    raw::{Node, Value},
+};
+
+/// Keys of `users`.
+pub const KEYS: &[&str] = &[
+    "model",
+    "path",
+    "previous_page",
+    "think",
+    "timeout",
+    "connect_timeout",
+    "drain",
+    "on_reject",
+    "on_failure",
+    "patience",
+    "redirects",
+    "refresh",
+    "retry_after",
+    "retry_budget",
+    "connections",
+    "sources",
+    "phases",
+];
+/// Keys of one of `users.phases`.
+pub const PHASE_KEYS: &[&str] = &["name", "for", "users", "sessions", "requests", "law", "class", "loads"];
+/// Keys of one of a phase's `loads`.
+pub const LOAD_KEYS: &[&str] = &["users", "sessions", "requests", "law", "class"];
+/// Keys of `users.on_reject` and `users.on_failure`.
+pub const TROUBLE_KEYS: &[&str] = &["then", "wait", "attempts", "base", "cap"];
+
+const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
+const PAUSES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
+/// Most users at once: they are data in memory, and ids have room for far more.
+const MAX_USERS: u64 = 2_000_000;
+
+/// Reads `users`.
+pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
+    let fields = Fields::of(node, "users", KEYS, problems)?;
+    let model = model(&fields);
+    let five_seconds = OnTrouble::Login { wait: Duration::from_secs(5) };
+    let behaviour = Behaviour {
+        on_reject: trouble(&fields, "on_reject").unwrap_or_else(|| five_seconds.clone()),
+        on_failure: trouble(&fields, "on_failure").unwrap_or(five_seconds),
+        patience: patience(&fields),
+        redirects: fields.count("redirects", 0..=50).map_or(5, |n| n as u32),
+        refresh: fields.flag("refresh").unwrap_or(true),
+        retry_after_at_most: fields.time("retry_after", TIMES),
+        retry_budget: fields.number("retry_budget", 0.0..=1.0),
+    };
+    Some(Users {
+        model: model?,
+        behaviour,
+        connections: connections(&fields),
+        timeout: fields.time("timeout", TIMES).unwrap_or(Duration::from_secs(60)),
+        connect_timeout: fields.time("connect_timeout", TIMES).unwrap_or(Duration::from_secs(10)),
+        drain: fields.time("drain", PAUSES).unwrap_or(Duration::from_secs(10)),
+        sources: fields.count("sources", 1..=65_536).map_or(1, |n| n as u32),
+        phases: phases(&fields),
+    })
+}
+
+fn model(fields: &Fields<'_>) -> Option<Model> {
+    let Some(name) = fields.text("model") else {
+        if fields.node("model").is_none() {
+            fields.missing("model", "arashi");
+        }
+        return None;
+    };
+    if name == "url" {
+        let path = fields.text("path").unwrap_or_else(|| "/".to_owned());
+        if !path.starts_with('/') || path.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            fields.problem("path", format!("{path:?} is no path"), "it begins with / and has no spaces");
+        }
+        return Some(Model::Url { path, think: think(fields).unwrap_or(Think::Constant(Duration::ZERO)) });
+    }
+    if fields.node("path").is_some() {
+        fields.problem("path", "belongs to model: url", "");
+    }
+    let (mut model, file) = if name == "arashi" {
+        (arashi_model(), None)
+    } else {
+        let path = PathBuf::from(&name);
+        match read_model(&path) {
+            Ok(model) => (model, Some(path)),
+            Err(message) => {
+                fields.problem("model", message, "arashi, url, or the path of a user model (.yaml)");
+                return None;
+            }
+        }
+    };
+    if let Some(think) = think(fields) {
+        for law in model.think.values_mut() {
+            *law = think.clone();
+        }
+        for row in model.transitions.values() {
+            for state in row.keys() {
+                model.think.entry(state.clone()).or_insert_with(|| think.clone());
+            }
+        }
+    }
+    let words = [("literal", PreviousPage::Literal), ("list", PreviousPage::List)];
+    Some(Model::Mail { model, file, previous_page: fields.choice("previous_page", &words).unwrap_or_default() })
+}
+
+fn read_model(path: &std::path::Path) -> Result<traces::UserModel, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_yaml::from_str::<traces::UserModel>(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn arashi_model() -> traces::UserModel {
+    let row = |to: &[(&str, f64)]| to.iter().map(|(state, p)| ((*state).to_owned(), *p)).collect();
+    let of = |from: &str, to: &[(&str, f64)]| (from.to_owned(), row(to));
+    let list = [("login", 0.27), ("show message", 0.68), ("delete", 0.02), ("refile", 0.02), ("search", 0.01)];
+    let show = [("login", 0.03), ("list messages", 0.58), ("delete", 0.18), ("refile", 0.2), ("search", 0.01)];
+    traces::UserModel {
+        name: "arashi".to_owned(),
+        source: "Welsh, PhD thesis, 2002, figure 46".to_owned(),
+        start: "login".to_owned(),
+        transitions: [
+            of("login", &[("list folders", 1.0)]),
+            of("list folders", &[("list messages", 1.0)]),
+            of("list messages", &list),
+            of("search", &list),
+            of("show message", &show),
+        ]
+        .into(),
+        think: [].into(),
+    }
+}
+
+/// `20ms`, `{exponential: 5s}`, `{uniform: {min: 5s, max: 10s}}`.
+fn think(fields: &Fields<'_>) -> Option<Think> {
+    law(fields, "think")
+}
+
+fn law(fields: &Fields<'_>, key: &str) -> Option<Think> {
+    let node = fields.node(key)?;
+    let hint = "write 20ms, {exponential: 5s}, {uniform: {min: 5s, max: 10s}} or {lognormal: {median: 5s, sigma: 1}}";
+    let wrong = || {
+        fields.problem(key, format!("a law of pauses is wanted here, not {}", node.value.shown()), hint);
+        None
+    };
+    match &node.value {
+        Value::Text(text) => parse_time(text).map(Think::Constant).or_else(wrong),
+        Value::Number(number) if *number == 0.0 => Some(Think::Constant(Duration::ZERO)),
+        Value::Table(entries) if entries.len() == 1 => {
+            let (name, inner) = (entries[0].key.as_str(), &entries[0].node);
+            let path = join(&fields.path(key), name);
+            let of = |keys: &[&str]| Fields::of(inner, &path, keys, fields.problems());
+            match (name, &inner.value) {
+                ("constant" | "exponential", Value::Text(text)) => {
+                    let Some(time) = parse_time(text) else { return wrong() };
+                    Some(if name == "constant" { Think::Constant(time) } else { Think::Exponential { mean: time } })
+                }
+                ("uniform", _) => {
+                    let inner = of(&["min", "max"])?;
+                    Some(Think::Uniform { min: inner.time("min", PAUSES)?, max: inner.time("max", PAUSES)? })
+                }
+                ("lognormal", _) => {
+                    let inner = of(&["median", "sigma"])?;
+                    Some(Think::Lognormal {
+                        median: inner.time("median", PAUSES)?,
+                        sigma: inner.number("sigma", 0.0..=5.0)?,
+                    })
+                }
+                _ => wrong(),
+            }
+        }
+        _ => wrong(),
+    }
+}
+
+fn trouble(fields: &Fields<'_>, key: &str) -> Option<OnTrouble> {
+    let inner = fields.fields(key, TROUBLE_KEYS)?;
+    #[derive(Clone, Copy)]
+    enum Then {
+        Login,
+        Retry,
+        Backoff,
+        Leave,
+    }
+    let words = [("login", Then::Login), ("retry", Then::Retry), ("backoff", Then::Backoff), ("leave", Then::Leave)];
+    if inner.node("then").is_none() {
+        inner.missing("then", "login");
+    }
+    let attempts = inner.count("attempts", 1..=100).map_or(3, |n| n as u8);
+    Some(match inner.choice("then", &words)? {
+        Then::Login => OnTrouble::Login { wait: inner.time("wait", PAUSES).unwrap_or(Duration::from_secs(5)) },
+        Then::Retry => OnTrouble::RetryNow { attempts },
+        Then::Backoff => OnTrouble::Backoff {
+            base: inner.time("base", TIMES).unwrap_or(Duration::from_millis(100)),
+            cap: inner.time("cap", TIMES).unwrap_or(Duration::from_secs(10)),
+            attempts,
+        },
+        Then::Leave => OnTrouble::Leave,
+    })
+}
+
+fn patience(fields: &Fields<'_>) -> Option<Patience> {
+    let inner = fields.fields("patience", &["lasts", "then"])?;
+    if inner.node("lasts").is_none() {
+        inner.missing("lasts", "10s");
+    }
+    let lasts = law(&inner, "lasts")?;
+    Some(Patience { lasts, reload: inner.choice("then", &[("leave", false), ("reload", true)]).unwrap_or(false) })
+}
+
+fn connections(fields: &Fields<'_>) -> ConnectionHabit {
+    match fields.node("connections").map(|node| &node.value) {
+        Some(Value::Table(_)) => {
+            let keep = fields.fields("connections", &["keep"]).and_then(|inner| inner.number("keep", 0.0..=1.0));
+            ConnectionHabit::Mixed { keep: keep.unwrap_or(0.1) }
+        }
+        _ => {
+            let words = [
+                ("per-user", ConnectionHabit::PerUser),
+                ("per-session", ConnectionHabit::PerSession),
+                ("per-request", ConnectionHabit::PerRequest),
+            ];
+            fields.choice("connections", &words).unwrap_or(ConnectionHabit::PerUser)
+        }
+    }
+}
+
+fn phases(fields: &Fields<'_>) -> Vec<Phase> {
+    let nodes = fields.list("phases");
+    if nodes.is_empty() {
+        fields.missing("phases", "[{name: spike, users: 1000, for: 30s}]");
+    }
+    let mut phases: Vec<Phase> = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        let path = join("users.phases", &index.to_string());
+        let Some(inner) = Fields::of(node, &path, PHASE_KEYS, fields.problems()) else { continue };
+        let name = inner.text("name").unwrap_or_else(|| format!("phase{index}"));
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') || name.is_empty() {
+            inner.problem("name", format!("{name:?} cannot name a phase"), "letters, digits, - and _");
+        }
+        if phases.iter().any(|phase| phase.name == name) {
+            inner.problem("name", format!("there are two phases called {name:?}"), "give each its own name");
+        }
+        if inner.node("for").is_none() {
+            inner.missing("for", "30s");
+        }
+        let duration = inner.time("for", Duration::from_millis(100)..=Duration::from_secs(24 * 3600));
+        let loads = match inner.node("loads") {
+            None => load(&inner).into_iter().collect(),
+            Some(_) => {
+                let parts = inner.list("loads").iter();
+                parts
+                    .filter_map(|node| load(&Fields::of(node, &join(&path, "loads"), LOAD_KEYS, fields.problems())?))
+                    .collect()
+            }
+        };
+        if let Some(duration) = duration {
+            phases.push(Phase { name, duration, loads });
+        }
+    }
+    phases
+}
+
+/// `users: 3`, `users: {from: 3, to: 100}`, `requests: 100/s`, `sessions: {from: 1/s, to: 5/s}`.
+fn load(fields: &Fields<'_>) -> Option<Load> {
+    let class = fields.count("class", 0..=255).map_or(0, |n| n as u8);
+    let law = fields
+        .choice("law", &[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)])
+        .unwrap_or(ArrivalLaw::Poisson);
+    let kinds: Vec<&str> =
+        ["users", "sessions", "requests"].into_iter().filter(|key| fields.node(key).is_some()).collect();
+    let [kind] = kinds[..] else {
+        fields.problem("users", "one of users, sessions and requests is wanted", "for example users: 100");
+        return None;
+    };
+    if kind == "users" {
+        let (from, to) = match &fields.node("users")?.value {
+            Value::Table(_) => {
+                let inner = fields.fields("users", &["from", "to"])?;
+                (inner.count("from", 0..=MAX_USERS)?, inner.count("to", 0..=MAX_USERS)?)
+            }
+            _ => {
+                let users = fields.count("users", 0..=MAX_USERS)?;
+                (users, users)
+            }
+        };
+        return Some(Load::Users { from: from as u32, to: to as u32, class });
+    }
+    let node = fields.node(kind)?;
+    let (from, to) = match &node.value {
+        Value::Table(_) => {
+            let inner = fields.fields(kind, &["from", "to"])?;
+            (inner.node("from").and_then(rate), inner.node("to").and_then(rate))
+        }
+        _ => (rate(node), rate(node)),
+    };
+    let (Some(from), Some(to)) = (from, to) else {
+        fields.problem(
+            kind,
+            "a rate is wanted here",
+            "write 100/s, 0.5x (times the capacity) or {from: 10/s, to: 100/s}",
+        );
+        return None;
+    };
+    Some(match kind {
+        "sessions" => Load::Sessions { from, to, law, class },
+        _ => Load::Requests { from, to, law, class },
+    })
+}
+
+/// `100/s`, `10k/s`, `60/m`, `0.5x`.
+pub fn rate(node: &Node) -> Option<Rate> {
+    let Value::Text(text) = &node.value else { return None };
+    let number = |digits: &str, factor: f64| {
+        let (digits, factor) = match digits.strip_suffix('k') {
+            Some(digits) => (digits, factor * 1e3),
+            None => (digits, factor),
+        };
+        let rate = digits.trim().parse::<f64>().ok()? * factor;
+        (rate.is_finite() && rate >= 0.0).then_some(rate)
+    };
+    if let Some(times) = text.strip_suffix('x') {
+        return number(times, 1.0).map(Rate::OfCapacity);
+    }
+    let (digits, unit) = text.split_once('/')?;
+    let factor = match unit.trim() {
+        "s" => 1.0,
+        "m" | "min" => 1.0 / 60.0,
+        _ => return None,
+    };
+    number(digits, factor).map(Rate::PerSecond)
+}

@@ -1,0 +1,71 @@
+//! `lab check`, run as a person runs it: files that must fail, each with the message that is expected.
+
+use std::{fs, path::Path, process::Command};
+
+fn lab(args: &[&str]) -> std::process::Output {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    Command::new(env!("CARGO_BIN_EXE_lab")).args(args).current_dir(tests).output().expect("lab runs")
+}
+
+#[test]
+fn every_invalid_file_fails_with_its_message() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invalid");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .expect("the folder is there")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == "yaml"))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 9, "files are missing: {files:?}");
+    for file in files {
+        let name = file.file_stem().expect("a name").to_str().expect("ASCII").to_owned();
+        let output = lab(&["check", &format!("invalid/{name}.yaml")]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(output.stdout.is_empty(), "{name}: nothing is good about it");
+        insta::assert_snapshot!(name, String::from_utf8(output.stderr).expect("text"));
+    }
+}
+
+#[test]
+fn every_experiment_of_the_library_is_good() {
+    let output = lab(&["run", "--list", "--output", "json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let list: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let ids: Vec<&str> = list.as_array().expect("a list").iter().map(|e| e["id"].as_str().expect("an id")).collect();
+    assert!(ids.contains(&"flash-crowd"));
+    for id in ids {
+        let output = lab(&["check", id]);
+        assert!(output.status.success(), "{id}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_change_from_the_command_line_is_checked_like_the_file() {
+    let good = lab(&["check", "flash-crowd", "--set", "users.phases.spike.users=500"]);
+    assert!(good.status.success(), "{}", String::from_utf8_lossy(&good.stderr));
+    let bad = lab(&["check", "flash-crowd", "--set", "users.phases.spike.users=lots"]);
+    assert_eq!(bad.status.code(), Some(2));
+    let message = String::from_utf8(bad.stderr).expect("text");
+    assert!(message.contains("--set users.phases.spike.users=lots"), "{message}");
+}
+
+#[test]
+fn a_slip_in_an_id_gets_a_suggestion() {
+    let output = lab(&["check", "flash-crwd"]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert!(message.contains("did you mean flash-crowd?"), "{message}");
+}
+
+#[test]
+fn files_that_are_made_to_hurt_end_quickly() {
+    let deep = format!("name: {}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let long = format!("name: {}", "x".repeat(2_000_000));
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in [("deep.yaml", deep), ("long.yaml", long)] {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("written");
+        let output = lab(&["check", path.to_str().expect("text")]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+    }
+}
