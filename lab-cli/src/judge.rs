@@ -1,3 +1,5 @@
 //! What may be believed, and what was promised: [`gates`] judge the measurement, [`threshold`] judges the system.
 
 pub mod gates;
+pub mod threshold;
+mod words;

@@ -256,6 +256,8 @@ pub struct Measured {
     pub reject_fraction: f64,
     /// Attempts beyond the first.
     pub retries: u64,
+    /// Redirects and refreshes that were followed: written beside `sent`, so the service reads `sent + hops`.
+    pub hops: u64,
     /// Users that asked for something.
     pub clients: u64,
     /// Share of them that saw at least one connect time-out.
@@ -352,7 +354,19 @@ impl Verdict {
     }
 }
 
+impl Arm {
+    /// Its name in tables and thresholds.
+    pub fn shown_name(&self) -> &str {
+        if self.name.is_empty() { &self.policy } else { &self.name }
+    }
+}
+
 impl Measured {
+    /// Requests written to a connection: what the service should have read.
+    pub fn written(&self) -> u64 {
+        self.sent + self.hops
+    }
+
     /// The client's own equations: nothing planned is lost, nothing sent is lost.
     pub fn balances(&self) -> bool {
         self.planned == self.unsent + self.refused_locally + self.connect_failed + self.sent

@@ -85,8 +85,8 @@ fn fraction(part: u64, whole: u64) -> f64 {
 
 /// The arm's name, with its block where there are several.
 fn label(arm: &Arm) -> String {
-    let name = if arm.name.is_empty() { &arm.policy } else { &arm.name };
-    if arm.block > 1 { format!("{name} (block {})", arm.block) } else { name.clone() }
+    let name = arm.shown_name();
+    if arm.block > 1 { format!("{name} (block {})", arm.block) } else { name.to_owned() }
 }
 
 /// A finding that makes the arm INVALID.

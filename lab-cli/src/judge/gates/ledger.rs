@@ -12,8 +12,8 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     for phase in &arm.phases {
         client(phase, reasons);
     }
-    let sent: u64 = arm.phases.iter().map(|phase| phase.measured.sent).sum();
-    if sent == 0 && arm.phases.iter().all(|phase| phase.measured.connect_failed == 0) {
+    let written: u64 = arm.phases.iter().map(|phase| phase.measured.written()).sum();
+    if written == 0 && arm.phases.iter().all(|phase| phase.measured.connect_failed == 0) {
         reasons.push(invalid(
             "EMPTY",
             "0 requests sent".to_owned(),
@@ -25,7 +25,7 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     match &arm.server {
         Some(server) => {
             own_sum(server, reasons);
-            both_sides(arm, sent, server, context, reasons);
+            both_sides(arm, written, server, context, reasons);
         }
         None if context.own_target => reasons.push(invalid(
             "LEDGER",
@@ -89,19 +89,19 @@ fn own_sum(server: &Server, reasons: &mut Vec<Reason>) {
 }
 
 /// Requests written against requests read.
-fn both_sides(arm: &Arm, sent: u64, server: &Server, context: &Context, reasons: &mut Vec<Reason>) {
+fn both_sides(arm: &Arm, written: u64, server: &Server, context: &Context, reasons: &mut Vec<Reason>) {
     let read = server.requests_read;
     if context.kernel_backlog_declared {
-        return backlog(arm, sent, server, reasons);
+        return backlog(arm, written, server, reasons);
     }
     // One request may always be on the wire when the ledgers are read, however few there are.
-    let allowed = (sent as f64 * TOLERANCE).max(1.0);
-    let difference = sent.abs_diff(read);
+    let allowed = (written as f64 * TOLERANCE).max(1.0);
+    let difference = written.abs_diff(read);
     if difference as f64 > allowed {
-        let percent = difference as f64 / sent.max(1) as f64 * 100.0;
+        let percent = difference as f64 / written.max(1) as f64 * 100.0;
         reasons.push(invalid(
             "LEDGER",
-            format!("{sent} written, {read} read: {percent:.2} % apart"),
+            format!("{written} written, {read} read: {percent:.2} % apart"),
             format!("{} %, or one request", TOLERANCE * 100.0),
             "what the clients wrote is not what the service read",
             "something else talked to the service, or requests were lost on the way: compare both ledgers, then look at \
@@ -113,17 +113,20 @@ fn both_sides(arm: &Arm, sent: u64, server: &Server, context: &Context, reasons:
 /// A policy at accept leaves connections in the kernel: what was written on them and never read must be exactly what
 /// timed out there. Where the unread ones were counted the sum is exact; else they must at least be among those that
 /// never got an answer.
-fn backlog(arm: &Arm, sent: u64, server: &Server, reasons: &mut Vec<Reason>) {
+fn backlog(arm: &Arm, written: u64, server: &Server, reasons: &mut Vec<Reason>) {
     let read = server.requests_read;
     let unanswered: u64 = arm.phases.iter().map(|phase| unanswered(&phase.measured)).sum();
     let (holds, wanted) = match server.unread {
-        Some(unread) => (sent == read + unread, format!("{read} read and {unread} left unread")),
-        None => (read <= sent && sent - read <= unanswered, format!("{read} read and at most {unanswered} unanswered")),
+        Some(unread) => (written == read + unread, format!("{read} read and {unread} left unread")),
+        None => (
+            read <= written && written - read <= unanswered,
+            format!("{read} read and at most {unanswered} unanswered"),
+        ),
     };
     if !holds {
         reasons.push(invalid(
             "LEDGER",
-            format!("{sent} written"),
+            format!("{written} written"),
             wanted,
             "the difference between what was written and what was read is not what timed out unread",
             "compare both ledgers; with connections waiting in the kernel only those may be missing",

@@ -1,0 +1,200 @@
+//! Thresholds: what an experiment file claims about its result, in one line each.
+//!
+//! ```text
+//! seda.spike.response_time.p90 < 2s                    arm . phase . metric . statistic
+//! seda.spike[50%..].response_time.p90 <= 2s            the last half of the phase, by intended start
+//! seda.at-1024."list messages".response_time.p90 <= 10s  one request type (quoted if it has a space)
+//! classes.both.class-1.reject_fraction < 0.5           one class of users
+//! degrade.after.gauge.checksum.quality.last > 0.5      a stage's gauge: min, max, mean, first, last
+//! seda.spike.reject_fraction between 0.5 and 0.95      both ends allowed
+//! seda.spike.goodput > none.spike.goodput              arms against each other
+//! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3
+//! max(a.x.sent, b.x.sent) - min(a.x.sent, b.x.sent) <= 10   also + * and abs(); a minus needs spaces around it
+//! ```
+//!
+//! A value that is missing (too few samples, an arm that did not run) fails. One that is only known to be *at least*
+//! something, because time-outs hide it, is used as that range: a threshold holds only if it holds for every value that
+//! the range allows. With several blocks it must hold in each.
+
+use std::fmt;
+
+use crate::summary::ThresholdResult;
+
+mod check;
+mod evaluate;
+mod evidence;
+mod lex;
+mod metric;
+mod parse;
+mod range;
+#[cfg(test)]
+mod tests;
+
+pub use check::Names;
+pub use evidence::{Evidence, RunEvidence};
+
+use metric::Metric;
+
+/// One threshold, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    text: String,
+    claim: Claim,
+}
+
+/// What is wrong with a threshold, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; {hint} (at character {})", at + 1)]
+pub struct ThresholdError {
+    /// Where in the text, in characters from 0.
+    pub at: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Claim {
+    Compare { left: Expr, op: Comparator, right: Expr },
+    Between { value: Expr, low: Expr, high: Expr },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparator {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+}
+
+/// An expression and where it begins.
+#[derive(Debug, Clone, PartialEq)]
+struct Expr {
+    at: usize,
+    node: Node,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Node {
+    Number { value: f64, unit: Unit },
+    Metric(Metric),
+    Binary { op: Operator, left: Box<Expr>, right: Box<Expr> },
+    Call { function: Function, arguments: Vec<Expr> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Max,
+    Min,
+    Abs,
+}
+
+/// What a number counts: times (milliseconds) and plain numbers do not mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Time,
+    Plain,
+}
+
+impl Threshold {
+    /// Reads a threshold.
+    ///
+    /// # Errors
+    /// The first place where it makes no sense, and what would.
+    pub fn parse(text: &str) -> Result<Self, ThresholdError> {
+        let claim = parse::claim(text)?;
+        Ok(Self { text: text.to_owned(), claim })
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Checks that every arm, phase, request type and part that it names exists.
+    ///
+    /// # Errors
+    /// Every name that does not, with a suggestion.
+    pub fn check(&self, names: &Names<'_>) -> Result<(), Vec<ThresholdError>> {
+        check::claim(&self.claim, names)
+    }
+
+    /// Judges it.
+    pub fn judge(&self, evidence: &dyn Evidence) -> ThresholdResult {
+        evaluate::judge(self, evidence)
+    }
+}
+
+impl Claim {
+    fn metrics(&self) -> Vec<(usize, &Metric)> {
+        let mut found = Vec::new();
+        match self {
+            Self::Compare { left, right, .. } => {
+                left.collect(&mut found);
+                right.collect(&mut found);
+            }
+            Self::Between { value, low, high } => {
+                value.collect(&mut found);
+                low.collect(&mut found);
+                high.collect(&mut found);
+            }
+        }
+        found
+    }
+}
+
+impl Expr {
+    /// What its value counts. Parsing has seen to it that both sides of every operator fit.
+    fn unit(&self) -> Unit {
+        match &self.node {
+            Node::Number { unit, .. } => *unit,
+            Node::Metric(metric) => metric.quantity.unit(),
+            Node::Call { arguments, .. } => arguments[0].unit(),
+            Node::Binary { op: Operator::Divide, left, right } if left.unit() == right.unit() => Unit::Plain,
+            Node::Binary { op: Operator::Multiply, left, right }
+                if left.unit() == Unit::Time || right.unit() == Unit::Time =>
+            {
+                Unit::Time
+            }
+            Node::Binary { left, .. } => left.unit(),
+        }
+    }
+
+    fn collect<'a>(&'a self, found: &mut Vec<(usize, &'a Metric)>) {
+        match &self.node {
+            Node::Number { .. } => {}
+            Node::Metric(metric) => found.push((self.at, metric)),
+            Node::Binary { left, right, .. } => {
+                left.collect(found);
+                right.collect(found);
+            }
+            Node::Call { arguments, .. } => arguments.iter().for_each(|argument| argument.collect(found)),
+        }
+    }
+}
+
+impl fmt::Display for Comparator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Equal => "==",
+        })
+    }
+}
+
+fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> ThresholdError {
+    ThresholdError { at, message: message.into(), hint: hint.into() }
+}

@@ -1,0 +1,241 @@
+//! What can be asked of a phase: one table of names, from which parsing, suggestions and values all follow.
+
+use super::Unit;
+use crate::summary::{Measured, Times};
+
+/// `arm.phase[part].group.quantity.statistic`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Metric {
+    pub arm: String,
+    pub phase: String,
+    pub part: Option<Part>,
+    pub group: Group,
+    pub quantity: Quantity,
+}
+
+/// A part of a phase, from and to; an end that is not written is the phase's own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Part {
+    pub at: usize,
+    pub from: Option<Point>,
+    pub to: Option<Point>,
+}
+
+/// A point in a phase.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Point {
+    /// 0 to 1 of its length.
+    Share(f64),
+    /// Seconds from its beginning.
+    Seconds(f64),
+}
+
+/// Which requests.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Group {
+    All,
+    Type(String),
+    Class(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Quantity {
+    /// A count, rate or fraction.
+    Number(Number),
+    /// A statistic of a set of times.
+    Times(TimesOf, Statistic),
+    /// A gauge of a stage over time.
+    Gauge { stage: String, name: String, over: Over },
+}
+
+/// How a number is read from a group of requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Number {
+    pub name: &'static str,
+    read: fn(&Measured) -> Option<f64>,
+}
+
+/// How a set of times is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TimesOf {
+    pub name: &'static str,
+    read: fn(&Measured) -> &Times,
+}
+
+/// A statistic of times.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Statistic {
+    pub name: &'static str,
+    pub unit: Unit,
+    /// Fewest samples for which it is given (order statistics).
+    pub needs: u64,
+    value: fn(&Times) -> Option<f64>,
+    bound: fn(&Times) -> Option<f64>,
+}
+
+/// A statistic over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    Min,
+    Max,
+    Mean,
+    First,
+    Last,
+}
+
+macro_rules! counts {
+    ($($name:ident),*) => { [$(Number { name: stringify!($name), read: |m| Some(m.$name as f64) }),*] };
+}
+
+/// Counts of requests, as in the summary.
+static COUNTS: [Number; 15] = counts![
+    planned,
+    unsent,
+    refused_locally,
+    connect_failed,
+    connect_timed_out,
+    sent,
+    served,
+    served_late,
+    rejected,
+    timed_out,
+    failed,
+    abandoned,
+    in_flight,
+    retries,
+    clients
+];
+
+/// Rates and fractions.
+static RATIOS: [Number; 5] = [
+    Number { name: "offered", read: |m| Some(m.offered_per_s) },
+    Number { name: "goodput", read: |m| Some(m.goodput_per_s) },
+    Number { name: "reject_fraction", read: |m| (m.sent > 0).then_some(m.reject_fraction) },
+    // Answered as asked, in time or late, of all that users meant to send.
+    Number { name: "served_fraction", read: |m| ratio(m.served + m.served_late, m.planned) },
+    Number {
+        name: "clients_with_connect_timeout",
+        read: |m| (m.clients > 0).then_some(m.clients_with_connect_timeout),
+    },
+];
+
+static TIMES: [TimesOf; 4] = [
+    TimesOf { name: "response_time", read: |m| &m.response_time_ms },
+    TimesOf { name: "service_time", read: |m| &m.service_time_ms },
+    TimesOf { name: "reject_time", read: |m| &m.reject_time_ms },
+    TimesOf { name: "connect_time", read: |m| &m.connect_time_ms },
+];
+
+static STATISTICS: [Statistic; 8] = [
+    percentile("p50", 6, |t| t.p50, |t| t.p50_at_least),
+    percentile("p90", 29, |t| t.p90, |t| t.p90_at_least),
+    percentile("p95", 59, |t| t.p95, |t| t.p95_at_least),
+    percentile("p99", 299, |t| t.p99, |t| t.p99_at_least),
+    percentile("p999", 2995, |t| t.p999, |t| t.p999_at_least),
+    percentile("max", 1, |t| t.max, |_| None),
+    percentile("mean", 1, |t| t.mean, |_| None),
+    Statistic { name: "count", unit: Unit::Plain, needs: 0, value: |t| Some(t.count as f64), bound: |_| None },
+];
+
+const fn percentile(
+    name: &'static str,
+    needs: u64,
+    value: fn(&Times) -> Option<f64>,
+    bound: fn(&Times) -> Option<f64>,
+) -> Statistic {
+    Statistic { name, unit: Unit::Time, needs, value, bound }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+impl Number {
+    pub fn find(name: &str) -> Option<Self> {
+        COUNTS.iter().chain(&RATIOS).find(|number| number.name == name).copied()
+    }
+
+    pub fn read(&self, measured: &Measured) -> Option<f64> {
+        (self.read)(measured)
+    }
+}
+
+impl TimesOf {
+    pub fn find(name: &str) -> Option<Self> {
+        TIMES.iter().find(|times| times.name == name).copied()
+    }
+
+    pub fn read<'a>(&self, measured: &'a Measured) -> &'a Times {
+        (self.read)(measured)
+    }
+}
+
+impl Statistic {
+    pub fn find(name: &str) -> Option<Self> {
+        STATISTICS.iter().find(|statistic| statistic.name == name).copied()
+    }
+
+    pub fn names() -> Vec<&'static str> {
+        STATISTICS.iter().map(|statistic| statistic.name).collect()
+    }
+
+    pub fn value(&self, times: &Times) -> Option<f64> {
+        (self.value)(times)
+    }
+
+    pub fn bound(&self, times: &Times) -> Option<f64> {
+        (self.bound)(times)
+    }
+}
+
+impl Over {
+    pub const ALL: [(&'static str, Self); 5] =
+        [("min", Self::Min), ("max", Self::Max), ("mean", Self::Mean), ("first", Self::First), ("last", Self::Last)];
+
+    pub fn of(self, values: &[f64]) -> Option<f64> {
+        let (first, last) = (*values.first()?, *values.last()?);
+        Some(match self {
+            Self::Min => values.iter().copied().fold(first, f64::min),
+            Self::Max => values.iter().copied().fold(first, f64::max),
+            Self::Mean => values.iter().sum::<f64>() / values.len() as f64,
+            Self::First => first,
+            Self::Last => last,
+        })
+    }
+}
+
+impl Quantity {
+    pub fn unit(&self) -> Unit {
+        match self {
+            Self::Number(_) => Unit::Plain,
+            Self::Times(_, statistic) => statistic.unit,
+            Self::Gauge { name, .. } if name.ends_with("_ms") => Unit::Time,
+            Self::Gauge { .. } => Unit::Plain,
+        }
+    }
+}
+
+/// All names that may follow a phase or group.
+pub(super) fn names() -> Vec<&'static str> {
+    let numbers = RATIOS.iter().chain(&COUNTS).map(|number| number.name);
+    TIMES.iter().map(|times| times.name).chain(numbers).collect()
+}
+
+/// Two readers are the same if they have the same name: each name stands in its table once.
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl PartialEq for TimesOf {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl PartialEq for Statistic {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}

@@ -1,0 +1,280 @@
+use std::ops::Range;
+
+use super::*;
+use crate::{
+    live::{Second, StageSecond, TargetSecond},
+    summary::{Arm, Measured, Phase, Times},
+};
+
+fn times(p90: Option<f64>, p90_at_least: Option<f64>, count: u64) -> Times {
+    Times { p90, p90_at_least, count, ..Times::default() }
+}
+
+fn arm(name: &str, block: u32, spike: Measured) -> Arm {
+    let by_type = [("list messages".to_owned(), spike.clone()), ("login".to_owned(), Measured::default())].into();
+    let by_class = [("1".to_owned(), spike.clone())].into();
+    let spike = Phase { name: "spike".to_owned(), seconds: 30.0, users: 1000, measured: spike, by_type, by_class };
+    let idle = Phase { name: "at-4".to_owned(), seconds: 10.0, users: 4, ..Phase::default() };
+    Arm { policy: name.to_owned(), block, phases: vec![spike, idle], ..Arm::default() }
+}
+
+/// SEDA: p90 1500 ms, 900 of 1200 rejected (0.75), goodput 60/s. None: p90 hidden by time-outs, goodput 20/s.
+/// Connections: 20 served, too few for a p90; 4 of 10 clients with a connect time-out.
+fn arms() -> Vec<Arm> {
+    let seda = Measured {
+        planned: 1200,
+        sent: 1200,
+        served: 200,
+        served_late: 100,
+        rejected: 900,
+        goodput_per_s: 60.0,
+        reject_fraction: 0.75,
+        response_time_ms: times(Some(1500.0), None, 300),
+        ..Measured::default()
+    };
+    let none = Measured {
+        planned: 500,
+        sent: 500,
+        timed_out: 500,
+        goodput_per_s: 20.0,
+        response_time_ms: times(None, Some(60_000.0), 400),
+        ..Measured::default()
+    };
+    let connections = Measured {
+        planned: 20,
+        sent: 20,
+        served: 20,
+        clients: 10,
+        clients_with_connect_timeout: 0.4,
+        response_time_ms: times(None, None, 20),
+        ..Measured::default()
+    };
+    vec![arm("none", 1, none), arm("seda", 1, seda), arm("connections", 1, connections)]
+}
+
+/// The last half of SEDA's spike has a p90 of 900 ms; other parts were not kept.
+fn part(arms: &[Arm], index: usize, phase: &str, part: &Range<f64>) -> Option<Phase> {
+    if (arms[index].policy.as_str(), phase, part) != ("seda", "spike", &(0.5..1.0)) {
+        return None;
+    }
+    let mut phase = arms[index].phases[0].clone();
+    phase.measured.response_time_ms = times(Some(900.0), None, 100);
+    Some(phase)
+}
+
+fn judged(arms: &[Arm], text: &str) -> ThresholdResult {
+    // Quality falls from 1.0 by 0.1 a second.
+    let timeline: Vec<Second> = (0_u32..10)
+        .map(|second| Second {
+            arm: "seda".to_owned(),
+            block: 1,
+            second,
+            phase: "spike".to_owned(),
+            target: Some(TargetSecond {
+                stages: vec![StageSecond {
+                    name: "checksum".to_owned(),
+                    gauges: [("quality".to_owned(), 1.0 - f64::from(second) / 10.0)].into(),
+                    ..StageSecond::default()
+                }],
+                ..TargetSecond::default()
+            }),
+            ..Second::default()
+        })
+        .collect();
+    let parts = |index: usize, phase: &str, share: Range<f64>| part(arms, index, phase, &share);
+    let evidence = RunEvidence { arms, timeline: &timeline, parts: &parts };
+    Threshold::parse(text).unwrap_or_else(|e| panic!("{text}: {e}")).judge(&evidence)
+}
+
+#[track_caller]
+fn holds(text: &str, why: &str) {
+    let result = judged(&arms(), text);
+    assert_eq!((result.held, result.why.as_str()), (true, why), "{text}");
+}
+
+#[track_caller]
+fn fails(text: &str, why: &str) {
+    let result = judged(&arms(), text);
+    assert_eq!((result.held, result.why.as_str()), (false, why), "{text}");
+}
+
+#[test]
+fn a_time_against_a_limit() {
+    holds("seda.spike.response_time.p90 < 2s", "found 1.50 s");
+    holds("seda.spike.response_time.p90 <= 1500ms", "found 1.50 s");
+    fails("seda.spike.response_time.p90 < 1500ms", "found 1.50 s");
+    fails("seda.spike.response_time.p90 > 2s", "found 1.50 s");
+}
+
+#[test]
+fn a_part_of_a_phase() {
+    holds("seda.spike[50%..].response_time.p90 <= 1s", "found 900.0 ms");
+    holds("seda.spike[15s..].response_time.p90 <= 1s", "found 900.0 ms");
+    fails("seda.spike[..50%].response_time.p90 <= 1s", "no parts of seda.spike were kept");
+}
+
+#[test]
+fn fractions_counts_and_rates() {
+    holds("seda.spike.reject_fraction between 0.5 and 0.95", "found 0.750");
+    holds("seda.spike.reject_fraction between 50% and 75%", "found 0.750");
+    fails("seda.spike.reject_fraction between 0.8 and 0.95", "found 0.750");
+    holds("seda.spike.goodput > none.spike.goodput", "found 60, against 20");
+    holds("seda.spike.goodput >= 60/s", "found 60");
+    holds("connections.spike.clients_with_connect_timeout >= 0.4", "found 0.400");
+    fails("connections.spike.clients_with_connect_timeout > 0.4", "found 0.400");
+    holds("connections.spike.served == 20", "found 20");
+    // (200 + 100) of 1200
+    holds("seda.spike.served_fraction == 0.25", "found 0.250");
+}
+
+#[test]
+fn a_bound_is_used_as_a_range() {
+    holds("none.spike.response_time.p90 > 5s", "found at least 60.00 s");
+    // It may be over 70 s, and it may be under: neither can be claimed.
+    fails("none.spike.response_time.p90 < 70s", "found at least 60.00 s");
+    fails("none.spike.response_time.p90 > 70s", "found at least 60.00 s");
+    // 60 s / 1.5 s
+    holds("none.spike.response_time.p90 / seda.spike.response_time.p90 >= 40", "found at least 40");
+    fails("seda.spike.response_time.p90 / none.spike.response_time.p90 > 0.01", "found 0 to 0.025");
+    holds("seda.spike.response_time.p90 / none.spike.response_time.p90 <= 0.025", "found 0 to 0.025");
+}
+
+#[test]
+fn no_samples_fails() {
+    fails(
+        "connections.spike.response_time.p90 < 2s",
+        "too few samples: p90 of connections.spike needs 29, there are 20",
+    );
+    fails("seda.spike.login.reject_fraction < 1", "no samples: no requests in seda.spike, login");
+    fails("seda.spike.search.reject_fraction < 1", "no samples: no requests in seda.spike, search");
+    fails("vegas.spike.goodput > 1", "vegas.spike did not run (or not to its end)");
+    fails("seda.at-4.reject_fraction < 1", "no samples: no requests in seda.at-4");
+    let result = judged(&[], "seda.spike.goodput > 0");
+    assert_eq!((result.held, result.why.as_str()), (false, "no arm ran"));
+}
+
+#[test]
+fn types_classes_and_gauges() {
+    holds("seda.spike.\"list messages\".response_time.p90 <= 10s", "found 1.50 s");
+    holds("seda.spike.class-1.reject_fraction < 0.8", "found 0.750");
+    holds("seda.spike.gauge.checksum.quality.first == 1", "found 1");
+    holds("seda.spike.gauge.checksum.quality.last < seda.spike.gauge.checksum.quality.max", "found 0.100, against 1");
+    // Seconds 5 to 9: 0.5, 0.4, 0.3, 0.2, 0.1.
+    holds("seda.spike[50%..].gauge.checksum.quality.mean between 0.299 and 0.301", "found 0.300");
+    fails("seda.spike.gauge.login.quality.last < 1", "seda.spike: stage login showed no quality");
+}
+
+#[test]
+fn arithmetic_has_the_usual_precedence() {
+    // 60 - 20 * 2 = 20
+    holds("seda.spike.goodput - none.spike.goodput * 2 == 20", "found 20");
+    holds("(seda.spike.goodput - none.spike.goodput) * 2 == 80", "found 80");
+    holds(
+        "max(seda.spike.goodput, none.spike.goodput) - min(seda.spike.goodput, none.spike.goodput) == 40",
+        "found 40",
+    );
+    holds("abs(none.spike.goodput - seda.spike.goodput) <= 40", "found 40");
+    holds("seda.spike.response_time.p90 <= 3 * 500ms", "found 1.50 s");
+    fails("seda.spike.goodput / seda.spike.timed_out > 0", "divides by nothing");
+}
+
+#[test]
+fn with_several_blocks_it_must_hold_in_each() {
+    let mut all = arms();
+    let mut second = all[1].clone();
+    second.block = 2;
+    second.phases[0].measured.goodput_per_s = 40.0;
+    all.push(second);
+    let result = judged(&all, "seda.spike.goodput > 50");
+    assert!(!result.held);
+    assert_eq!(result.why, "block 1: found 60; block 2: found 40");
+    assert_eq!(result.values, [Some(60.0), Some(40.0)]);
+    assert!(judged(&all, "seda.spike.goodput > 30").held);
+}
+
+#[test]
+fn errors_name_the_place_and_the_way_out() {
+    let cases = [
+        ("", 0, "something is missing at the end"),
+        ("1 < 2", 0, "nothing is measured here"),
+        ("seda", 4, "a phase is missing"),
+        ("seda.spike", 10, "a metric is missing"),
+        ("seda.spike.goodput", 18, "a comparison is missing"),
+        ("seda.spike.goodput <", 20, "something is missing at the end"),
+        ("seda.spike.goodput = 5", 19, "'=' means nothing here"),
+        ("seda.spike.goodput > 5 6", 23, "the threshold should end here"),
+        ("seda.spike.goodputs > 5", 11, "there is no metric goodputs"),
+        ("seda.spike.search.goodputs > 5", 18, "there is no metric goodputs"),
+        ("seda.spike.goodput.p90 > 5", 19, "goodput has no parts"),
+        ("seda.spike.response_time > 5s", 25, "a statistic is missing"),
+        ("seda.spike.response_time.p98 > 5s", 25, "there is no statistic p98"),
+        ("seda.spike.response_time.p90 < 2", 31, "a time cannot be compared with a plain number"),
+        ("seda.spike.goodput < 2s", 21, "a time cannot be compared with a plain number"),
+        ("seda.spike.goodput < 2parsec", 22, "parsec is no unit"),
+        ("seda.spike.reject_fraction between 0.5", 38, "\"and\" is missing"),
+        ("seda.spike[50%].goodput > 1", 14, "a part is a range"),
+        ("seda.spike[50..].goodput > 1", 11, "a point in a phase needs a unit"),
+        ("seda.spike[50%...goodput > 1", 16, "] is missing"),
+        ("seda.spike.\"list messages.goodput > 1", 11, "the quote is not closed"),
+        ("seda.1024.goodput > 1", 5, "a name cannot begin with a digit here"),
+        ("median(seda.spike.goodput) > 1", 0, "there is no function median"),
+        ("abs(seda.spike.goodput, 1) > 1", 0, "abs takes one value"),
+        ("max(seda.spike.goodput > 1", 23, ") is missing"),
+        ("2 / seda.spike.response_time.p90 > 1", 4, "this has no unit that could be compared"),
+        ("seda.spike.gauge.checksum.quality > 1", 34, "a statistic over time is missing"),
+    ];
+    for (text, at, message) in cases {
+        let error = Threshold::parse(text).expect_err(text);
+        assert_eq!((error.at, error.message.as_str()), (at, message), "{text}");
+        assert!(!error.hint.is_empty(), "{text}");
+    }
+    let near = Threshold::parse("seda.spike.goodputs > 5").unwrap_err().to_string();
+    let hint = "did you mean goodput?; or a request type or class-N before the metric";
+    assert_eq!(near, format!("there is no metric goodputs; {hint} (at character 12)"));
+}
+
+#[test]
+fn hostile_texts_are_refused_without_harm() {
+    let deep = format!("{}seda.spike.goodput > 1", "(".repeat(900));
+    assert_eq!(Threshold::parse(&deep).unwrap_err().message, "too many parentheses within each other");
+    let long = format!("seda.spike.goodput{} > 1", " + 1".repeat(1000));
+    assert_eq!(Threshold::parse(&long).unwrap_err().message, "the threshold is too long");
+}
+
+#[test]
+fn names_are_checked_against_the_plan() {
+    let names = Names {
+        arms: vec!["none", "seda"],
+        phases: vec![("before", 10.0), ("spike", 30.0)],
+        types: vec!["login", "list messages"],
+    };
+    let problems = |text: &str| -> Vec<String> {
+        let found = Threshold::parse(text).unwrap().check(&names).err().unwrap_or_default();
+        found.into_iter().map(|problem| problem.to_string()).collect()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(problems("seda.spike[50%..].\"list messages\".response_time.p90 < 2s"), none);
+    assert_eq!(
+        problems("sedo.spike.goodput > non.spik.goodput"),
+        [
+            "there is no arm sedo; did you mean seda? (at character 1)",
+            "there is no arm non; did you mean none? (at character 22)",
+            "there is no phase spik; did you mean spike? (at character 22)",
+        ]
+    );
+    assert_eq!(
+        problems("seda.spike.logon.goodput > 1"),
+        ["there is no request type or metric logon; did you mean login? (at character 1)"]
+    );
+    assert_eq!(
+        problems("seda.spike[7s..].goodput > 1"),
+        ["parts of a phase are kept in steps of 5 % of its length; use multiples of 5 %, here 1.5 s (at character 11)"]
+    );
+    assert_eq!(
+        problems("seda.spike[31s..].goodput > 1"),
+        [
+            "this part of the phase is empty or lies outside of it; the phase lasts 30 s; write the earlier end first (at \
+          character 11)"
+        ]
+    );
+}
