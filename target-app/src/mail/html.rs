@@ -104,8 +104,7 @@ fn depth(html: &str) -> usize {
             Some(rest) => (true, rest),
             None => (false, piece),
         };
-        let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
-        let name = name[..end].to_ascii_lowercase();
+        let name = tag_name(name);
         if name.is_empty() || VOID.contains(&name.as_str()) {
             continue;
         }
@@ -125,7 +124,58 @@ fn depth(html: &str) -> usize {
 /// The text of an HTML message, for searching, and for showing where the HTML itself is not shown.
 #[must_use]
 pub fn to_text(html: &str) -> String {
-    html_to_text(html)
+    const BLOCKS: [&str; 20] = [
+        "address",
+        "blockquote",
+        "dd",
+        "div",
+        "dt",
+        "figcaption",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "li",
+        "ol",
+        "pre",
+        "section",
+        "table",
+        "tr",
+        "ul",
+    ];
+    const CELLS: [&str; 2] = ["td", "th"];
+    // The library breaks lines at `<br>` and `</p>` only, which glues the words of all other blocks together.
+    let mut broken = String::with_capacity(html.len() + html.len() / 4);
+    for (i, piece) in html.split('<').enumerate() {
+        let name = tag_name(piece.trim_start_matches('/'));
+        if i > 0 && BLOCKS.contains(&name.as_str()) {
+            broken.push_str("<br>");
+        }
+        if i > 0 && CELLS.contains(&name.as_str()) {
+            broken.push(' ');
+        }
+        broken.push_str(if i > 0 { "<" } else { "" });
+        broken.push_str(piece);
+    }
+    let text = html_to_text(&broken);
+    // An empty line or two are a paragraph; more are a layout.
+    let mut lines = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if !line.is_empty() || lines.last().is_some_and(|last: &&str| !last.is_empty()) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n").trim_end().to_owned()
+}
+
+/// The name that a tag starts with, in lower case.
+fn tag_name(tag: &str) -> String {
+    let end = tag.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(tag.len());
+    // No element's name is longer, and text may follow a stray `<`.
+    tag[..end.min(20)].to_ascii_lowercase()
 }
 
 /// Plain text as HTML: every character escaped first, then web and mail addresses made into links. Line ends stay as

@@ -24,13 +24,20 @@ pub use limits::{MAX_BYTES, MAX_HEADER_BYTES, MAX_LINES_WITH_COLON, MAX_MIME_HEA
 /// The longest text of a message that is kept, in bytes; the rest is cut and the cut is said.
 pub const MAX_TEXT_BYTES: usize = 2 << 20;
 
+/// The most header text that is kept, in bytes: a few times the longest headers that a chain of servers writes.
+pub const MAX_HEADER_TEXT: usize = 32 << 10;
+
 /// A message, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedMail {
     /// Who sent it, as `Name <address>`; empty if it does not say. One line, at most 300 characters.
     pub from: String,
+    /// Who sent it in a list: the name alone, or the address of who has none. At most 100 characters.
+    pub author: String,
     /// Who it was sent to, separated by commas; empty if it does not say. One line, at most 1000 characters.
     pub to: String,
+    /// Who got a copy; as `to`.
+    pub cc: String,
     /// What it is about; empty if it does not say. One line, at most 500 characters.
     pub subject: String,
     /// When it was sent, in seconds since 1970.
@@ -39,6 +46,9 @@ pub struct ParsedMail {
     pub date_source: DateSource,
     /// Its identity as its sender gave it, without angle brackets. At most 500 characters.
     pub message_id: Option<String>,
+    /// All headers of the message, decoded, a line each as `Name: value`: what a search looks through. At most
+    /// [`MAX_HEADER_TEXT`] bytes.
+    pub headers: String,
     /// What it says, with line ends as `\n` and without other control characters than tabs.
     pub text: String,
     /// The same as HTML, if it came so, made harmless.
@@ -139,6 +149,7 @@ static HEADERS: LazyLock<MessageParser> = LazyLock::new(|| {
         .default_header_ignore()
         .header_address(HeaderName::From)
         .header_address(HeaderName::To)
+        .header_address(HeaderName::Cc)
         .header_text(HeaderName::Subject)
         .header_raw(HeaderName::Date)
         .header_raw(HeaderName::Received)
@@ -163,11 +174,14 @@ fn read(raw: &[u8], received: Option<i64>) -> Result<ParsedMail, ParseError> {
     let (date, date_source) = date::of(&headers, received);
     let mut mail = ParsedMail {
         from: header::addresses(headers.from(), 300),
+        author: header::author(headers.from()),
         to: header::addresses(headers.to(), 1000),
+        cc: header::addresses(headers.cc(), 1000),
         subject: header::line(headers.subject().unwrap_or_default(), 500),
         date,
         date_source,
         message_id: headers.message_id().map(|id| header::line(id, 500)).filter(|id| !id.is_empty()),
+        headers: header::all(&headers, &mended),
         text: String::new(),
         html: None,
         html_problem: None,

@@ -30,8 +30,11 @@ fn first<'a>(headers: &'a Message<'_>, name: HeaderName<'static>) -> Option<&'a 
 /// A date as headers write it: RFC 5322 with or without a time zone, or as the C library prints it.
 fn stated(text: &str) -> Option<i64> {
     let text = text.get(..text.len().min(200)).unwrap_or_default().trim();
-    let date = DateTime::parse_rfc822(text).or_else(|| DateTime::parse_rfc822(&format!("{text} +0000")));
-    date.and_then(plausible).or_else(|| envelope_date(text))
+    // C's order first: the parser takes its hours for a year.
+    envelope_date(text).or_else(|| {
+        let zoned = DateTime::parse_rfc822(text).or_else(|| DateTime::parse_rfc822(&format!("{text} +0000")));
+        zoned.and_then(plausible)
+    })
 }
 
 /// The date of an mbox separator line or of anything else that ends like `Mon Jul  8 12:08:34 2002`, with or without a

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use mail_parser::{Address, HeaderName, Message, decoders::charsets::map::charset_decoder};
+use mail_parser::{Address, HeaderName, Message, decoders::charsets::map::charset_decoder, parsers::MessageStream};
 
-use super::limits::header_end;
+use super::{MAX_HEADER_TEXT, limits::header_end};
 
 /// The message with headers that are valid UTF-8. Programs that know no encoded words write whatever their machine
 /// uses; in the West that was Latin-1 or Windows' superset of it. The body stays as it is.
@@ -46,6 +46,29 @@ pub(super) fn addresses(list: Option<&Address<'_>>, max_chars: usize) -> String 
     // Each takes a character at least, so that more than this cannot be shown.
     let people: Vec<String> = people.filter(|who| !who.is_empty()).take(max_chars).collect();
     line(&people.join(", "), max_chars)
+}
+
+/// The first sender's name, or the address.
+pub(super) fn author(list: Option<&Address<'_>>) -> String {
+    let who = list.and_then(Address::first);
+    let shown =
+        who.and_then(|who| who.name.as_deref().filter(|name| !name.trim().is_empty()).or(who.address.as_deref()));
+    line(shown.unwrap_or_default(), 100)
+}
+
+/// Every header as a decoded line.
+pub(super) fn all(headers: &Message<'_>, raw: &[u8]) -> String {
+    let mut out = String::new();
+    for header in headers.headers() {
+        let value = raw.get(header.offset_start() as usize..header.offset_end() as usize).unwrap_or_default();
+        let value = MessageStream::new(value).parse_unstructured();
+        let text = format!("{}: {}\n", line(header.name(), 80), line(value.as_text().unwrap_or_default(), 4000));
+        if out.len() + text.len() > MAX_HEADER_TEXT {
+            break;
+        }
+        out.push_str(&text);
+    }
+    out
 }
 
 /// One line: white space and control characters become single spaces, marks that turn the direction of writing go
