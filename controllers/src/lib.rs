@@ -20,8 +20,11 @@ mod law;
 pub mod observe;
 pub mod policy;
 pub mod random;
+mod resource;
 pub mod seat;
 mod seda;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod time;
 
 pub use catalogue::{Catalogue, Entry, Place, Settings};

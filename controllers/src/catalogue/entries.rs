@@ -1,7 +1,7 @@
 //! The list itself.
 
 use super::Entry;
-use crate::{baseline, seda};
+use crate::{baseline, resource, seda};
 
 /// All entries, policies first.
 pub(super) static ALL: &[Entry] = &[
@@ -15,4 +15,7 @@ pub(super) static ALL: &[Entry] = &[
     seda::PID,
     seda::MM1,
     seda::QUEUE_THRESHOLD,
+    resource::THREAD_POOL,
+    resource::BATCHING,
+    resource::MONITOR,
 ];

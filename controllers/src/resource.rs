@@ -1,0 +1,11 @@
+//! Machines that decide about resources, not about jobs: workers of a stage, sizes of batches, and a watch on the whole
+//! process. Hosts drive them through a [`crate::MachineSeat`] with load samples.
+
+mod batching;
+mod monitor;
+mod thread_pool;
+mod throughput;
+
+pub(crate) use batching::BATCHING;
+pub(crate) use monitor::MONITOR;
+pub(crate) use thread_pool::THREAD_POOL;

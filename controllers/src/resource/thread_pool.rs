@@ -1,0 +1,337 @@
+//! How many workers a stage has (SEDA's thread pool controller).
+
+use std::time::Duration;
+
+use crate::{
+    Ctx, Effect, Entry, Gauge, LoadSample, Machine, PolicyEvent, Resize, Seen, Timestamp,
+    catalogue::{Given, Make, Param, ParamKind, Place, Preset, Problem, SampleKind, Sampling, Source, Values},
+};
+
+use super::throughput::Throughput;
+
+/// Adds a worker while the queue is long, takes idle ones away, and steps back when more workers made less throughput.
+#[derive(Debug)]
+struct ThreadPool {
+    min: u32,
+    max: u32,
+    add: Add,
+    idle: Idle,
+    thrash: Option<Thrash>,
+    /// A tick is one window of this.
+    throughput: Throughput,
+    ticks: u64,
+    workers: u32,
+}
+
+/// When to add.
+#[derive(Debug, Clone, Copy)]
+struct Add {
+    every_ticks: u64,
+    threshold: u32,
+    /// True: a queue of exactly the threshold is long enough.
+    at_threshold: bool,
+}
+
+/// Since when workers have been idle, and how many were so all the time.
+#[derive(Debug)]
+struct Idle {
+    patience: Duration,
+    since: Option<Timestamp>,
+    least: u32,
+}
+
+/// The search for the size at which throughput was best.
+#[derive(Debug)]
+struct Thrash {
+    every_ticks: u64,
+    /// Throughput below this share of the best one is a step too far.
+    share_of_best: f64,
+    /// Largest random step below the best size.
+    drop_max: u64,
+    best: Option<(u32, f64)>,
+}
+
+impl ThreadPool {
+    fn tick(&mut self, queue: u32, mut size: u32, cx: &mut Ctx<'_>) -> u32 {
+        self.ticks += 1;
+        let long = queue > self.add.threshold || (self.add.at_threshold && queue == self.add.threshold);
+        if long && self.ticks.is_multiple_of(self.add.every_ticks) {
+            size += 1;
+        }
+        match &mut self.thrash {
+            Some(thrash) if self.ticks.is_multiple_of(thrash.every_ticks) => {
+                thrash.size(size, self.throughput.per_s(), cx)
+            }
+            _ => size,
+        }
+    }
+
+    fn resize(&mut self, from: u32, to: u32, cx: &mut Ctx<'_>) {
+        if from != to {
+            cx.effects.push(Effect::Resize(Resize::Workers(to)));
+            cx.event(&PolicyEvent::Resized { what: "workers".to_owned(), before: from, after: to });
+        }
+    }
+}
+
+impl Idle {
+    /// How many workers have been idle for long enough.
+    fn surplus(&mut self, now: Timestamp, idle: u32) -> u32 {
+        if idle == 0 {
+            self.since = None;
+            return 0;
+        }
+        let since = *self.since.get_or_insert_with(|| {
+            self.least = idle;
+            now
+        });
+        self.least = self.least.min(idle);
+        if now.since(since) < self.patience {
+            return 0;
+        }
+        self.since = None;
+        self.least
+    }
+}
+
+impl Thrash {
+    fn size(&mut self, size: u32, per_s: f64, cx: &mut Ctx<'_>) -> u32 {
+        match self.best {
+            Some((best_size, best_per_s)) if per_s < best_per_s => {
+                if per_s >= self.share_of_best * best_per_s || size == best_size {
+                    return size;
+                }
+                let drop = u32::try_from(cx.random.below(self.drop_max + 1)).unwrap_or(u32::MAX);
+                best_size.saturating_sub(drop)
+            }
+            _ => {
+                self.best = Some((size, per_s));
+                size
+            }
+        }
+    }
+}
+
+impl Machine for ThreadPool {
+    fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        let Seen::Load(LoadSample::Stage { queue, workers, idle, completed }) = *seen else { return };
+        let mut size = workers.saturating_sub(self.idle.surplus(cx.now, idle));
+        if self.throughput.count(cx.now, completed) {
+            size = self.tick(queue, size, cx);
+        }
+        self.workers = size.clamp(self.min, self.max);
+        self.resize(workers, self.workers, cx);
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("workers"), f64::from(self.workers));
+        visit(Gauge::of("throughput_per_s"), self.throughput.per_s());
+    }
+}
+
+const THESIS: &str = "Welsh's thesis, chapter 4";
+
+pub(crate) const THREAD_POOL: Entry = Entry {
+    name: "thread-pool",
+    about: "adds workers to a stage while its queue is long, and removes idle ones",
+    caution: "more workers help a stage that waits; one that computes only gets slower",
+    source: Source {
+        title: "SEDA: An Architecture for Well-Conditioned, Scalable Internet Services, SOSP'01",
+        place: "section 4.2; constants from Welsh's thesis and the published code",
+    },
+    deviations: &[
+        "Idle workers are found from the stage's samples: as many as were idle at every sample of the idle time are removed; in SEDA each thread times out by itself.",
+        "The sources do not say how often the thesis looks for thrashing; every 10 ticks, as in the code.",
+    ],
+    places: &[Place::Stage],
+    params: &[
+        Param {
+            name: "tick",
+            about: "time between looks at the queue",
+            kind: ParamKind::Time {
+                min: SAMPLE_PERIOD,
+                max: Duration::from_secs(3600),
+                default: Some(Duration::from_secs(1)),
+            },
+            source: THESIS,
+        },
+        Param {
+            name: "add_every",
+            about: "ticks between additions of a worker",
+            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 1 },
+            source: "Welsh's thesis, chapter 4; every fourth tick in the published code",
+        },
+        Param {
+            name: "threshold",
+            about: "jobs in the queue above which a worker is added",
+            kind: ParamKind::Count { min: 0, max: 1_000_000, default: 100 },
+            source: "Welsh's thesis, chapter 4; 1000 in the published code, 10 in its web server's configuration",
+        },
+        Param {
+            name: "at_threshold",
+            about: "whether a queue of exactly the threshold is enough",
+            kind: ParamKind::Flag { default: false },
+            source: "true in the published code",
+        },
+        Param {
+            name: "idle",
+            about: "time without work after which workers are removed",
+            kind: ParamKind::Time {
+                min: SAMPLE_PERIOD,
+                max: Duration::from_secs(3600),
+                default: Some(Duration::from_secs(5)),
+            },
+            source: THESIS,
+        },
+        Param {
+            name: "min",
+            about: "fewest workers",
+            kind: ParamKind::Count { min: 1, max: 100_000, default: 1 },
+            source: "the published code",
+        },
+        Param {
+            name: "max",
+            about: "most workers",
+            kind: ParamKind::Count { min: 1, max: 100_000, default: 20 },
+            source: "Welsh's thesis, figures of chapter 4; the published code",
+        },
+        Param {
+            name: "thrash",
+            about: "whether to step back when more workers made less throughput",
+            kind: ParamKind::Flag { default: true },
+            source: "Welsh's thesis, chapter 4; off by default in the published code",
+        },
+        Param {
+            name: "thrash_every",
+            about: "ticks between looks at the throughput",
+            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 10 },
+            source: "the published code",
+        },
+        Param {
+            name: "thrash_margin",
+            about: "part of the best throughput that may be missing",
+            kind: ParamKind::Number { min: 0.0, max: 0.99, default: 0.2, unit: "" },
+            source: "Welsh's thesis, chapter 4; none in the published code",
+        },
+        Param {
+            name: "thrash_drop",
+            about: "largest random step below the size that was best",
+            kind: ParamKind::Count { min: 0, max: 1000, default: 4 },
+            source: "Welsh's thesis, chapter 4; 3 in the published code, which rounds 4 times a draw down",
+        },
+        Param {
+            name: "smoothing",
+            about: "weight of the old throughput in its moving average",
+            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.7, unit: "" },
+            source: "the published code (0.3 for the new)",
+        },
+    ],
+    presets: &[
+        Preset { name: "thesis", about: "the constants of Welsh's thesis", given: &[] },
+        Preset {
+            name: "as-coded",
+            about: "the defaults of the published code, once switched on",
+            given: &[
+                ("tick", Given::Text("2s")),
+                ("add_every", Given::Number(4.0)),
+                ("threshold", Given::Number(1000.0)),
+                ("at_threshold", Given::Flag(true)),
+                ("idle", Given::Text("1s")),
+                ("thrash", Given::Flag(false)),
+                ("thrash_margin", Given::Number(0.0)),
+                ("thrash_drop", Given::Number(3.0)),
+            ],
+        },
+    ],
+    clashes: min_max,
+    samples: &[Sampling { what: SampleKind::Stage, period: SAMPLE_PERIOD }],
+    make: Make::Machine(|values, _| {
+        let count = |name: &str| u32::try_from(values.count(name)).unwrap_or(u32::MAX);
+        Box::new(ThreadPool {
+            min: count("min"),
+            max: count("max"),
+            add: Add {
+                every_ticks: values.count("add_every"),
+                threshold: count("threshold"),
+                at_threshold: values.flag("at_threshold"),
+            },
+            idle: Idle { patience: values.time("idle"), since: None, least: 0 },
+            thrash: values.flag("thrash").then(|| Thrash {
+                every_ticks: values.count("thrash_every"),
+                share_of_best: 1.0 - values.number("thrash_margin"),
+                drop_max: values.count("thrash_drop"),
+                best: None,
+            }),
+            throughput: Throughput::new(values.time("tick"), values.number("smoothing")),
+            ticks: 0,
+            workers: 0,
+        })
+    }),
+};
+
+/// How often the host samples the stage: much finer than any tick.
+pub(super) const SAMPLE_PERIOD: Duration = Duration::from_millis(100);
+
+/// A smallest number above the largest one.
+pub(super) fn min_max(values: &Values) -> Vec<Problem> {
+    let (min, max) = (values.count("min"), values.count("max"));
+    if min <= max {
+        return Vec::new();
+    }
+    vec![Problem { key: "min".to_owned(), message: format!("{min} is more than max ({max})") }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MachineBench, settings};
+
+    const fn stage(queue: u32, workers: u32, idle: u32, completed: u64) -> LoadSample {
+        LoadSample::Stage { queue, workers, idle, completed }
+    }
+
+    #[test]
+    fn a_long_queue_gets_a_worker_a_second_up_to_the_most() {
+        let mut bench = MachineBench::new("thread-pool", &settings([("max", 3_u32.into()), ("thrash", false.into())]));
+        assert_eq!(bench.load(0, stage(500, 1, 0, 0)), []);
+        assert_eq!(bench.load(900, stage(500, 1, 0, 0)), [], "before the tick");
+        assert_eq!(bench.load(1000, stage(500, 1, 0, 0)), [Effect::Resize(Resize::Workers(2))]);
+        assert_eq!(bench.load(2000, stage(100, 2, 0, 0)), [], "100 is not over 100");
+        assert_eq!(bench.load(3000, stage(101, 2, 0, 0)), [Effect::Resize(Resize::Workers(3))]);
+        assert_eq!(bench.load(4000, stage(101, 3, 0, 0)), [], "3 is the most");
+    }
+
+    #[test]
+    fn as_coded_a_worker_comes_every_fourth_tick_of_two_seconds() {
+        let mut bench = MachineBench::new("thread-pool", &settings([("preset", "as-coded".into())]));
+        for second in [0, 2, 4, 6] {
+            assert_eq!(bench.load(second * 1000, stage(1000, 1, 0, 0)), [], "at {second} s");
+        }
+        assert_eq!(bench.load(8000, stage(1000, 1, 0, 0)), [Effect::Resize(Resize::Workers(2))]);
+    }
+
+    #[test]
+    fn workers_that_were_idle_all_along_are_removed() {
+        let mut bench = MachineBench::new("thread-pool", &settings([]));
+        // Idle 4, 2, 3 over 5 s: two of ten did nothing at any sample.
+        assert_eq!(bench.load(0, stage(0, 10, 4, 0)), []);
+        assert_eq!(bench.load(2500, stage(0, 10, 2, 0)), []);
+        assert_eq!(bench.load(5000, stage(0, 10, 3, 0)), [Effect::Resize(Resize::Workers(8))]);
+        // Busy once: the five seconds start again.
+        assert_eq!(bench.load(6000, stage(0, 8, 0, 0)), []);
+        assert_eq!(bench.load(7000, stage(0, 8, 8, 0)), []);
+        assert_eq!(bench.load(11_900, stage(0, 8, 8, 0)), []);
+        assert_eq!(bench.load(12_000, stage(0, 8, 8, 0)), [Effect::Resize(Resize::Workers(1))], "one stays");
+    }
+
+    #[test]
+    fn less_throughput_with_more_workers_goes_back_to_the_best_size() {
+        let keys = [("thrash_every", 1_u32.into()), ("thrash_drop", 0_u32.into()), ("smoothing", 0.0.into())];
+        let mut bench = MachineBench::new("thread-pool", &settings(keys));
+        bench.load(0, stage(0, 4, 0, 0));
+        assert_eq!(bench.load(1000, stage(0, 4, 0, 100)), [], "100/s with 4 is the best yet");
+        // 85/s is within the 20 % margin; 79/s is not.
+        assert_eq!(bench.load(2000, stage(0, 8, 0, 185)), []);
+        assert_eq!(bench.load(3000, stage(0, 8, 0, 264)), [Effect::Resize(Resize::Workers(4))]);
+    }
+}

@@ -1,0 +1,362 @@
+//! One operation model for every policy: random operations, a model of the truth beside the seat, and what must always
+//! hold.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{
+    Class, Effect, Entry, Gauge, Grant, JobId, LoadSample, MachineSeat, Next, Offer, Outcome, PeerReport, Place,
+    Policy, Seat, Seen, Settings, Site, SiteId, Tags, Timestamp, Timing, Verdict, catalogue::Values, random::mix,
+};
+
+/// One thing that a host may do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Operation {
+    /// Time passes.
+    Pass(Duration),
+    /// A job of a class arrives.
+    Offer(Class),
+    /// Work on a waiting job starts.
+    Start(usize),
+    /// A running (or still waiting) job ends.
+    End(usize, Outcome),
+    /// A batch is reported.
+    Batch(u32),
+    /// A held job goes away.
+    Leave(usize),
+    /// A load sample.
+    Load(LoadSample),
+    /// Word from another site.
+    Peer(f64),
+    /// The host hands in a time from before.
+    ClockGoesBack,
+    /// The same entry is built anew and takes over.
+    Replace,
+    /// The host follows what the policy asks for.
+    Poll,
+}
+
+impl Operation {
+    /// Any 64 bits mean an operation, so that lists of numbers shrink well.
+    #[must_use]
+    pub fn decode(code: u64) -> Self {
+        let (what, detail) = (code % 100, mix(code));
+        let nth = (detail % 64) as usize;
+        match what {
+            0..=34 => Self::Offer(Class((detail % 4) as u8)),
+            35..=49 => Self::Start(nth),
+            50..=69 => Self::End(nth, OUTCOMES[(detail >> 8) as usize % OUTCOMES.len()]),
+            70..=76 => Self::Batch((detail % 8) as u32),
+            77..=79 => Self::Leave(nth),
+            80..=84 => Self::Load(sample(detail)),
+            85..=86 => Self::Peer((detail % 5) as f64 / 4.0),
+            87 => Self::ClockGoesBack,
+            88 => Self::Replace,
+            89..=93 => Self::Poll,
+            // From a microsecond to about a minute, short times more often.
+            _ => Self::Pass(Duration::from_micros(1 << (detail % 26))),
+        }
+    }
+}
+
+const OUTCOMES: [Outcome; 7] = [
+    Outcome::Served,
+    Outcome::Served,
+    Outcome::TimedOut,
+    Outcome::Failed,
+    Outcome::Ignored,
+    Outcome::Abandoned,
+    Outcome::Overloaded { retry: false },
+];
+
+fn sample(detail: u64) -> LoadSample {
+    let share = (detail >> 8) % 101;
+    match detail % 3 {
+        0 => LoadSample::Cpu(share as f64 / 100.0),
+        1 => LoadSample::Memory(share as f64 / 100.0),
+        _ => LoadSample::Stage {
+            queue: (detail >> 16) as u32 % 2000,
+            workers: (detail >> 32) as u32 % 40,
+            idle: (detail >> 40) as u32 % 20,
+            completed: (detail >> 48) % 10_000,
+        },
+    }
+}
+
+/// What a policy said, in order: two runs of the same operations must agree on it.
+pub type Transcript = Vec<String>;
+
+/// Runs operations against an entry and checks what must always hold:
+///
+/// - a limit that a person set is kept, also across a live switch;
+/// - jobs are conserved, and in flight and held are what the host thinks they are;
+/// - only held jobs are released or refused, once each, in no other state;
+/// - gauges are finite, rates and limits lie within the settings' bounds, qualities within 0 and 1;
+/// - effects for one moment come to an end, and wake-ups move time on;
+/// - nothing panics, whatever the host does.
+///
+/// # Panics
+/// If something does not hold.
+pub fn check(entry: &'static Entry, settings: &Settings, site: &Site, codes: &[u64]) -> Transcript {
+    let values = entry.check(settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
+    if entry.is_policy() {
+        let mut host = Host::new(entry, &values, site);
+        for code in codes {
+            host.apply(Operation::decode(*code));
+            host.check_invariants();
+        }
+        host.finish()
+    } else {
+        check_machine(entry, &values, site, codes)
+    }
+}
+
+/// More effects than this for one moment never end.
+const MOST_EFFECTS: usize = 10_000;
+
+struct Host<'a> {
+    entry: &'static Entry,
+    values: &'a Values,
+    site: &'a Site,
+    seat: Seat,
+    now: Timestamp,
+    next_id: u64,
+    waiting: Vec<Admitted>,
+    running: Vec<Admitted>,
+    held: BTreeMap<JobId, Offer>,
+    transcript: Transcript,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Admitted {
+    offer: Offer,
+    grant: Grant,
+    started: Option<Timestamp>,
+}
+
+impl<'a> Host<'a> {
+    fn new(entry: &'static Entry, values: &'a Values, site: &'a Site) -> Self {
+        Self {
+            entry,
+            values,
+            site,
+            seat: Seat::new(site.id, build(entry, values, site), 7, Box::new(())),
+            now: Timestamp::ZERO,
+            next_id: 0,
+            waiting: Vec::new(),
+            running: Vec::new(),
+            held: BTreeMap::new(),
+            transcript: Vec::new(),
+        }
+    }
+
+    fn apply(&mut self, operation: Operation) {
+        match operation {
+            Operation::Pass(time) => self.now = self.now + time,
+            Operation::Offer(class) => self.offer(class),
+            Operation::Start(nth) => self.start(nth),
+            Operation::End(nth, outcome) => self.end(nth, outcome),
+            Operation::Batch(jobs) => {
+                let busy = Duration::from_millis(u64::from(jobs) * 3);
+                self.seat.observe(self.now, &Seen::Batch { jobs, busy });
+            }
+            Operation::Leave(nth) => self.leave(nth),
+            Operation::Load(sample) => self.seat.observe(self.now, &Seen::Load(sample)),
+            Operation::Peer(level) => {
+                let report = PeerReport::Pressure { from: SiteId(9), level };
+                self.seat.observe(self.now, &Seen::Peer(report));
+            }
+            Operation::ClockGoesBack => {
+                let before = self.seat.counts().clock_went_back;
+                let earlier = self.now - Duration::from_millis(5);
+                self.seat.observe(earlier, &Seen::Batch { jobs: 1, busy: Duration::ZERO });
+                assert!(earlier == self.now || self.seat.counts().clock_went_back >= before);
+            }
+            Operation::Replace => self.seat.replace(self.now, build(self.entry, self.values, self.site)),
+            Operation::Poll => self.poll(),
+        }
+    }
+
+    fn offer(&mut self, class: Class) {
+        self.next_id += 1;
+        let tags = Tags { class, ..Tags::default() };
+        let entered = self.now - Duration::from_millis(2);
+        let offer = Offer { id: JobId(self.next_id), tags, entered, note: None };
+        let verdict = self.seat.offer(self.now, &offer);
+        self.transcript.push(format!("{:?} {verdict:?}", self.now));
+        match verdict {
+            Verdict::Admit(grant) => self.waiting.push(Admitted { offer, grant, started: None }),
+            Verdict::Hold => drop(self.held.insert(offer.id, offer)),
+            Verdict::Refuse(_) | Verdict::ComeBack(_) => {}
+        }
+    }
+
+    fn start(&mut self, nth: usize) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let mut job = self.waiting.remove(nth % self.waiting.len());
+        job.started = Some(self.now);
+        let waited = self.now.since(job.offer.entered);
+        self.seat.observe(self.now, &Seen::Started { id: job.offer.id, waited });
+        self.running.push(job);
+    }
+
+    fn end(&mut self, nth: usize, outcome: Outcome) {
+        let from = if self.running.is_empty() { &mut self.waiting } else { &mut self.running };
+        if from.is_empty() {
+            return;
+        }
+        let Admitted { offer, grant, started } = from.remove(nth % from.len());
+        let timing = Timing {
+            entered: offer.entered,
+            offered: offer.entered,
+            started: started.unwrap_or(self.now),
+            ended: self.now,
+        };
+        let ended = Seen::Ended { id: offer.id, grant, tags: offer.tags, outcome, timing, cost: None, note: None };
+        self.seat.observe(self.now, &ended);
+    }
+
+    fn leave(&mut self, nth: usize) {
+        let Some(id) = self.held.keys().nth(nth % self.held.len().max(1)).copied() else { return };
+        self.held.remove(&id);
+        self.seat.observe(self.now, &Seen::Left(id));
+    }
+
+    fn poll(&mut self) {
+        for _ in 0..MOST_EFFECTS {
+            match self.seat.poll(self.now) {
+                Next::Do(effect) => self.done(effect),
+                Next::WakeAt(at) => {
+                    assert!(at > self.now, "a wake-up at {at:?} that was just served at {:?}", self.now);
+                    return;
+                }
+                Next::Idle => return,
+            }
+        }
+        panic!("{}: effects for {:?} do not end", self.entry.name, self.now);
+    }
+
+    fn done(&mut self, effect: Effect) {
+        self.transcript.push(format!("{:?} {effect:?}", self.now));
+        match effect {
+            Effect::Release(id, grant) => {
+                let offer = self.held.remove(&id).unwrap_or_else(|| panic!("{id:?} was released, but not held"));
+                self.waiting.push(Admitted { offer, grant, started: None });
+            }
+            Effect::Refuse(id, _) => {
+                assert!(self.held.remove(&id).is_some(), "{id:?} was refused, but not held");
+            }
+            Effect::Quality(quality) => assert!((0.0..=1.0).contains(&quality), "quality {quality}"),
+            Effect::Shed { level, .. } => assert!((0.0..=1.0).contains(&level), "level {level}"),
+            Effect::Resize(_) | Effect::Annotate(..) => {}
+        }
+    }
+
+    fn check_invariants(&self) {
+        let counts = self.seat.counts();
+        let parked = u64::from(self.seat.parked());
+        assert_eq!(
+            counts.offered,
+            counts.admitted + counts.refused + counts.sent_back + counts.left + parked,
+            "{}: {counts:?}",
+            self.entry.name
+        );
+        assert_eq!(counts.admitted - counts.ended, u64::from(self.seat.in_flight()));
+        assert_eq!(self.seat.in_flight() as usize, self.waiting.len() + self.running.len());
+        assert_eq!(parked as usize, self.held.len());
+        let limited = match self.entry.name {
+            "concurrency" | "connections" => self.waiting.len() + self.running.len(),
+            "queue-length" => self.waiting.len(),
+            _ => 0,
+        };
+        assert!(
+            limited == 0 || limited as u64 <= self.values.count("max"),
+            "{}: {limited} over the limit",
+            self.entry.name
+        );
+        self.seat.gauges(&mut |gauge, value| check_gauge(self.entry, self.values, gauge, value));
+    }
+
+    /// Follows wake-ups alone for a while, and lets everything end.
+    fn finish(mut self) -> Transcript {
+        self.poll();
+        let from = self.now;
+        for _ in 0..50 {
+            let Next::WakeAt(at) = self.seat.poll(self.now) else { break };
+            self.now = at;
+            self.poll();
+        }
+        if matches!(self.seat.poll(self.now), Next::WakeAt(_)) {
+            assert!(self.now.since(from) >= Duration::from_millis(1), "{}: wake-ups spin", self.entry.name);
+        }
+        // What is held must be let go once everything else has ended, or it would be held for ever.
+        while !(self.waiting.is_empty() && self.running.is_empty()) {
+            self.end(0, Outcome::Served);
+            self.poll();
+            self.check_invariants();
+        }
+        assert!(self.held.is_empty(), "{} holds {} jobs of an empty service", self.entry.name, self.held.len());
+        self.transcript
+    }
+}
+
+fn build(entry: &'static Entry, values: &Values, site: &Site) -> Box<dyn Policy> {
+    entry.policy(values, site).unwrap_or_else(|| panic!("{} is no policy", entry.name))
+}
+
+fn check_gauge(entry: &Entry, values: &Values, gauge: Gauge, value: f64) {
+    let name = entry.name;
+    assert!(value.is_finite(), "{name}: {gauge:?} is {value}");
+    match gauge.name {
+        "quality" => assert!((0.0..=1.0).contains(&value), "{name}: quality {value}"),
+        "admission_rate_per_s" if gauge.class.is_some() => {
+            let (min, max) = (values.number("rate_min"), values.number("rate_max"));
+            assert!((min..=max).contains(&value), "{name}: {gauge:?} {value} is not in {min} to {max}");
+        }
+        "admission_rate_per_s" => assert!(value > 0.0, "{name}: rate {value}"),
+        _ => assert!(value >= 0.0, "{name}: {gauge:?} is {value}"),
+    }
+}
+
+fn check_machine(entry: &'static Entry, values: &Values, site: &Site, codes: &[u64]) -> Transcript {
+    let machine = entry.machine(values, site).unwrap_or_else(|| panic!("{} is no machine", entry.name));
+    let mut seat = MachineSeat::new(site.id, machine, 7, Box::new(()));
+    let mut now = Timestamp::ZERO;
+    let mut transcript = Vec::new();
+    for code in codes {
+        match Operation::decode(*code) {
+            Operation::Pass(time) => now = now + time,
+            Operation::Load(sample) => seat.observe(now, &Seen::Load(sample)),
+            Operation::Peer(level) => {
+                seat.observe(now, &Seen::Peer(PeerReport::Pressure { from: SiteId(9), level }));
+            }
+            _ => seat.observe(now, &Seen::Load(sample(mix(*code)))),
+        }
+        for effects in 0.. {
+            assert!(effects < MOST_EFFECTS, "{}: effects for {now:?} do not end", entry.name);
+            let Next::Do(effect) = seat.poll(now) else { break };
+            if let Effect::Shed { level, .. } = effect {
+                assert!((0.0..=1.0).contains(&level), "level {level}");
+            }
+            transcript.push(format!("{now:?} {effect:?}"));
+        }
+        seat.gauges(&mut |gauge, value| check_gauge(entry, values, gauge, value));
+    }
+    transcript
+}
+
+/// Every way in which the catalogue's entries are built from their defaults: each with each preset, at each place.
+#[must_use]
+pub fn every_build() -> Vec<(&'static Entry, Settings, Place)> {
+    let mut all = Vec::new();
+    for entry in crate::Catalogue::entries() {
+        let presets = entry.presets.iter().map(|preset| super::settings([("preset", preset.name.into())]));
+        for settings in std::iter::once(Settings::new()).chain(presets) {
+            for place in entry.places {
+                all.push((entry, settings.clone(), *place));
+            }
+        }
+    }
+    all
+}

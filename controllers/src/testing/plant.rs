@@ -1,0 +1,409 @@
+//! A tiny service under a closed loop of users, in virtual time: one queue, some workers, users who think, ask, and
+//! retreat when they are refused. Enough to see what a control loop does; the real simulator lives elsewhere.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap, VecDeque},
+    time::Duration,
+};
+
+use crate::{
+    Class, Effect, Gauge, Grant, JobId, LoadSample, Machine, MachineSeat, Next, Observer, Offer, Outcome, PeerReport,
+    Policy, Random, Resize, Seat, Seeded, Seen, SiteId, Tags, Timestamp, Timing, Verdict, seed_for,
+};
+
+/// How long work on one job takes at quality 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    /// Always this.
+    Constant(Duration),
+    /// Exponential with this mean.
+    Exponential(Duration),
+}
+
+/// A stretch of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase {
+    /// Users during it.
+    pub users: usize,
+    /// How long it lasts.
+    pub lasts: Duration,
+}
+
+/// The service and its users.
+#[derive(Debug, Clone)]
+pub struct Plant {
+    /// Workers at the start.
+    pub workers: u32,
+    /// Service time.
+    pub service: Service,
+    /// Time between an answer and the next request, and before the first (drawn from 0 to this).
+    pub think: Duration,
+    /// Time that a user stays away after a refusal.
+    pub retreat: Duration,
+    /// Users are dealt to this many classes in turn.
+    pub classes: u8,
+    /// In order.
+    pub phases: Vec<Phase>,
+    /// Of all draws.
+    pub seed: u64,
+}
+
+/// What happened in one second, in whole numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Second {
+    /// Requests made.
+    pub offered: u32,
+    /// Requests refused.
+    pub refused: u32,
+    /// Answers given.
+    pub served: u32,
+    /// 90th percentile of the response times of those answers, milliseconds; 0 without answers.
+    pub p90_ms: u64,
+    /// The policy's admission rate at the end of the second, rounded; `None` if it has none.
+    pub rate_per_s: Option<u64>,
+    /// Quality at its end, percent.
+    pub quality_percent: u32,
+    /// Workers at its end.
+    pub workers: u32,
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Series {
+    /// Second by second.
+    pub seconds: Vec<Second>,
+    /// By class: offered and refused over the run.
+    pub by_class: BTreeMap<Class, (u32, u32)>,
+}
+
+impl Plant {
+    /// Runs it under a policy and with machines beside it. The policy is sampled as `stage` every 100 ms.
+    #[must_use]
+    pub fn run(&self, policy: Box<dyn Policy>, machines: Vec<Box<dyn Machine>>) -> Series {
+        self.run_observed(policy, machines, Box::new(()))
+    }
+
+    /// The same with an observer of the policy's events.
+    #[must_use]
+    pub fn run_observed(
+        &self,
+        policy: Box<dyn Policy>,
+        machines: Vec<Box<dyn Machine>>,
+        observer: Box<dyn Observer>,
+    ) -> Series {
+        Run::new(self, policy, machines, observer).finish()
+    }
+}
+
+/// Between samples of the stage.
+const SAMPLE: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    PhaseBegins(usize),
+    UserAsks(usize),
+    WorkEnds(JobId),
+    Sample,
+    SecondEnds,
+    PolicyWakes,
+    MachineWakes(usize),
+}
+
+#[derive(Debug)]
+struct Job {
+    user: usize,
+    offer: Offer,
+    grant: Grant,
+    started: Timestamp,
+}
+
+struct Run<'a> {
+    plant: &'a Plant,
+    seat: Seat,
+    machines: Vec<MachineSeat>,
+    heap: BinaryHeap<Reverse<(Timestamp, u64, Event)>>,
+    sequence: u64,
+    now: Timestamp,
+    random: Seeded,
+    /// Users that may ask now, and the most there ever were.
+    users: usize,
+    started_users: usize,
+    jobs: BTreeMap<JobId, Job>,
+    queue: VecDeque<JobId>,
+    busy: u32,
+    workers: u32,
+    quality: f64,
+    completed: u64,
+    busy_since_sample: Duration,
+    next_id: u64,
+    responses_ms: Vec<u64>,
+    second: Second,
+    series: Series,
+    policy_wake: Option<Timestamp>,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        plant: &'a Plant,
+        policy: Box<dyn Policy>,
+        machines: Vec<Box<dyn Machine>>,
+        observer: Box<dyn Observer>,
+    ) -> Self {
+        let site = SiteId(1);
+        let seat_of = |(index, machine)| {
+            MachineSeat::new(site, machine, seed_for(plant.seed, &format!("machine {index}")), Box::new(()))
+        };
+        let mut run = Self {
+            plant,
+            seat: Seat::new(site, policy, seed_for(plant.seed, "policy"), observer),
+            machines: machines.into_iter().enumerate().map(seat_of).collect(),
+            heap: BinaryHeap::new(),
+            sequence: 0,
+            now: Timestamp::ZERO,
+            random: Seeded::new(seed_for(plant.seed, "plant")),
+            users: 0,
+            started_users: 0,
+            jobs: BTreeMap::new(),
+            queue: VecDeque::new(),
+            busy: 0,
+            workers: plant.workers,
+            quality: 1.0,
+            completed: 0,
+            busy_since_sample: Duration::ZERO,
+            next_id: 0,
+            responses_ms: Vec::new(),
+            second: Second::default(),
+            series: Series::default(),
+            policy_wake: None,
+        };
+        let mut begins = Timestamp::ZERO;
+        for (index, phase) in plant.phases.iter().enumerate() {
+            run.at(begins, Event::PhaseBegins(index));
+            begins = begins + phase.lasts;
+        }
+        run.at(Timestamp::ZERO + SAMPLE, Event::Sample);
+        run.at(Timestamp::from_secs(1), Event::SecondEnds);
+        run
+    }
+
+    fn at(&mut self, when: Timestamp, event: Event) {
+        self.sequence += 1;
+        self.heap.push(Reverse((when, self.sequence, event)));
+    }
+
+    fn finish(mut self) -> Series {
+        let end = self.plant.phases.iter().fold(Timestamp::ZERO, |end, phase| end + phase.lasts);
+        while let Some(Reverse((when, _, event))) = self.heap.pop() {
+            if when > end {
+                break;
+            }
+            self.now = when;
+            self.step(event);
+            self.drain();
+        }
+        self.series
+    }
+
+    fn step(&mut self, event: Event) {
+        match event {
+            Event::PhaseBegins(index) => self.begin(self.plant.phases[index].users),
+            Event::UserAsks(user) => self.ask(user),
+            Event::WorkEnds(id) => self.end(id),
+            Event::Sample => self.sample(),
+            Event::SecondEnds => self.close_second(),
+            Event::PolicyWakes | Event::MachineWakes(_) => {} // what is due is done by polling
+        }
+    }
+
+    fn begin(&mut self, users: usize) {
+        // Users that left keep their last request; those that come back start anew.
+        for user in self.users..users {
+            let first = self.random.below(self.plant.think.as_nanos() as u64 + 1);
+            self.at(self.now + Duration::from_nanos(first), Event::UserAsks(user));
+        }
+        self.users = users;
+        self.started_users = self.started_users.max(users);
+    }
+
+    fn ask(&mut self, user: usize) {
+        if user >= self.users {
+            return;
+        }
+        self.next_id += 1;
+        let class = Class((user % usize::from(self.plant.classes.max(1))) as u8);
+        let tags = Tags { class, ..Tags::default() };
+        let offer = Offer { id: JobId(self.next_id), tags, entered: self.now, note: None };
+        self.second.offered += 1;
+        self.series.by_class.entry(class).or_default().0 += 1;
+        let job = Job { user, offer, grant: Grant::default(), started: self.now };
+        match self.seat.offer(self.now, &offer) {
+            Verdict::Admit(grant) => self.admit(Job { grant, ..job }),
+            Verdict::Hold => drop(self.jobs.insert(offer.id, job)),
+            Verdict::Refuse(_) => self.refuse(&job, self.plant.retreat),
+            Verdict::ComeBack(wait) => self.refuse(&job, wait),
+        }
+    }
+
+    fn admit(&mut self, job: Job) {
+        self.queue.push_back(job.offer.id);
+        self.jobs.insert(job.offer.id, job);
+        self.start();
+    }
+
+    fn refuse(&mut self, job: &Job, wait: Duration) {
+        self.second.refused += 1;
+        self.series.by_class.entry(job.offer.tags.class).or_default().1 += 1;
+        self.at(self.now + wait, Event::UserAsks(job.user));
+    }
+
+    fn start(&mut self) {
+        while self.busy < self.workers
+            && let Some(id) = self.queue.pop_front()
+        {
+            self.busy += 1;
+            let mean = match self.plant.service {
+                Service::Constant(time) | Service::Exponential(time) => time.as_secs_f64() * self.quality,
+            };
+            let takes = match self.plant.service {
+                Service::Constant(_) => mean,
+                Service::Exponential(_) => self.random.exponential(mean),
+            };
+            let Some(job) = self.jobs.get_mut(&id) else { continue };
+            job.started = self.now;
+            let waited = self.now.since(job.offer.entered);
+            self.at(self.now + Duration::from_secs_f64(takes), Event::WorkEnds(id));
+            self.seat.observe(self.now, &Seen::Started { id, waited });
+        }
+    }
+
+    fn end(&mut self, id: JobId) {
+        let Some(job) = self.jobs.remove(&id) else { return };
+        self.busy -= 1;
+        self.completed += 1;
+        self.second.served += 1;
+        let busy = self.now.since(job.started);
+        self.busy_since_sample += busy;
+        let entered = job.offer.entered;
+        let timing = Timing { entered, offered: entered, started: job.started, ended: self.now };
+        self.responses_ms.push(timing.response().as_millis() as u64);
+        let (tags, grant) = (job.offer.tags, job.grant);
+        let ended = Seen::Ended { id, grant, tags, outcome: Outcome::Served, timing, cost: Some(busy), note: None };
+        self.seat.observe(self.now, &ended);
+        self.seat.observe(self.now, &Seen::Batch { jobs: 1, busy });
+        self.at(self.now + self.plant.think, Event::UserAsks(job.user));
+        self.start();
+    }
+
+    fn sample(&mut self) {
+        let queue = self.queue.len() as u32;
+        let idle = self.workers.saturating_sub(self.busy);
+        let stage = LoadSample::Stage { queue, workers: self.workers, idle, completed: self.completed };
+        let possible = SAMPLE.as_secs_f64() * f64::from(self.workers.max(1));
+        let cpu = LoadSample::Cpu((self.busy_since_sample.as_secs_f64() / possible).min(1.0));
+        self.busy_since_sample = Duration::ZERO;
+        for seen in [Seen::Load(stage), Seen::Load(cpu)] {
+            self.seat.observe(self.now, &seen);
+            for machine in &mut self.machines {
+                machine.observe(self.now, &seen);
+            }
+        }
+        self.at(self.now + SAMPLE, Event::Sample);
+    }
+
+    fn close_second(&mut self) {
+        self.responses_ms.sort_unstable();
+        let index = self.responses_ms.len() * 9 / 10;
+        self.second.p90_ms = self.responses_ms.get(index).copied().unwrap_or(0);
+        self.responses_ms.clear();
+        let rate_per_s = &mut self.second.rate_per_s;
+        self.seat.gauges(&mut |gauge, value| {
+            if gauge == Gauge::of("admission_rate_per_s") {
+                *rate_per_s = Some(value.round() as u64);
+            }
+        });
+        self.second.quality_percent = (self.quality * 100.0).round() as u32;
+        self.second.workers = self.workers;
+        self.series.seconds.push(std::mem::take(&mut self.second));
+        self.at(self.now + Duration::from_secs(1), Event::SecondEnds);
+    }
+
+    /// Does everything that policy and machines want now.
+    fn drain(&mut self) {
+        loop {
+            match self.seat.poll(self.now) {
+                Next::Do(effect) => self.apply(&effect),
+                Next::WakeAt(at) => {
+                    if self.policy_wake.is_none_or(|known| known <= self.now || at < known) {
+                        self.policy_wake = Some(at);
+                        self.at(at, Event::PolicyWakes);
+                    }
+                    break;
+                }
+                Next::Idle => break,
+            }
+        }
+        for index in 0..self.machines.len() {
+            loop {
+                match self.machines[index].poll(self.now) {
+                    Next::Do(effect) => self.apply(&effect),
+                    Next::WakeAt(at) => {
+                        self.at(at, Event::MachineWakes(index));
+                        break;
+                    }
+                    Next::Idle => break,
+                }
+            }
+        }
+    }
+
+    fn apply(&mut self, effect: &Effect) {
+        match *effect {
+            Effect::Release(id, grant) => {
+                if let Some(job) = self.jobs.remove(&id) {
+                    self.admit(Job { grant, ..job });
+                }
+            }
+            Effect::Refuse(id, _) => {
+                if let Some(job) = self.jobs.remove(&id) {
+                    self.refuse(&job, self.plant.retreat);
+                }
+            }
+            Effect::Quality(quality) => self.quality = quality,
+            Effect::Resize(Resize::Workers(workers)) => {
+                self.workers = workers;
+                self.start();
+            }
+            // One stage alone: what it says to earlier ones comes to itself, as from a monitor.
+            Effect::Shed { level, .. } => {
+                let report = PeerReport::Pressure { from: SiteId(2), level };
+                self.seat.observe(self.now, &Seen::Peer(report));
+            }
+            Effect::Resize(Resize::Batch(_)) | Effect::Annotate(..) => {}
+        }
+    }
+}
+
+impl Series {
+    /// The seconds from `from` up to `to`.
+    #[must_use]
+    pub fn between(&self, from: usize, to: usize) -> &[Second] {
+        &self.seconds[from..to.min(self.seconds.len())]
+    }
+
+    /// Share of requests refused in some seconds, 0 to 1.
+    #[must_use]
+    pub fn refused_share(seconds: &[Second]) -> f64 {
+        let (offered, refused) =
+            seconds.iter().fold((0, 0), |(offered, refused), s| (offered + s.offered, refused + s.refused));
+        f64::from(refused) / f64::from(offered.max(1))
+    }
+
+    /// The median of the seconds' 90th percentiles, milliseconds.
+    #[must_use]
+    pub fn median_p90_ms(seconds: &[Second]) -> u64 {
+        let mut all: Vec<_> = seconds.iter().map(|second| second.p90_ms).collect();
+        all.sort_unstable();
+        all.get(all.len() / 2).copied().unwrap_or(0)
+    }
+}
