@@ -9,6 +9,7 @@ pub mod raw;
 mod read;
 pub mod schema;
 mod target;
+mod thresholds;
 mod users;
 
 pub use library::Library;

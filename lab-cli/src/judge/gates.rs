@@ -17,7 +17,7 @@ mod tests;
 pub struct Context {
     /// The promise: some limits scale with it.
     pub objective: Objective,
-    /// The load is closed: a slow service makes its users slow.
+    /// The load is closed (a slow service makes its users slow), and the experiment does not declare that it is about that.
     pub closed: bool,
     /// The policy works at accept: connections that wait or are dropped in the kernel are part of the experiment.
     pub kernel_backlog_declared: bool,

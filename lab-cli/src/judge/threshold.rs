@@ -121,6 +121,11 @@ impl Threshold {
         &self.text
     }
 
+    /// Every arm that it names.
+    pub fn arms(&self) -> Vec<&str> {
+        self.claim.metrics().into_iter().map(|(_, metric)| metric.arm.as_str()).collect()
+    }
+
     /// Checks that every arm, phase, request type and part that it names exists.
     ///
     /// # Errors

@@ -23,6 +23,12 @@ macro_rules! library {
 
 static ALL: &[Library] = library! {
     "flash-crowd" ["seda-fig10", "ew-fig3"];
+    "user-ramp" ["seda-fig8"];
+    "per-type" ["seda-fig9"];
+    "per-stage-or-single" ["seda-fig11"];
+    "degrade" ["seda-fig12", "seda-fig13", "ew-fig4"];
+    "classes" ["seda-fig14", "seda-fig15"];
+    "overload-sweep" [];
 };
 
 impl Library {

@@ -8,7 +8,7 @@ use super::{
     plan::{Declared, Experiment, Load, Rate},
     problem::{Problem, Problems},
     raw::{self, Value},
-    target, users,
+    target, thresholds, users,
 };
 use crate::summary::Objective;
 
@@ -74,6 +74,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         Some(node) => users::users(node, problems),
     };
     let mut arms = arms::arms(&fields);
+    let all_arms: Vec<String> = arms.iter().map(|arm| arm.label.clone()).collect();
     if !changes.policies.is_empty() {
         arms = arms::only(&arms, &changes.policies, problems);
     }
@@ -95,7 +96,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         declares,
     };
     check_rates(&experiment, &fields);
-    experiment.thresholds = thresholds(&fields);
+    experiment.thresholds = thresholds::thresholds(&fields, &experiment, &all_arms);
     Some(experiment)
 }
 
@@ -153,19 +154,4 @@ fn check_rates(experiment: &Experiment, fields: &Fields<'_>) {
     if any && experiment.nominal_capacity().is_none() {
         fields.problem("target", "a rate like 0.5x needs a capacity", "set target.capacity, for example 100/s");
     }
-}
-
-/// Thresholds as text: what they mean is checked by the judge.
-fn thresholds(fields: &Fields<'_>) -> Vec<String> {
-    let mut thresholds = Vec::new();
-    for node in fields.list("thresholds") {
-        match &node.value {
-            Value::Text(text) => thresholds.push(text.clone()),
-            other => {
-                let hint = "write it as text: seda.spike.response_time.p90 < 2s";
-                fields.problems().add(&node.place, "thresholds", format!("not {}", other.shown()), hint);
-            }
-        }
-    }
-    thresholds
 }

@@ -216,6 +216,9 @@ impl Parser {
                 return Err(error(at, message, hint));
             }
             self.next -= 1;
+            if self.followed_by_statistic() {
+                return Err(error(at, message, hint));
+            }
             (word, at) = self.segment(what, &format!("there are: {}", names().join(", ")))?;
         }
         let quantity = self.quantity(&word, at)?;
@@ -251,6 +254,14 @@ impl Parser {
             return Err(error(at, format!("there is no {over} of a gauge"), suggestion(&over, &known)));
         };
         Ok(Quantity::Gauge { stage, name, over: *over })
+    }
+
+    /// `.p90`: what stands before it was meant to be a metric, not a request type.
+    fn followed_by_statistic(&self) -> bool {
+        matches!(
+            self.tokens.get(self.next + 1),
+            Some(Token { kind: TokenKind::Word { text, .. }, .. }) if Statistic::find(text).is_some()
+        )
     }
 
     fn dot(&mut self) -> bool {
