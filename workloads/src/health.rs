@@ -11,7 +11,9 @@ use controllers::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use gaps::GapMeter;
-pub use procfs::{ProcessSample, ThreadSample, descriptor_limit, max_map_count, open_descriptors, thread_id};
+pub use procfs::{
+    ProcessSample, ThreadSample, descriptor_limit, local_ports, max_map_count, open_descriptors, thread_id,
+};
 
 /// The generator's own state over a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

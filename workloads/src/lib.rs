@@ -10,7 +10,9 @@ pub mod behaviour;
 )]
 pub mod clock;
 pub mod crowd;
+mod fiber;
 pub mod health;
+pub mod host;
 pub mod http1;
 pub mod mail;
 pub mod measure;
@@ -20,4 +22,5 @@ pub mod schedule;
 pub mod url;
 
 pub use crowd::{Crowd, User};
+pub use host::{HostChoice, Options, RunError, StopFlag, run};
 pub use schedule::Schedule;

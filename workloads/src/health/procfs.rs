@@ -111,6 +111,17 @@ pub fn max_map_count() -> u64 {
     text.trim().parse().unwrap_or(65_530)
 }
 
+/// How many local ports a connection may be given (`net.ipv4.ip_local_port_range`), for each pair of addresses.
+#[must_use]
+pub fn local_ports() -> u64 {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let mut ends = text.split_ascii_whitespace().filter_map(|end| end.parse::<u64>().ok());
+    match (ends.next(), ends.next()) {
+        (Some(first), Some(last)) if last >= first => last - first + 1,
+        _ => 28_232,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +138,6 @@ mod tests {
         assert!(ProcessSample::take().cpu > process.cpu);
         assert!(process.resident_peak > 0 && process.machine_ticks > 0);
         assert!(open_descriptors() >= 3 && descriptor_limit() >= open_descriptors());
-        assert!(max_map_count() > 0);
+        assert!(max_map_count() > 0 && local_ports() > 0);
     }
 }

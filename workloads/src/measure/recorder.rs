@@ -133,7 +133,8 @@ impl Recorder {
         let objective = self.raw.objective;
         let late = response > objective;
         let in_time_since_wanted = now.since(ticket.wanted_at) <= objective;
-        self.in_flight -= 1;
+        // What is still open at the end of the run stays in flight.
+        self.in_flight -= u64::from(!matches!(fate, Fate::InFlight | Fate::Unsent));
         self.raw.sojourn += now.since(sent);
         let ledger = &mut self.raw.cell(ticket.cell).ledger;
         match fate {

@@ -1,0 +1,124 @@
+//! The host on fibers (`may`): many users, little memory, plain HTTP/1.1.
+//!
+//! A user that thinks or waits is an entry in a heap; a fiber is borrowed from a pool for as long as a user has requests
+//! to send. So users are bounded by memory for data, and stacks by requests in flight.
+//!
+//! Everything runs on one worker thread: the *pacer* (a fiber woken by a timer of the kernel, see `alarm`), which lets due
+//! things happen, keeps deadlines, closes windows and watches for gaps; and the workers, a fiber each. The calling thread
+//! only passes windows on. Hazards of `may`, and how they are met, are listed in `runtime`.
+
+mod alarm;
+mod connection;
+mod deadline;
+mod exchange;
+mod pacer;
+mod runtime;
+mod squad;
+mod worker;
+
+use std::sync::{Arc, mpsc};
+
+use controllers::Timestamp;
+
+use crate::{
+    clock::Clock,
+    crowd::Crowd,
+    health::{ProcessSample, ThreadSample},
+    host::{Allowance, Crew, Options, RunError, StopFlag, check},
+    measure::{Health, Report, Window},
+    plan::LoadPlan,
+};
+use exchange::Network;
+use pacer::Pacer;
+use squad::Squad;
+
+/// What the pacer tells the thread that called [`run`].
+#[derive(Debug)]
+enum News {
+    Window(Window),
+    Done(Watched),
+}
+
+/// What only the worker thread can know of itself.
+#[derive(Debug)]
+struct Watched {
+    began: ThreadSample,
+    ended: ThreadSample,
+    gaps: crate::health::GapMeter,
+}
+
+/// Runs a plan on fibers. See [`crate::host::run`].
+pub(crate) fn run(
+    plan: &LoadPlan,
+    options: &Options,
+    mut on_window: impl FnMut(Window),
+    stop: &StopFlag,
+) -> Result<Report, RunError> {
+    let allowance = check(plan, options)?;
+    let crowd = Crowd::new(plan)?;
+    runtime::configure();
+    let network = Network {
+        target: plan.target.address,
+        host: plan.target.host.clone(),
+        sources: plan.sources,
+        timeout: plan.timeout,
+        connect_timeout: plan.connect_timeout,
+    };
+    let process = ProcessSample::take();
+    let (tell, news) = mpsc::channel();
+    let squad = Squad::new(Clock::start(), network, Crew::new(plan, crowd), allowance.in_flight)
+        .map_err(|cause| RunError::Setup { what: "a timer", cause })?;
+    let pacer = Pacer::new(Arc::clone(&squad), plan, stop.clone(), tell);
+    let pacing = runtime::spawn(move || pacer.run()).map_err(|cause| RunError::Setup { what: "a fiber", cause })?;
+
+    let mut watched = None;
+    // Ends when the pacer has: its sender goes with it.
+    for news in news {
+        match news {
+            News::Window(window) => on_window(window),
+            News::Done(seen) => watched = Some(seen),
+        }
+    }
+    let pacer_panicked = pacing.join().is_err();
+    let now = squad.clock.now();
+    let mut health = health(&squad, allowance, watched, &ProcessSample::take(), &process);
+    if pacer_panicked {
+        health.fiber_panics += 1;
+    }
+    Ok(squad.into_report(now, health))
+}
+
+fn health(
+    squad: &Squad,
+    allowance: Allowance,
+    watched: Option<Watched>,
+    after: &ProcessSample,
+    before: &ProcessSample,
+) -> Health {
+    let wall = squad.clock.now().since(Timestamp::ZERO);
+    let counts = squad.counts();
+    let mut health = Health {
+        wall,
+        process_cpu: after.cpu.saturating_sub(before.cpu),
+        steal: after.steal_since(before),
+        major_faults: after.major_faults.saturating_sub(before.major_faults),
+        resident_peak: after.resident_peak,
+        descriptors_peak: counts.descriptors_peak,
+        descriptors_limit: allowance.descriptors,
+        out_of_ports: counts.out_of_ports,
+        out_of_descriptors: counts.out_of_descriptors,
+        in_flight_limit: allowance.in_flight,
+        in_flight_peak: counts.active_peak,
+        waited_for_fiber: counts.waited_for_turn,
+        stale_connections: counts.stale_connections,
+        fiber_panics: counts.panics,
+        ..Health::default()
+    };
+    if let Some(watched) = watched {
+        health.sender_cpu = watched.ended.cpu.saturating_sub(watched.began.cpu);
+        health.run_queue_delay = watched.ended.run_queue_delay.saturating_sub(watched.began.run_queue_delay);
+        health.largest_gap = watched.gaps.largest();
+        (health.stalls, health.more_stalls) = watched.gaps.into_stalls();
+    }
+    health
+}

@@ -1,0 +1,258 @@
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    os::fd::RawFd,
+    sync::Arc,
+    time::Duration,
+};
+
+use controllers::Timestamp;
+use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
+
+use super::{
+    connection::{Connecting, Connection},
+    deadline::Deadline,
+};
+use crate::{
+    clock::Clock,
+    http1::{Inbox, Limits, Outgoing, Progress},
+    persona::{Call, Connection as Habit, Method},
+};
+
+/// Where all connections of a run go to, and how long they may take.
+#[derive(Debug, Clone)]
+pub(super) struct Network {
+    pub(super) target: SocketAddr,
+    pub(super) host: String,
+    /// Source addresses are spread over this many of 127.0.0.0/8; 1: the kernel chooses.
+    pub(super) sources: u32,
+    pub(super) timeout: Duration,
+    pub(super) connect_timeout: Duration,
+}
+
+impl Network {
+    /// The address that this user connects from: one user keeps one, as a real one would.
+    fn source(&self, user: u64) -> Option<IpAddr> {
+        if self.sources <= 1 || !self.target.ip().is_loopback() || !self.target.is_ipv4() {
+            return None;
+        }
+        let number = u32::try_from(user % u64::from(self.sources)).unwrap_or_default();
+        // 127.0.0.1 to 127.255.255.254 without the last bytes 0 and 255: 254 addresses a block.
+        let address = 0x7F00_0000 + ((number / 254) << 8) + number % 254 + 1;
+        Some(Ipv4Addr::from_bits(address).into())
+    }
+}
+
+/// How an exchange ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The answer is in the inbox.
+    Answered,
+    /// No connection within the connect time-out.
+    ConnectTimedOut,
+    /// The connection was refused or reset.
+    ConnectFailed,
+    /// No connection could be made: the process is out of descriptors.
+    OutOfDescriptors,
+    /// No connection could be made: no local port is left.
+    OutOfPorts,
+    /// No answer within the time-out.
+    TimedOut,
+    /// The user's patience ended first.
+    GaveUp,
+    /// The connection broke, or what came was no HTTP.
+    Broken,
+}
+
+/// Who listens to an exchange while it goes on.
+pub(super) trait Witness {
+    /// The generator begins with it.
+    fn begins(&mut self, now: Timestamp);
+    /// A socket was opened under this number.
+    fn opened(&mut self, descriptor: RawFd);
+    /// A connection was made, and took so long.
+    fn connected(&mut self, took: Duration);
+    /// It is written now.
+    fn sends(&mut self, now: Timestamp);
+    /// A kept connection had been closed by the service.
+    fn found_stale(&mut self);
+}
+
+/// One request of one user.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Errand<'a> {
+    pub(super) call: &'a Call,
+    pub(super) user: u64,
+    /// Intended start, from which time-out and patience count.
+    pub(super) intended: Timestamp,
+}
+
+/// What a fiber works with, reused for one request after the other.
+#[derive(Debug)]
+pub(super) struct Desk {
+    out: Vec<u8>,
+    pub(super) inbox: Inbox,
+    pub(super) deadline: Arc<Deadline>,
+    clock: Clock,
+}
+
+impl Desk {
+    pub(super) fn new(clock: Clock, deadline: Arc<Deadline>) -> Self {
+        Self { out: Vec::with_capacity(1024), inbox: Inbox::new(Limits::default()), deadline, clock }
+    }
+
+    /// Sends the request and receives the answer, on the `kept` connection or a new one. Waits without blocking the
+    /// thread. Leaves in `kept` what can be used again.
+    pub(super) fn exchange(
+        &mut self,
+        net: &Network,
+        kept: &mut Option<Connection>,
+        errand: Errand<'_>,
+        witness: &mut impl Witness,
+    ) -> End {
+        let now = self.clock.now();
+        let limit = Limit::of(net, errand);
+        if let Some(end) = limit.passed(now) {
+            // The generator came too late to begin: this is its own fault, and shows as unsent.
+            return end;
+        }
+        witness.begins(now);
+        let call = errand.call;
+        let reused = kept.take().filter(|connection| {
+            let stale = connection.is_stale();
+            if stale && call.connection == Habit::Keep {
+                witness.found_stale();
+            }
+            !stale && call.connection == Habit::Keep
+        });
+        let was_reused = reused.is_some();
+        let opened = match reused {
+            Some(connection) => Ok(connection),
+            None => self.connect(net, errand, now, limit, witness),
+        };
+        let mut connection = match opened {
+            Ok(connection) => connection,
+            Err(end) => return end,
+        };
+        self.compose(net, call);
+        let mut end = self.converse(&mut connection, limit, witness);
+        if end == End::Broken && was_reused && self.inbox.is_empty() && call.method == Method::Get {
+            // The service closed the kept connection just as it was used again: a client tries once more on a new one
+            // (RFC 9112, section 9.3.1).
+            witness.found_stale();
+            self.deadline.clear();
+            connection = match self.connect(net, errand, self.clock.now(), limit, witness) {
+                Ok(connection) => connection,
+                Err(end) => return end,
+            };
+            end = self.converse(&mut connection, limit, witness);
+        }
+        self.deadline.clear();
+        if end == End::Answered && call.connection != Habit::Once && self.inbox.reusable() {
+            *kept = Some(connection);
+        }
+        end
+    }
+
+    fn connect(
+        &mut self,
+        net: &Network,
+        errand: Errand<'_>,
+        began: Timestamp,
+        limit: Limit,
+        witness: &mut impl Witness,
+    ) -> Result<Connection, End> {
+        let connecting = Connecting::begin(net.target, net.source(errand.user)).map_err(|e| failure(&e))?;
+        witness.opened(connecting.raw());
+        let connect_by = began + net.connect_timeout;
+        self.deadline.set(connect_by.min(limit.at), connecting.raw());
+        let connected = connecting.finish();
+        let over = self.deadline.is_over();
+        self.deadline.clear();
+        match connected {
+            Ok(connection) if !over => {
+                witness.connected(self.clock.now().since(began));
+                Ok(connection)
+            }
+            _ if over && limit.at < connect_by => Err(limit.end),
+            _ if over => Err(End::ConnectTimedOut),
+            Err(error) => Err(failure(&error)),
+            Ok(_) => Err(End::ConnectFailed),
+        }
+    }
+
+    fn compose(&mut self, net: &Network, call: &Call) {
+        self.out.clear();
+        Outgoing {
+            method: if call.method == Method::Get { "GET" } else { "POST" },
+            path: &call.path,
+            host: &net.host,
+            headers: &call.headers,
+            body: call.body.as_deref(),
+            attempt: call.attempt,
+            close: call.connection == Habit::Once,
+        }
+        .write(&mut self.out);
+    }
+
+    fn converse(&mut self, connection: &mut Connection, limit: Limit, witness: &mut impl Witness) -> End {
+        self.inbox.clear();
+        self.deadline.set(limit.at, connection.raw());
+        witness.sends(self.clock.now());
+        let read = match connection.write_all(&self.out) {
+            Ok(()) => self.receive(connection),
+            Err(_) => End::Broken,
+        };
+        // An answer that was whole before the time was over has come in time.
+        if read != End::Answered && self.deadline.is_over() { limit.end } else { read }
+    }
+
+    fn receive(&mut self, connection: &mut Connection) -> End {
+        loop {
+            let progress = match connection.read(self.inbox.room()) {
+                // The deadline shuts the socket down, which must not pass for the end of a body.
+                Ok(0) if self.deadline.is_over() => return End::TimedOut,
+                Ok(0) => self.inbox.ended(),
+                Ok(count) => self.inbox.received(count),
+                Err(_) => return End::Broken,
+            };
+            match progress {
+                Ok(Progress::Whole) => return End::Answered,
+                Ok(Progress::More) => {}
+                Err(_) => return End::Broken,
+            }
+        }
+    }
+}
+
+/// When the wait for an answer ends, and what it means.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    at: Timestamp,
+    end: End,
+}
+
+impl Limit {
+    fn of(net: &Network, errand: Errand<'_>) -> Self {
+        let timeout = Self { at: errand.intended + net.timeout, end: End::TimedOut };
+        match errand.call.give_up_after {
+            Some(patience) if errand.intended + patience < timeout.at => {
+                Self { at: errand.intended + patience, end: End::GaveUp }
+            }
+            _ => timeout,
+        }
+    }
+
+    fn passed(self, now: Timestamp) -> Option<End> {
+        (now >= self.at).then_some(self.end)
+    }
+}
+
+fn failure(error: &io::Error) -> End {
+    match error.raw_os_error() {
+        Some(EADDRNOTAVAIL) => End::OutOfPorts,
+        Some(EMFILE | ENFILE) => End::OutOfDescriptors,
+        Some(ETIMEDOUT) => End::ConnectTimedOut,
+        _ => End::ConnectFailed,
+    }
+}

@@ -1,0 +1,244 @@
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use controllers::Timestamp;
+use may::coroutine::{self, Coroutine};
+
+use super::{alarm::Alarm, connection::Connection, deadline::Deadline, exchange::Network, runtime, worker::Worker};
+use crate::{
+    clock::Clock,
+    host::{Crew, Guest},
+    measure::{Health, Report},
+};
+
+/// What the fibers of one run share.
+///
+/// One lock round the books: all fibers run on one thread and none waits while holding it, so it is never contended.
+#[derive(Debug)]
+pub(super) struct Squad {
+    pub(super) clock: Clock,
+    pub(super) network: Network,
+    pub(super) alarm: Alarm,
+    state: Mutex<State>,
+    /// When the alarm rings; 0 while the pacer is awake (it sets it anew before it sleeps).
+    armed_for: AtomicU64,
+    /// What is in flight is to be cut off.
+    cutting: AtomicBool,
+    pub(super) tally: Tally,
+    limit: u32,
+}
+
+#[derive(Debug)]
+struct State {
+    crew: Option<Crew<Connection>>,
+    idle: Vec<Coroutine>,
+    deadlines: Vec<Arc<Deadline>>,
+    workers: u32,
+    dismissed: bool,
+}
+
+/// Counts for the run's health.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) out_of_ports: AtomicU64,
+    pub(super) out_of_descriptors: AtomicU64,
+    pub(super) stale_connections: AtomicU64,
+    pub(super) waited_for_turn: AtomicU64,
+    pub(super) panics: AtomicU64,
+    pub(super) descriptors_peak: AtomicU64,
+}
+
+/// [`Tally`] at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts {
+    pub(super) out_of_ports: u64,
+    pub(super) out_of_descriptors: u64,
+    pub(super) stale_connections: u64,
+    pub(super) waited_for_turn: u64,
+    pub(super) panics: u64,
+    pub(super) descriptors_peak: u64,
+    pub(super) active_peak: u32,
+}
+
+impl Squad {
+    pub(super) fn new(clock: Clock, network: Network, crew: Crew<Connection>, limit: u32) -> io::Result<Arc<Self>> {
+        let state = State { crew: Some(crew), idle: Vec::new(), deadlines: Vec::new(), workers: 0, dismissed: false };
+        Ok(Arc::new(Self {
+            clock,
+            network,
+            alarm: Alarm::new()?,
+            state: Mutex::new(state),
+            armed_for: AtomicU64::new(0),
+            cutting: AtomicBool::new(false),
+            tally: Tally::default(),
+            limit,
+        }))
+    }
+
+    /// A fiber that panicked may have held the lock. Its user is lost and counted; the books of the others still hold.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works on the books. Must not wait.
+    pub(super) fn crew<T>(&self, work: impl FnOnce(&mut Crew<Connection>) -> T) -> T {
+        // Taken only by `into_report`, when no fiber is left.
+        work(self.state().crew.as_mut().expect("the books are closed after the last fiber has gone"))
+    }
+
+    /// Gives every ready user a fiber, as far as there are any.
+    pub(super) fn man(self: &Arc<Self>) {
+        let (mut ready, mut free) = {
+            let state = self.state();
+            (state.crew.as_ref().map_or(0, Crew::ready), state.idle.len())
+        };
+        while ready > 0 && free > 0 {
+            let worker = self.state().idle.pop();
+            let Some(worker) = worker else { break };
+            worker.unpark();
+            ready -= 1;
+            free -= 1;
+        }
+        while ready > 0 && self.hire() {
+            ready -= 1;
+        }
+        if ready > 0 {
+            self.tally.waited_for_turn.fetch_add(ready as u64, Relaxed);
+        }
+    }
+
+    fn hire(self: &Arc<Self>) -> bool {
+        let deadline = {
+            let mut state = self.state();
+            if state.workers >= self.limit {
+                return false;
+            }
+            let deadline = Deadline::new();
+            state.workers += 1;
+            state.deadlines.push(Arc::clone(&deadline));
+            deadline
+        };
+        let squad = Arc::clone(self);
+        let spawned = runtime::spawn(move || Worker::new(squad, deadline).run());
+        if spawned.is_err() {
+            // No memory for another stack: those that are there take turns.
+            let mut state = self.state();
+            state.workers -= 1;
+            state.deadlines.pop();
+        }
+        spawned.is_ok()
+    }
+
+    /// The next user for a fiber that is free; waits for one. `None`: the run is over.
+    pub(super) fn next_guest(&self) -> Option<Box<Guest<Connection>>> {
+        loop {
+            {
+                let mut state = self.state();
+                if state.dismissed {
+                    return None;
+                }
+                if let Some(guest) = state.crew.as_mut().and_then(Crew::take) {
+                    return Some(guest);
+                }
+                state.idle.push(coroutine::current());
+            }
+            self.ring_by_next_due();
+            coroutine::park();
+        }
+    }
+
+    /// A user that went to sleep may be due before the alarm rings.
+    fn ring_by_next_due(&self) {
+        let armed = self.armed_for.load(Relaxed);
+        let due = self.crew(Crew::next_due).map_or(u64::MAX, Timestamp::as_nanos);
+        if armed != 0 && due < armed {
+            self.ring_at(Timestamp::from_nanos(due), self.clock.now());
+        }
+    }
+
+    /// Sets the alarm. A timer that cannot be set would stop the run in silence, so that is a panic, which the run
+    /// reports: the kernel knows no reason to refuse.
+    pub(super) fn ring_at(&self, at: Timestamp, now: Timestamp) {
+        self.armed_for.store(at.as_nanos(), Relaxed);
+        self.alarm.set(at.since(now)).expect("a timer can be set");
+    }
+
+    /// When the alarm was to ring, for the pacer that it woke.
+    pub(super) fn rang(&self) -> Timestamp {
+        Timestamp::from_nanos(self.armed_for.swap(0, Relaxed))
+    }
+
+    /// Ends the waits whose time is over.
+    pub(super) fn sweep(&self, now: Timestamp) {
+        super::deadline::sweep(&self.state().deadlines, now);
+    }
+
+    /// Cuts off what is in flight.
+    pub(super) fn cut(&self) {
+        self.cutting.store(true, Relaxed);
+        super::deadline::sweep(&self.state().deadlines, Timestamp::MAX);
+    }
+
+    pub(super) fn is_cutting(&self) -> bool {
+        self.cutting.load(Relaxed)
+    }
+
+    /// Sends the fibers home.
+    pub(super) fn dismiss(&self) {
+        let idle = {
+            let mut state = self.state();
+            state.dismissed = true;
+            std::mem::take(&mut state.idle)
+        };
+        for worker in idle {
+            worker.unpark();
+        }
+    }
+
+    /// Fibers that are still there.
+    pub(super) fn workers(&self) -> u32 {
+        self.state().workers
+    }
+
+    /// Does a part of a worker's life; `None` if it panicked, which is counted, and costs the user that it had.
+    pub(super) fn survive<T>(&self, part: impl FnOnce() -> T) -> Option<T> {
+        let lived = catch_unwind(AssertUnwindSafe(part)).ok();
+        if lived.is_none() {
+            self.tally.panics.fetch_add(1, Relaxed);
+            self.crew(Crew::lost);
+        }
+        lived
+    }
+
+    /// A fiber has ended.
+    pub(super) fn gone(&self, deadline: &Arc<Deadline>) {
+        let mut state = self.state();
+        state.workers -= 1;
+        state.deadlines.retain(|other| !Arc::ptr_eq(other, deadline));
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let tally = &self.tally;
+        Counts {
+            out_of_ports: tally.out_of_ports.load(Relaxed),
+            out_of_descriptors: tally.out_of_descriptors.load(Relaxed),
+            stale_connections: tally.stale_connections.load(Relaxed),
+            waited_for_turn: tally.waited_for_turn.load(Relaxed),
+            panics: tally.panics.load(Relaxed),
+            descriptors_peak: tally.descriptors_peak.load(Relaxed),
+            active_peak: self.crew(|crew| crew.active_peak()),
+        }
+    }
+
+    /// Closes the books.
+    pub(super) fn into_report(self: Arc<Self>, now: Timestamp, health: Health) -> Report {
+        let crew = self.state().crew.take();
+        crew.expect("the books are closed once").finish(now, health)
+    }
+}

@@ -1,0 +1,39 @@
+//! Hosts: what makes user machines meet a real service.
+//!
+//! [`run`] is the way in. The fiber host speaks plain HTTP/1.1 at little cost; the async host speaks everything that
+//! reqwest does. Both keep the same books of the same users.
+
+mod crew;
+mod limits;
+mod options;
+
+pub(crate) use crew::{Crew, Guest, Outcome};
+pub(crate) use limits::{Allowance, check};
+pub(crate) use options::Cut;
+pub use options::{HostChoice, Options, RunError, StopFlag};
+
+use crate::{
+    fiber,
+    measure::{Report, Window},
+    plan::LoadPlan,
+};
+
+/// Runs a plan to its end and says what came of it.
+///
+/// Blocks the calling thread. `on_window` is called on it with each second as it ends. The threads that send inherit the
+/// caller's CPU affinity when the first run of the process begins.
+///
+/// # Errors
+/// If the plan cannot be run at all: see [`RunError`]. Everything that goes wrong later is in the report.
+pub fn run(
+    plan: &LoadPlan,
+    options: &Options,
+    on_window: impl FnMut(Window),
+    stop: &StopFlag,
+) -> Result<Report, RunError> {
+    let plain = plan.target.url.starts_with("http://");
+    match options.host {
+        HostChoice::Fiber if !plain => Err(RunError::NotPlain { url: plan.target.url.clone() }),
+        HostChoice::Auto | HostChoice::Fiber | HostChoice::Async => fiber::run(plan, options, on_window, stop),
+    }
+}

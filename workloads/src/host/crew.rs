@@ -1,0 +1,361 @@
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, HashSet, VecDeque},
+    iter::Peekable,
+};
+
+use controllers::Timestamp;
+
+use crate::{
+    crowd::{Crowd, User},
+    measure::{Fate, Health, Recorder, Report, Ticket, UserStates, Window},
+    persona::{Call, Draws, Ending, Move, Pause, Persona as _, Reply},
+    plan::LoadPlan,
+    schedule::{Schedule, What},
+};
+
+/// The users of a run as every host sees them: who is due, who thinks, who is at work, and the books.
+///
+/// A user that thinks or waits is an entry in a heap; only one that has a request to send is given to the host
+/// ([`take`](Self::take)), which comes back with what became of it ([`settle`](Self::settle)). `C` is the host's kind of
+/// connection: a user keeps its own.
+#[derive(Debug)]
+pub(crate) struct Crew<C> {
+    crowd: Crowd,
+    schedule: Peekable<Schedule>,
+    recorder: Recorder,
+    sleepers: BinaryHeap<Sleeper<C>>,
+    ready: VecDeque<Box<Guest<C>>>,
+    departed: HashSet<u64>,
+    thinking: u64,
+    waiting: u64,
+    backing_off: u64,
+    /// Users that the host has.
+    active: u32,
+    active_peak: u32,
+    /// Nobody begins anything any more.
+    over: bool,
+}
+
+/// One user, between and during its requests.
+#[derive(Debug)]
+pub(crate) struct Guest<C> {
+    user: User,
+    draws: Draws,
+    pub(crate) number: u64,
+    /// The connection that it keeps.
+    pub(crate) connection: Option<C>,
+    errand: Option<Call>,
+    /// The intended start of its request, or the intended end of its pause.
+    pub(crate) at: Timestamp,
+    ticket: Option<Ticket>,
+    begun: Option<Timestamp>,
+    pause: Option<Pause>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outcome<'a> {
+    /// As the user is told.
+    pub(crate) reply: Reply<'a>,
+    /// As the ledger is told, where the user has no answer to judge.
+    pub(crate) fate: Fate,
+}
+
+impl<C> Guest<C> {
+    /// The request that the user wants sent.
+    pub(crate) fn call(&self) -> Option<&Call> {
+        self.errand.as_ref()
+    }
+
+    /// The host begins with the request.
+    pub(crate) fn begins(&mut self, now: Timestamp) {
+        self.begun = Some(now);
+    }
+}
+
+impl<C> Crew<C> {
+    pub(crate) fn new(plan: &LoadPlan, crowd: Crowd) -> Self {
+        Self {
+            recorder: Recorder::new(plan, crowd.kinds()),
+            schedule: Schedule::new(plan).peekable(),
+            crowd,
+            sleepers: BinaryHeap::new(),
+            ready: VecDeque::new(),
+            departed: HashSet::new(),
+            thinking: 0,
+            waiting: 0,
+            backing_off: 0,
+            active: 0,
+            active_peak: 0,
+            over: false,
+        }
+    }
+
+    /// Lets everything happen that is due by `now`.
+    pub(crate) fn advance(&mut self, now: Timestamp) {
+        loop {
+            let planned = self.schedule.peek().map(|event| event.at);
+            let wake = self.sleepers.peek().map(|sleeper| sleeper.guest.at);
+            let next = [planned, wake].into_iter().flatten().min();
+            if next.is_none_or(|at| at > now) {
+                return;
+            }
+            // At the same time, what is planned goes first: a user let go now does not begin anew.
+            if planned == next { self.happen() } else { self.wake() }
+        }
+    }
+
+    /// When something is due next.
+    pub(crate) fn next_due(&mut self) -> Option<Timestamp> {
+        let planned = self.schedule.peek().map(|event| event.at);
+        let wake = self.sleepers.peek().map(|sleeper| sleeper.guest.at);
+        [planned, wake].into_iter().flatten().min()
+    }
+
+    /// Users that wait for the host to take them.
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Most users that the host had at once.
+    pub(crate) fn active_peak(&self) -> u32 {
+        self.active_peak
+    }
+
+    /// Nobody begins anything any more (the plan is over, or the run was stopped).
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Over, and nobody is at anything.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.over && self.active == 0 && self.ready.is_empty() && self.sleepers.is_empty()
+    }
+
+    /// The next user that has something to send.
+    pub(crate) fn take(&mut self) -> Option<Box<Guest<C>>> {
+        while let Some(mut guest) = self.ready.pop_front() {
+            // Counted before the user is asked: should it panic, `lost` sets that right.
+            self.active += 1;
+            let reply = if guest.pause.take().is_some() { Reply::Woke } else { Reply::Start };
+            let turn = guest.user.next(reply, guest.at, &mut guest.draws);
+            // It was due before the run was over, so it still has its turn.
+            if let Some(guest) = self.go_on(guest, turn.then, true) {
+                self.active_peak = self.active_peak.max(self.active);
+                return Some(guest);
+            }
+            self.active -= 1;
+        }
+        None
+    }
+
+    /// A connection was made for the user's request.
+    pub(crate) fn connected(&mut self, guest: &Guest<C>, took: std::time::Duration) {
+        if let Some(ticket) = &guest.ticket {
+            self.recorder.connected(ticket, took);
+        }
+    }
+
+    /// The user's request is written now.
+    pub(crate) fn sends(&mut self, guest: &mut Guest<C>, now: Timestamp) {
+        let hop = guest.errand.as_ref().is_some_and(|call| call.hop > 0);
+        let Some(ticket) = &mut guest.ticket else { return };
+        if hop {
+            self.recorder.hop(ticket);
+        } else {
+            self.recorder.begin(ticket, guest.begun.unwrap_or(now));
+            self.recorder.sent(ticket, now);
+        }
+    }
+
+    /// The user's request has ended so. Gives the user back if it wants to send another at once.
+    pub(crate) fn settle(
+        &mut self,
+        mut guest: Box<Guest<C>>,
+        is: Outcome<'_>,
+        now: Timestamp,
+    ) -> Option<Box<Guest<C>>> {
+        let turn = guest.user.next(is.reply, now, &mut guest.draws);
+        let fate = match turn.ending {
+            Ending::Continued => None,
+            Ending::Unasked => Some(is.fate),
+            Ending::Served => Some(Fate::Served),
+            Ending::Rejected => Some(Fate::Rejected),
+            Ending::Failed => Some(Fate::Failed),
+        };
+        if let Some(fate) = fate {
+            self.close(&mut guest, fate, now);
+        }
+        guest.at = now;
+        let may_begin = !self.over;
+        let onward = self.go_on(guest, turn.then, may_begin);
+        self.active -= u32::from(onward.is_none());
+        onward
+    }
+
+    /// The request is let go because the run ends.
+    pub(crate) fn cut(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) {
+        self.active -= 1;
+        self.close(&mut guest, Fate::InFlight, now);
+    }
+
+    /// A user was lost to a panic: the ledger will show the request as in flight.
+    pub(crate) fn lost(&mut self) {
+        self.active -= 1;
+    }
+
+    /// Nobody begins anything any more. Who thinks, leaves; who is at a request, or between two hops of one, ends it.
+    pub(crate) fn end(&mut self) {
+        if std::mem::replace(&mut self.over, true) {
+            return;
+        }
+        let sleepers = std::mem::take(&mut self.sleepers).into_vec();
+        let (stay, leave): (Vec<_>, Vec<_>) = sleepers.into_iter().partition(|sleeper| sleeper.guest.ticket.is_some());
+        self.sleepers = stay.into();
+        for sleeper in leave {
+            self.count(sleeper.guest.pause, -1);
+        }
+    }
+
+    /// The next second that is over by `now`.
+    pub(crate) fn next_window(&mut self, now: Timestamp) -> Option<Window> {
+        self.recorder.next_window(now, self.states())
+    }
+
+    /// Closes the books.
+    pub(crate) fn finish(mut self, now: Timestamp, health: Health) -> Report {
+        for sleeper in std::mem::take(&mut self.sleepers) {
+            let mut guest = sleeper.guest;
+            self.close(&mut guest, Fate::InFlight, now);
+        }
+        // Whoever was due and never had a turn is unsent.
+        self.over = false;
+        while let Some(mut guest) = self.take() {
+            self.close(&mut guest, Fate::Unsent, now);
+        }
+        let mut report = self.recorder.finish(now, health);
+        report.transitions = self.crowd.transitions();
+        report
+    }
+
+    fn states(&self) -> UserStates {
+        let in_flight = self.recorder.in_flight().min(u64::from(self.active));
+        UserStates {
+            thinking: self.thinking,
+            waiting: self.waiting,
+            backing_off: self.backing_off,
+            queued: self.ready.len() as u64,
+            connecting: u64::from(self.active) - in_flight,
+            in_flight,
+        }
+    }
+
+    fn happen(&mut self) {
+        let Some(event) = self.schedule.next() else { return };
+        match event.what {
+            What::Arrive(arrival) => self.ready.push_back(Box::new(Guest {
+                user: self.crowd.user(arrival.slot, arrival.class, arrival.stay),
+                draws: self.crowd.draws(arrival.user),
+                number: arrival.user,
+                connection: None,
+                errand: None,
+                at: event.at,
+                ticket: None,
+                begun: None,
+                pause: None,
+            })),
+            What::Depart(user) => {
+                self.departed.insert(user);
+            }
+            What::Phase(_) => {}
+            What::End => self.end(),
+        }
+    }
+
+    fn wake(&mut self) {
+        if let Some(Sleeper { guest, .. }) = self.sleepers.pop() {
+            self.count(guest.pause, -1);
+            self.ready.push_back(guest);
+        }
+    }
+
+    /// Does what the user wants next, as far as that is no request to send.
+    fn go_on(&mut self, mut guest: Box<Guest<C>>, then: Move, may_begin: bool) -> Option<Box<Guest<C>>> {
+        guest.errand = None;
+        guest.begun = None;
+        // A request that is being redirected is ended first.
+        let leaves = guest.ticket.is_none() && (!may_begin || self.departs(guest.number));
+        let may_sleep = !leaves && (!self.over || guest.ticket.is_some());
+        match then {
+            Move::Send(call) if !leaves => {
+                if call.hop == 0 {
+                    // One that was left open by mistake shows up as in flight, rather than to be counted twice.
+                    guest.ticket = Some(self.recorder.plan(guest.number, &call, guest.at));
+                }
+                guest.errand = Some(call);
+                Some(guest)
+            }
+            Move::Think(pause, why) if may_sleep => {
+                guest.at = guest.at + pause;
+                guest.pause = Some(why);
+                self.count(guest.pause, 1);
+                self.sleepers.push(Sleeper { guest });
+                None
+            }
+            Move::Send(_) | Move::Think(..) | Move::Leave => {
+                self.departed.remove(&guest.number);
+                None
+            }
+        }
+    }
+
+    fn departs(&self, user: u64) -> bool {
+        !self.departed.is_empty() && self.departed.contains(&user)
+    }
+
+    fn close(&mut self, guest: &mut Guest<C>, fate: Fate, now: Timestamp) {
+        let Some(mut ticket) = guest.ticket.take() else { return };
+        if let Some(begun) = guest.begun {
+            self.recorder.begin(&mut ticket, begun);
+        }
+        self.recorder.end(ticket, fate, now);
+    }
+
+    fn count(&mut self, pause: Option<Pause>, change: i64) {
+        let counter = match pause {
+            Some(Pause::Thinking) => &mut self.thinking,
+            Some(Pause::Waiting) => &mut self.waiting,
+            Some(Pause::BackingOff) => &mut self.backing_off,
+            None => return,
+        };
+        *counter = counter.saturating_add_signed(change);
+    }
+}
+
+/// A user in the heap: the one that is due first is on top.
+#[derive(Debug)]
+struct Sleeper<C> {
+    guest: Box<Guest<C>>,
+}
+
+impl<C> Ord for Sleeper<C> {
+    /// By time, then by number, so that the order of a run does not depend on the heap's.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.guest.at, other.guest.number).cmp(&(self.guest.at, self.guest.number))
+    }
+}
+
+impl<C> PartialOrd for Sleeper<C> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<C> PartialEq for Sleeper<C> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<C> Eq for Sleeper<C> {}

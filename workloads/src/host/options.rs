@@ -1,0 +1,136 @@
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering::Relaxed},
+    },
+};
+
+use crate::crowd::CrowdError;
+
+/// How to run a plan, apart from what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Which host.
+    pub host: HostChoice,
+    /// Most requests in flight at once; `None`: as many as the process has descriptors and maps for.
+    pub in_flight_limit: Option<u32>,
+    /// Accept any certificate (the target's own, unsigned one). Only the async host knows TLS.
+    pub insecure: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { host: HostChoice::Auto, in_flight_limit: None, insecure: false }
+    }
+}
+
+/// Who does the sending.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HostChoice {
+    /// The fiber host for `http`, the async host for everything else.
+    #[default]
+    Auto,
+    /// Fibers: plain HTTP/1.1, many users on little memory.
+    Fiber,
+    /// Tasks round reqwest: TLS and HTTP/2 as well.
+    Async,
+}
+
+/// Ends a run from outside (Ctrl-C). Cloning gives another handle on the same flag.
+#[derive(Debug, Clone, Default)]
+pub struct StopFlag(Arc<AtomicU8>);
+
+/// How far a run is to be ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cut {
+    /// Not at all.
+    RunOn,
+    /// Arrivals stop, and what is in flight may end within the plan's drain time.
+    Drain,
+    /// What is in flight is cut off.
+    Now,
+}
+
+impl StopFlag {
+    /// Not stopped.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops arrivals; what is in flight may end within the plan's drain time, 10 s at most. The report is a partial one.
+    pub fn stop(&self) {
+        self.0.fetch_max(1, Relaxed);
+    }
+
+    /// Also cuts off what is in flight.
+    pub fn stop_now(&self) {
+        self.0.fetch_max(2, Relaxed);
+    }
+
+    /// Whether the run was stopped from outside.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.cut() > Cut::RunOn
+    }
+
+    pub(crate) fn cut(&self) -> Cut {
+        match self.0.load(Relaxed) {
+            0 => Cut::RunOn,
+            1 => Cut::Drain,
+            _ => Cut::Now,
+        }
+    }
+}
+
+/// Why a plan could not be run. Nothing was sent.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Users of this plan cannot be made.
+    #[error(transparent)]
+    Crowd(#[from] CrowdError),
+    /// The chosen host cannot speak to this target.
+    #[error(
+        "the fiber host speaks plain HTTP/1.1 only, and {url} is something else: leave the choice of the host open"
+    )]
+    NotPlain {
+        /// The target's URL.
+        url: String,
+    },
+    /// Users would keep more connections than there are descriptors.
+    #[error(
+        "up to {wanted} users keep a connection each, and this process may have {limit} files and sockets open: raise the \
+         limit (`ulimit -n`), or let a share of the users connect anew for each request (connections: mixed)"
+    )]
+    TooFewDescriptors {
+        /// Connections kept at once by the plan.
+        wanted: u64,
+        /// Descriptors that are left for them.
+        limit: u64,
+    },
+    /// Users would keep more connections than there are local ports.
+    #[error(
+        "up to {wanted} users keep a connection each, and {sources} source address(es) have {ports} local ports for one \
+         target: spread the users over more source addresses (sources)"
+    )]
+    TooFewPorts {
+        /// Connections kept at once by the plan.
+        wanted: u64,
+        /// Source addresses.
+        sources: u32,
+        /// Ports for them.
+        ports: u64,
+    },
+    /// The host's own machinery could not be set up.
+    #[error("{what} could not be set up: {cause}")]
+    Setup {
+        /// What.
+        what: &'static str,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The async host could not be built.
+    #[error("the HTTP client could not be set up: {0}")]
+    Client(String),
+}

@@ -1,0 +1,249 @@
+//! The fiber host against a real server on loopback: shapes, never speeds.
+
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a live test has a clock and threads")]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use support::{Server, closed, phase, plan, with_users};
+use workloads::{
+    Options, RunError, StopFlag,
+    measure::Report,
+    plan::{ConnectionHabit, LoadPlan, Patience},
+    run,
+};
+
+const SHORT: Duration = Duration::from_millis(400);
+
+fn go(plan: &LoadPlan) -> Report {
+    let report = run(plan, &Options::default(), |_| {}, &StopFlag::new()).expect("it runs");
+    assert_eq!(report.faults, Vec::<String>::new());
+    assert_eq!(report.generator.health.fiber_panics, 0);
+    assert_eq!(report.total.ledger.imbalance(), None);
+    report
+}
+
+#[test]
+fn kept_connections_are_used_again_and_the_ledgers_agree() {
+    let server = Server::start();
+    let report = go(&plan(server.address, "/ok", 4, SHORT));
+    let ledger = report.total.ledger;
+    assert!(ledger.served > 50, "{ledger:?}");
+    assert_eq!(ledger.served, ledger.planned);
+    assert_eq!(ledger.written(), server.seen.requests());
+    assert_eq!(server.seen.connections(), 4);
+}
+
+#[test]
+fn a_connection_a_request_when_the_users_want_it() {
+    let server = Server::start();
+    let plan = with_users(plan(server.address, "/ok", 4, SHORT), |u| u.connections = ConnectionHabit::PerRequest);
+    let ledger = go(&plan).total.ledger;
+    assert!(ledger.served > 20, "{ledger:?}");
+    assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()));
+    assert_eq!(server.seen.connections(), ledger.written());
+}
+
+#[test]
+fn every_framing_is_served() {
+    for path in ["/chunked", "/close", "/until-close"] {
+        let server = Server::start();
+        let ledger = go(&plan(server.address, path, 3, SHORT)).total.ledger;
+        assert!(ledger.served > 10, "{path}: {ledger:?}");
+        assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()), "{path}");
+    }
+}
+
+#[test]
+fn a_server_that_closes_without_a_word_costs_a_connection_not_a_request() {
+    let server = Server::start();
+    let report = go(&plan(server.address, "/rude", 3, SHORT));
+    let ledger = report.total.ledger;
+    assert!(ledger.served > 10, "{ledger:?}");
+    assert_eq!((ledger.failed, ledger.written()), (0, server.seen.requests()));
+    assert!(report.generator.health.stale_connections > 0);
+}
+
+#[test]
+fn a_503_is_a_reject_and_users_come_back_after_their_wait() {
+    let server = Server::start();
+    let ledger = go(&plan(server.address, "/503", 4, SHORT)).total.ledger;
+    // 400 ms at 50 ms each: about 8 a user.
+    assert!((12..=40).contains(&ledger.rejected), "{ledger:?}");
+    assert_eq!((ledger.rejected, ledger.written()), (ledger.planned, server.seen.requests()));
+}
+
+#[test]
+fn no_answer_is_a_time_out_at_its_time() {
+    let server = Server::start();
+    let plan = LoadPlan { timeout: Duration::from_millis(100), ..plan(server.address, "/silent", 3, SHORT) };
+    let report = go(&plan);
+    let ledger = report.total.ledger;
+    // 100 ms and 50 ms wait: 2 or 3 a user.
+    assert!((3..=9).contains(&ledger.timed_out), "{ledger:?}");
+    assert_eq!((ledger.timed_out, ledger.written()), (ledger.planned, server.seen.requests()));
+    assert_eq!(report.total.response_time_ms.count, 0);
+    assert_eq!(report.total.response_time_ms.censored, ledger.timed_out);
+}
+
+#[test]
+fn users_lose_patience_before_the_time_out() {
+    let server = Server::start();
+    let plan = with_users(plan(server.address, "/silent", 3, SHORT), |users| {
+        let lasts = traces::Think::Constant(Duration::from_millis(60));
+        users.behaviour.patience = Some(Patience { lasts, reload: true });
+    });
+    let ledger = go(&plan).total.ledger;
+    assert!(ledger.abandoned >= 3 && ledger.timed_out == 0, "{ledger:?}");
+}
+
+#[test]
+fn nobody_listening_is_a_failed_connection() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let ledger = go(&plan(address, "/ok", 3, SHORT)).total.ledger;
+    assert!(ledger.connect_failed >= 3, "{ledger:?}");
+    assert_eq!((ledger.connect_failed, ledger.sent), (ledger.planned, 0));
+    assert_eq!(ledger.connect_timed_out, 0);
+}
+
+#[test]
+fn a_full_backlog_is_a_connect_time_out() {
+    // A backlog of one that nobody accepts from: two connections fill it, and further SYNs are dropped.
+    let listener = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+    listener.bind(&"127.0.0.1:0".parse::<std::net::SocketAddr>().expect("an address").into()).expect("a port");
+    listener.listen(0).expect("listens");
+    let address = listener.local_addr().expect("an address").as_socket().expect("an address");
+    let _full: Vec<_> =
+        (0..2).map(|_| std::net::TcpStream::connect_timeout(&address, Duration::from_millis(100))).collect();
+    let plan = LoadPlan { connect_timeout: Duration::from_millis(150), ..plan(address, "/ok", 3, SHORT) };
+    let report = go(&plan);
+    let ledger = report.total.ledger;
+    assert!(ledger.connect_timed_out >= 3, "{ledger:?}");
+    assert_eq!((ledger.connect_timed_out, ledger.sent), (ledger.planned, 0));
+}
+
+#[test]
+fn what_is_no_http_has_failed() {
+    let server = Server::start();
+    let ledger = go(&plan(server.address, "/garbage", 2, SHORT)).total.ledger;
+    assert!(ledger.failed >= 2 && ledger.failed == ledger.planned, "{ledger:?}");
+}
+
+#[test]
+fn a_redirect_is_one_request_with_a_hop() {
+    let server = Server::start();
+    let ledger = go(&plan(server.address, "/moved", 2, SHORT)).total.ledger;
+    assert!(ledger.served > 5, "{ledger:?}");
+    assert_eq!((ledger.hops, ledger.written()), (ledger.served, server.seen.requests()));
+}
+
+#[test]
+fn users_come_and_go_with_the_phases() {
+    let server = Server::start();
+    let mut plan = plan(server.address, "/slow?20", 0, SHORT);
+    plan.phases = vec![
+        phase("before", Duration::from_millis(300), vec![closed(2)]),
+        phase("spike", Duration::from_millis(300), vec![closed(40)]),
+        phase("after", Duration::from_millis(300), vec![closed(2)]),
+    ];
+    let report = go(&plan);
+    let [before, spike, after] = &report.phases[..] else { panic!("three phases") };
+    assert_eq!(report.generator.health.in_flight_peak, 40);
+    assert!(spike.ledger.planned > 5 * before.ledger.planned, "{:?} {:?}", spike.ledger, before.ledger);
+    assert!(after.ledger.planned < 2 * before.ledger.planned + 4, "{:?} {:?}", after.ledger, before.ledger);
+    assert_eq!(report.total.ledger.served, report.total.ledger.planned);
+    assert_eq!(server.seen.connections(), 40);
+}
+
+#[test]
+fn an_open_load_sends_its_plan_whatever_the_service_does() {
+    let server = Server::start();
+    let mut plan = plan(server.address, "/slow?100", 0, SHORT);
+    let load = workloads::plan::Load::Requests {
+        from_per_s: 500.0,
+        to_per_s: 500.0,
+        law: workloads::plan::ArrivalLaw::Constant,
+        class: controllers::Class(0),
+    };
+    plan.phases = vec![phase("open", Duration::from_secs(1), vec![load])];
+    let mut windows = Vec::new();
+    let report = run(&plan, &Options::default(), |window| windows.push(window), &StopFlag::new()).expect("it runs");
+    let ledger = report.total.ledger;
+    assert!((499..=501).contains(&ledger.planned), "{ledger:?}");
+    assert_eq!((ledger.served, ledger.unsent), (ledger.planned, 0));
+    assert!(report.generator.health.in_flight_peak >= 30, "{:?}", report.generator.health);
+    assert!(windows[0].offered >= 490 && windows[0].in_flight > 20, "{windows:?}");
+}
+
+#[test]
+fn too_few_fibers_make_requests_late_and_the_run_says_so() {
+    let server = Server::start();
+    let options = Options { in_flight_limit: Some(2), ..Options::default() };
+    let report =
+        run(&plan(server.address, "/slow?20", 10, SHORT), &options, |_| {}, &StopFlag::new()).expect("it runs");
+    let health = &report.generator.health;
+    assert_eq!((health.in_flight_peak, health.in_flight_limit), (2, 2));
+    assert!(health.waited_for_fiber > 0, "{health:?}");
+    assert!(report.generator.send_lag_max_ms > Some(15.0), "{:?}", report.generator);
+    assert_eq!(report.total.ledger.imbalance(), None);
+}
+
+#[test]
+fn a_run_that_is_stopped_keeps_what_it_has() {
+    let server = Server::start();
+    let plan = plan(server.address, "/slow?10", 5, Duration::from_secs(60));
+    let stop = StopFlag::new();
+    let other = stop.clone();
+    let began = Instant::now();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        other.stop();
+    });
+    let report = run(&plan, &Options::default(), |_| {}, &stop).expect("it runs");
+    assert!(began.elapsed() < Duration::from_secs(5));
+    let ledger = report.total.ledger;
+    assert!(ledger.served > 20, "{ledger:?}");
+    assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()));
+}
+
+#[test]
+fn what_is_in_flight_at_the_end_is_drained_then_cut() {
+    let server = Server::start();
+    let drained = LoadPlan { drain: Duration::from_secs(3), ..plan(server.address, "/slow?700", 3, SHORT) };
+    assert_eq!(go(&drained).total.ledger.served, 3);
+    let cut = LoadPlan { drain: Duration::from_millis(50), ..drained };
+    let report = go(&cut);
+    assert_eq!((report.total.ledger.served, report.total.ledger.in_flight), (0, 3));
+}
+
+#[test]
+fn twenty_thousand_users_that_mostly_think() {
+    let server = Server::start();
+    let mut plan = with_users(plan(server.address, "/ok", 20_000, Duration::from_secs(2)), |users| {
+        users.think = traces::Think::Constant(Duration::from_secs(60));
+        users.connections = ConnectionHabit::PerRequest;
+    });
+    // They arrive along a line, ask once, and think until the end.
+    plan.phases[0].loads = vec![workloads::plan::Load::Users { from: 0, to: 20_000, class: controllers::Class(0) }];
+    plan.sources = 8;
+    plan.drain = Duration::from_secs(20);
+    let mut thinking = 0;
+    let report =
+        run(&plan, &Options::default(), |w| thinking = thinking.max(w.users.thinking), &StopFlag::new()).expect("runs");
+    let ledger = report.total.ledger;
+    assert_eq!((ledger.planned, ledger.served + ledger.served_late), (20_000, 20_000), "{ledger:?}");
+    assert_eq!(ledger.written(), server.seen.requests());
+    assert!(thinking > 5_000, "{thinking}");
+}
+
+#[test]
+fn a_plan_that_the_machine_cannot_hold_is_refused_before_it_begins() {
+    let server = Server::start();
+    let plan = plan(server.address, "/ok", 900_000, SHORT);
+    let refused = run(&plan, &Options::default(), |_| {}, &StopFlag::new());
+    assert!(matches!(refused, Err(RunError::TooFewDescriptors { wanted: 900_000, .. })), "{refused:?}");
+    assert_eq!(server.seen.connections(), 0);
+}

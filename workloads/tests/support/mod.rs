@@ -1,0 +1,176 @@
+//! A small service to load, on a thread of its own, and plans to load it with.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+};
+use workloads::plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users};
+
+/// What the service saw.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub connections: AtomicU64,
+    pub requests: AtomicU64,
+}
+
+impl Seen {
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Relaxed)
+    }
+
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Relaxed)
+    }
+}
+
+/// The service; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    pub address: SocketAddr,
+    pub seen: Arc<Seen>,
+    _stop: oneshot::Sender<()>,
+}
+
+impl Server {
+    /// Answers by path: `/ok`, `/chunked`, `/close` (closes after the answer), `/until-close` (the end of the connection
+    /// ends the body), `/rude` (closes without having said so), `/503`, `/silent` (never answers), `/garbage`,
+    /// `/slow?MS`, `/moved` (to `/ok`).
+    pub fn start() -> Self {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let seen = Arc::new(Seen::default());
+        let theirs = Arc::clone(&seen);
+        #[expect(clippy::disallowed_methods, reason = "the service is no user machine")]
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
+                let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+                tell.send(listener.local_addr().expect("an address")).expect("the test waits");
+                tokio::select! {
+                    () = accept(listener, theirs) => {}
+                    _ = stopped => {}
+                }
+            });
+        });
+        Self { address: told.recv().expect("the server started"), seen, _stop: stop }
+    }
+}
+
+async fn accept(listener: TcpListener, seen: Arc<Seen>) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        seen.connections.fetch_add(1, Relaxed);
+        tokio::spawn(serve(stream, Arc::clone(&seen)));
+    }
+}
+
+async fn serve(mut stream: TcpStream, seen: Arc<Seen>) {
+    let mut bytes = Vec::new();
+    loop {
+        let head = loop {
+            if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+                break end + 4;
+            }
+            match stream.read_buf(&mut bytes).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+        };
+        seen.requests.fetch_add(1, Relaxed);
+        let text = String::from_utf8_lossy(&bytes[..head]).into_owned();
+        bytes.drain(..head);
+        let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
+        let asked_to_close = text.contains("Connection: close");
+        let (answer, close): (&[u8], bool) = match path.split('?').next().unwrap_or_default() {
+            "/ok" => (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false),
+            "/chunked" => {
+                stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n").await.ok();
+                tokio::time::sleep(Duration::from_millis(2)).await;
+                (b"2\r\nlo\r\n0\r\n\r\n", false)
+            }
+            "/close" => (b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello", true),
+            "/until-close" => (b"HTTP/1.1 200 OK\r\n\r\nhello", true),
+            "/rude" => (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", true),
+            "/503" => (b"HTTP/1.1 503 Service Unavailable\r\nX-Refused: test\r\nContent-Length: 4\r\n\r\nbusy", false),
+            "/moved" => (b"HTTP/1.1 302 Found\r\nLocation: /ok\r\nContent-Length: 0\r\n\r\n", false),
+            "/garbage" => (b"220 smtp.example ESMTP\r\n\r\n", true),
+            "/slow" => {
+                let wait = path.split('?').nth(1).and_then(|ms| ms.parse().ok()).unwrap_or(0);
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+                (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false)
+            }
+            _ => std::future::pending().await,
+        };
+        if stream.write_all(answer).await.is_err() || close || asked_to_close {
+            return;
+        }
+    }
+}
+
+/// `users` closed users of one path for `duration`, without a pause, each with its own connection.
+pub fn plan(address: SocketAddr, path: &str, users: u32, duration: Duration) -> LoadPlan {
+    LoadPlan {
+        seed: 7,
+        target: Target { url: format!("http://{address}"), address, host: address.to_string() },
+        users: Users::Url(url_users(path)),
+        phases: vec![phase("all", duration, vec![closed(users)])],
+        timeout: Duration::from_secs(5),
+        connect_timeout: Duration::from_secs(2),
+        objective: Duration::from_secs(1),
+        drain: Duration::from_secs(2),
+        sources: 1,
+    }
+}
+
+pub fn phase(name: &str, duration: Duration, loads: Vec<Load>) -> Phase {
+    Phase { name: name.to_owned(), duration, loads }
+}
+
+pub fn closed(users: u32) -> Load {
+    Load::Users { from: users, to: users, class: controllers::Class(0) }
+}
+
+pub fn url_users(path: &str) -> UrlUsers {
+    UrlUsers {
+        path: path.to_owned(),
+        method: "GET".to_owned(),
+        headers: Vec::new(),
+        body: None,
+        think: traces::Think::Constant(Duration::ZERO),
+        behaviour: behaviour(),
+        connections: ConnectionHabit::PerUser,
+    }
+}
+
+/// Users that take what comes: after trouble they wait 50 ms and begin anew.
+pub fn behaviour() -> Behaviour {
+    let wait = Duration::from_millis(50);
+    Behaviour {
+        on_reject: OnTrouble::Login { wait },
+        on_failure: OnTrouble::Login { wait },
+        patience: None,
+        redirects: 5,
+        refresh: true,
+        retry_after_at_most: None,
+        retry_budget: None,
+    }
+}
+
+/// Changes the users of a plan of URL users.
+pub fn with_users(mut plan: LoadPlan, change: impl FnOnce(&mut UrlUsers)) -> LoadPlan {
+    if let Users::Url(users) = &mut plan.users {
+        change(users);
+    }
+    plan
+}
