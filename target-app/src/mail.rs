@@ -3,6 +3,7 @@
 pub mod clean;
 pub mod corpus;
 pub mod html;
+pub mod import;
 pub mod parse;
 pub mod password;
 pub mod store;

@@ -19,6 +19,7 @@ mod name;
 mod part;
 
 pub use date::envelope_date;
+pub(super) use header::line as one_line;
 pub use limits::{MAX_BYTES, MAX_HEADER_BYTES, MAX_LINES_WITH_COLON, MAX_MIME_HEADERS};
 
 /// The longest text of a message that is kept, in bytes; the rest is cut and the cut is said.

@@ -73,7 +73,7 @@ pub(super) fn all(headers: &Message<'_>, raw: &[u8]) -> String {
 
 /// One line: white space and control characters become single spaces, marks that turn the direction of writing go
 /// (they make a name look like another), and what is too long is cut.
-pub(super) fn line(text: &str, max_chars: usize) -> String {
+pub(in crate::mail) fn line(text: &str, max_chars: usize) -> String {
     let mut out = String::new();
     let mut chars = 0;
     let mut gap = false;

@@ -1,0 +1,278 @@
+//! Mail folders on disk, read message by message: mbox files, maildirs, and folders with a file per message.
+//!
+//! A message that cannot be read is a [`ImportProblem`] in its place in the stream, and the next one follows. Memory is
+//! bounded by one message; what is longer than the limit is passed over, not held. Nothing is changed on disk, symbolic
+//! links to folders are not followed, and names that start with a dot (or are not regular files) are not mail.
+
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+use super::parse::{MAX_BYTES, ParseError};
+
+mod directory;
+mod files;
+mod maildir;
+mod mbox;
+mod names;
+
+pub use mbox::Quoting;
+
+/// A message as it lies in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawMail {
+    /// The folder that it is in: `inbox` for the folder of a maildir or of a file of that name. One line, 1 to 100
+    /// characters.
+    pub folder: String,
+    /// Its bytes, without an mbox file's separator and quoting.
+    pub raw: Vec<u8>,
+    /// Where it was found.
+    pub place: Place,
+    /// When it came, if the folder says so: separator line or file time, in seconds since 1970.
+    pub received: Option<i64>,
+    /// Whether it was read before, if the folder says so (maildir flag S).
+    pub seen: bool,
+}
+
+/// Where a message was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// Which message in the file, from 1, if the file can hold several.
+    pub message: Option<u64>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        self.message.map_or(Ok(()), |number| write!(f, ", message {number}"))
+    }
+}
+
+/// A message that was not imported.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {reason}")]
+pub struct ImportProblem {
+    /// Where it is.
+    pub place: Place,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+/// Why a message was not imported.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    /// Longer than the limit.
+    #[error("longer than {limit} bytes")]
+    TooLong {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// The file or folder cannot be read (further).
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// Bytes before the first separator of an mbox file.
+    #[error("{bytes} bytes before the first line that starts with \"From \"")]
+    BeforeFirst {
+        /// How many.
+        bytes: u64,
+    },
+    /// Folders inside of folders without end.
+    #[error("folders nested deeper than {limit}")]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// It was read, and is not a message that can be kept.
+    #[error("{0}")]
+    NotParsed(#[from] ParseError),
+}
+
+impl Reason {
+    /// The reason in a word or three, the same for all messages: for counting.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::TooLong { .. } => "too long",
+            Self::Unreadable(_) => "cannot be read",
+            Self::BeforeFirst { .. } => "before the first message",
+            Self::TooDeep { .. } => "folders too deep",
+            Self::NotParsed(problem) => problem.label(),
+        }
+    }
+}
+
+/// Why there is nothing to import at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It is not there or may not be read.
+    #[error("{path}: {source}", path = path.display())]
+    Unreadable {
+        /// What was asked for.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A packed file.
+    #[error("{path}: packed with {program}; unpack it first", path = path.display())]
+    Packed {
+        /// The file.
+        path: PathBuf,
+        /// What unpacks it.
+        program: &'static str,
+    },
+    /// A file that neither starts like an mbox nor like a message.
+    #[error(
+        "{path}: neither an mbox file (starts with \"From \"), a message (starts with headers), nor a folder of either",
+        path = path.display()
+    )]
+    NotMail {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something else than a file or a folder.
+    #[error("{path}: neither a file nor a folder", path = path.display())]
+    Special {
+        /// What was asked for.
+        path: PathBuf,
+    },
+}
+
+/// How to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Longest message, in bytes.
+    pub max_bytes: usize,
+    /// How mbox files quote lines that start with "From ".
+    pub quoting: Quoting,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_bytes: MAX_BYTES, quoting: Quoting::Reversible }
+    }
+}
+
+/// What was found at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A file with messages behind each other.
+    Mbox,
+    /// A file that is a message.
+    Message,
+    /// A folder with `cur` and `new` (and its subfolders `.Name`).
+    Maildir,
+    /// A folder of messages, mbox files, maildirs and such folders.
+    Directory,
+}
+
+/// Messages to come.
+pub struct Source {
+    kind: Kind,
+    messages: Messages,
+}
+
+type Messages = Box<dyn Iterator<Item = Result<RawMail, ImportProblem>> + Send>;
+
+impl Source {
+    /// What they are read from.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+}
+
+impl Iterator for Source {
+    type Item = Result<RawMail, ImportProblem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.messages.next()
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// Looks what is at `path`, and starts to read it.
+pub fn open(path: &Path, options: Options) -> Result<Source, OpenError> {
+    let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
+    let what = std::fs::metadata(path).map_err(unreadable)?;
+    if what.is_file() {
+        return files::open(path, options);
+    }
+    if !what.is_dir() {
+        return Err(OpenError::Special { path: path.to_owned() });
+    }
+    // So that a folder that may not be read is an error, not an empty import.
+    std::fs::read_dir(path).map_err(unreadable)?;
+    if maildir::is_maildir(path) {
+        return Ok(Source { kind: Kind::Maildir, messages: Box::new(maildir::read(path, options)) });
+    }
+    Ok(Source { kind: Kind::Directory, messages: Box::new(directory::read(path, options)) })
+}
+
+/// What became of an import.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// Messages found.
+    pub read: u64,
+    /// Messages that are now stored.
+    pub imported: u64,
+    /// Messages that were stored before.
+    pub known: u64,
+    /// Messages that were not imported, by reason.
+    pub skipped: BTreeMap<&'static str, u64>,
+    /// The first [`Summary::KEPT`] problems in full.
+    pub problems: Vec<ImportProblem>,
+}
+
+impl Summary {
+    /// How many problems are kept in full; all are counted.
+    pub const KEPT: usize = 20;
+
+    /// Counts a message that was stored.
+    pub fn count_imported(&mut self) {
+        self.read += 1;
+        self.imported += 1;
+    }
+
+    /// Counts a message that is there already.
+    pub fn count_known(&mut self) {
+        self.read += 1;
+        self.known += 1;
+    }
+
+    /// Counts a message that was not stored.
+    pub fn count_skipped(&mut self, problem: ImportProblem) {
+        self.read += 1;
+        *self.skipped.entry(problem.reason.label()).or_default() += 1;
+        if self.problems.len() < Self::KEPT {
+            self.problems.push(problem);
+        }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} messages read, {} imported", self.read, self.imported)?;
+        if self.known > 0 {
+            write!(f, ", {} known already", self.known)?;
+        }
+        let skipped: u64 = self.skipped.values().sum();
+        if skipped > 0 {
+            let reasons: Vec<String> =
+                self.skipped.iter().map(|(reason, count)| format!("{reason}: {count}")).collect();
+            write!(f, ", {skipped} skipped ({})", reasons.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! A single file: an mbox, or one message.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+    path::Path,
+    time::UNIX_EPOCH,
+};
+
+use super::{ImportProblem, Kind, OpenError, Options, Place, RawMail, Reason, Source, mbox, names};
+use crate::mail::parse::envelope_date;
+
+/// What a file that a person named is.
+pub(super) fn open(path: &Path, options: Options) -> Result<Source, OpenError> {
+    let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
+    let start = start_of(path).map_err(unreadable)?;
+    if let Some(program) = packed_with(&start) {
+        return Err(OpenError::Packed { path: path.to_owned(), program });
+    }
+    let is_mbox = has_mbox_name(path) || start.trim_ascii().is_empty() || starts_like_mbox(&start);
+    if is_mbox {
+        let messages = mbox::read(path, mbox::folder_of(path), options).map_err(unreadable)?;
+        return Ok(Source { kind: Kind::Mbox, messages: Box::new(messages) });
+    }
+    if !starts_like_message(&start) {
+        return Err(OpenError::NotMail { path: path.to_owned() });
+    }
+    let one = message(path, names::INBOX.to_owned(), options);
+    Ok(Source { kind: Kind::Message, messages: Box::new(std::iter::once(one)) })
+}
+
+/// Whether a file in a folder of files holds several messages: by its name, or by two separators in it. (A collection
+/// with a file per message can keep each one's separator line.)
+pub(super) fn is_mbox(path: &Path) -> io::Result<bool> {
+    if has_mbox_name(path) {
+        return Ok(true);
+    }
+    if !starts_like_mbox(&start_of(path)?) {
+        return Ok(false);
+    }
+    // Only separators are looked for, so that no message needs to be held.
+    let options = Options { max_bytes: 0, ..Options::default() };
+    Ok(mbox::read(path, String::new(), options)?.take(2).count() == 2)
+}
+
+/// A file that is a message, without the separator line that it may start with.
+pub(super) fn message(path: &Path, folder: String, options: Options) -> Result<RawMail, ImportProblem> {
+    let place = Place { path: path.to_owned(), message: None };
+    let (mut raw, changed) = match read_up_to(path, options.max_bytes as u64 + 1) {
+        Ok(read) => read,
+        Err(error) => return Err(ImportProblem { place, reason: error.into() }),
+    };
+    if raw.len() > options.max_bytes {
+        return Err(ImportProblem { place, reason: Reason::TooLong { limit: options.max_bytes } });
+    }
+    let mut received = changed;
+    if starts_like_mbox(&raw) {
+        let end = raw.iter().position(|b| *b == b'\n').map_or(raw.len(), |at| at + 1);
+        received = envelope_date(&String::from_utf8_lossy(&raw[..end])).or(changed);
+        raw.drain(..end);
+    }
+    Ok(RawMail { folder, raw, place, received, seen: false })
+}
+
+/// At most `limit` bytes of a file, and when it was changed.
+fn read_up_to(path: &Path, limit: u64) -> io::Result<(Vec<u8>, Option<i64>)> {
+    let file = File::open(path)?;
+    let changed = file.metadata()?.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let mut raw = Vec::new();
+    file.take(limit).read_to_end(&mut raw)?;
+    Ok((raw, changed.and_then(|since| i64::try_from(since.as_secs()).ok())))
+}
+
+fn start_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    BufReader::new(File::open(path)?).take(4096).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+fn has_mbox_name(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("mbox") || e.eq_ignore_ascii_case("mbx"))
+}
+
+fn starts_like_mbox(start: &[u8]) -> bool {
+    start.trim_ascii_start().starts_with(b"From ")
+}
+
+/// A header's name and a colon.
+fn starts_like_message(start: &[u8]) -> bool {
+    let line = start.trim_ascii_start().split(|b| *b == b'\n').next().unwrap_or_default();
+    let name = line.split(|b| *b == b':').next().unwrap_or_default();
+    name.len() < line.len() && !name.is_empty() && name.iter().all(u8::is_ascii_graphic)
+}
+
+fn packed_with(start: &[u8]) -> Option<&'static str> {
+    let magic: [(&[u8], &str); 5] = [
+        (b"\x1f\x8b", "gunzip"),
+        (b"BZh", "bunzip2"),
+        (b"\xfd7zXZ\0", "unxz"),
+        (b"\x28\xb5\x2f\xfd", "unzstd"),
+        (b"PK\x03\x04", "unzip"),
+    ];
+    magic.iter().find(|(bytes, _)| start.starts_with(bytes)).map(|(_, program)| *program)
+}

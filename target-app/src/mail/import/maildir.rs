@@ -1,0 +1,60 @@
+//! A folder with `cur` (looked at) and `new` (not yet), a file per message, and subfolders `.Name` beside them.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    ImportProblem, Options, RawMail,
+    directory::{self, Entry},
+    files, names,
+};
+
+pub(super) fn is_maildir(path: &Path) -> bool {
+    path.join("cur").is_dir() && path.join("new").is_dir()
+}
+
+/// The messages of a maildir and of its subfolders.
+pub(super) fn read(
+    path: &Path,
+    options: Options,
+) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send + use<> {
+    let inbox = messages(path.to_owned(), names::INBOX.to_owned(), options);
+    let subfolders = directory::entries(path, true).filter(|entry| match entry {
+        Ok(Entry::Directory(path)) => is_maildir(path),
+        Ok(Entry::File(_)) => false,
+        Err(_) => true,
+    });
+    inbox.chain(subfolders.flat_map(move |entry| -> Box<dyn Iterator<Item = _> + Send> {
+        match entry {
+            Ok(Entry::Directory(path)) => {
+                let folder = names::maildir_folder(&path.file_name().unwrap_or_default().to_string_lossy());
+                Box::new(messages(path, folder, options))
+            }
+            Ok(Entry::File(_)) => Box::new(std::iter::empty()),
+            Err(problem) => Box::new(std::iter::once(Err(problem))),
+        }
+    }))
+}
+
+/// The messages of one maildir without its subfolders.
+pub(super) fn messages(
+    path: PathBuf,
+    folder: String,
+    options: Options,
+) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send {
+    let entries = ["cur", "new"].into_iter().flat_map(move |sub| directory::entries(&path.join(sub), false));
+    entries.filter_map(move |entry| match entry {
+        Ok(Entry::File(path)) => Some(files::message(&path, folder.clone(), options).map(|mut mail| {
+            mail.seen = is_seen(&path);
+            mail
+        })),
+        Ok(Entry::Directory(_)) => None,
+        Err(problem) => Some(Err(problem)),
+    })
+}
+
+/// Flags are the letters after `:2,` at the end of the name; some file systems need another character than `:`.
+fn is_seen(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let flags = [":2,", ";2,", "!2,"].iter().find_map(|mark| name.rsplit_once(mark));
+    flags.is_some_and(|(_, flags)| flags.contains('S'))
+}

@@ -1,0 +1,191 @@
+//! Files with messages behind each other, each after a line that starts with "From ".
+//!
+//! A message starts at such a line if it is the first of the file or follows an empty line, as writers of the format
+//! take care of, or if the line ends in a date as separators do: some writers forget the empty line. Within a message,
+//! writers put a `>` before lines that start with "From ", and the better ones before those that start with `>From ` too.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
+
+use super::{ImportProblem, Options, Place, RawMail, Reason, names};
+use crate::mail::parse::envelope_date;
+
+/// How lines that would look like a separator are quoted within a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Quoting {
+    /// One `>` before `>`s and "From " (mboxrd), so that reading takes exactly one away and nothing is ambiguous.
+    #[default]
+    Reversible,
+    /// A `>` before "From " only (mboxo): reading takes it from `>From ` and leaves `>>From ` alone.
+    Simple,
+    /// Not at all, as after "Content-Length" headers: nothing is taken away.
+    None,
+}
+
+/// Longer lines are read in pieces of this many bytes.
+const PIECE: u64 = 8 << 10;
+
+/// The messages of an mbox file, or of anything that reads like one.
+pub(super) struct Mbox<R> {
+    reader: R,
+    options: Options,
+    path: PathBuf,
+    folder: String,
+    /// A separator that was read ahead: the message that it starts comes next.
+    separator: Option<Vec<u8>>,
+    number: u64,
+    piece: Vec<u8>,
+    state: State,
+}
+
+#[derive(PartialEq)]
+enum State {
+    Start,
+    Reading,
+    Ended,
+}
+
+pub(super) fn read(path: &Path, folder: String, options: Options) -> io::Result<Mbox<BufReader<File>>> {
+    Ok(Mbox::new(BufReader::with_capacity(64 << 10, File::open(path)?), path, folder, options))
+}
+
+impl<R: BufRead> Mbox<R> {
+    pub(super) fn new(reader: R, path: &Path, folder: String, options: Options) -> Self {
+        Self {
+            reader,
+            options,
+            path: path.to_owned(),
+            folder,
+            separator: None,
+            number: 0,
+            piece: Vec::new(),
+            state: State::Start,
+        }
+    }
+
+    /// The next line, or a piece of a long one; false at the end.
+    fn next_piece(&mut self) -> io::Result<bool> {
+        self.piece.clear();
+        Ok(self.reader.by_ref().take(PIECE).read_until(b'\n', &mut self.piece)? > 0)
+    }
+
+    /// Reads up to the first separator.
+    fn start(&mut self) -> Option<Result<RawMail, ImportProblem>> {
+        self.state = State::Reading;
+        let (mut before, mut blank, mut starts_line) = (0, true, true);
+        loop {
+            match self.next_piece() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return self.fail(error),
+            }
+            if starts_line && is_separator(&self.piece, blank) {
+                self.separator = Some(self.piece.clone());
+                break;
+            }
+            if !self.piece.iter().all(u8::is_ascii_whitespace) {
+                before += self.piece.len() as u64;
+            }
+            starts_line = self.piece.ends_with(b"\n");
+            blank = starts_line && is_blank(&self.piece);
+        }
+        (before > 0).then(|| Err(self.problem(Reason::BeforeFirst { bytes: before })))
+    }
+
+    /// Reads from a separator, which was read already, to the next.
+    fn message(&mut self, separator: &[u8]) -> Option<Result<RawMail, ImportProblem>> {
+        self.number += 1;
+        let mut raw = Vec::new();
+        let (mut too_long, mut blank, mut starts_line) = (false, false, true);
+        loop {
+            match self.next_piece() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return self.fail(error),
+            }
+            if starts_line && is_separator(&self.piece, blank) {
+                self.separator = Some(self.piece.clone());
+                break;
+            }
+            let line = if starts_line { unquoted(&self.piece, self.options.quoting) } else { &self.piece };
+            // One more for the empty line that follows each message and is not part of it.
+            too_long |= raw.len() + line.len() > self.options.max_bytes.saturating_add(2);
+            if !too_long {
+                raw.extend_from_slice(line);
+            }
+            blank = starts_line && is_blank(&self.piece);
+            starts_line = self.piece.ends_with(b"\n");
+        }
+        if blank {
+            let end = raw.strip_suffix(b"\r\n").or(raw.strip_suffix(b"\n")).map_or(raw.len(), <[u8]>::len);
+            raw.truncate(end);
+        }
+        if too_long || raw.len() > self.options.max_bytes {
+            return Some(Err(self.problem(Reason::TooLong { limit: self.options.max_bytes })));
+        }
+        Some(Ok(RawMail {
+            folder: self.folder.clone(),
+            raw,
+            place: self.place(),
+            received: envelope_date(&String::from_utf8_lossy(separator)),
+            seen: false,
+        }))
+    }
+
+    fn fail(&mut self, error: io::Error) -> Option<Result<RawMail, ImportProblem>> {
+        self.state = State::Ended;
+        self.separator = None;
+        Some(Err(self.problem(error.into())))
+    }
+
+    fn problem(&self, reason: Reason) -> ImportProblem {
+        ImportProblem { place: self.place(), reason }
+    }
+
+    fn place(&self) -> Place {
+        Place { path: self.path.clone(), message: Some(self.number) }
+    }
+}
+
+impl<R: BufRead> Iterator for Mbox<R> {
+    type Item = Result<RawMail, ImportProblem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.state == State::Start
+            && let Some(problem) = self.start()
+        {
+            return Some(problem);
+        }
+        let separator = self.separator.take()?;
+        self.message(&separator)
+    }
+}
+
+/// Whether a line starts a message. None is so long that it comes in pieces.
+fn is_separator(line: &[u8], after_blank: bool) -> bool {
+    line.starts_with(b"From ")
+        && (line.len() as u64) < PIECE
+        && (after_blank || envelope_date(&String::from_utf8_lossy(line)).is_some())
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    matches!(line, b"\n" | b"\r\n")
+}
+
+fn unquoted(line: &[u8], quoting: Quoting) -> &[u8] {
+    let marks = line.iter().take_while(|b| **b == b'>').count();
+    let quoted = marks > 0 && line[marks..].starts_with(b"From ");
+    match quoting {
+        Quoting::Reversible if quoted => &line[1..],
+        Quoting::Simple if quoted && marks == 1 => &line[1..],
+        _ => line,
+    }
+}
+
+/// The folder that an mbox file is.
+pub(super) fn folder_of(path: &Path) -> String {
+    names::folder(&path.file_stem().unwrap_or_default().to_string_lossy())
+}
