@@ -1,9 +1,17 @@
 //! Arashi: the web-mail service of the paper (USITS'03, section 4.1; Welsh's thesis, chapter 6.3).
 
-pub mod clean;
+mod answer;
+mod arashi;
 pub mod corpus;
 pub mod html;
 pub mod import;
+mod input;
+mod pages;
 pub mod parse;
 pub mod password;
+mod session;
+mod sign_in;
 pub mod store;
+
+pub use arashi::{Arashi, ArashiSettings, KINDS};
+pub use session::SessionLimits;

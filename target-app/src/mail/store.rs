@@ -34,10 +34,10 @@ pub use account::Account;
 pub use change::NewFolder;
 pub use entities::{
     Attachment, AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, NewAttachment, NewMessage,
-    Order, PAGE_ROWS, Sort, UserId,
+    Order, PAGE_ROWS, Scope, Sort, UserId,
 };
 pub use fill::{Fill, Filled};
-pub use search::{Hits, SearchScope};
+pub use search::Hits;
 pub use work::Work;
 
 /// What a store may use.
@@ -96,6 +96,9 @@ pub enum StoreError {
     /// Anything else that the database reports.
     #[error("mail store: {0}")]
     Database(#[source] sqlx::Error),
+    /// The work knob was set to nonsense.
+    #[error("work: {0}")]
+    Work(String),
     /// The schema could not be brought up to date.
     #[error("mail store: {0}; was the file made by a newer version?")]
     Schema(#[from] sqlx::migrate::MigrateError),

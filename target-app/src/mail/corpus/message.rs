@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::words::{FIRST_NAMES, HOSTS, LAST_NAMES, LISTS, word};
 use crate::mail::{
-    clean,
+    html,
     store::{NewAttachment, NewMessage},
 };
 
@@ -84,7 +84,7 @@ impl Messages {
         let room = size.saturating_sub(headers.len()).max(20);
         let in_text = if attached { room.min(1200) } else { room };
         let text = text(random, in_text);
-        let html = with_html.then(|| clean::clean(&html(&subject, &text)));
+        let html = if with_html { html::clean(&as_html(&subject, &text)).ok().map(|clean| clean.html) } else { None };
         let mut attachments = Vec::new();
         if attached {
             // Base64 makes four bytes of three on the wire, which is where sizes are counted.
@@ -159,7 +159,7 @@ fn text(random: &mut Seeded, bytes: usize) -> String {
     text
 }
 
-fn html(subject: &str, text: &str) -> String {
+fn as_html(subject: &str, text: &str) -> String {
     let paragraphs = text.split("\n\n").map(|p| p.replace('>', "&gt;"));
     let mut html = format!("<html><body><h1>{subject}</h1>");
     for paragraph in paragraphs {

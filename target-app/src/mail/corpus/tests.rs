@@ -1,5 +1,5 @@
 use super::*;
-use crate::mail::store::{Order, SearchScope};
+use crate::mail::store::{Order, Scope};
 
 fn tiny() -> CorpusSpec {
     CorpusSpec { users: 12, inbox_median: 20.0, inbox_max: 200, ..CorpusSpec::default() }
@@ -56,7 +56,7 @@ async fn a_corpus_has_its_users_and_is_the_same_for_the_same_seed() {
                 assert_eq!(rows.len(), folder.messages.min(10) as usize);
                 seen.push((folder, rows));
             }
-            let found = store.search(account.id, SearchScope::All, "subject: ", 0).await.expect("search");
+            let found = store.search(account.id, Scope::All, "subject: ", 0).await.expect("search");
             assert!(!found.expect("all").rows.is_empty());
         }
         seen

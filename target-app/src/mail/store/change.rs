@@ -2,7 +2,7 @@
 
 use sqlx::{query, query_scalar};
 
-use super::{EntryId, FolderId, Store, StoreError, UserId};
+use super::{EntryId, FolderId, Scope, Store, StoreError, UserId};
 
 /// What came of making a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,56 +19,67 @@ pub enum NewFolder {
 const MAX_FOLDERS: i64 = 200;
 
 impl Store {
-    /// Takes these messages out of the folder and says how many were there. `None`: the user has no such folder.
+    /// Deletes these messages and says how many were there: in one folder, or wherever they lie. `None`: the user has no
+    /// such folder.
     ///
     /// # Errors
     /// Whatever the database reports; then nothing has changed.
-    pub async fn delete(&self, user: UserId, folder: FolderId, entries: &[EntryId]) -> Result<Option<u64>, StoreError> {
+    pub async fn delete(&self, user: UserId, folder: Scope, entries: &[EntryId]) -> Result<Option<u64>, StoreError> {
         let mut change = self.change().await?;
-        if !change.owns(user, folder).await? {
+        if let Scope::Folder(folder) = folder
+            && !change.owns(user, folder).await?
+        {
             return Ok(None);
         }
         let mut gone = 0;
-        for entry in entries {
+        for &entry in entries {
+            let Some(from) = change.folder_of(user, folder, entry).await? else { continue };
             gone += query("DELETE FROM entries WHERE id = ? AND folder_id = ?")
                 .bind(entry)
-                .bind(folder)
+                .bind(from)
                 .execute(&mut *change.transaction)
                 .await?
                 .rows_affected();
+            change.count(from, -1).await?;
         }
-        change.count(folder, -(gone as i64)).await?;
         change.commit().await?;
         Ok(Some(gone))
     }
 
-    /// Moves these messages to another folder and says how many were there. `None`: the user lacks one of the folders.
+    /// Moves these messages, from one folder or from wherever they lie, to another, and says how many were moved.
+    /// `None`: the user lacks one of the folders.
     ///
     /// # Errors
     /// Whatever the database reports; then nothing has changed.
     pub async fn refile(
         &self,
         user: UserId,
-        folder: FolderId,
+        folder: Scope,
         to: FolderId,
         entries: &[EntryId],
     ) -> Result<Option<u64>, StoreError> {
         let mut change = self.change().await?;
-        if !change.owns(user, folder).await? || !change.owns(user, to).await? {
+        if !change.owns(user, to).await? {
+            return Ok(None);
+        }
+        if let Scope::Folder(folder) = folder
+            && !change.owns(user, folder).await?
+        {
             return Ok(None);
         }
         let mut moved = 0;
-        for entry in entries {
-            moved += query("UPDATE entries SET folder_id = ?1 WHERE id = ?2 AND folder_id = ?3 AND folder_id <> ?1")
+        for &entry in entries {
+            let Some(from) = change.folder_of(user, folder, entry).await?.filter(|from| *from != to) else { continue };
+            moved += query("UPDATE entries SET folder_id = ? WHERE id = ? AND folder_id = ?")
                 .bind(to)
                 .bind(entry)
-                .bind(folder)
+                .bind(from)
                 .execute(&mut *change.transaction)
                 .await?
                 .rows_affected();
+            change.count(from, -1).await?;
+            change.count(to, 1).await?;
         }
-        change.count(folder, -(moved as i64)).await?;
-        change.count(to, moved as i64).await?;
         change.commit().await?;
         Ok(Some(moved))
     }
@@ -137,6 +148,21 @@ impl super::Change<'_> {
             .fetch_optional(&mut *self.transaction)
             .await?;
         Ok(there.is_some())
+    }
+
+    /// Where this user's entry lies, if it is there and within the scope.
+    async fn folder_of(&mut self, user: UserId, scope: Scope, entry: EntryId) -> Result<Option<FolderId>, StoreError> {
+        let lies: Option<FolderId> = query_scalar(
+            "SELECT f.id FROM entries e CROSS JOIN folders f ON f.id = e.folder_id WHERE e.id = ? AND f.user_id = ?",
+        )
+        .bind(entry)
+        .bind(user)
+        .fetch_optional(&mut *self.transaction)
+        .await?;
+        Ok(lies.filter(|&folder| match scope {
+            Scope::Folder(only) => folder == only,
+            Scope::All => true,
+        }))
     }
 
     /// Adds to a folder's number of messages.

@@ -34,6 +34,15 @@ id! {
     EntryId
 }
 
+/// Some or all of a user's folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One folder.
+    Folder(FolderId),
+    /// All folders of the user.
+    All,
+}
+
 /// A folder of one user.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Folder {

@@ -3,7 +3,7 @@
 use sqlx::{query, query_scalar};
 
 use super::{Change, FolderId, NewMessage, Store, StoreError, UserId};
-use crate::mail::clean;
+use crate::mail::html;
 
 /// What one message came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Fill<'_> {
         .bind(&message.headers)
         .bind(&message.text)
         .bind(&message.html)
-        .bind(clean::VERSION)
+        .bind(html::VERSION)
         .execute(&mut *self.change.transaction)
         .await?;
         let searched = message.headers.to_lowercase();

@@ -38,36 +38,34 @@ impl Store {
     /// # Errors
     /// Whatever the database reports.
     pub async fn message(&self, user: UserId, folder: FolderId, entry: EntryId) -> Result<Option<Message>, StoreError> {
-        // One connection for both queries: taking it from the pool is a good part of what a small query costs.
-        let mut reader = self.read.acquire().await?;
-        let Some((id, attached)) = query_as::<_, (i64, i64)>(
-            "SELECT m.id, m.attachments FROM entries e CROSS JOIN folders f ON f.id = e.folder_id
-             CROSS JOIN messages m ON m.id = e.message_id WHERE e.id = ? AND f.id = ? AND f.user_id = ?",
+        #[derive(sqlx::FromRow)]
+        struct Row {
+            message_id: i64,
+            attached: i64,
+            #[sqlx(flatten)]
+            message: Message,
+        }
+        let row: Option<Row> = query_as(
+            "SELECT m.id AS message_id, m.attachments AS attached, m.date, m.subject, m.size,
+                    b.sender, b.recipients, b.headers, b.text, b.html, b.html_version
+             FROM entries e CROSS JOIN folders f ON f.id = e.folder_id CROSS JOIN messages m ON m.id = e.message_id
+             CROSS JOIN bodies b ON b.message_id = m.id WHERE e.id = ? AND f.id = ? AND f.user_id = ?",
         )
         .bind(entry)
         .bind(folder)
         .bind(user)
-        .fetch_optional(&mut *reader)
-        .await?
-        else {
-            return Ok(None);
-        };
-        let mut message: Option<Message> = query_as(
-            "SELECT m.date, m.subject, m.size, b.sender, b.recipients, b.headers, b.text, b.html, b.html_version
-             FROM messages m CROSS JOIN bodies b ON b.message_id = m.id WHERE m.id = ?",
-        )
-        .bind(id)
-        .fetch_optional(&mut *reader)
+        .fetch_optional(&self.read)
         .await?;
-        if let Some(message) = message.as_mut().filter(|_| attached > 0) {
+        let Some(Row { message_id, attached, mut message }) = row else { return Ok(None) };
+        if attached > 0 {
             message.attachments = query_as::<_, AttachmentName>(
                 "SELECT part, name, kind, size FROM attachments WHERE message_id = ? ORDER BY part",
             )
-            .bind(id)
-            .fetch_all(&mut *reader)
+            .bind(message_id)
+            .fetch_all(&self.read)
             .await?;
         }
-        Ok(message)
+        Ok(Some(message))
     }
 
     /// An attachment with its content.

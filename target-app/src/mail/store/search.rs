@@ -4,16 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use sqlx::{AssertSqlSafe, query_as, query_scalar};
 
-use super::{FolderId, Listed, PAGE_ROWS, Store, StoreError, UserId};
-
-/// Where to search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SearchScope {
-    /// In one folder.
-    Folder(FolderId),
-    /// In all folders of the user.
-    All,
-}
+use super::{Listed, PAGE_ROWS, Scope, Store, StoreError, UserId};
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,15 +28,9 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::TooLong`] if it would take longer than a search may.
-    pub async fn search(
-        &self,
-        user: UserId,
-        scope: SearchScope,
-        text: &str,
-        start: u32,
-    ) -> Result<Option<Hits>, StoreError> {
+    pub async fn search(&self, user: UserId, scope: Scope, text: &str, start: u32) -> Result<Option<Hits>, StoreError> {
         let mut reader = self.read.acquire().await?;
-        if let SearchScope::Folder(folder) = scope {
+        if let Scope::Folder(folder) = scope {
             let there: Option<i64> = query_scalar("SELECT 1 FROM folders WHERE id = ? AND user_id = ?")
                 .bind(folder)
                 .bind(user)
@@ -71,8 +56,8 @@ impl Store {
         let sql = sql(scope, self.full_text);
         let bound = query_as(sql).bind(user).bind(wanted);
         let bound = match scope {
-            SearchScope::Folder(folder) => bound.bind(folder),
-            SearchScope::All => bound.bind(0),
+            Scope::Folder(folder) => bound.bind(folder),
+            Scope::All => bound.bind(0),
         };
         let mut rows: Vec<Listed> = bound.bind(PAGE_ROWS + 1).bind(start).fetch_all(&mut *reader).await?;
         drop(running);
@@ -83,28 +68,28 @@ impl Store {
 }
 
 /// `?1` user, `?2` text, `?3` folder, `?4` rows, `?5` offset.
-fn sql(scope: SearchScope, full_text: bool) -> AssertSqlSafe<String> {
+fn sql(scope: Scope, full_text: bool) -> AssertSqlSafe<String> {
     let from = match (full_text, scope) {
         // Substring: walk the folder from its newest message until the page is full. instr() and not LIKE: it has no
         // wildcards that would need escaping.
-        (false, SearchScope::Folder(_)) => {
+        (false, Scope::Folder(_)) => {
             "folders f CROSS JOIN entries e ON e.folder_id = f.id
              CROSS JOIN search_text s ON s.message_id = e.message_id
              CROSS JOIN messages m ON m.id = e.message_id
              WHERE f.user_id = ?1 AND f.id = ?3 AND instr(s.text, ?2) > 0"
         }
-        (false, SearchScope::All) => {
+        (false, Scope::All) => {
             "folders f CROSS JOIN entries e ON e.folder_id = f.id
              CROSS JOIN search_text s ON s.message_id = e.message_id
              CROSS JOIN messages m ON m.id = e.message_id
              WHERE f.user_id = ?1 AND ?3 = 0 AND instr(s.text, ?2) > 0"
         }
-        (true, SearchScope::Folder(_)) => {
+        (true, Scope::Folder(_)) => {
             "search_index s CROSS JOIN entries e ON e.message_id = s.rowid
              CROSS JOIN folders f ON f.id = e.folder_id CROSS JOIN messages m ON m.id = e.message_id
              WHERE search_index MATCH ?2 AND e.folder_id = ?3 AND f.user_id = ?1"
         }
-        (true, SearchScope::All) => {
+        (true, Scope::All) => {
             "search_index s CROSS JOIN entries e ON e.message_id = s.rowid
              CROSS JOIN folders f ON f.id = e.folder_id CROSS JOIN messages m ON m.id = e.message_id
              WHERE search_index MATCH ?2 AND ?3 = 0 AND f.user_id = ?1"

@@ -72,12 +72,16 @@ async fn what_is_deleted_or_refiled_is_where_it_should_be() {
     let work = store.folders(ANN).await.expect("folders").remove(1);
     let from = inbox(&store, ANN).await.id;
     let row = newest(&store, ANN).await;
-    assert_eq!(store.refile(ANN, from, work.id, &[row.entry]).await.expect("refile"), Some(1));
-    assert_eq!(store.refile(ANN, from, work.id, &[row.entry]).await.expect("refile"), Some(0), "it has left");
+    assert_eq!(store.refile(ANN, Scope::Folder(from), work.id, &[row.entry]).await.expect("refile"), Some(1));
+    assert_eq!(
+        store.refile(ANN, Scope::Folder(from), work.id, &[row.entry]).await.expect("refile"),
+        Some(0),
+        "it has left"
+    );
     assert!(store.message(ANN, from, row.entry).await.expect("read").is_none());
     let message = store.message(ANN, work.id, row.entry).await.expect("read").expect("is there");
     assert_eq!(message.text, "text 24");
-    assert_eq!(store.delete(ANN, work.id, &[row.entry, row.entry]).await.expect("delete"), Some(1));
+    assert_eq!(store.delete(ANN, Scope::Folder(work.id), &[row.entry, row.entry]).await.expect("delete"), Some(1));
     let counts: Vec<i64> = store.folders(ANN).await.expect("folders").iter().map(|f| f.messages).collect();
     assert_eq!(counts, [24, 0]);
     assert_eq!(newest(&store, BOB).await.date, 1002, "the other user's folder is as it was");
@@ -91,13 +95,16 @@ async fn foreign_objects_are_missing_objects() {
     assert!(store.list(BOB, anns, Order::default(), 0).await.expect("list").is_empty());
     assert!(store.message(BOB, anns, row.entry).await.expect("read").is_none());
     assert!(store.message(BOB, bobs, row.entry).await.expect("read").is_none());
-    assert_eq!(store.delete(BOB, anns, &[row.entry]).await.expect("delete"), None);
-    assert_eq!(store.delete(BOB, bobs, &[row.entry]).await.expect("delete"), Some(0));
-    assert_eq!(store.refile(BOB, bobs, anns, &[newest(&store, BOB).await.entry]).await.expect("refile"), None);
-    assert_eq!(store.refile(BOB, anns, bobs, &[row.entry]).await.expect("refile"), None);
+    assert_eq!(store.delete(BOB, Scope::Folder(anns), &[row.entry]).await.expect("delete"), None);
+    assert_eq!(store.delete(BOB, Scope::Folder(bobs), &[row.entry]).await.expect("delete"), Some(0));
+    assert_eq!(
+        store.refile(BOB, Scope::Folder(bobs), anns, &[newest(&store, BOB).await.entry]).await.expect("refile"),
+        None
+    );
+    assert_eq!(store.refile(BOB, Scope::Folder(anns), bobs, &[row.entry]).await.expect("refile"), None);
     let work = store.folders(ANN).await.expect("folders").remove(1).id;
     assert_eq!(store.delete_folder(BOB, work).await.expect("delete"), None);
-    assert!(store.search(BOB, SearchScope::Folder(anns), "subject", 0).await.expect("search").is_none());
+    assert!(store.search(BOB, Scope::Folder(anns), "subject", 0).await.expect("search").is_none());
     assert_eq!(inbox(&store, ANN).await.messages, 25);
 }
 
@@ -107,7 +114,7 @@ async fn folders_come_and_go() {
     let NewFolder::Created(id) = store.create_folder(ANN, "Été").await.expect("create") else { panic!("new") };
     assert_eq!(store.create_folder(ANN, "work").await.expect("create"), NewFolder::Exists(FolderId(2)));
     let row = newest(&store, ANN).await;
-    store.refile(ANN, row.folder, id, &[row.entry]).await.expect("refile");
+    store.refile(ANN, Scope::Folder(row.folder), id, &[row.entry]).await.expect("refile");
     assert_eq!(store.delete_folder(ANN, id).await.expect("delete"), Some(1));
     assert_eq!(store.delete_folder(ANN, row.folder).await.expect("delete"), None, "the inbox stays");
     let NewFolder::Created(next) = store.create_folder(ANN, "Été").await.expect("create") else { panic!("new") };
@@ -130,7 +137,7 @@ async fn both_searches_find_headers_and_take_no_orders() {
         let store = Store::open(&dir.path().join("mail.sqlite"), &options).await.expect("opens");
         let folder = inbox(&store, ANN).await.id;
         let found = async |text: &str, start: u32| {
-            let hits = store.search(ANN, SearchScope::Folder(folder), text, start).await.expect("search");
+            let hits = store.search(ANN, Scope::Folder(folder), text, start).await.expect("search");
             let hits = hits.expect("own folder");
             (hits.rows.iter().map(|r| r.date).collect::<Vec<_>>(), hits.more)
         };
@@ -142,7 +149,7 @@ async fn both_searches_find_headers_and_take_no_orders() {
         {
             assert_eq!(found(nothing, 0).await.0, [0_i64; 0], "{nothing}");
         }
-        let hits = store.search(BOB, SearchScope::All, "subject", 0).await.expect("search").expect("all");
+        let hits = store.search(BOB, Scope::All, "subject", 0).await.expect("search").expect("all");
         assert_eq!(hits.rows.len(), 3, "only one's own mail");
     }
 }
@@ -150,7 +157,7 @@ async fn both_searches_find_headers_and_take_no_orders() {
 #[tokio::test]
 async fn substrings_have_no_wildcards() {
     let (_dir, store) = small().await;
-    let all = |text: &'static str| store.search(ANN, SearchScope::All, text, 0);
+    let all = |text: &'static str| store.search(ANN, Scope::All, text, 0);
     assert_eq!(all("100%_").await.expect("search").expect("all").rows.len(), 10);
     assert!(all("1%0").await.expect("search").expect("all").rows.is_empty());
     assert!(all("1_0").await.expect("search").expect("all").rows.is_empty());
@@ -169,11 +176,11 @@ async fn a_search_has_a_time_limit_and_the_connection_lives_on() {
         fill.put_range(folder, 1, 25).await.expect("put");
     }
     fill.commit().await.expect("commit");
-    let search = store.search(ANN, SearchScope::All, "zebra", 0).await;
+    let search = store.search(ANN, Scope::All, "zebra", 0).await;
     assert!(matches!(search, Err(StoreError::TooLong)), "{search:?}");
     assert_eq!(store.folders(ANN).await.expect("folders").len(), 3, "other queries are not limited");
     store.search_time = Duration::from_secs(5);
-    assert!(store.search(ANN, SearchScope::All, "zebra", 0).await.expect("search").expect("all").rows.is_empty());
+    assert!(store.search(ANN, Scope::All, "zebra", 0).await.expect("search").expect("all").rows.is_empty());
 }
 
 #[tokio::test]
@@ -189,7 +196,7 @@ async fn an_import_is_done_once() {
     };
     assert_eq!(run().await, (Filled::Stored, Filled::Stored));
     let row = newest(&store, BOB).await;
-    store.delete(BOB, folder, &[row.entry]).await.expect("delete");
+    store.delete(BOB, Scope::Folder(folder), &[row.entry]).await.expect("delete");
     assert_eq!(run().await, (Filled::Known, Filled::Known));
     assert_eq!(inbox(&store, BOB).await.messages, 4, "what was deleted stays deleted");
 }

@@ -1,0 +1,144 @@
+//! Answers, with the headers that make browsers careful.
+
+use std::{sync::LazyLock, time::Duration};
+
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use maud::{Markup, html};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::{input::COOKIE, pages, session::Key};
+use crate::service::Bytes;
+
+/// A whole answer.
+pub type Answer = Response<Bytes>;
+
+/// What every answer carries. `same-origin` and not `no-referrer`: with the latter a browser would send forms with an
+/// `Origin` of "null", which says nothing; and keys in links must not leave the site in a `Referer`.
+static COMMON: LazyLock<HeaderMap> = LazyLock::new(|| {
+    let policy = format!(
+        "default-src 'none'; style-src 'self' '{}'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+         frame-ancestors 'none'",
+        pages::MAIL_STYLE_HASH
+    );
+    let pairs: [(HeaderName, &str); 6] = [
+        (header::CONTENT_SECURITY_POLICY, &policy),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    let value = |text: &str| HeaderValue::from_str(text).expect("constants are fit for headers");
+    pairs.into_iter().map(|(name, text)| (name, value(text))).collect()
+});
+
+fn answer(status: StatusCode, kind: &'static str, cache: &'static str, body: Bytes) -> Answer {
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    headers.clone_from(&COMMON);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
+    answer
+}
+
+/// A page.
+#[must_use]
+pub fn page(status: StatusCode, markup: Markup) -> Answer {
+    answer(status, "text/html; charset=utf-8", "no-store", markup.into_string().into())
+}
+
+/// A file that is the same for everybody.
+#[must_use]
+pub fn file(kind: &'static str, content: &'static [u8]) -> Answer {
+    answer(StatusCode::OK, kind, "max-age=3600", Bytes::from_static(content))
+}
+
+/// An attachment, to be saved and not shown: what it says of its type is not believed.
+#[must_use]
+pub fn attachment(name: &str, content: Vec<u8>) -> Answer {
+    let mut answer = answer(StatusCode::OK, "application/octet-stream", "no-store", content.into());
+    // Both spellings consist of letters, digits and a few harmless marks only: no name can break out of the header.
+    let value = HeaderValue::from_str(&disposition(name)).expect("ASCII without control characters");
+    answer.headers_mut().insert(header::CONTENT_DISPOSITION, value);
+    let sandbox = HeaderValue::from_static("default-src 'none'; sandbox");
+    answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, sandbox);
+    answer
+}
+
+/// `Content-Disposition` as in RFC 6266: a plain name for old programs, the real one percent-encoded (RFC 8187).
+fn disposition(name: &str) -> String {
+    /// `attr-char` of RFC 8187, less the marks that some program might take for something else.
+    const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') { c } else { '_' }).collect();
+    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{}", utf8_percent_encode(name, ENCODED))
+}
+
+/// A message about something that did not work. What went wrong inside is not said.
+#[must_use]
+pub fn error(status: StatusCode, text: &str) -> Answer {
+    let title = status.canonical_reason().unwrap_or("Error");
+    page(status, pages::plain("error", title, &html! { p { (text) } }))
+}
+
+/// The answer for what is not there, and for what belongs to somebody else: the same.
+#[must_use]
+pub fn missing() -> Answer {
+    error(StatusCode::NOT_FOUND, "There is nothing here. It may have been moved or deleted.")
+}
+
+/// A method that this address does not have.
+#[must_use]
+pub fn wrong_method(allowed: &'static str) -> Answer {
+    let mut answer = error(StatusCode::METHOD_NOT_ALLOWED, "This address does not work that way.");
+    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    answer
+}
+
+/// Tells the client when to come again.
+#[must_use]
+pub fn retry_after(mut answer: Answer, wait: Duration) -> Answer {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    answer
+}
+
+/// Gives the browser the session's key, or takes it away. Not `Secure`: the service speaks plain HTTP on loopback.
+#[must_use]
+pub fn with_cookie(mut answer: Answer, key: Option<Key>) -> Answer {
+    let value = match key {
+        Some(key) => format!("{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", key.to_text()),
+        None => format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0"),
+    };
+    let value = HeaderValue::from_str(&value).expect("hexadecimal digits");
+    answer.headers_mut().insert(header::SET_COOKIE, value);
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_breaks_out_of_the_header() {
+        assert_eq!(
+            disposition("Été 1.txt"),
+            "attachment; filename=\"_t__1.txt\"; filename*=UTF-8''%C3%89t%C3%A9%201.txt"
+        );
+        for evil in ["a\r\nSet-Cookie: x=1", "a\"; filename=b.exe", "\0", "../../etc/passwd", "\u{202e}fdp.exe", "a;b"]
+        {
+            let value = attachment(evil, Vec::new()).headers()[header::CONTENT_DISPOSITION].clone();
+            let text = value.to_str().expect("plain");
+            assert!(text.bytes().all(|b| (0x20..0x7F).contains(&b)), "{text}");
+            assert_eq!(text.matches('"').count(), 2, "{text}");
+            assert_eq!(text.matches(';').count(), 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_rounded_up() {
+        let answer = retry_after(missing(), Duration::from_millis(1001));
+        assert_eq!(answer.headers()[header::RETRY_AFTER], "2");
+    }
+}

@@ -1,0 +1,299 @@
+//! The mail service as the stages see it.
+
+mod change;
+mod read;
+mod route;
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use controllers::{Reason, Refusal, RetryHint};
+use http::{Method, Response, StatusCode, request::Parts};
+use maud::html;
+
+use self::route::Page;
+use super::{
+    answer::{self, Answer},
+    input::{self, Fields},
+    pages::{self, Frame},
+    session::{Key, Session, SessionLimits, Sessions},
+    sign_in::{Outcome, SignIn},
+    store::{Durability, FolderId, Scope, Store, StoreError, StoreOptions},
+};
+use crate::{
+    graph::Graph,
+    service::{At, Boxed, Bytes, Handled, Request, Route, Service, WorkError},
+    spec::WorkSpec,
+};
+
+pub use route::KINDS;
+
+/// How to run the service.
+#[derive(Debug, Clone)]
+pub struct ArashiSettings {
+    /// The SQLite file; it will be changed.
+    pub database: PathBuf,
+    /// Connections for reading.
+    pub connections: u32,
+    /// Extra database operations.
+    pub work: WorkSpec,
+    /// Session key in links instead of a cookie, as in the paper. Links then are secrets: do not pass them on.
+    pub session_in_links: bool,
+    /// Search by full-text index.
+    pub full_text: bool,
+    /// What an acknowledged change survives.
+    pub durability: Durability,
+    /// Bounds on sessions.
+    pub sessions: SessionLimits,
+}
+
+/// The web-mail service.
+#[derive(Debug)]
+pub struct Arashi {
+    store: Store,
+    sessions: Sessions,
+    sign_in: SignIn,
+    key_in_links: bool,
+}
+
+/// What a handler has decided, or why it could not.
+type Answered = Result<Answer, StoreError>;
+
+impl Arashi {
+    /// Opens the database.
+    ///
+    /// # Errors
+    /// Whatever the store reports.
+    pub async fn open(settings: &ArashiSettings) -> Result<Self, StoreError> {
+        let options = StoreOptions {
+            readers: settings.connections,
+            durability: settings.durability,
+            full_text: settings.full_text,
+            ..StoreOptions::default()
+        };
+        let service = Self {
+            store: Store::open(&settings.database, &options).await?,
+            sessions: Sessions::new(settings.sessions),
+            sign_in: SignIn::new(),
+            key_in_links: settings.session_in_links,
+        };
+        route::set_work(service.store.work(), &settings.work).map_err(|error| StoreError::Work(error.to_string()))?;
+        Ok(service)
+    }
+
+    async fn answer(&self, request: &Request, quality: Quality) -> Handled {
+        let answered = self.try_answer(request, quality).await;
+        let error = match answered {
+            Ok(Reply::Answer(answer)) => return Ok(answer),
+            Ok(Reply::Busy) | Err(StoreError::Busy) => {
+                let retry = RetryHint::After(Duration::from_secs(1));
+                return Err(Refusal { reason: Reason::QueueFull, retry });
+            }
+            Err(error) => error,
+        };
+        // To the operator; what the user sees says nothing about the inside.
+        eprintln!("{} {}: {error}", request.head.method, request.head.uri.path());
+        Ok(match error {
+            StoreError::TooLong => {
+                answer::error(StatusCode::SERVICE_UNAVAILABLE, "The search took too long. Try it in one folder.")
+            }
+            StoreError::DiskFull => answer::error(StatusCode::INSUFFICIENT_STORAGE, "There is no room left."),
+            _ => answer::error(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong. Nothing was changed."),
+        })
+    }
+
+    async fn try_answer(&self, request: &Request, quality: Quality) -> Result<Reply, StoreError> {
+        let head = &request.head;
+        let Some(page) = Page::of(head.uri.path()) else { return Ok(answer::missing().into()) };
+        let changes = page.is_post();
+        let allowed =
+            if changes { head.method == Method::POST } else { matches!(head.method, Method::GET | Method::HEAD) };
+        if !allowed {
+            return Ok(answer::wrong_method(if changes { "POST" } else { "GET, HEAD" }).into());
+        }
+        if changes && !input::is_same_site(head) {
+            return Ok(foreign_form().into());
+        }
+        let fields = Fields::parse(if changes { &request.body } else { head.uri.query().unwrap_or("").as_bytes() });
+        match page {
+            Page::SignIn => return Ok(answer::page(StatusCode::OK, pages::sign_in(None)).into()),
+            Page::Logo => return Ok(answer::file("image/png", pages::LOGO).into()),
+            Page::Style => return Ok(answer::file("text/css; charset=utf-8", pages::STYLE).into()),
+            Page::Login => return self.login(head, &fields).await,
+            _ => {}
+        }
+        let Some(session) = self.session(head, &fields) else {
+            let again = pages::sign_in(Some("Please sign in: your session has ended."));
+            return Ok(answer::page(StatusCode::FORBIDDEN, again).into());
+        };
+        if changes && !fields.key("csrf").is_some_and(|token| token.matches(session.form_token)) {
+            return Ok(foreign_form().into());
+        }
+        if quality == Quality::Full {
+            self.store.do_work(page.kind()).await?;
+        }
+        let user = Signed { arashi: self, session: &session, fields: &fields, quality };
+        let answered = match page {
+            Page::FolderList => user.folder_list().await,
+            Page::List => user.list().await,
+            Page::Show => user.show().await,
+            Page::Attachment => user.attachment().await,
+            Page::Search => user.search().await,
+            Page::Delete => user.delete().await,
+            Page::Refile => user.refile().await,
+            Page::CreateFolder => user.create_folder().await,
+            Page::DeleteFolder => user.delete_folder().await,
+            Page::Logout => {
+                self.sessions.end(session.key);
+                let page = answer::page(StatusCode::OK, pages::sign_in(None));
+                Ok(answer::with_cookie(page, None))
+            }
+            Page::SignIn | Page::Logo | Page::Style | Page::Login => unreachable!("answered above"),
+        };
+        answered.map(Reply::Answer)
+    }
+
+    async fn login(&self, head: &Parts, fields: &Fields<'_>) -> Result<Reply, StoreError> {
+        self.store.do_work(Page::Login.kind()).await?;
+        let (name, password) = (fields.text("user").unwrap_or(""), fields.text("password").unwrap_or(""));
+        let now = Instant::now();
+        let user = match self.sign_in.check(&self.store, name, password, now).await? {
+            Outcome::Welcome(user) => user,
+            Outcome::Wrong => {
+                let again = pages::sign_in(Some("That user and password do not belong together."));
+                return Ok(answer::page(StatusCode::FORBIDDEN, again).into());
+            }
+            Outcome::Wait(wait) => {
+                let again = pages::sign_in(Some("Too many attempts. Wait a minute, then try again."));
+                return Ok(answer::retry_after(answer::page(StatusCode::TOO_MANY_REQUESTS, again), wait).into());
+            }
+            Outcome::Busy => return Ok(Reply::Busy),
+        };
+        // A key that was there before signing in is worth nothing afterwards: nobody can prepare one for somebody else.
+        if let Some(old) = input::cookie(&head.headers) {
+            self.sessions.end(old);
+        }
+        let session = self.sessions.begin(user, name, now);
+        let frame = Frame { session: &session, key_in_links: self.key_in_links, folder: None };
+        let page = answer::page(StatusCode::OK, pages::welcome(&frame));
+        Ok(if self.key_in_links { page } else { answer::with_cookie(page, Some(session.key)) }.into())
+    }
+
+    /// The session that a request belongs to. A key in a link counts only if keys are in links: else a link could sign
+    /// its reader in as somebody else.
+    fn session(&self, head: &Parts, fields: &Fields<'_>) -> Option<Arc<Session>> {
+        let key: Key = if self.key_in_links { fields.key("key") } else { input::cookie(&head.headers) }?;
+        self.sessions.find(key, Instant::now())
+    }
+}
+
+/// How much to do for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quality {
+    Full,
+    /// A shorter list, a message without its text, no extra work.
+    Reduced,
+}
+
+enum Reply {
+    Answer(Answer),
+    /// Too many passwords are being checked.
+    Busy,
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        Self::Answer(answer)
+    }
+}
+
+fn foreign_form() -> Answer {
+    answer::error(StatusCode::FORBIDDEN, "This form does not come from your session here. Go back and try again.")
+}
+
+/// A request of a signed-in user.
+#[derive(Debug, Clone, Copy)]
+struct Signed<'a> {
+    arashi: &'a Arashi,
+    session: &'a Session,
+    fields: &'a Fields<'a>,
+    quality: Quality,
+}
+
+impl<'a> Signed<'a> {
+    fn store(&self) -> &'a Store {
+        &self.arashi.store
+    }
+
+    fn frame(&self, folder: Option<FolderId>) -> Frame<'a> {
+        Frame { session: self.session, key_in_links: self.arashi.key_in_links, folder }
+    }
+
+    /// The field `folderid`: a folder, or all.
+    fn scope(&self) -> Option<Scope> {
+        if self.fields.text("folderid") == Some("all") {
+            return Some(Scope::All);
+        }
+        self.fields.folder("folderid").map(Scope::Folder)
+    }
+}
+
+impl Service for Arashi {
+    fn graph(&self) -> Graph {
+        route::graph()
+    }
+
+    fn route(&self, head: &Parts) -> Route {
+        route::route(head.uri.path())
+    }
+
+    fn handle<'a>(&'a self, request: Request, _: At<'a>) -> Boxed<'a, Handled> {
+        Box::pin(async move { self.answer(&request, Quality::Full).await })
+    }
+
+    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<Bytes>>> {
+        Box::pin(async move {
+            let page = Page::of(request.head.uri.path())?;
+            if !matches!(page, Page::List | Page::Show) {
+                return None;
+            }
+            self.answer(request, Quality::Reduced).await.ok()
+        })
+    }
+
+    fn refused_page(&self, reason: Reason) -> Bytes {
+        let page = pages::plain(
+            "refused",
+            "Too busy",
+            &html! {
+                p { "So many people are reading their mail that this request cannot be served now (" (reason.name()) ")." }
+                p { "Nothing was changed. Please try again in a little while." }
+            },
+        );
+        page.into_string().into()
+    }
+
+    fn error_page(&self, status: StatusCode) -> Bytes {
+        let title = status.canonical_reason().unwrap_or("Error");
+        pages::plain("error", title, &html! { p { "This did not work." } }).into_string().into()
+    }
+
+    fn set_work(&self, work: &WorkSpec) -> Result<(), WorkError> {
+        route::set_work(self.store.work(), work)
+    }
+
+    fn close(&self) -> Boxed<'_, ()> {
+        let store = self.store.clone();
+        Box::pin(async move {
+            if let Err(error) = store.close().await {
+                eprintln!("closing the mail store: {error}");
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

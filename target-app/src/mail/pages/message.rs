@@ -1,0 +1,129 @@
+//! One message.
+
+use std::borrow::Cow;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::{Frame, date, list::actions, page, size, subject};
+use crate::mail::{
+    html,
+    store::{EntryId, Folder, Message, Scope},
+};
+
+/// The style of HTML mail inside of its frame. The frame may load nothing, so it is written into the page; the policy of
+/// the page allows this one by its hash.
+const MAIL_STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:12px;overflow-wrap:anywhere}\
+                          blockquote{margin-left:0;padding-left:12px;border-left:3px solid #8888}\
+                          pre{white-space:pre-wrap}";
+
+/// SHA-256 of [`MAIL_STYLE`] as a source expression of a content security policy.
+pub const MAIL_STYLE_HASH: &str = "sha256-fggQFl9QJUrGo5oeTY1TGrBs92b0iBI8XbWmWtoblFY=";
+
+/// A message in full, with what can be done with it.
+#[must_use]
+pub fn message(frame: &Frame<'_>, folder: &Folder, entry: EntryId, message: &Message, folders: &[Folder]) -> Markup {
+    let title = subject(&message.subject);
+    let part = |part: i64| frame.link(format!("/attachment?folderid={}&entry={entry}&part={part}", folder.id));
+    page(
+        frame,
+        "message",
+        title,
+        &html! {
+            p class="crumbs" {
+                a data-do="list" href=(frame.link(format!("/list?folderid={}", folder.id))) { "← " (folder.name) }
+            }
+            article data-message=(entry) {
+                form data-do="messages" method="post" action="/delete" {
+                    (frame.form_fields())
+                    input type="hidden" name="folderid" value=(folder.id);
+                    input type="hidden" name="message" value=(entry);
+                    (actions(folders, Scope::Folder(folder.id)))
+                }
+                h1 { (title) }
+                dl class="head" {
+                    dt { "From" } dd { (message.sender) }
+                    dt { "To" } dd { (message.recipients) }
+                    dt { "Date" } dd { (date(message.date)) }
+                }
+                @match html_of(message) {
+                    Some(html) => { (framed(&html)) }
+                    None => { pre class="body" { (PreEscaped(html::from_text(&message.text))) } }
+                }
+                @if !message.attachments.is_empty() {
+                    section class="attachments" {
+                        h2 { "Attachments" }
+                        ul {
+                            @for attachment in &message.attachments {
+                                li {
+                                    a href=(part(attachment.part)) download { (attachment.name) }
+                                    span class="count" { (attachment.kind) ", " (size(attachment.size)) }
+                                }
+                            }
+                        }
+                    }
+                }
+                details {
+                    summary { "All headers" }
+                    pre { (message.headers) }
+                }
+            }
+        },
+    )
+}
+
+/// Clean HTML. What an older version of the rules cleaned is cleaned again; if these rules refuse it, there is none.
+fn html_of(message: &Message) -> Option<Cow<'_, str>> {
+    let stored = message.html.as_deref()?;
+    if message.html_version == html::VERSION {
+        return Some(Cow::Borrowed(stored));
+    }
+    html::clean(stored).ok().map(|clean| Cow::Owned(clean.html))
+}
+
+/// HTML mail in a frame of its own. Cleaning has made it harmless; this is the second wall: in the frame nothing runs,
+/// nothing loads, no form is sent, and it is of no origin, so that it can reach nothing of the page round it. All that
+/// it may do is to open a link outside.
+fn framed(clean: &str) -> Markup {
+    let inside = html! {
+        (DOCTYPE)
+        html {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="content-security-policy" content={ "default-src 'none'; style-src '" (MAIL_STYLE_HASH) "'" };
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                style { (PreEscaped(MAIL_STYLE)) }
+            }
+            body { (PreEscaped(clean)) }
+        }
+    };
+    html! {
+        iframe class="body" title="Message" sandbox="allow-popups allow-popups-to-escape-sandbox" srcdoc=(inside.into_string()) {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_allows_exactly_our_style() {
+        use sha2::{Digest, Sha256};
+        let digest = Sha256::digest(MAIL_STYLE);
+        assert_eq!(MAIL_STYLE_HASH.strip_prefix("sha256-").expect("prefix"), base64(&digest));
+    }
+
+    /// Enough of base64 for a digest of 32 bytes.
+    fn base64(bytes: &[u8]) -> String {
+        const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut text = String::new();
+        for chunk in bytes.chunks(3) {
+            let bits = chunk.iter().chain(&[0, 0]).take(3).fold(0_u32, |bits, b| bits << 8 | u32::from(*b));
+            for digit in 0..4 {
+                let shown = digit <= chunk.len();
+                text.push(if shown { DIGITS[(bits >> (18 - 6 * digit) & 63) as usize] as char } else { '=' });
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,232 @@
+//! Who is signed in. Kept in memory: a restart signs everybody out, and loses nothing else.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::store::UserId;
+
+/// Bounds on sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Most sessions at once; the one that was idle for longest goes.
+    pub count: usize,
+    /// Longest time without a request.
+    pub idle: Duration,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self { count: 65_536, idle: Duration::from_secs(30 * 60) }
+    }
+}
+
+/// A session's secret: 128 random bits. (The thesis has 64; the OWASP verification standard, 7.2.3, asks for 128.)
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key(u128);
+
+/// As 32 hexadecimal digits. There is no `Display`, so that a key gets into a page only where one is meant to be.
+impl Key {
+    /// A new one.
+    ///
+    /// # Panics
+    /// If the system has no randomness to give: nothing could be kept secret then.
+    fn random() -> Self {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).expect("the system gives random numbers");
+        Self(u128::from_ne_bytes(bytes))
+    }
+
+    /// As it is written in a cookie, link or form.
+    #[must_use]
+    pub fn to_text(self) -> String {
+        format!("{:032x}", self.0)
+    }
+
+    /// Read back; `None` for anything that [`Key::to_text`] does not write.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let well_formed = text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if !well_formed {
+            return None;
+        }
+        u128::from_str_radix(text, 16).ok().map(Self)
+    }
+
+    /// Whether two are the same, in a time that does not tell how much of them is.
+    #[must_use]
+    pub fn matches(self, other: Self) -> bool {
+        std::hint::black_box(self.0 ^ other.0) == 0
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(secret)")
+    }
+}
+
+/// A signed-in user.
+#[derive(Debug)]
+pub struct Session {
+    /// Who.
+    pub user: UserId,
+    /// The name signed in with.
+    pub name: String,
+    /// The session's secret.
+    pub key: Key,
+    /// What forms of this session carry, so that another site's cannot.
+    pub form_token: Key,
+}
+
+/// All sessions.
+#[derive(Debug)]
+pub struct Sessions {
+    limits: SessionLimits,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    sessions: HashMap<Key, Entry>,
+    /// Every session once, roughly by last use: an entry whose session was used since goes to the back when met.
+    oldest_first: VecDeque<(Key, Instant)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    session: Arc<Session>,
+    used: Instant,
+}
+
+impl Sessions {
+    /// None yet.
+    #[must_use]
+    pub fn new(limits: SessionLimits) -> Self {
+        Self { limits, table: Mutex::default() }
+    }
+
+    /// Begins a session under a new key.
+    #[must_use]
+    pub fn begin(&self, user: UserId, name: &str, now: Instant) -> Arc<Session> {
+        let session = Arc::new(Session { user, name: name.to_owned(), key: Key::random(), form_token: Key::random() });
+        let mut table = self.lock();
+        table.forget(self.limits, now);
+        table.sessions.insert(session.key, Entry { session: Arc::clone(&session), used: now });
+        table.oldest_first.push_back((session.key, now));
+        session
+    }
+
+    /// The session with this key, if there is one; it counts as used now.
+    #[must_use]
+    pub fn find(&self, key: Key, now: Instant) -> Option<Arc<Session>> {
+        let mut table = self.lock();
+        let entry = table.sessions.get_mut(&key)?;
+        if now.saturating_duration_since(entry.used) > self.limits.idle {
+            table.sessions.remove(&key);
+            return None;
+        }
+        entry.used = now;
+        Some(Arc::clone(&entry.session))
+    }
+
+    /// Ends a session: its key is worth nothing from now on.
+    pub fn end(&self, key: Key) {
+        self.lock().sessions.remove(&key);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
+        // A panic elsewhere leaves the table whole: every change to it is one insert or one remove.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// Makes room for one more, and drops a few of those that were idle for too long: a little at each sign-in instead
+    /// of much at once.
+    fn forget(&mut self, limits: SessionLimits, now: Instant) {
+        const AT_ONCE: usize = 4;
+        let mut looked = 0;
+        while let Some(&(key, seen)) = self.oldest_first.front() {
+            let full = self.sessions.len() >= limits.count;
+            if !full && looked >= AT_ONCE {
+                return;
+            }
+            looked += 1;
+            match self.sessions.get(&key).map(|entry| entry.used) {
+                Some(used) if used > seen => {
+                    self.oldest_first.pop_front();
+                    self.oldest_first.push_back((key, used));
+                }
+                Some(used) if !full && now.saturating_duration_since(used) <= limits.idle => return,
+                _ => {
+                    self.sessions.remove(&key);
+                    self.oldest_first.pop_front();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sessions(count: usize) -> Sessions {
+        Sessions::new(SessionLimits { count, idle: Duration::from_secs(60) })
+    }
+
+    #[test]
+    fn a_key_opens_its_session_until_it_ends() {
+        let all = sessions(10);
+        let now = Instant::now();
+        let session = all.begin(UserId(7), "ann", now);
+        let again = all.begin(UserId(7), "ann", now);
+        assert_ne!(session.key, again.key, "a new key at every sign-in");
+        let read = Key::parse(&session.key.to_text()).expect("reads back");
+        assert_eq!(all.find(read, now).expect("found").user, UserId(7));
+        all.end(session.key);
+        assert!(all.find(session.key, now).is_none());
+        assert!(all.find(again.key, now).is_some(), "the other session goes on");
+    }
+
+    #[test]
+    fn idle_sessions_end() {
+        let all = sessions(10);
+        let start = Instant::now();
+        let session = all.begin(UserId(1), "ann", start);
+        let after = |s| start + Duration::from_secs(s);
+        assert!(all.find(session.key, after(50)).is_some());
+        assert!(all.find(session.key, after(100)).is_some(), "it was used in between");
+        assert!(all.find(session.key, after(161)).is_none());
+    }
+
+    #[test]
+    fn their_number_is_bounded_and_the_idlest_goes() {
+        let all = sessions(3);
+        let start = Instant::now();
+        let after = |s| start + Duration::from_secs(s);
+        let first: Vec<_> = (0..3).map(|i| all.begin(UserId(i), "x", after(i as u64))).collect();
+        assert!(all.find(first[0].key, after(5)).is_some());
+        let _fourth = all.begin(UserId(4), "x", after(6));
+        assert!(all.find(first[0].key, after(7)).is_some(), "was used lately");
+        assert!(all.find(first[1].key, after(7)).is_none(), "was idle for longest");
+        for i in 0..1000 {
+            let _more = all.begin(UserId(i), "x", after(8));
+        }
+        let table = all.lock();
+        assert!(table.sessions.len() <= 3 && table.oldest_first.len() <= 4);
+    }
+
+    #[test]
+    fn only_what_was_written_is_read() {
+        for text in ["", "00", "0x000000000000000000000000000000", "+0000000000000000000000000000001", &"G".repeat(32)]
+        {
+            assert!(Key::parse(text).is_none(), "{text}");
+        }
+        assert!(Key::parse(&"A".repeat(32)).is_none(), "one key has one spelling");
+        assert!(Key(1).matches(Key(1)) && !Key(1).matches(Key(1 << 127)));
+    }
+}
