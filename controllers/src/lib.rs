@@ -13,6 +13,7 @@
 
 mod baseline;
 pub mod catalogue;
+pub mod classify;
 mod estimate;
 mod gate;
 pub mod job;
@@ -28,6 +29,7 @@ pub mod testing;
 pub mod time;
 
 pub use catalogue::{Catalogue, Entry, Place, Settings};
+pub use classify::{ClassRule, Classifier, KindRules};
 pub use job::{Class, Criticality, Grant, JobId, Kind, Note, Offer, Outcome, Tags, Timing};
 pub use observe::{Gauge, Observer, PolicyEvent};
 pub use policy::{
