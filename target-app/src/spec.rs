@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
+pub use controllers::ClassRule;
 use controllers::{Objective, Place, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -231,21 +232,4 @@ impl Default for EdgeSpec {
             drain: Duration::from_secs(10),
         }
     }
-}
-
-/// How a request's class is found (USITS'03, section 3.1: address, header or cookie). A higher class is more important.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClassRule {
-    /// Everybody is class 0.
-    #[default]
-    None,
-    /// A whole number in this header; missing or malformed: 0.
-    Header(String),
-    /// A whole number in this cookie.
-    Cookie(String),
-    /// By source address: the first prefix (`127.1.0.0/16`) that fits.
-    Address(Vec<(String, u8)>),
-    /// By the start of the path: the first that fits.
-    Path(Vec<(String, u8)>),
 }
