@@ -67,6 +67,15 @@ pub struct ServerLedger {
     pub in_flight: u64,
 }
 
+impl ServerLedger {
+    /// True if every request that was read is in exactly one place.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        let refused: u64 = self.refused.values().sum();
+        self.requests_read == self.served + refused + self.errors + self.client_gone + self.in_flight
+    }
+}
+
 /// One stage.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageGauges {

@@ -1,0 +1,370 @@
+//! A request's way through the graph: dispatch, its stage, and back.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+};
+
+use controllers::{JobId, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp};
+use http::{HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::{
+    class::Classes,
+    clock::Clock,
+    graph::Graph,
+    ledger::{Ending, Ledger},
+    service::{At, Boxed, Bytes, Handled, Request, Service},
+    spec::{EdgeSpec, OnRefuse},
+    stage::{Door, Pass, Stage, Work},
+};
+
+/// Everything that a request meets.
+#[derive(Debug)]
+pub struct App {
+    /// What it is about.
+    pub service: Arc<dyn Service>,
+    /// The stages' names and links.
+    pub graph: Graph,
+    /// The books.
+    pub ledger: Arc<Ledger>,
+    /// The clock.
+    pub clock: Clock,
+    /// Limits at the wire.
+    pub edge: EdgeSpec,
+    /// The seat at dispatch.
+    pub dispatch: Arc<Door>,
+    /// The seat at accept.
+    pub accept: Arc<Door>,
+    /// The service's own stages.
+    pub stages: Vec<Arc<Stage<Job>>>,
+    /// Dispatch runs on the connection's own task; these are its workers, of which back-pressure holds some.
+    pub dispatchers: Dispatchers,
+    /// Who is in which class.
+    pub classes: Classes,
+    /// Requests of a service that is going away are refused.
+    pub draining: AtomicBool,
+    pages: BTreeMap<Reason, Bytes>,
+    next_id: AtomicU64,
+}
+
+/// The workers of the dispatch stage and the bound of its queue.
+///
+/// Dispatch costs about a microsecond, so a hop to a worker task of its own would cost more than the work: the
+/// connection's task lends itself as the worker while one of these permits is free, and queues for one otherwise.
+#[derive(Debug)]
+pub struct Dispatchers {
+    permits: Semaphore,
+    queue: u32,
+    waiting: AtomicU32,
+    full: AtomicU64,
+}
+
+impl Dispatchers {
+    /// This many workers, and a queue of that length.
+    #[must_use]
+    pub fn new(workers: u32, queue: u32) -> Self {
+        let permits = usize::try_from(workers.max(1)).unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS);
+        Self { permits: Semaphore::new(permits), queue, waiting: AtomicU32::new(0), full: AtomicU64::new(0) }
+    }
+
+    /// Jobs that wait for a worker.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Workers that are free.
+    #[must_use]
+    pub fn idle(&self) -> u32 {
+        u32::try_from(self.permits.available_permits()).unwrap_or(u32::MAX)
+    }
+
+    /// Jobs refused because the queue was full.
+    #[must_use]
+    pub fn full(&self) -> u64 {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    async fn worker(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Refusal> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(permit);
+        }
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.queue {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.full.fetch_add(1, Ordering::Relaxed);
+            return Err(Refusal::new(Reason::QueueFull));
+        }
+        let waiting = Waiting(&self.waiting);
+        let permit = self.permits.acquire().await;
+        drop(waiting);
+        permit.map_err(|_| Refusal::new(Reason::Draining))
+    }
+}
+
+struct Waiting<'a>(&'a AtomicU32);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An answer, and how the books see it.
+#[derive(Debug)]
+pub struct Answer {
+    /// What the client gets.
+    pub response: Response<Bytes>,
+    /// How the request ended.
+    pub ending: Ending,
+}
+
+/// Parts of an [`App`] that are made before it.
+#[derive(Debug)]
+pub struct Parted {
+    /// See [`App`].
+    pub service: Arc<dyn Service>,
+    /// See [`App`].
+    pub graph: Graph,
+    /// See [`App`].
+    pub clock: Clock,
+    /// See [`App`].
+    pub edge: EdgeSpec,
+    /// See [`App`].
+    pub dispatch: Arc<Door>,
+    /// See [`App`].
+    pub accept: Arc<Door>,
+    /// See [`App`].
+    pub stages: Vec<Arc<Stage<Job>>>,
+    /// See [`App`].
+    pub dispatchers: Dispatchers,
+    /// See [`App`].
+    pub classes: Classes,
+}
+
+impl App {
+    /// Puts the parts together.
+    #[must_use]
+    pub fn new(parts: Parted) -> Arc<Self> {
+        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, classes } = parts;
+        let pages = REASONS.iter().map(|&reason| (reason, service.refused_page(reason))).collect();
+        Arc::new(Self {
+            service,
+            graph,
+            ledger: Arc::new(Ledger::default()),
+            clock,
+            edge,
+            dispatch,
+            accept,
+            stages,
+            dispatchers,
+            classes,
+            draining: AtomicBool::new(false),
+            pages,
+            next_id: AtomicU64::new(0),
+        })
+    }
+
+    /// A fresh identity.
+    #[must_use]
+    pub fn job_id(&self) -> JobId {
+        JobId(self.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Takes a request through the graph. Dropped before it is done, the client has gone: work that a stage has taken on
+    /// is still done, and its end is told to the seats.
+    pub async fn answer(self: &Arc<Self>, head: Parts, body: Bytes, entered: Timestamp, peer: SocketAddr) -> Answer {
+        if self.draining.load(Ordering::Relaxed) {
+            return self.refused(Refusal::new(Reason::Draining));
+        }
+        let route = self.service.route(&head);
+        let tags = Tags {
+            kind: route.kind,
+            class: self.classes.class(&head, peer),
+            attempt: number(&head, &ATTEMPT).unwrap_or(0),
+            ..Tags::default()
+        };
+        let id = self.job_id();
+        let offer = Offer { id, tags, entered, note: None };
+        let request = Request { id, entered, tags, route, head, body, peer };
+        let reply = match self.dispatch(request, offer).await {
+            Ok(Dispatched::Taken(reply)) => reply,
+            Ok(Dispatched::Answered(answer)) => return answer,
+            Err(refusal) => return self.refused(refusal),
+        };
+        match reply.await {
+            Ok(Ok(response)) => handled(response),
+            Ok(Err(refusal)) => self.refused(refusal),
+            Err(_) => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
+        }
+    }
+
+    /// The dispatch stage: asks the seat, and enqueues at the stage that the request belongs to.
+    async fn dispatch(self: &Arc<Self>, request: Request, offer: Offer) -> Result<Dispatched, Refusal> {
+        let pass = self.dispatch.enter(offer).await?;
+        let worker = self.dispatchers.worker().await?;
+        let Some(stage) = self.stages.get(request.route.branch.0) else {
+            return Ok(Dispatched::Answered(self.failed(StatusCode::INTERNAL_SERVER_ERROR)));
+        };
+        let (sender, reply) = oneshot::channel();
+        let mut job = Job { app: Arc::clone(self), offer, request: Some(request), answer: None, reply: sender, pass };
+        let refused = loop {
+            match stage.enqueue(job) {
+                Ok(()) => return Ok(Dispatched::Taken(reply)),
+                Err(refused) if stage.spec().on_refuse == OnRefuse::Block && blocks(refused.refusal.reason) => {
+                    job = refused.work;
+                    stage.blocked().await;
+                }
+                Err(refused) => break refused,
+            }
+        };
+        drop(worker);
+        let Job { request, pass, .. } = refused.work;
+        let answer = match (&stage.spec().on_refuse, request) {
+            (OnRefuse::Redirect(node), Some(request)) => Some(redirect(node, &request, refused.refusal.reason)),
+            (OnRefuse::Degrade, Some(request)) => self.service.degrade(&request).await.map(handled),
+            _ => None,
+        };
+        let outcome = if answer.is_some() { Outcome::Ignored } else { Outcome::Overloaded { retry: true } };
+        pass.end(outcome);
+        answer.map(Dispatched::Answered).ok_or(refused.refusal)
+    }
+
+    /// The page of a refusal: made at the start, only the head is put together here.
+    #[must_use]
+    pub fn refused(&self, refusal: Refusal) -> Answer {
+        let page = self.pages.get(&refusal.reason).cloned().unwrap_or_default();
+        let mut response = page_of(StatusCode::SERVICE_UNAVAILABLE, page);
+        let headers = response.headers_mut();
+        headers.insert(REFUSED, HeaderValue::from_static(refusal.reason.name()));
+        if let RetryHint::After(wait) = refusal.retry {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));
+        }
+        Answer { response, ending: Ending::Refused(refusal.reason) }
+    }
+
+    /// The page of an error that no handler made.
+    #[must_use]
+    pub fn failed(&self, status: StatusCode) -> Answer {
+        let ending = if status.is_server_error() { Ending::Failed } else { Ending::Served };
+        Answer { response: page_of(status, self.service.error_page(status)), ending }
+    }
+}
+
+enum Dispatched {
+    /// A stage has it; this is where the answer will come from.
+    Taken(oneshot::Receiver<Handled>),
+    /// It went no further.
+    Answered(Answer),
+}
+
+/// A request on its way through a stage.
+#[derive(Debug)]
+pub struct Job {
+    app: Arc<App>,
+    offer: Offer,
+    request: Option<Request>,
+    answer: Option<Handled>,
+    reply: oneshot::Sender<Handled>,
+    pass: Pass,
+}
+
+impl Work for Job {
+    fn offer(&self) -> Offer {
+        self.offer
+    }
+
+    fn gone(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn run<'a>(&'a mut self, mut at: At<'a>) -> Boxed<'a, Outcome> {
+        Box::pin(async move {
+            self.pass.started();
+            let Some(request) = self.request.take() else { return Outcome::Failed };
+            at.quality = at.quality.min(self.app.dispatch.quality());
+            let handled = self.app.service.handle(request, at).await;
+            let outcome = outcome(&handled);
+            self.answer = Some(handled);
+            outcome
+        })
+    }
+
+    fn deliver(self) {
+        let Self { answer, reply, pass, .. } = self;
+        let outcome = match &answer {
+            _ if reply.is_closed() => Outcome::Abandoned,
+            Some(handled) => outcome(handled),
+            None => Outcome::Failed,
+        };
+        pass.end(outcome);
+        if let Some(handled) = answer {
+            let _ = reply.send(handled); // the client may have gone this very moment: the ledger sees it
+        }
+    }
+
+    fn refuse(self, refusal: Refusal) {
+        self.pass.end(Outcome::Overloaded { retry: true });
+        let _ = self.reply.send(Err(refusal));
+    }
+}
+
+fn outcome(handled: &Handled) -> Outcome {
+    match handled {
+        Ok(response) if response.status().is_server_error() => Outcome::Failed,
+        Ok(_) => Outcome::Served,
+        Err(refusal) => Outcome::Overloaded { retry: refusal.retry != RetryHint::Never },
+    }
+}
+
+fn handled(response: Response<Bytes>) -> Answer {
+    let ending = if response.status().is_server_error() { Ending::Failed } else { Ending::Served };
+    Answer { response, ending }
+}
+
+/// Waiting helps against load, not against the end of the service.
+fn blocks(reason: Reason) -> bool {
+    reason != Reason::Draining
+}
+
+fn redirect(node: &str, request: &Request, reason: Reason) -> Answer {
+    let path = request.head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let target = format!("{}{path}", node.trim_end_matches('/'));
+    let mut response = page_of(StatusCode::TEMPORARY_REDIRECT, Bytes::new());
+    if let Ok(location) = HeaderValue::try_from(target) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response.headers_mut().insert(REFUSED, HeaderValue::from_static(reason.name()));
+    Answer { response, ending: Ending::Refused(reason) }
+}
+
+fn page_of(status: StatusCode, page: Bytes) -> Response<Bytes> {
+    let mut response = Response::new(page);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HTML);
+    response
+}
+
+fn number<N: std::str::FromStr>(head: &Parts, name: &HeaderName) -> Option<N> {
+    head.headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+/// Carries the reason of a refusal.
+pub const REFUSED: HeaderName = HeaderName::from_static("x-refused");
+static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
+
+/// Every reason, for pages made in advance.
+const REASONS: [Reason; 7] = [
+    Reason::Rate,
+    Reason::Concurrency,
+    Reason::QueueFull,
+    Reason::Connections,
+    Reason::Pressure,
+    Reason::Class,
+    Reason::Draining,
+];

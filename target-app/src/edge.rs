@@ -1,0 +1,333 @@
+//! The wire: accepts connections, lets hyper read and write HTTP/1.1, and keeps slow and ambiguous senders in bounds.
+
+use std::{
+    convert::Infallible,
+    io::{self, Write as _},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    os::fd::AsFd,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use controllers::{Offer, Outcome, Tags};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header, request::Parts};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::resource::{Resource, getrlimit},
+};
+use socket2::{Domain, SockRef, Socket, Type};
+use tokio::io::unix::AsyncFd;
+
+use crate::{
+    app::{Answer, App},
+    spec::EdgeSpec,
+    stage::Pass,
+};
+
+mod body;
+mod conn;
+mod framing;
+mod registry;
+mod wire;
+
+use body::Answered;
+use conn::{Conn, Phase};
+use registry::Registry;
+use wire::Wire;
+
+/// Longest path and query. hyper's own limit is 64 KiB.
+const URI_BYTES: usize = 8 * 1024;
+/// hyper parses up to this many header lines on its stack; only for more it allocates.
+const HEADERS_ON_STACK: u32 = 100;
+/// How often deadlines are looked at.
+const TICK: Duration = Duration::from_millis(250);
+
+/// The listening side.
+#[derive(Debug)]
+pub struct Edge {
+    app: Arc<App>,
+    listener: AsyncFd<TcpListener>,
+    registry: Arc<Registry>,
+    cap: usize,
+    backlog: AtomicU32,
+}
+
+/// Opens a listening socket.
+///
+/// # Errors
+/// The address cannot be had.
+pub fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    Ok(socket.into())
+}
+
+impl Edge {
+    /// Puts the app behind a listening socket. Needs a runtime.
+    ///
+    /// # Errors
+    /// The socket cannot be watched.
+    pub fn new(app: Arc<App>, listener: TcpListener, backlog: u32) -> io::Result<Arc<Self>> {
+        let cap = cap(&app.edge);
+        #[expect(unsafe_code, reason = "waiting for a connection without taking it has no safe interface")]
+        // SAFETY: the listener owns its descriptor, and nobody closes or replaces it while `AsyncFd` owns the listener.
+        let listener = unsafe { AsyncFd::register(listener) }?;
+        Ok(Arc::new(Self { app, listener, registry: Arc::default(), cap, backlog: AtomicU32::new(backlog) }))
+    }
+
+    /// Connections that are open.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.registry.len()
+    }
+
+    /// Changes the length of the kernel's queue of connections. Linux allows that on a listening socket.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn set_backlog(&self, backlog: u32) -> io::Result<()> {
+        if self.backlog.swap(backlog, Ordering::Relaxed) == backlog {
+            return Ok(());
+        }
+        SockRef::from(self.listener.get_ref()).listen(i32::try_from(backlog).unwrap_or(i32::MAX))
+    }
+
+    /// Accepts for ever. Drop the future to stop.
+    pub async fn accept(self: &Arc<Self>) {
+        let mut in_a_row = 0_u32;
+        loop {
+            match self.accept_one().await {
+                Ok(Some((stream, pass))) => self.start(stream, pass),
+                Ok(None) => {}
+                Err(error) => self.accept_failed(&error).await,
+            }
+            in_a_row += 1;
+            if in_a_row.is_multiple_of(16) {
+                tokio::task::yield_now().await; // a flood of connections must not starve those that are open
+            }
+        }
+    }
+
+    /// Closes what is overdue, for ever.
+    pub async fn keep_deadlines(&self) {
+        loop {
+            tokio::time::sleep(TICK).await;
+            self.registry.reap(self.app.clock.now(), &self.app.edge);
+        }
+    }
+
+    /// Waits until every connection is closed: idle ones at once, the others after their answer, at the latest after
+    /// the drain time. Says how many had to be cut off. New requests on open connections are refused meanwhile.
+    pub async fn drain(&self) -> usize {
+        self.app.draining.store(true, Ordering::Relaxed);
+        let end = tokio::time::Instant::now() + self.app.edge.drain;
+        while self.registry.len() > 0 && tokio::time::Instant::now() < end {
+            self.registry.close_idle();
+            let pause = end.min(tokio::time::Instant::now() + TICK / 10);
+            let _ = tokio::time::timeout_at(pause, self.registry.changed()).await;
+        }
+        let left = self.registry.len();
+        self.registry.close_all();
+        left
+    }
+
+    /// Takes the next connection, if the policy at accept lets it in. One that is held stays in the kernel's queue.
+    async fn accept_one(&self) -> io::Result<Option<(TcpStream, Option<Pass>)>> {
+        let mut ready = self.listener.readable().await?;
+        let door = &self.app.accept;
+        let mut pass = None;
+        if door.is_watched() {
+            if !is_readable(&self.listener)? {
+                ready.clear_ready(); // what was there has been taken: a policy is asked about real connections only
+                return Ok(None);
+            }
+            let offer =
+                Offer { id: self.app.job_id(), tags: Tags::default(), entered: self.app.clock.now(), note: None };
+            match door.enter(offer).await {
+                Ok(admitted) => pass = Some(admitted),
+                Err(_) => {
+                    if let Ok(Ok((stream, _))) = ready.try_io(|listener| listener.get_ref().accept()) {
+                        self.turn_away(&stream);
+                    }
+                    return Ok(None);
+                }
+            }
+        }
+        match ready.try_io(|listener| listener.get_ref().accept()) {
+            Ok(Ok((stream, _))) => Ok(Some((stream, pass))),
+            Ok(Err(error)) => {
+                pass.into_iter().for_each(|pass| pass.end(Outcome::Ignored));
+                Err(error)
+            }
+            Err(_) => {
+                pass.into_iter().for_each(|pass| pass.end(Outcome::Ignored)); // it went away again
+                Ok(None)
+            }
+        }
+    }
+
+    async fn accept_failed(&self, error: &io::Error) {
+        self.app.ledger.accept_failed();
+        let exhausted = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM];
+        if error.raw_os_error().is_some_and(|code| exhausted.contains(&Errno::from_raw(code))) {
+            self.registry.evict();
+            // The connection that could not be taken stays readable: without a pause this would spin.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    fn start(self: &Arc<Self>, stream: TcpStream, pass: Option<Pass>) {
+        if self.registry.len() >= self.cap {
+            self.app.ledger.connection_refused();
+            if !self.registry.evict() {
+                return turn_away(&stream);
+            }
+        }
+        let Ok(peer) = stream.peer_addr() else { return };
+        let ready = stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true));
+        let Ok(stream) = ready.and_then(|()| tokio::net::TcpStream::from_std(stream)) else { return };
+        let conn = Arc::new(Conn::new(peer, self.app.clock));
+        self.app.ledger.connected();
+        let app = Arc::clone(&self.app);
+        let about = Arc::clone(&conn);
+        self.registry.add(conn, |member| {
+            let open = Open { app: Arc::clone(&app), pass, _member: member };
+            tokio::spawn(async move {
+                let _open = open;
+                serve(&app, stream, about).await;
+            })
+            .abort_handle()
+        });
+    }
+
+    fn turn_away(&self, stream: &TcpStream) {
+        self.app.ledger.connection_refused();
+        turn_away(stream);
+    }
+}
+
+/// Says why in the one write that fits, and hangs up.
+fn turn_away(mut stream: &TcpStream) {
+    let _ = stream.set_nonblocking(true);
+    let _ = stream.write(
+        b"HTTP/1.1 503 Service Unavailable\r\nX-Refused: connections\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+    );
+    let _ = stream.shutdown(Shutdown::Write);
+}
+
+/// What ends with a connection, however it ends.
+struct Open {
+    app: Arc<App>,
+    pass: Option<Pass>,
+    _member: registry::Member,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.app.ledger.disconnected();
+        self.pass.take().into_iter().for_each(|pass| pass.end(Outcome::Served));
+    }
+}
+
+/// Serves one connection until it is closed.
+async fn serve(app: &Arc<App>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
+    let limits = &app.edge;
+    let mut http = http1::Builder::new();
+    http.keep_alive(limits.keep_alive)
+        .header_read_timeout(None)
+        .half_close(false)
+        .max_buf_size(usize::try_from(limits.head_bytes).unwrap_or(usize::MAX));
+    if limits.headers > HEADERS_ON_STACK {
+        http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
+    }
+    let wire = TokioIo::new(Wire::new(stream, Arc::clone(&conn)));
+    let service = service_fn(move |request| {
+        let (app, conn) = (Arc::clone(app), Arc::clone(&conn));
+        async move { Ok::<_, Infallible>(answer(&app, request, &conn).await) }
+    });
+    if let Err(error) = http.serve_connection(wire, service).await
+        && error.is_parse()
+    {
+        app.ledger.malformed();
+    }
+}
+
+/// One request, from its head to an answer that is ready to go out.
+async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) -> Response<Answered> {
+    let entered = app.clock.now();
+    let ambiguous = conn.request_begins().is_ambiguous();
+    let (head, body) = request.into_parts();
+    let method = head.method.clone();
+    if let Some(status) = unacceptable(&head, ambiguous, &app.edge) {
+        app.ledger.malformed();
+        return finish(app, close(app.failed(status)), &method, None, conn);
+    }
+    let entry = Some(app.ledger.open());
+    if ![Method::GET, Method::HEAD, Method::POST].contains(&method) {
+        let mut answer = app.failed(StatusCode::METHOD_NOT_ALLOWED);
+        answer.response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
+        return finish(app, close(answer), &method, entry, conn);
+    }
+    let limit = usize::try_from(app.edge.body_bytes).unwrap_or(usize::MAX);
+    let answer = match body::read(body, limit, conn).await {
+        Ok(body) => app.answer(head, body, entered, conn.peer).await,
+        Err(status) => close(app.failed(status)),
+    };
+    finish(app, answer, &method, entry, conn)
+}
+
+fn finish(
+    app: &App,
+    answer: Answer,
+    method: &Method,
+    entry: Option<crate::ledger::Entry>,
+    conn: &Arc<Conn>,
+) -> Response<Answered> {
+    let Answer { response, ending } = if app.draining.load(Ordering::Relaxed) { close(answer) } else { answer };
+    conn.enter(Phase::Writing);
+    response.map(|page| Answered::new(page, method, entry, ending, Arc::clone(conn)))
+}
+
+/// The connection ends with this answer.
+fn close(mut answer: Answer) -> Answer {
+    answer.response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    answer
+}
+
+/// What is wrong with a head that the parser let through.
+fn unacceptable(head: &Parts, ambiguous: bool, limits: &EdgeSpec) -> Option<StatusCode> {
+    let mut hosts = head.headers.get_all(header::HOST).iter();
+    let named = hosts.next().is_some() || head.version < Version::HTTP_11;
+    if ambiguous || !named || hosts.next().is_some() {
+        return Some(StatusCode::BAD_REQUEST);
+    }
+    if head.headers.len() > usize::try_from(limits.headers).unwrap_or(usize::MAX) {
+        return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    }
+    let path = head.uri.path_and_query().map_or(0, |path| path.as_str().len());
+    (path > URI_BYTES).then_some(StatusCode::URI_TOO_LONG)
+}
+
+/// Most connections at once: as set, or four fifths of the descriptors, at most 4096.
+fn cap(limits: &EdgeSpec) -> usize {
+    let set = usize::try_from(limits.connections).unwrap_or(usize::MAX);
+    if set > 0 {
+        return set;
+    }
+    let (descriptors, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
+    usize::try_from(descriptors / 5 * 4).unwrap_or(usize::MAX).clamp(1, 4096)
+}
+
+fn is_readable(listener: &AsyncFd<TcpListener>) -> io::Result<bool> {
+    let mut fds = [PollFd::new(listener.get_ref().as_fd(), PollFlags::POLLIN)];
+    Ok(poll(&mut fds, PollTimeout::ZERO)? > 0)
+}

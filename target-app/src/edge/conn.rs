@@ -1,0 +1,176 @@
+//! What one connection is doing, and since when. Kept in atomics, so that a request costs no timer.
+//!
+//! hyper's own header timer is not used: it starts when the connection begins to wait, so it would also close idle kept
+//! connections after the head's few seconds. Here the time of a head counts from its first byte.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use controllers::Timestamp;
+
+use super::framing::Framing;
+use crate::{clock::Clock, spec::EdgeSpec};
+
+/// A connection as its reaper sees it.
+#[derive(Debug)]
+pub(crate) struct Conn {
+    pub(crate) peer: SocketAddr,
+    clock: Clock,
+    /// Milliseconds, shifted, and the phase.
+    state: AtomicU64,
+    /// Bytes came in while a request was worked on: the next head has begun.
+    ahead: AtomicBool,
+    /// The answer's last byte has been handed to the writer.
+    taken: AtomicBool,
+    framing: Mutex<Framing>,
+}
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing: between requests.
+    Idle,
+    /// A head has begun to come in.
+    Head,
+    /// A body is coming in.
+    Body,
+    /// The service has the request.
+    Working,
+    /// The answer goes out.
+    Writing,
+}
+
+const PHASES: [Phase; 5] = [Phase::Idle, Phase::Head, Phase::Body, Phase::Working, Phase::Writing];
+const BITS: u32 = 3;
+
+impl Conn {
+    pub(crate) fn new(peer: SocketAddr, clock: Clock) -> Self {
+        let conn = Self {
+            peer,
+            clock,
+            state: AtomicU64::new(0),
+            ahead: AtomicBool::new(false),
+            taken: AtomicBool::new(false),
+            framing: Mutex::new(Framing::default()),
+        };
+        conn.enter(Phase::Idle);
+        conn
+    }
+
+    /// What it is doing, and since when.
+    pub(crate) fn phase(&self) -> (Phase, Timestamp) {
+        let state = self.state.load(Ordering::Relaxed);
+        let phase = PHASES[usize::try_from(state & ((1 << BITS) - 1)).unwrap_or(0)];
+        (phase, Timestamp::from_millis(state >> BITS))
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        let millis = self.clock.now().as_nanos() / 1_000_000;
+        self.state.store(millis << BITS | phase as u64, Ordering::Relaxed);
+    }
+
+    /// A request's head was read whole: what the head said about the length of its body.
+    pub(crate) fn request_begins(&self) -> Framing {
+        self.taken.store(false, Ordering::Relaxed);
+        self.ahead.store(false, Ordering::Relaxed);
+        self.enter(Phase::Working);
+        std::mem::take(&mut *self.framing.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Bytes came in.
+    pub(crate) fn received(&self, bytes: &[u8]) {
+        match self.phase().0 {
+            Phase::Idle => {
+                self.enter(Phase::Head);
+                self.scan(bytes, true);
+            }
+            Phase::Head => self.scan(bytes, false),
+            Phase::Body => {}
+            Phase::Working | Phase::Writing => self.ahead.store(true, Ordering::Relaxed),
+        }
+    }
+
+    /// The writer has all of the answer.
+    pub(crate) fn taken(&self) {
+        self.taken.store(true, Ordering::Relaxed);
+    }
+
+    /// Everything that the writer had has gone to the kernel.
+    pub(crate) fn flushed(&self) {
+        if self.phase().0 == Phase::Writing && self.taken.load(Ordering::Relaxed) {
+            let ahead = self.ahead.swap(false, Ordering::Relaxed);
+            self.enter(if ahead { Phase::Head } else { Phase::Idle });
+        }
+    }
+
+    /// True if it has taken longer over what it does than it may.
+    pub(crate) fn overdue(&self, now: Timestamp, limits: &EdgeSpec) -> bool {
+        let (phase, since) = self.phase();
+        let limit = match phase {
+            Phase::Idle => limits.idle_timeout,
+            Phase::Head => limits.head_timeout,
+            Phase::Body => limits.body_timeout,
+            Phase::Working => Duration::MAX,
+            Phase::Writing => limits.write_timeout,
+        };
+        now.since(since) > limit
+    }
+
+    fn scan(&self, bytes: &[u8], first: bool) {
+        let mut framing = self.framing.lock().unwrap_or_else(PoisonError::into_inner);
+        if first {
+            *framing = Framing::default();
+        }
+        framing.scan(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_goes_through_the_phases_and_back_to_idle() {
+        let conn = Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start());
+        assert_eq!(conn.phase().0, Phase::Idle);
+        conn.received(b"GET / HT");
+        assert_eq!(conn.phase().0, Phase::Head);
+        conn.request_begins();
+        assert_eq!(conn.phase().0, Phase::Working);
+        conn.enter(Phase::Writing);
+        conn.flushed();
+        assert_eq!(conn.phase().0, Phase::Writing, "the writer does not have it all yet");
+        conn.taken();
+        conn.flushed();
+        assert_eq!(conn.phase().0, Phase::Idle);
+    }
+
+    #[test]
+    fn a_head_that_begins_early_is_not_taken_for_idleness() {
+        let conn = Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start());
+        conn.request_begins();
+        conn.received(b"GET /slow");
+        conn.enter(Phase::Writing);
+        conn.taken();
+        conn.flushed();
+        assert_eq!(conn.phase().0, Phase::Head);
+    }
+
+    #[test]
+    fn each_phase_has_its_own_limit() {
+        let conn = Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start());
+        let limits = EdgeSpec::default();
+        let after = |secs| Timestamp::from_secs(secs);
+        assert!(!conn.overdue(after(74), &limits) && conn.overdue(after(76), &limits));
+        conn.enter(Phase::Head);
+        assert!(!conn.overdue(after(4), &limits) && conn.overdue(after(6), &limits));
+        conn.enter(Phase::Working);
+        assert!(!conn.overdue(after(100_000), &limits));
+    }
+}

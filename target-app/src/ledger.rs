@@ -1,0 +1,136 @@
+//! The service's own books: every request that was read ends in exactly one place.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use controllers::Reason;
+
+use crate::control::wire::ServerLedger;
+
+/// The books. One lock, so that the equation holds at every moment at which they are read.
+#[derive(Debug, Default)]
+pub struct Ledger(Mutex<Books>);
+
+#[derive(Debug, Default)]
+struct Books {
+    sums: ServerLedger,
+    refused: BTreeMap<Reason, u64>,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Answered as asked.
+    Served,
+    /// Refused.
+    Refused(Reason),
+    /// Failed.
+    Failed,
+}
+
+impl Ledger {
+    /// A request's head was read whole.
+    #[must_use]
+    pub fn open(self: &Arc<Self>) -> Entry {
+        let mut books = self.lock();
+        books.sums.requests_read += 1;
+        books.sums.in_flight += 1;
+        drop(books);
+        Entry { ledger: Arc::clone(self), closed: false }
+    }
+
+    /// A head was no acceptable HTTP.
+    pub fn malformed(&self) {
+        self.lock().sums.malformed += 1;
+    }
+
+    /// A connection was taken.
+    pub fn connected(&self) {
+        let mut books = self.lock();
+        books.sums.connections_accepted += 1;
+        books.sums.connections_open += 1;
+    }
+
+    /// A connection is closed.
+    pub fn disconnected(&self) {
+        self.lock().sums.connections_open -= 1;
+    }
+
+    /// A connection was refused or evicted.
+    pub fn connection_refused(&self) {
+        self.lock().sums.connections_refused += 1;
+    }
+
+    /// Accepting failed.
+    pub fn accept_failed(&self) {
+        self.lock().sums.accept_errors += 1;
+    }
+
+    /// The books as they are now.
+    #[must_use]
+    pub fn read(&self) -> ServerLedger {
+        let books = self.lock();
+        let mut sums = books.sums.clone();
+        sums.refused = books.refused.iter().map(|(reason, &count)| (reason.name().to_owned(), count)).collect();
+        sums
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Books> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that is being worked on. Dropped without an ending, its client had gone.
+#[derive(Debug)]
+pub struct Entry {
+    ledger: Arc<Ledger>,
+    closed: bool,
+}
+
+impl Entry {
+    /// Books how the request ended.
+    pub fn close(mut self, ending: Ending) {
+        self.closed = true;
+        let mut books = self.ledger.lock();
+        books.sums.in_flight -= 1;
+        match ending {
+            Ending::Served => books.sums.served += 1,
+            Ending::Refused(reason) => *books.refused.entry(reason).or_default() += 1,
+            Ending::Failed => books.sums.errors += 1,
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if !self.closed {
+            let mut books = self.ledger.lock();
+            books.sums.in_flight -= 1;
+            books.sums.client_gone += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_ends_in_one_place() {
+        let ledger = Arc::new(Ledger::default());
+        let mut open: Vec<_> = (0..5).map(|_| ledger.open()).collect();
+        open.pop().unwrap().close(Ending::Served);
+        open.pop().unwrap().close(Ending::Refused(Reason::Rate));
+        open.pop().unwrap().close(Ending::Failed);
+        drop(open.pop());
+        let books = ledger.read();
+        assert_eq!(
+            (books.requests_read, books.served, books.errors, books.client_gone, books.in_flight),
+            (5, 1, 1, 1, 1)
+        );
+        assert_eq!(books.refused, BTreeMap::from([("rate".to_owned(), 1)]));
+        assert!(books.balances());
+    }
+}

@@ -1,0 +1,112 @@
+//! What the system says about this process: CPU, memory, run queue, descriptors. Feeds monitors and gauges.
+
+use std::{fs, time::Duration};
+
+use controllers::Timestamp;
+use nix::{
+    sys::resource::{UsageWho, getrusage},
+    time::{ClockId, clock_gettime},
+    unistd::{SysconfVar, sysconf},
+};
+
+/// CPU time that this process has used.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+/// Measures the share of its CPUs that this process uses, from one look to the next.
+#[derive(Debug, Clone)]
+pub struct CpuMeter {
+    cpus: f64,
+    at: Timestamp,
+    used: Duration,
+}
+
+impl CpuMeter {
+    /// Starts measuring.
+    #[must_use]
+    pub fn start(now: Timestamp) -> Self {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { cpus: f64::from(u32::try_from(cpus).unwrap_or(1)), at: now, used: cpu_time() }
+    }
+
+    /// CPU time over the time that the process could have had since the last look, 0 to 1.
+    pub fn share(&mut self, now: Timestamp) -> f64 {
+        let used = cpu_time();
+        let could = now.since(self.at).as_secs_f64() * self.cpus;
+        let did = used.saturating_sub(self.used).as_secs_f64();
+        (self.at, self.used) = (now, used);
+        if could > 0.0 { (did / could).clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+/// Resident memory, bytes; 0 if procfs does not say.
+#[must_use]
+pub fn resident_bytes() -> u64 {
+    let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten().and_then(|size| u64::try_from(size).ok()).unwrap_or(4096);
+    let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).map_or(0, |pages| pages * page)
+}
+
+/// Bytes of memory that this process may use: the limit of its control group if there is one, else the machine's memory.
+#[must_use]
+pub fn memory_limit() -> u64 {
+    let files = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let group = files.iter().find_map(|file| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok());
+    let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = |line: &str| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok();
+    let machine = meminfo.lines().find_map(kib).map_or(u64::MAX, |kib| kib * 1024);
+    group.unwrap_or(u64::MAX).min(machine)
+}
+
+/// Share of its memory limit that this process uses, 0 to 1.
+#[must_use]
+pub fn memory_share() -> f64 {
+    (resident_bytes() as f64 / memory_limit().max(1) as f64).clamp(0.0, 1.0)
+}
+
+/// Tasks that run or want to, on the whole machine.
+#[must_use]
+pub fn run_queue() -> u32 {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    stat.lines().find_map(|line| line.strip_prefix("procs_running ")?.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Open descriptors of this process.
+#[must_use]
+pub fn open_files() -> u32 {
+    fs::read_dir("/proc/self/fd").map_or(0, |files| u32::try_from(files.count().saturating_sub(1)).unwrap_or(u32::MAX))
+}
+
+/// Largest resident memory so far, bytes.
+#[must_use]
+pub fn peak_resident_bytes() -> u64 {
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| u64::try_from(usage.max_rss()).unwrap_or(0) * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_uses_memory_descriptors_and_time() {
+        assert!(resident_bytes() > 100_000);
+        assert!(memory_limit() > resident_bytes());
+        assert!((0.0..1.0).contains(&memory_share()));
+        assert!(open_files() >= 3);
+        assert!(run_queue() >= 1);
+        assert!(peak_resident_bytes() >= resident_bytes() / 2);
+    }
+
+    #[test]
+    fn a_busy_loop_is_seen_as_cpu_share() {
+        let clock = crate::clock::Clock::start();
+        let mut meter = CpuMeter::start(clock.now());
+        let until = Timestamp::from_millis(50);
+        while clock.now() < until {
+            std::hint::black_box(0);
+        }
+        assert!(meter.share(clock.now()) > 0.0);
+    }
+}

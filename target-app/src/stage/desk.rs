@@ -1,0 +1,191 @@
+//! Everything that watches one site: the seat, the machines beside it, and the load samples that they asked for.
+
+use std::collections::BTreeMap;
+
+use controllers::{
+    Effect, Entry, Gauge, LoadSample, MachineSeat, Next, Offer, Policy, Seat, Seen, SiteId, Timestamp, Verdict,
+    catalogue::{SampleKind, Sampling},
+};
+
+use crate::signals::{self, CpuMeter};
+
+/// A policy, and which entry of the catalogue it is.
+#[derive(Debug)]
+pub struct Chosen {
+    /// The entry.
+    pub entry: &'static Entry,
+    /// The policy that it made.
+    pub policy: Box<dyn Policy>,
+}
+
+/// A machine in its place, and which entry of the catalogue it is.
+#[derive(Debug)]
+pub struct Watcher {
+    seat: MachineSeat,
+    samples: Vec<Due>,
+}
+
+impl Watcher {
+    /// A machine whose entry asks for these samples.
+    #[must_use]
+    pub fn new(seat: MachineSeat, samples: &[Sampling]) -> Self {
+        Self { seat, samples: Due::all(samples, Timestamp::ZERO) }
+    }
+
+    /// Tells the machine a fact.
+    pub fn tell(&mut self, now: Timestamp, seen: &Seen) {
+        self.seat.observe(now, seen);
+    }
+
+    /// Takes the samples that are due, collects what the machine wants, and says when to come again.
+    pub fn turn(&mut self, now: Timestamp, stage: LoadSample, wants: &mut Vec<Effect>) -> Option<Timestamp> {
+        for due in &mut self.samples {
+            if let Some(sample) = due.take(now, stage) {
+                self.seat.observe(now, &Seen::Load(sample));
+            }
+        }
+        let wake = drain(|| self.seat.poll(now), wants);
+        earliest(wake, self.samples.iter().map(|due| due.at).min())
+    }
+
+    /// Collects the machine's gauges.
+    pub fn gauges(&self, into: &mut BTreeMap<String, f64>) {
+        self.seat.gauges(&mut |gauge, value| note(into, gauge, value));
+    }
+}
+
+/// One site's seat with the machines beside it. Lives inside the site's lock.
+#[derive(Debug)]
+pub struct Desk {
+    seat: Seat,
+    entry: &'static Entry,
+    samples: Vec<Due>,
+    watchers: Vec<Watcher>,
+}
+
+impl Desk {
+    /// A desk. The seat must hold the chosen entry's policy.
+    #[must_use]
+    pub fn new(seat: Seat, entry: &'static Entry, watchers: Vec<Watcher>) -> Self {
+        Self { seat, entry, samples: Due::all(entry.samples, Timestamp::ZERO), watchers }
+    }
+
+    /// Asks the policy.
+    pub fn offer(&mut self, now: Timestamp, offer: &Offer) -> Verdict {
+        self.seat.offer(now, offer)
+    }
+
+    /// Tells policy and machines a fact.
+    pub fn tell(&mut self, now: Timestamp, seen: &Seen) {
+        self.seat.observe(now, seen);
+        for watcher in &mut self.watchers {
+            watcher.tell(now, seen);
+        }
+    }
+
+    /// Does what is due, collects what policy and machines want, and says when to come again.
+    pub fn turn(&mut self, now: Timestamp, stage: LoadSample, wants: &mut Vec<Effect>) -> Option<Timestamp> {
+        for due in &mut self.samples {
+            if let Some(sample) = due.take(now, stage) {
+                self.seat.observe(now, &Seen::Load(sample));
+            }
+        }
+        let mut wake = drain(|| self.seat.poll(now), wants);
+        wake = earliest(wake, self.samples.iter().map(|due| due.at).min());
+        for watcher in &mut self.watchers {
+            wake = earliest(wake, watcher.turn(now, stage, wants));
+        }
+        wake
+    }
+
+    /// Switches the policy; jobs that are held are offered to the new one.
+    pub fn replace(&mut self, now: Timestamp, chosen: Chosen) {
+        self.entry = chosen.entry;
+        self.samples = Due::all(chosen.entry.samples, now);
+        self.seat.replace(now, chosen.policy);
+    }
+
+    /// The seat, to count.
+    #[must_use]
+    pub fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    /// The site.
+    #[must_use]
+    pub fn site(&self) -> SiteId {
+        self.seat.site()
+    }
+
+    /// Name of the policy in the catalogue.
+    #[must_use]
+    pub fn policy_name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// Gauges of policy and machines by name; with a class, `name[class]`.
+    pub fn gauges(&self, into: &mut BTreeMap<String, f64>) {
+        for watcher in &self.watchers {
+            watcher.gauges(into);
+        }
+        self.seat.gauges(&mut |gauge, value| note(into, gauge, value));
+    }
+}
+
+fn note(into: &mut BTreeMap<String, f64>, gauge: Gauge, value: f64) {
+    let name = match gauge.class {
+        Some(class) => format!("{}[{}]", gauge.name, class.0),
+        None => gauge.name.to_owned(),
+    };
+    into.insert(name, value);
+}
+
+fn drain(mut poll: impl FnMut() -> Next, wants: &mut Vec<Effect>) -> Option<Timestamp> {
+    loop {
+        match poll() {
+            Next::Do(effect) => wants.push(effect),
+            Next::WakeAt(at) => return Some(at),
+            Next::Idle => return None,
+        }
+    }
+}
+
+/// The earlier of two wake-ups.
+pub(crate) fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (some, None) | (None, some) => some,
+    }
+}
+
+/// A load sample that somebody asked for, and when it is to be taken next.
+#[derive(Debug)]
+struct Due {
+    sampling: Sampling,
+    at: Timestamp,
+    cpu: Option<CpuMeter>,
+}
+
+impl Due {
+    fn all(samples: &[Sampling], now: Timestamp) -> Vec<Self> {
+        let due = |&sampling: &Sampling| Self {
+            sampling,
+            at: now + sampling.period,
+            cpu: (sampling.what == SampleKind::Cpu).then(|| CpuMeter::start(now)),
+        };
+        samples.iter().map(due).collect()
+    }
+
+    /// The sample, if it is due. A late one is taken once, not once for each period that was missed.
+    fn take(&mut self, now: Timestamp, stage: LoadSample) -> Option<LoadSample> {
+        if now < self.at {
+            return None;
+        }
+        self.at = now + self.sampling.period;
+        Some(match self.sampling.what {
+            SampleKind::Stage => stage,
+            SampleKind::Memory => LoadSample::Memory(signals::memory_share()),
+            SampleKind::Cpu => LoadSample::Cpu(self.cpu.as_mut().map_or(0.0, |meter| meter.share(now))),
+        })
+    }
+}
