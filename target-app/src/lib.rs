@@ -3,15 +3,17 @@
 pub mod app;
 pub mod class;
 pub mod clock;
-pub mod control {
-    //! The control port.
-    pub mod wire;
-}
+pub mod control;
 pub mod edge;
 pub mod graph;
 pub mod ledger;
 pub mod mail;
+pub mod monitor;
+pub mod policies;
+pub mod running;
+pub mod serve;
 pub mod service;
 pub mod signals;
 pub mod spec;
 pub mod stage;
+pub mod synthetic;

@@ -33,6 +33,7 @@ mod pool;
 mod tests;
 mod timer;
 
+pub(crate) use desk::earliest;
 pub use desk::{Chosen, Desk, Watcher};
 pub use door::{Door, Pass};
 pub(crate) use timer::{Timed, keep_time};

@@ -9,8 +9,7 @@ use std::{
 };
 
 use controllers::{
-    Effect, Grant, JobId, LoadSample, Offer, Outcome, Reason, Refusal, RetryHint, Seen, Timestamp, Timing,
-    Verdict,
+    Effect, Grant, JobId, LoadSample, Offer, Outcome, Reason, Refusal, RetryHint, Seen, Timestamp, Timing, Verdict,
 };
 use tokio::sync::{Notify, oneshot};
 

@@ -110,7 +110,9 @@ impl<W: Work> Stage<W> {
         }
         if !state.queue.is_empty() {
             state.pool.idle -= u32::from(waiting);
-            let jobs = state.queue.len().min(usize::try_from(state.batch).unwrap_or(usize::MAX));
+            // A batch leaves idle colleagues their share: SEDA takes all there is, and lets them idle.
+            let share = super::count(state.queue.len()).div_ceil(state.pool.idle + 1);
+            let jobs = usize::try_from(share.min(state.batch)).unwrap_or(usize::MAX);
             let batch = state.queue.drain(..jobs).collect();
             drop(state);
             self.room.notify_waiters();

@@ -1,0 +1,198 @@
+//! A client of the control port: blocking, on a plain socket, a connection a call. For the lab, which polls it a few
+//! times a second.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    Policies, Problems,
+    wire::{Gauges, SetPolicy, StreamedEvent},
+};
+use crate::spec::WorkSpec;
+
+/// Talks to a target's control port.
+#[derive(Debug, Clone)]
+pub struct ControlClient {
+    address: SocketAddr,
+    timeout: Duration,
+}
+
+/// Why a call came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// Not the address of a control port.
+    #[error("{0:?} is not the address of a control port; http://127.0.0.1:8080 is one")]
+    Address(String),
+    /// The target does not answer.
+    #[error("the target's control port does not answer: {0}")]
+    Io(#[from] io::Error),
+    /// It answered, but not as a control port does.
+    #[error("the target's control port answered strangely: {0}")]
+    Strange(String),
+    /// It refused the change.
+    #[error("the target refused: {}", .0.join("; "))]
+    Refused(Vec<String>),
+}
+
+impl ControlClient {
+    /// A client for `http://address`, as the ready line names it.
+    ///
+    /// # Errors
+    /// It is no such address.
+    pub fn new(url: &str) -> Result<Self, ControlError> {
+        let address = url.trim_start_matches("http://").trim_end_matches('/');
+        let address = address.parse().map_err(|_| ControlError::Address(url.to_owned()))?;
+        Ok(Self { address, timeout: Duration::from_secs(5) })
+    }
+
+    /// Everything that can be read now.
+    ///
+    /// # Errors
+    /// See [`ControlError`]; so for all calls.
+    pub fn gauges(&self) -> Result<Gauges, ControlError> {
+        self.call("GET", "/gauges", &())
+    }
+
+    /// Which policies sit where, and which there are.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn policies(&self) -> Result<Policies, ControlError> {
+        self.call("GET", "/policies", &())
+    }
+
+    /// Switches the policy.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn set_policy(&self, change: &SetPolicy) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("PUT", "/policy", change).map(drop)
+    }
+
+    /// Turns the work knob.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn set_work(&self, work: &WorkSpec) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("PUT", "/work", work).map(drop)
+    }
+
+    /// Has new requests refused while those that were admitted are finished.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn drain(&self) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("POST", "/drain", &()).map(drop)
+    }
+
+    /// Has the target finish and exit.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn stop(&self) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("POST", "/stop", &()).map(drop)
+    }
+
+    /// Events from now on. The iterator blocks for the next, and ends with the target.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn events(&self) -> Result<EventIter, ControlError> {
+        let (status, reader) = self.send("GET", "/events", b"")?;
+        reader.get_ref().set_read_timeout(None)?;
+        if status != 200 {
+            return Err(ControlError::Strange(format!("status {status} to /events")));
+        }
+        Ok(EventIter { chunks: Chunks { reader, left: 0, ended: false } })
+    }
+
+    fn call<T: Serialize, A: DeserializeOwned>(&self, method: &str, path: &str, body: &T) -> Result<A, ControlError> {
+        let strange = |error: serde_json::Error| ControlError::Strange(error.to_string());
+        let body = serde_json::to_vec(body).map_err(strange)?;
+        let (status, mut reader) = self.send(method, path, &body)?;
+        let mut answer = Vec::new();
+        reader.read_to_end(&mut answer)?;
+        match status {
+            200 => serde_json::from_slice(&answer).map_err(strange),
+            _ => match serde_json::from_slice::<Problems>(&answer) {
+                Ok(refused) => Err(ControlError::Refused(refused.problems)),
+                Err(_) => Err(ControlError::Strange(format!("status {status}"))),
+            },
+        }
+    }
+
+    /// Sends a request on a new connection; the reader stands at the body.
+    fn send(&self, method: &str, path: &str, body: &[u8]) -> Result<(u16, BufReader<TcpStream>), ControlError> {
+        let mut stream = TcpStream::connect_timeout(&self.address, self.timeout)?;
+        stream.set_read_timeout(Some(self.timeout))?;
+        stream.set_write_timeout(Some(self.timeout))?;
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        stream.write_all(&[head.as_bytes(), body].concat())?;
+        let mut reader = BufReader::new(stream);
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.ok_or_else(|| ControlError::Strange(format!("no status line but {line:?}")))?;
+        while line.trim_end() != "" {
+            line.clear();
+            reader.read_line(&mut line)?;
+        }
+        Ok((status, reader))
+    }
+}
+
+/// Events as they come in.
+#[derive(Debug)]
+pub struct EventIter {
+    chunks: Chunks,
+}
+
+impl Iterator for EventIter {
+    type Item = Result<StreamedEvent, ControlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut line = Vec::new();
+        match BufReader::with_capacity(1, &mut self.chunks).read_until(b'\n', &mut line) {
+            Ok(0) => None,
+            Ok(_) => Some(serde_json::from_slice(&line).map_err(|error| ControlError::Strange(error.to_string()))),
+            Err(error) => Some(Err(error.into())),
+        }
+    }
+}
+
+/// Undoes the chunked transfer coding.
+#[derive(Debug)]
+struct Chunks {
+    reader: BufReader<TcpStream>,
+    left: u64,
+    ended: bool,
+}
+
+impl Read for Chunks {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 && !self.ended {
+            let mut size = String::new();
+            while size.trim().is_empty() && self.reader.read_line(&mut size)? > 0 {}
+            self.left = u64::from_str_radix(size.trim(), 16).unwrap_or(0);
+            self.ended = self.left == 0;
+        }
+        if self.ended {
+            return Ok(0);
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(into.len());
+        let read = self.reader.read(&mut into[..most])?;
+        self.left -= read as u64;
+        self.ended |= read == 0;
+        Ok(read)
+    }
+}

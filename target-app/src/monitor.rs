@@ -1,0 +1,69 @@
+//! Monitors of the whole process: machines that look at CPU and memory and signal the stages (USITS'03, section 6).
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use controllers::{Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp};
+use tokio::sync::Notify;
+
+use crate::{
+    clock::Clock,
+    control::wire::StageGauges,
+    stage::{Ear, Timed, Watcher, earliest},
+};
+
+/// The monitors, and who hears them.
+#[derive(Debug)]
+pub struct Monitors {
+    site: SiteId,
+    clock: Clock,
+    watchers: Mutex<Vec<Watcher>>,
+    ears: Vec<Ear>,
+    alarm: Notify,
+}
+
+impl Monitors {
+    /// Monitors whose signals go to these ears.
+    #[must_use]
+    pub fn new(site: SiteId, watchers: Vec<Watcher>, ears: Vec<Ear>, clock: Clock) -> Arc<Self> {
+        Arc::new(Self { site, clock, watchers: Mutex::new(watchers), ears, alarm: Notify::new() })
+    }
+
+    /// What can be seen of them now.
+    #[must_use]
+    pub fn gauges(&self) -> StageGauges {
+        let mut policy = BTreeMap::new();
+        for watcher in &*self.watchers.lock().unwrap_or_else(PoisonError::into_inner) {
+            watcher.gauges(&mut policy);
+        }
+        StageGauges { name: "system".to_owned(), policy, ..StageGauges::default() }
+    }
+}
+
+impl Timed for Monitors {
+    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.now();
+        let mut wants = Vec::new();
+        let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
+        let wake = watchers.iter_mut().map(|watcher| watcher.turn(now, nothing, &mut wants)).fold(None, earliest);
+        drop(watchers);
+        for want in wants {
+            // A monitor has no queue, pool or replies of its own: to signal is all that it can wish for.
+            let Effect::Shed { to, level } = want else { continue };
+            let seen = Seen::Peer(PeerReport::Pressure { from: self.site, level });
+            self.ears.iter().filter(|ear| to.is_none_or(|to| to == ear.site())).for_each(|ear| ear.tell(&seen));
+        }
+        wake
+    }
+
+    fn alarm(&self) -> &Notify {
+        &self.alarm
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+}

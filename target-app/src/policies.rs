@@ -1,0 +1,144 @@
+//! From a policy's name and settings to seats at the right sites.
+
+use std::sync::Arc;
+
+use controllers::{
+    Catalogue, Entry, Objective, Place, Seat, Settings, Site, SiteId,
+    catalogue::{Make, Problem, Setting, Values},
+    seed_for,
+};
+
+use crate::{
+    control::events::Events,
+    graph::{Graph, Role},
+    spec::PolicySpec,
+    stage::{Chosen, Desk, Watcher},
+};
+
+/// A policy or machine that was checked against the catalogue.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// Its entry.
+    pub entry: &'static Entry,
+    /// Its settings.
+    pub values: Values,
+    /// Where it sits.
+    pub place: Place,
+}
+
+/// What is wrong with a choice of policies or machines.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {}", listed(.problems))]
+pub struct Unfit {
+    /// The policy's name as it was written.
+    pub name: String,
+    /// Everything that is wrong at once.
+    pub problems: Vec<Problem>,
+}
+
+fn listed(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl Resolved {
+    /// Checks a choice.
+    ///
+    /// # Errors
+    /// A name that does not exist, settings that are wrong, a place where the policy may not sit or which is not here.
+    pub fn new(spec: &PolicySpec) -> Result<Self, Unfit> {
+        let unfit = |problems| Unfit { name: spec.name.clone(), problems };
+        let (entry, mut settings) =
+            Catalogue::resolve(&spec.name, &spec.settings).map_err(|problem| unfit(vec![problem]))?;
+        if let Some(place) = spec.place {
+            settings.entry("scope".to_owned()).or_insert_with(|| Setting::Text(place.scope().to_owned()));
+        }
+        let values = entry.check(&settings).map_err(unfit)?;
+        let place = entry.place(&settings).map_err(|problem| unfit(vec![problem]))?;
+        if matches!(place, Place::Client | Place::Proxy) {
+            let message = format!("{} is not a place in the target", place.scope());
+            return Err(unfit(vec![Problem { key: "scope".to_owned(), message }]));
+        }
+        Ok(Self { entry, values, place })
+    }
+
+    /// The same entry with no settings: a policy that sits beside others.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(&PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() })
+            .unwrap_or_else(|problem| unreachable!("the catalogue has the policy none: {problem}"))
+    }
+}
+
+/// What is needed to make seats.
+#[derive(Debug, Clone)]
+pub struct Seating {
+    graph: Arc<Graph>,
+    objective: Objective,
+    seed: u64,
+    events: Events,
+}
+
+impl Seating {
+    /// Seats for the sites of this graph.
+    #[must_use]
+    pub fn new(graph: Arc<Graph>, objective: Objective, seed: u64, events: Events) -> Self {
+        Self { graph, objective, seed, events }
+    }
+
+    /// True if a policy of that place sits at that site by itself.
+    #[must_use]
+    pub fn sits(&self, place: Place, site: SiteId) -> bool {
+        match place {
+            Place::Accept => site == self.graph.accept(),
+            Place::Single => site == self.graph.dispatch(),
+            Place::Stage => {
+                let node = self.graph.stages().get(usize::from(site.0));
+                node.is_some_and(|node| node.role == Role::Dynamic)
+            }
+            Place::Client | Place::Proxy => false,
+        }
+    }
+
+    /// The policy for a site: the chosen one if it sits there, else `none`.
+    #[must_use]
+    pub fn policy(&self, chosen: &Resolved, site: SiteId) -> Chosen {
+        if self.sits(chosen.place, site) {
+            return self.forced(chosen, site);
+        }
+        self.forced(&Resolved::none(), site)
+    }
+
+    /// The chosen policy for a site, wherever that is.
+    #[must_use]
+    pub fn forced(&self, chosen: &Resolved, site: SiteId) -> Chosen {
+        let site = self.site(site, chosen.place);
+        match chosen.entry.make {
+            Make::Policy(make) => Chosen { entry: chosen.entry, policy: make(&chosen.values, &site) },
+            Make::Machine(_) => self.forced(&Resolved::none(), site.id),
+        }
+    }
+
+    /// A desk with that policy and a machine of each entry.
+    #[must_use]
+    pub fn desk(&self, chosen: &Resolved, machines: &[Resolved], site: SiteId) -> Desk {
+        let Chosen { entry, policy } = self.policy(chosen, site);
+        let name = self.graph.site_name(site);
+        let seat = Seat::new(site, policy, seed_for(self.seed, name), self.events.observer(&self.graph));
+        let watchers = machines.iter().filter_map(|machine| self.watcher(machine, site)).collect();
+        Desk::new(seat, entry, watchers)
+    }
+
+    /// A machine for a site.
+    #[must_use]
+    pub fn watcher(&self, machine: &Resolved, site: SiteId) -> Option<Watcher> {
+        let built = machine.entry.machine(&machine.values, &self.site(site, Place::Stage))?;
+        let name = format!("{}/{}", self.graph.site_name(site), machine.entry.name);
+        let observer = self.events.observer(&self.graph);
+        let seat = controllers::MachineSeat::new(site, built, seed_for(self.seed, &name), observer);
+        Some(Watcher::new(seat, machine.entry.samples))
+    }
+
+    fn site(&self, id: SiteId, place: Place) -> Site {
+        Site { id, name: self.graph.site_name(id).to_owned(), place, objective: self.objective }
+    }
+}

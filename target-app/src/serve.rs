@@ -1,0 +1,81 @@
+//! From a spec to a running process, and its end in order.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use crate::{
+    control::{self, wire::Ready},
+    edge::{self, Edge},
+    running,
+    spec::TargetSpec,
+};
+
+mod build;
+mod error;
+mod process;
+
+pub use error::ServeError;
+use process::{ControlPort, Ends};
+
+/// Serves until it is told to stop: by SIGTERM or SIGINT, or over the control port. `on_ready` is called once requests are
+/// taken. Pins the calling process to the processors of the spec, and runs on threads of its own.
+///
+/// # Errors
+/// What kept it from serving. Once it serves, it ends well.
+pub fn serve_blocking(spec: TargetSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
+    if spec.die_with_parent {
+        process::die_with_parent()?;
+    }
+    process::pin(&spec.cpus)?;
+    let runtime = process::runtime()?;
+    let served = runtime.block_on(serve(spec, on_ready));
+    // A handler that blocks for good must not keep the process from ending.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served
+}
+
+async fn serve(spec: TargetSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
+    let mut ends = Ends::listen()?;
+    let backlog = spec.edge.backlog;
+    let chosen = build::policy(&spec)?;
+    let listener = edge::listen(spec.listen, running::backlog(&chosen, backlog))
+        .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
+    let controls =
+        control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
+    let service = url(listener.local_addr())?;
+    let control = url(controls.local_addr())?;
+    let built = build::build(spec, chosen).await?;
+    let edge = Edge::new(Arc::clone(&built.app), listener, backlog)
+        .map_err(|source| ServeError::System { what: "cannot watch the listening socket", source })?;
+    let running = built.run(Arc::clone(&edge), backlog);
+    let port = ControlPort::open(controls, Arc::clone(&running))?;
+
+    let accepting = tokio::spawn({
+        let edge = Arc::clone(&edge);
+        async move { edge.accept().await }
+    });
+    let deadlines = tokio::spawn({
+        let edge = Arc::clone(&edge);
+        async move { edge.keep_deadlines().await }
+    });
+    on_ready(Ready { pid: std::process::id(), url: service, control });
+
+    tokio::select! {
+        () = running.stopped() => {}
+        () = ends.told() => {}
+    }
+    accepting.abort();
+    let _ = accepting.await; // cancelled, which is what was asked for
+    tokio::select! {
+        _ = edge.drain() => {}
+        () = ends.told() => {} // told twice: at once
+    }
+    deadlines.abort();
+    running.app.service.close().await;
+    drop(port);
+    Ok(())
+}
+
+fn url(address: io::Result<SocketAddr>) -> Result<String, ServeError> {
+    let address = address.map_err(|source| ServeError::System { what: "cannot tell the listening address", source })?;
+    Ok(format!("http://{address}"))
+}

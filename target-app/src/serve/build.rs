@@ -1,0 +1,173 @@
+//! Puts a service together: the app from its spec, stages from the graph, seats from the catalogue.
+
+use std::sync::Arc;
+
+use controllers::{SiteId, catalogue::SampleKind, seed_for};
+
+use super::ServeError;
+use crate::{
+    app::{App, Dispatchers, Job, Parted},
+    class::Classes,
+    clock::Clock,
+    control::events::Events,
+    edge::Edge,
+    graph::{Graph, Role},
+    monitor::Monitors,
+    policies::{Resolved, Seating},
+    running::{Parts, Running},
+    service::Service,
+    spec::{self, OnRefuse, StageSpec, TargetSpec},
+    stage::{Desk, Door, Ear, Stage, keep_time},
+    synthetic::{Checksum, Emulated, Law},
+};
+
+/// hyper's smallest buffer.
+const LEAST_HEAD_BYTES: u32 = 8192;
+
+/// A service that is put together, and does not run yet.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub(super) app: Arc<App>,
+    seating: Seating,
+    monitors: Arc<Monitors>,
+    events: Events,
+    policy: String,
+}
+
+/// The policy of a spec, checked.
+pub(super) fn policy(spec: &TargetSpec) -> Result<Resolved, ServeError> {
+    let chosen = Resolved::new(&spec.policy)?;
+    if chosen.entry.is_policy() { Ok(chosen) } else { Err(ServeError::NotAPolicy(spec.policy.name.clone())) }
+}
+
+/// Puts the service together. Needs a runtime.
+pub(super) async fn build(spec: TargetSpec, chosen: Resolved) -> Result<Built, ServeError> {
+    if spec.edge.head_bytes < LEAST_HEAD_BYTES {
+        return Err(ServeError::Head(spec.edge.head_bytes));
+    }
+    let (monitors, machines) = machines(&spec)?;
+    let classes = Classes::new(&spec.class)?;
+    let clock = Clock::start();
+    let service = open(&spec.app, spec.seed, clock).await?;
+    let graph = Arc::new(service.graph());
+    check_stages(&spec, &graph)?;
+
+    let events = Events::default();
+    let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events.clone());
+    let stages: Vec<_> = graph
+        .branches()
+        .map(|(site, node)| {
+            let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
+            let desk = seating.desk(&chosen, beside, site);
+            Stage::new(&node.name, desk, stage_spec(&spec, &node.name).clone(), clock)
+        })
+        .collect();
+    let workers = stages.iter().map(|stage| stage.spec().workers).sum();
+    let door =
+        |site: SiteId, capacity| Door::new(graph.site_name(site), desk(&seating, &chosen, site), capacity, clock);
+    let at_dispatch = stage_spec(&spec, "dispatch");
+    let app = App::new(Parted {
+        service,
+        clock,
+        edge: spec.edge.clone(),
+        dispatch: door(graph.dispatch(), workers),
+        accept: door(graph.accept(), 0),
+        dispatchers: Dispatchers::new(at_dispatch.workers, at_dispatch.queue),
+        classes,
+        graph: (*graph).clone(),
+        stages,
+    });
+    let system = graph.system();
+    let watchers = monitors.iter().filter_map(|monitor| seating.watcher(monitor, system)).collect();
+    let monitors = Monitors::new(system, watchers, ears(&app), clock);
+    Ok(Built { app, seating, monitors, events, policy: spec.policy.name })
+}
+
+impl Built {
+    /// Starts stages and timers.
+    pub(super) fn run(self, edge: Arc<Edge>, backlog: u32) -> Arc<Running> {
+        let Self { app, seating, monitors, events, policy } = self;
+        for stage in &app.stages {
+            stage.start(vec![ear_of_door(&app.dispatch, app.graph.dispatch())]);
+        }
+        for door in [&app.dispatch, &app.accept] {
+            tokio::spawn(keep_time(Arc::downgrade(door)));
+        }
+        tokio::spawn(keep_time(Arc::downgrade(&monitors)));
+        Running::new(Parts { app, edge, seating, monitors, events, policy, backlog })
+    }
+}
+
+/// Opens what is served.
+#[expect(clippy::unused_async, reason = "mail opens a database")]
+async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Service>, ServeError> {
+    let seed = seed_for(seed, "service");
+    match app {
+        spec::App::Arashi { database, .. } => {
+            let what = format!("{}: the mail pages are not built yet", database.display());
+            Err(ServeError::Service(what.into()))
+        }
+        spec::App::Checksum { rounds, reads, answer_bytes } => Ok(Checksum::new(*rounds, *reads, *answer_bytes, seed)?),
+        spec::App::Emulated { service, servers, discipline, answer_bytes } => {
+            Ok(Emulated::new(Law::new(service)?, *servers, *discipline, *answer_bytes, seed, clock))
+        }
+    }
+}
+
+/// The machines of a spec: monitors of the whole process, and those that sit beside each dynamic stage's seat.
+fn machines(spec: &TargetSpec) -> Result<(Vec<Resolved>, Vec<Resolved>), ServeError> {
+    let mut all = Vec::new();
+    for machine in &spec.machines {
+        let resolved = Resolved::new(machine)?;
+        if resolved.entry.is_policy() {
+            return Err(ServeError::NotAMachine(machine.name.clone()));
+        }
+        all.push(resolved);
+    }
+    let of_process = |machine: &Resolved| machine.entry.samples.iter().any(|sample| sample.what != SampleKind::Stage);
+    Ok(all.into_iter().partition(of_process))
+}
+
+fn desk(seating: &Seating, chosen: &Resolved, site: SiteId) -> Desk {
+    seating.desk(chosen, &[], site)
+}
+
+fn stage_spec<'a>(spec: &'a TargetSpec, name: &str) -> &'a StageSpec {
+    spec.stages.get(name).unwrap_or(&spec.stage_defaults)
+}
+
+/// Settings for stages that do not exist are slips.
+fn check_stages(spec: &TargetSpec, graph: &Graph) -> Result<(), ServeError> {
+    let sized = || graph.stages().iter().filter(|node| !matches!(node.role, Role::Read | Role::Send));
+    if let Some(name) = spec.stages.keys().find(|name| sized().all(|node| node.name != **name)) {
+        let known = sized().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(ServeError::Stage { name: name.clone(), known });
+    }
+    let of_stages = spec.stages.values().chain([&spec.stage_defaults]);
+    for stage in of_stages {
+        if let OnRefuse::Redirect(node) = &stage.on_refuse
+            && !node.parse::<http::Uri>().is_ok_and(|uri| uri.scheme().is_some() && uri.authority().is_some())
+        {
+            return Err(ServeError::Node(node.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Who hears the monitors: every dynamic stage, and dispatch.
+fn ears(app: &Arc<App>) -> Vec<Ear> {
+    let dynamic = app.stages.iter().zip(app.graph.branches()).filter(|(_, (_, node))| node.role == Role::Dynamic);
+    let mut ears: Vec<_> = dynamic.map(|(stage, (site, _))| ear_of_stage(stage, site)).collect();
+    ears.push(ear_of_door(&app.dispatch, app.graph.dispatch()));
+    ears
+}
+
+fn ear_of_stage(stage: &Arc<Stage<Job>>, site: SiteId) -> Ear {
+    let stage = Arc::downgrade(stage);
+    Ear::new(site, move |seen| stage.upgrade().into_iter().for_each(|stage| stage.hear(seen)))
+}
+
+fn ear_of_door(door: &Arc<Door>, site: SiteId) -> Ear {
+    let door = Arc::downgrade(door);
+    Ear::new(site, move |seen| door.upgrade().into_iter().for_each(|door| door.hear(seen)))
+}

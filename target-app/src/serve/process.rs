@@ -1,0 +1,104 @@
+//! What concerns the process: processors, its parent, signals, and the thread of the control port.
+
+use std::{io, sync::Arc, thread};
+
+use nix::{
+    sched::{CpuSet, sched_setaffinity},
+    sys::{prctl, signal::Signal},
+    unistd::{Pid, getppid},
+};
+use tokio::{
+    runtime::{Builder, Runtime},
+    signal::unix::{self, SignalKind},
+    sync::oneshot,
+};
+
+use super::ServeError;
+use crate::{control, running::Running};
+
+/// Has the kernel kill this process when its parent ends, however that ends.
+pub(super) fn die_with_parent() -> Result<(), ServeError> {
+    let parent = getppid();
+    let system = |errno: nix::Error| ServeError::System { what: "cannot be tied to the parent", source: errno.into() };
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(system)?;
+    // The parent may have ended before the kernel was asked.
+    if getppid() == parent { Ok(()) } else { Err(ServeError::Orphaned) }
+}
+
+/// Pins this thread, and with it every thread that it starts. Nothing if no processors are named.
+pub(super) fn pin(cpus: &[usize]) -> Result<(), ServeError> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    let pinned = cpus.iter().try_for_each(|&cpu| set.set(cpu)).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
+    pinned.map_err(|source| ServeError::Cpus { cpus: cpus.to_vec(), source })
+}
+
+/// A runtime for the processors that this thread may use. On one processor threads would only take turns, so there the
+/// service runs on this thread alone; the database has threads of its own.
+pub(super) fn runtime() -> Result<Runtime, ServeError> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let mut builder = if processors == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    if processors > 1 {
+        builder.worker_threads(processors);
+    }
+    let built = builder.enable_all().build();
+    built.map_err(|source| ServeError::System { what: "cannot start the runtime", source })
+}
+
+/// The ways in which a process is told to end.
+#[derive(Debug)]
+pub(super) struct Ends {
+    terminate: unix::Signal,
+    interrupt: unix::Signal,
+}
+
+impl Ends {
+    pub(super) fn listen() -> Result<Self, ServeError> {
+        let listen = |kind| {
+            unix::signal(kind).map_err(|source| ServeError::System { what: "cannot listen for signals", source })
+        };
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    pub(super) async fn told(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// The control port's thread. It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct ControlPort {
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl ControlPort {
+    pub(super) fn open(listener: std::net::TcpListener, running: Arc<Running>) -> Result<Self, ServeError> {
+        let system = |source: io::Error| ServeError::System { what: "cannot open the control port", source };
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;
+        let (end, ended) = oneshot::channel();
+        let serve = async move {
+            let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+            tokio::select! {
+                () = control::serve(listener, running) => {}
+                _ = ended => {}
+            }
+        };
+        let thread = thread::Builder::new().name("control".to_owned()).spawn(move || runtime.block_on(serve));
+        Ok(Self { end: Some(end), thread: Some(thread.map_err(system)?) })
+    }
+}
+
+impl Drop for ControlPort {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic there has been printed, and the service is at its end
+        }
+    }
+}

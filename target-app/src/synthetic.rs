@@ -1,0 +1,10 @@
+//! Services that are made to be measured: emulated service times, and the checksum service with its quality knob.
+
+mod checksum;
+mod emulated;
+mod law;
+mod station;
+
+pub use checksum::{Checksum, ChecksumError};
+pub use emulated::Emulated;
+pub use law::{Law, LawError};

@@ -1,0 +1,126 @@
+//! A service that reads a file and computes checksums, at a quality between 0 and 1 (USITS'03, section 4.5).
+//!
+//! Work is done in rounds, each of a number of short reads and as many sums; quality scales the number of reads and sums of
+//! a round. Deviation: the sum is FNV-1a over the bytes read (the paper does not name one), and the file is private to the
+//! process, in memory as soon as it was read once.
+
+use std::{
+    fs::File,
+    hint::black_box,
+    io::Write,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use controllers::{Kind, Random, Seeded};
+use http::request::Parts;
+
+use super::emulated::{answer, page};
+use crate::{
+    graph::{Branch, Graph, Role},
+    service::{At, Boxed, Bytes, Handled, Request, Route, Service},
+};
+
+/// Bytes of one read, as in the original code.
+const READ_BYTES: usize = 100;
+/// Bytes of the file that is read.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// The service. It has one stage, `checksum`.
+#[derive(Debug)]
+pub struct Checksum {
+    file: File,
+    rounds: u32,
+    reads: u32,
+    seed: u64,
+    page: Bytes,
+}
+
+/// The file could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the file to checksum, {path}: {source}")]
+pub struct ChecksumError {
+    path: PathBuf,
+    source: std::io::Error,
+}
+
+impl Checksum {
+    /// The service, with a file of its own in the folder for temporary files.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn new(rounds: u32, reads: u32, answer_bytes: u32, seed: u64) -> Result<Arc<Self>, ChecksumError> {
+        let path = std::env::temp_dir().join(format!("lab-checksum-{}-{seed:016x}", std::process::id()));
+        let file = write(&path, seed).map_err(|source| ChecksumError { path: path.clone(), source })?;
+        Ok(Arc::new(Self { file, rounds, reads, seed, page: page(answer_bytes) }))
+    }
+
+    /// One round at that quality: `reads` reads and sums at quality 1, at least one. None if the file cannot be read.
+    fn round(&self, quality: f64, random: &mut Seeded) -> Option<u64> {
+        let reads = (f64::from(self.reads) * quality.clamp(0.0, 1.0)).round().max(1.0) as u32;
+        let mut bytes = [0; READ_BYTES];
+        let mut sum = 0;
+        for _ in 0..reads {
+            let at = random.below(FILE_BYTES - READ_BYTES as u64);
+            self.file.read_exact_at(&mut bytes, at).ok()?;
+            sum ^= fnv(&bytes);
+        }
+        Some(black_box(sum))
+    }
+}
+
+impl Service for Checksum {
+    fn graph(&self) -> Graph {
+        Graph::new(&["request"], &[("checksum", Role::Dynamic)])
+    }
+
+    fn route(&self, _: &Parts) -> Route {
+        Route { kind: Kind(0), branch: Branch(0) }
+    }
+
+    fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
+        Box::pin(async move {
+            let mut random = Seeded::new(self.seed ^ request.id.0);
+            for _ in 0..self.rounds {
+                if self.round(at.quality, &mut random).is_none() {
+                    let mut failed = answer(self.error_page(http::StatusCode::INTERNAL_SERVER_ERROR));
+                    *failed.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
+                    return Ok(failed);
+                }
+                // One request may take tens of milliseconds of CPU: others, and refusals, go on between its rounds.
+                tokio::task::yield_now().await;
+            }
+            Ok(answer(self.page.clone()))
+        })
+    }
+}
+
+fn write(path: &Path, seed: u64) -> std::io::Result<File> {
+    let mut random = Seeded::new(seed);
+    let bytes: Vec<u8> = (0..FILE_BYTES / 8).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+    let mut file = File::options().read(true).write(true).create_new(true).open(path)?;
+    file.write_all(&bytes)?;
+    // Nobody else needs its name; unlinked now, nothing is left behind however the process ends.
+    std::fs::remove_file(path)?;
+    Ok(file)
+}
+
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quality_scales_the_reads() {
+        let service = Checksum::new(1, 10, 100, 7).unwrap();
+        assert_eq!(service.page.len(), 100);
+        let sum = |quality| service.round(quality, &mut Seeded::new(1)).unwrap();
+        assert_eq!(sum(0.0), sum(0.1), "one read at least");
+        assert_ne!(sum(0.1), sum(0.5));
+        assert_eq!(sum(1.0), sum(7.0), "quality ends at 1");
+    }
+}

@@ -1,0 +1,137 @@
+//! A service that takes emulated time: any law, any number of servers, in turn or shared. It burns no CPU.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use controllers::{Kind, Timestamp};
+use http::{HeaderValue, Response, header, request::Parts};
+use tokio::sync::{Notify, oneshot};
+
+use super::{
+    law::Law,
+    station::{Fifo, Sharing},
+};
+use crate::{
+    clock::Clock,
+    graph::{Branch, Graph, Role},
+    service::{At, Boxed, Bytes, Handled, Request, Route, Service},
+    spec::Discipline,
+    stage::{Timed, keep_time},
+};
+
+/// The service. It has one stage, `work`.
+///
+/// The stage's pool bounds how many jobs the station sees at once: with fewer workers than servers the workers are the
+/// limit, and for processor sharing the number of workers is the multiprogramming level.
+#[derive(Debug)]
+pub struct Emulated {
+    law: Law,
+    seed: u64,
+    clock: Clock,
+    station: Station,
+    page: Bytes,
+}
+
+#[derive(Debug)]
+enum Station {
+    Fifo(Mutex<Fifo>),
+    Sharing(Arc<Shared>),
+}
+
+#[derive(Debug)]
+struct Shared {
+    station: Mutex<Sharing<oneshot::Sender<()>>>,
+    clock: Clock,
+    alarm: Notify,
+}
+
+impl Emulated {
+    /// The service. Needs a runtime.
+    #[must_use]
+    pub fn new(
+        law: Law,
+        servers: u32,
+        discipline: Discipline,
+        answer_bytes: u32,
+        seed: u64,
+        clock: Clock,
+    ) -> Arc<Self> {
+        let station = match discipline {
+            Discipline::Fifo => Station::Fifo(Mutex::new(Fifo::new(servers))),
+            Discipline::ProcessorSharing => {
+                let station = Mutex::new(Sharing::new(servers));
+                let shared = Arc::new(Shared { station, clock, alarm: Notify::new() });
+                tokio::spawn(keep_time(Weak::clone(&Arc::downgrade(&shared))));
+                Station::Sharing(shared)
+            }
+        };
+        Arc::new(Self { law, seed, clock, station, page: page(answer_bytes) })
+    }
+}
+
+impl Service for Emulated {
+    fn graph(&self) -> Graph {
+        Graph::new(&["request"], &[("work", Role::Dynamic)])
+    }
+
+    fn route(&self, _: &Parts) -> Route {
+        Route { kind: Kind(0), branch: Branch(0) }
+    }
+
+    fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
+        let work = self.law.draw(self.seed, request.id);
+        Box::pin(async move {
+            match &self.station {
+                Station::Fifo(fifo) => {
+                    // From when the job came to the stage: it was in the station's queue since then.
+                    let done = lock(fifo).done_at(at.offered, work);
+                    tokio::time::sleep_until(self.clock.instant(done)).await;
+                }
+                Station::Sharing(shared) => {
+                    let (sender, done) = oneshot::channel();
+                    lock(&shared.station).arrive(shared.clock.now(), work, sender);
+                    shared.alarm.notify_one();
+                    let _ = done.await; // the station outlives its jobs
+                }
+            }
+            Ok(answer(self.page.clone()))
+        })
+    }
+}
+
+impl Timed for Shared {
+    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
+        let mut station = lock(&self.station);
+        let now = self.clock.now();
+        while let Some(done) = station.leave(now) {
+            let _ = done.send(()); // its handler may be gone with its runtime
+        }
+        station.next_done()
+    }
+
+    fn alarm(&self) -> &Notify {
+        &self.alarm
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A page of that many bytes.
+pub(super) fn page(bytes: u32) -> Bytes {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut page = b"<!doctype html><html lang=\"en\"><head><title>Done</title></head><body data-page=\"done\"><p>Done.</p></body></html>\n".to_vec();
+    page.resize(bytes.max(page.len()), b' ');
+    page.truncate(bytes);
+    Bytes::from(page)
+}
+
+pub(super) fn answer(page: Bytes) -> Response<Bytes> {
+    let mut response = Response::new(page);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    response
+}

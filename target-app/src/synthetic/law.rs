@@ -1,0 +1,128 @@
+//! Laws of service times.
+
+use std::time::Duration;
+
+use controllers::{JobId, Random, Seeded, random::mix};
+
+use crate::spec::ServiceTime;
+
+/// A checked [`ServiceTime`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Law(ServiceTime);
+
+/// A law that makes no sense.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("service: {0}")]
+pub struct LawError(String);
+
+impl Law {
+    /// Checks a law.
+    ///
+    /// # Errors
+    /// Parameters out of their range.
+    pub fn new(law: &ServiceTime) -> Result<Self, LawError> {
+        let wrong = |message: &str| Err(LawError(message.to_owned()));
+        match law {
+            ServiceTime::Exponential { mean } if mean.is_zero() => wrong("the mean must be over 0"),
+            ServiceTime::Lognormal { sigma, .. } if !(sigma.is_finite() && *sigma >= 0.0) => {
+                wrong("sigma must be 0 or more")
+            }
+            ServiceTime::Bimodal { long_share, .. } if !(0.0..=1.0).contains(long_share) => {
+                wrong("long_share must lie between 0 and 1")
+            }
+            ServiceTime::Pareto { alpha, .. } if !(alpha.is_finite() && *alpha > 1.0) => {
+                wrong("alpha must be over 1: at 1 or less the mean is infinite")
+            }
+            ServiceTime::Uniform { min, max } if min > max => wrong("min must not be over max"),
+            ServiceTime::Empirical(values) if values.is_empty() => wrong("an empirical law needs values"),
+            _ => Ok(Self(law.clone())),
+        }
+    }
+
+    /// The service time of a request: the same for the same seed and request, whatever happened to others.
+    #[must_use]
+    pub fn draw(&self, seed: u64, id: JobId) -> Duration {
+        let mut random = Seeded::new(mix(seed ^ mix(id.0)));
+        match &self.0 {
+            ServiceTime::Constant(time) => *time,
+            ServiceTime::Exponential { mean } => seconds(random.exponential(1.0) * mean.as_secs_f64()),
+            ServiceTime::Lognormal { median, sigma } => {
+                seconds(median.as_secs_f64() * libm::exp(sigma * normal(&mut random)))
+            }
+            ServiceTime::Bimodal { short, long, long_share } => {
+                if random.uniform() < *long_share {
+                    *long
+                } else {
+                    *short
+                }
+            }
+            // The inverse of the distribution function, at 1 − u, which is never 0.
+            ServiceTime::Pareto { min, alpha } => {
+                seconds(min.as_secs_f64() / libm::pow(1.0 - random.uniform(), 1.0 / alpha))
+            }
+            ServiceTime::Uniform { min, max } => *min + (*max - *min).mul_f64(random.uniform()),
+            ServiceTime::Empirical(values) => {
+                let at = random.below(u64::try_from(values.len()).unwrap_or(u64::MAX));
+                values[usize::try_from(at).unwrap_or(0)]
+            }
+        }
+    }
+}
+
+/// An hour is longer than any run: a bound, so that no draw of a heavy tail overflows.
+fn seconds(time: f64) -> Duration {
+    Duration::from_secs_f64(if time.is_finite() { time.clamp(0.0, 3600.0) } else { 3600.0 })
+}
+
+/// A standard normal draw by Box and Muller.
+fn normal(random: &mut Seeded) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.uniform()));
+    radius * libm::cos(std::f64::consts::TAU * random.uniform())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const N: u64 = 20_000;
+
+    fn mean_ms(law: &ServiceTime) -> f64 {
+        let law = Law::new(law).unwrap();
+        (0..N).map(|id| law.draw(7, JobId(id)).as_secs_f64() * 1e3).sum::<f64>() / N as f64
+    }
+
+    /// Bounds are five standard errors of the mean wide or more: σ/√N with N = 20 000, √N = 141.
+    #[test]
+    fn means_are_those_of_the_laws() {
+        let ms = Duration::from_millis;
+        assert!((mean_ms(&ServiceTime::Constant(ms(10))) - 10.0).abs() < 1e-9);
+        // σ = 10 ms: standard error 0.07.
+        assert!((mean_ms(&ServiceTime::Exponential { mean: ms(10) }) - 10.0).abs() < 0.36);
+        // mean = median · e^(σ²/2) = 10 · e^0.125 = 11.33; standard deviation = mean · √(e^0.25 − 1) = 6.04.
+        assert!((mean_ms(&ServiceTime::Lognormal { median: ms(10), sigma: 0.5 }) - 11.33).abs() < 0.22);
+        // 0.9 · 10 + 0.1 · 110 = 20; standard deviation 30.
+        let bimodal = ServiceTime::Bimodal { short: ms(10), long: ms(110), long_share: 0.1 };
+        assert!((mean_ms(&bimodal) - 20.0).abs() < 1.1);
+        // α·min/(α − 1) = 3 · 10/2 = 15; variance = min²·α/((α − 1)²(α − 2)) = 75, standard deviation 8.7.
+        assert!((mean_ms(&ServiceTime::Pareto { min: ms(10), alpha: 3.0 }) - 15.0).abs() < 0.4);
+        assert!((mean_ms(&ServiceTime::Uniform { min: ms(10), max: ms(30) }) - 20.0).abs() < 0.21);
+        assert!((mean_ms(&ServiceTime::Empirical(vec![ms(1), ms(2), ms(6)])) - 3.0).abs() < 0.08);
+    }
+
+    #[test]
+    fn a_draw_belongs_to_its_request() {
+        let law = Law::new(&ServiceTime::Exponential { mean: Duration::from_millis(10) }).unwrap();
+        assert_eq!(law.draw(7, JobId(5)), law.draw(7, JobId(5)));
+        assert_ne!(law.draw(7, JobId(5)), law.draw(7, JobId(6)));
+        assert_ne!(law.draw(7, JobId(5)), law.draw(8, JobId(5)));
+    }
+
+    #[test]
+    fn laws_without_a_mean_or_a_range_are_refused() {
+        let ms = Duration::from_millis;
+        assert!(Law::new(&ServiceTime::Pareto { min: ms(1), alpha: 1.0 }).is_err());
+        assert!(Law::new(&ServiceTime::Uniform { min: ms(2), max: ms(1) }).is_err());
+        assert!(Law::new(&ServiceTime::Empirical(Vec::new())).is_err());
+        assert!(Law::new(&ServiceTime::Bimodal { short: ms(1), long: ms(2), long_share: 1.5 }).is_err());
+    }
+}

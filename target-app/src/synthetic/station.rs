@@ -1,0 +1,141 @@
+//! Emulated servers: when work that comes in at a time, and takes a time, is done.
+//!
+//! Both stations keep books in ideal time. Timers of the runtime are up to a few milliseconds late; here lateness delays
+//! an answer, but never the work that comes after it, so the station's capacity is exact.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use controllers::Timestamp;
+
+/// Servers that take jobs in order of arrival.
+#[derive(Debug)]
+pub(super) struct Fifo {
+    free_at: Vec<Timestamp>,
+}
+
+impl Fifo {
+    pub(super) fn new(servers: u32) -> Self {
+        Self { free_at: vec![Timestamp::ZERO; usize::try_from(servers.max(1)).unwrap_or(1)] }
+    }
+
+    /// When a job that has been here since `arrived` and takes `work` will be done, on the server that is free first.
+    pub(super) fn done_at(&mut self, arrived: Timestamp, work: Duration) -> Timestamp {
+        let Some(server) = self.free_at.iter_mut().min() else { return arrived + work };
+        *server = arrived.max(*server) + work;
+        *server
+    }
+}
+
+/// Servers shared by all jobs at once: with k jobs and n servers each job is worked on at the rate min(1, n/k).
+///
+/// `served` is the work that a job present from the beginning would have got; a job is done when it has grown by the job's
+/// own work since its arrival.
+#[derive(Debug)]
+pub(super) struct Sharing<J> {
+    servers: f64,
+    served: f64,
+    at: Timestamp,
+    /// Ordered by the value of `served` (in nanoseconds) at which they are done.
+    jobs: BTreeMap<(u64, u64), J>,
+    next: u64,
+}
+
+impl<J> Sharing<J> {
+    pub(super) fn new(servers: u32) -> Self {
+        Self { servers: f64::from(servers.max(1)), served: 0.0, at: Timestamp::ZERO, jobs: BTreeMap::new(), next: 0 }
+    }
+
+    /// A job comes in.
+    pub(super) fn arrive(&mut self, now: Timestamp, work: Duration, job: J) {
+        self.advance(now);
+        let done = self.served + work.as_nanos() as f64;
+        self.jobs.insert((done.ceil() as u64, self.next), job);
+        self.next += 1;
+    }
+
+    /// The next job that is done by now.
+    pub(super) fn leave(&mut self, now: Timestamp) -> Option<J> {
+        // Departures before `now` change the rate in between: go from one to the next.
+        let next = self.next_done()?;
+        if next > now {
+            self.advance(now);
+            return None;
+        }
+        self.advance(next);
+        let (_, job) = self.jobs.pop_first()?;
+        Some(job)
+    }
+
+    /// When the next job will be done if no other comes in.
+    pub(super) fn next_done(&self) -> Option<Timestamp> {
+        let (&(done, _), _) = self.jobs.first_key_value()?;
+        let missing = (done as f64 - self.served).max(0.0);
+        Some(self.at + Duration::from_nanos((missing / self.rate()).ceil() as u64))
+    }
+
+    fn advance(&mut self, now: Timestamp) {
+        self.served += now.since(self.at).as_nanos() as f64 * self.rate();
+        self.at = self.at.max(now);
+    }
+
+    fn rate(&self) -> f64 {
+        (self.servers / self.jobs.len().max(1) as f64).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(millis: u64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn work(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn one_server_in_order_does_not_lose_time_when_it_is_asked_late() {
+        let mut station = Fifo::new(1);
+        assert_eq!(station.done_at(ms(0), work(10)), ms(10));
+        // Came at 2 and waited: begins at 10, however late the timer of the first one was.
+        assert_eq!(station.done_at(ms(2), work(10)), ms(20));
+        // Came after a pause: begins when it came.
+        assert_eq!(station.done_at(ms(50), work(5)), ms(55));
+    }
+
+    #[test]
+    fn two_servers_work_side_by_side() {
+        let mut station = Fifo::new(2);
+        let done: Vec<_> = (0..4).map(|_| station.done_at(ms(0), work(10))).collect();
+        assert_eq!(done, [ms(10), ms(10), ms(20), ms(20)]);
+    }
+
+    #[test]
+    fn two_jobs_share_one_server() {
+        let mut station = Sharing::new(1);
+        station.arrive(ms(0), work(10), 'a');
+        // At 4 the first has had 4 of its 10; then both get half: the first needs 12 more, done at 16.
+        station.arrive(ms(4), work(10), 'b');
+        assert_eq!(station.next_done(), Some(ms(16)));
+        assert_eq!(station.leave(ms(15)), None);
+        assert_eq!(station.leave(ms(16)), Some('a'));
+        // The second has had 6 of 10 by then, and is alone: done at 20. Asked only at 30, that changes nothing.
+        assert_eq!(station.next_done(), Some(ms(20)));
+        assert_eq!(station.leave(ms(30)), Some('b'));
+        assert_eq!(station.leave(ms(30)), None);
+        assert_eq!(station.next_done(), None);
+    }
+
+    #[test]
+    fn two_servers_are_not_shared_by_two_jobs() {
+        let mut station = Sharing::new(2);
+        station.arrive(ms(0), work(10), 'a');
+        station.arrive(ms(0), work(10), 'b');
+        assert_eq!(station.next_done(), Some(ms(10)));
+        station.arrive(ms(5), work(1), 'c');
+        // Three on two: rate 2/3; the third needs 1 of its own, 1.5 in time.
+        assert_eq!(station.next_done(), Some(Timestamp::from_nanos(6_500_000)));
+    }
+}

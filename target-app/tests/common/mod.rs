@@ -1,0 +1,151 @@
+//! A target on a thread of this process, and bytes to and from it.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use controllers::{Objective, Settings};
+use target_app::{
+    control::{client::ControlClient, wire::Gauges},
+    serve::{ServeError, serve_blocking},
+    spec::{App, ClassRule, Discipline, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
+};
+
+/// A running target; stopped and joined when dropped.
+pub struct Target {
+    pub address: SocketAddr,
+    pub control: ControlClient,
+    thread: Option<thread::JoinHandle<Result<(), ServeError>>>,
+}
+
+/// A small emulated service on free ports.
+pub fn spec() -> TargetSpec {
+    let any = "127.0.0.1:0".parse().unwrap();
+    TargetSpec {
+        app: emulated(Duration::from_millis(1), 4),
+        listen: any,
+        control: any,
+        policy: policy("none", &[]),
+        machines: Vec::new(),
+        objective: Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
+        stage_defaults: StageSpec {
+            queue: 1000,
+            workers: 4,
+            batch: 4,
+            on_refuse: OnRefuse::Reject,
+            drop_abandoned: false,
+        },
+        stages: BTreeMap::new(),
+        edge: EdgeSpec { drain: Duration::from_secs(5), ..EdgeSpec::default() },
+        class: ClassRule::Header("User-Class".to_owned()),
+        seed: 7,
+        cpus: Vec::new(),
+        die_with_parent: false,
+    }
+}
+
+pub fn emulated(time: Duration, servers: u32) -> App {
+    App::Emulated { service: ServiceTime::Constant(time), servers, discipline: Discipline::Fifo, answer_bytes: 200 }
+}
+
+pub fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
+    let setting = |&(key, value): &(&str, f64)| (key.to_owned(), controllers::catalogue::Setting::Number(value));
+    let settings: Settings = settings.iter().map(setting).collect();
+    PolicySpec { name: name.to_owned(), place: None, settings }
+}
+
+pub fn start(spec: TargetSpec) -> Target {
+    let (ready, is_ready) = mpsc::channel();
+    let thread = thread::spawn(move || serve_blocking(spec, move |it| ready.send(it).unwrap()));
+    let Ok(ready) = is_ready.recv_timeout(Duration::from_secs(20)) else {
+        panic!("the target did not start: {:?}", thread.join());
+    };
+    Target {
+        address: ready.url.trim_start_matches("http://").parse().unwrap(),
+        control: ControlClient::new(&ready.control).unwrap(),
+        thread: Some(thread),
+    }
+}
+
+impl Target {
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
+        stream
+    }
+
+    /// Sends bytes on a connection of their own and reads until the target closes it, or goes quiet.
+    pub fn exchange(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect();
+        stream.set_read_timeout(Some(Duration::from_millis(700))).unwrap();
+        stream.write_all(bytes).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    pub fn get(&self, path: &str) -> String {
+        self.exchange(format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").as_bytes())
+    }
+
+    pub fn gauges(&self) -> Gauges {
+        self.control.gauges().unwrap()
+    }
+
+    /// Waits until the gauges are as wanted.
+    pub fn until(&self, what: &str, wanted: impl Fn(&Gauges) -> bool) -> Gauges {
+        let end = Instant::now() + Duration::from_secs(15);
+        loop {
+            let gauges = self.gauges();
+            if wanted(&gauges) {
+                return gauges;
+            }
+            assert!(Instant::now() < end, "waited in vain for: {what}; {gauges:#?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Stops it; says how it ended and how long that took.
+    pub fn stop(mut self) -> (Result<(), ServeError>, Duration) {
+        let began = Instant::now();
+        let _ = self.control.stop();
+        let ended = self.thread.take().unwrap().join().unwrap();
+        (ended, began.elapsed())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = self.control.stop();
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One answer on a kept connection: status, head, body.
+pub fn answer(stream: &mut TcpStream) -> (u16, String, Vec<u8>) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).expect("an answer");
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let length =
+        head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).unwrap();
+    (status, head, body)
+}
+
+/// The status of an answer's text; 0 if there was none.
+pub fn status(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
+}
