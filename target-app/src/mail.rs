@@ -3,6 +3,7 @@
 mod answer;
 mod arashi;
 pub mod corpus;
+pub mod deliver;
 pub mod html;
 pub mod import;
 mod input;

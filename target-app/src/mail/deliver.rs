@@ -1,0 +1,247 @@
+//! Mail from files into an account.
+
+use std::{
+    path::{Path, PathBuf},
+    thread,
+};
+
+use super::{
+    import::{self, ImportProblem, RawMail, Reason, Source, Summary},
+    parse::{ParsedMail, parse},
+    password::{self, Cost},
+    store::{Filled, NewAttachment, NewMessage, Store, StoreError, StoreOptions, UserId},
+};
+
+/// A transaction takes this many messages, or bytes, whatever is reached first: large enough that the log is synced
+/// rarely, small enough that other writers wait briefly, and that what is held in memory is bounded.
+const BATCH_MESSAGES: usize = 200;
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Why an import stopped. What the batches before had stored stays stored; importing again goes on from there.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// There is nothing to read.
+    #[error(transparent)]
+    Open(#[from] import::OpenError),
+    /// The store did not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An account needs both.
+    #[error("an account needs a name of 1 to 200 bytes and a password of 1 to 1024")]
+    Account,
+    /// No thread or runtime could be had.
+    #[error("import: {0}")]
+    Runtime(#[from] std::io::Error),
+}
+
+/// Who gets the mail: an account of a person, whose password costs what is recommended.
+#[derive(Clone)]
+pub struct Recipient {
+    /// The name to sign in with.
+    pub name: String,
+    /// The password. An account that is there gets this one.
+    pub password: String,
+}
+
+/// Without the password.
+impl std::fmt::Debug for Recipient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recipient").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Imports mbox files, maildirs and folders of messages into the account of `recipient` in `database` (made if it is not
+/// there). Blocks. Importing the same again adds nothing.
+///
+/// # Errors
+/// A path that holds no mail, or a store that does not take it. A bad message is no error: the summary counts it.
+pub fn import(database: &Path, recipient: &Recipient, paths: &[PathBuf]) -> Result<Summary, DeliverError> {
+    let fits = (1..=200).contains(&recipient.name.len()) && (1..=1024).contains(&recipient.password.len());
+    if !fits {
+        return Err(DeliverError::Account);
+    }
+    // All are opened before anything is stored: a mistyped path should not leave half an import.
+    let sources: Vec<Source> =
+        paths.iter().map(|path| import::open(path, import::Options::default())).collect::<Result<_, _>>()?;
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        runtime.block_on(async {
+            let store = Store::create(database, &StoreOptions { readers: 1, ..StoreOptions::default() }).await?;
+            let mut salt = [0; 16];
+            getrandom::fill(&mut salt).map_err(|error| std::io::Error::other(error.to_string()))?;
+            let hash = password::hash(&recipient.password, &salt, Cost::Recommended);
+            let user = store.set_account(&recipient.name, &hash).await?;
+            let mut summary = Summary::default();
+            for source in sources {
+                deliver(&store, user, source, &mut summary).await?;
+            }
+            store.close().await?;
+            Ok(summary)
+        })
+    };
+    // On a thread of its own, so that it can be called from inside a runtime too.
+    thread::scope(|scope| match scope.spawn(run).join() {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+/// Puts everything from `source` into the user's folders, and counts it.
+///
+/// # Errors
+/// Whatever the store reports; the batches before are stored.
+pub async fn deliver(store: &Store, user: UserId, source: Source, summary: &mut Summary) -> Result<(), StoreError> {
+    let mut batch = Batch::default();
+    for found in source {
+        match found.and_then(read) {
+            Ok((folder, message)) => batch.push(folder, message),
+            Err(problem) => summary.count_skipped(problem),
+        }
+        if batch.is_full() {
+            batch.store(store, user, summary).await?;
+        }
+    }
+    batch.store(store, user, summary).await
+}
+
+fn read(found: RawMail) -> Result<(String, NewMessage), ImportProblem> {
+    match parse(&found.raw, found.received) {
+        Ok(parsed) => Ok((found.folder, new_message(parsed))),
+        Err(problem) => Err(ImportProblem { place: found.place, reason: Reason::NotParsed(problem) }),
+    }
+}
+
+fn new_message(parsed: ParsedMail) -> NewMessage {
+    let attachments = parsed.attachments.into_iter();
+    NewMessage {
+        digest: parsed.content_hash,
+        date: parsed.date,
+        author: parsed.author,
+        subject: parsed.subject,
+        sender: parsed.from,
+        recipients: if parsed.cc.is_empty() { parsed.to } else { format!("{}, {}", parsed.to, parsed.cc) },
+        headers: parsed.headers,
+        // The text goes unused while the HTML is shown, but stays: it is what is left if the HTML may not be shown.
+        text: parsed.text,
+        html: parsed.html.map(|clean| clean.html),
+        attachments: attachments
+            .map(|a| NewAttachment { name: a.name, kind: a.content_type, content: a.bytes })
+            .collect(),
+        size: i64::try_from(parsed.size).unwrap_or(i64::MAX),
+    }
+}
+
+/// Messages that will be stored in one transaction.
+#[derive(Debug, Default)]
+struct Batch {
+    messages: Vec<(String, NewMessage)>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn push(&mut self, folder: String, message: NewMessage) {
+        let attached: usize = message.attachments.iter().map(|a| a.content.len()).sum();
+        self.bytes += message.text.len() + message.html.as_ref().map_or(0, String::len) + attached;
+        self.messages.push((folder, message));
+    }
+
+    fn is_full(&self) -> bool {
+        self.messages.len() >= BATCH_MESSAGES || self.bytes >= BATCH_BYTES
+    }
+
+    /// Stores it and leaves it empty. Counts only what is committed.
+    async fn store(&mut self, store: &Store, user: UserId, summary: &mut Summary) -> Result<(), StoreError> {
+        if self.messages.is_empty() {
+            return Ok(());
+        }
+        self.bytes = 0;
+        let mut became = Vec::with_capacity(self.messages.len());
+        let mut fill = store.fill().await?;
+        for (folder, message) in self.messages.drain(..) {
+            let id = fill.folder(user, &folder, false).await?;
+            became.push(fill.import(user, &folder, id, &message).await?);
+        }
+        fill.commit().await?;
+        for filled in became {
+            match filled {
+                Filled::Stored => summary.count_imported(),
+                Filled::Known => summary.count_known(),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::mail::{
+        html,
+        store::{Order, Scope},
+    };
+
+    fn mbox(messages: u32) -> String {
+        let mut file = String::new();
+        for i in 0..messages {
+            let _ = write!(
+                file,
+                "From a@example.org Fri Sep 13 14:05:00 2002\nFrom: =?utf-8?q?J=C3=BCrgen?= <j@example.org>\n\
+                 To: all@example.org\nCc: some@example.org\nSubject: Number {i}\nDate: Fri, 13 Sep 2002 14:05:{:02} +0000\n\n\
+                 Hello {i}\n\n",
+                i % 60
+            );
+        }
+        file
+    }
+
+    fn recipient() -> Recipient {
+        Recipient { name: "carol".to_owned(), password: "secret".to_owned() }
+    }
+
+    #[test]
+    fn an_mbox_becomes_a_folder_once() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let database = dir.path().join("mail.sqlite");
+        let file = dir.path().join("friends.mbox");
+        std::fs::write(&file, mbox(450)).expect("writes");
+        let summary = import(&database, &recipient(), std::slice::from_ref(&file)).expect("imports");
+        assert_eq!((summary.read, summary.imported, summary.known), (450, 450, 0));
+        std::fs::write(&file, mbox(451)).expect("writes");
+        let summary = import(&database, &recipient(), std::slice::from_ref(&file)).expect("imports");
+        assert_eq!((summary.read, summary.imported, summary.known), (451, 1, 450));
+
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("runtime");
+        runtime.block_on(async {
+            let store = Store::open(&database, &StoreOptions::default()).await.expect("opens");
+            let carol = store.account("carol").await.expect("account").expect("is there");
+            assert!(password::verify("secret", &carol.password) && password::is_expensive(&carol.password));
+            let folders = store.folders(carol.id).await.expect("folders");
+            let names: Vec<_> = folders.iter().map(|f| (f.name.as_str(), f.messages)).collect();
+            assert_eq!(names, [("inbox", 0), ("friends", 451)]);
+            let row = store.list(carol.id, folders[1].id, Order::default(), 0).await.expect("list").remove(0);
+            assert_eq!((row.author.as_str(), row.subject.as_str()), ("Jürgen", "Number 419"));
+            let message = store.message(carol.id, row.folder, row.entry).await.expect("reads").expect("is there");
+            assert_eq!(message.recipients, "all@example.org, some@example.org");
+            assert_eq!(message.text.trim_end(), "Hello 419");
+            assert_eq!(message.html_version, html::VERSION);
+            let hits = store.search(carol.id, Scope::All, "jürgen", 0).await.expect("search").expect("all");
+            assert_eq!(hits.rows.len(), 10, "encoded words are searched decoded");
+        });
+    }
+
+    #[test]
+    fn a_wrong_path_or_name_imports_nothing() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let database = dir.path().join("mail.sqlite");
+        let file = dir.path().join("a.mbox");
+        std::fs::write(&file, mbox(1)).expect("writes");
+        let paths = [file, dir.path().join("missing")];
+        let error = import(&database, &recipient(), &paths).expect_err("is missing").to_string();
+        assert!(error.contains("missing"), "{error}");
+        let nameless = Recipient { name: String::new(), ..recipient() };
+        assert!(matches!(import(&database, &nameless, &paths[..1]), Err(DeliverError::Account)));
+        assert!(!database.exists());
+    }
+}
