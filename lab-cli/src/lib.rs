@@ -10,3 +10,5 @@ pub mod judge;
 pub mod live;
 pub mod spec;
 pub mod summary;
+pub mod text;
+pub mod tui;

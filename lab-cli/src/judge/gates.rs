@@ -9,6 +9,7 @@ use crate::summary::{Arm, Measured, Objective, Reason, Verdict};
 
 mod client;
 mod ledger;
+pub mod limits;
 #[cfg(test)]
 mod tests;
 

@@ -1,22 +1,10 @@
 //! HDR, UNSENT, LAG, CPU, GAP, FILES, PORTS and PANIC: the load generator must not be the bottleneck.
 
-use super::{Context, fraction, invalid};
+use super::{
+    Context, fraction, invalid,
+    limits::{self, CPU, GAP_MS, SPARE_FILES, UNSENT},
+};
 use crate::summary::{Arm, Reason, Verdict};
-
-/// Largest share of planned requests that were never sent.
-const UNSENT: f64 = 0.001;
-/// Largest share of its core that the generator may use.
-const CPU: f64 = 0.70;
-/// Least bound on send lag, milliseconds.
-const LAG_MS: f64 = 2.0;
-/// Bound on send lag as a share of the objective.
-const LAG_OF_OBJECTIVE: f64 = 0.05;
-/// A pause of the whole process that is no scheduling accident, milliseconds.
-const GAP_MS: f64 = 1000.0;
-/// A pause that may show in the figures, as a share of the objective.
-const HICCUP_OF_OBJECTIVE: f64 = 0.25;
-/// Descriptors that should stay free.
-const SPARE_FILES: u64 = 64;
 
 pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     let generator = &arm.generator;
@@ -30,7 +18,7 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
         ));
     }
     unsent(arm, reasons);
-    let lag = LAG_MS.max(context.objective.response_time_ms * LAG_OF_OBJECTIVE);
+    let lag = limits::lag_ms(context.objective.response_time_ms);
     if generator.send_lag_p99_ms > lag {
         reasons.push(invalid(
             "LAG",
@@ -71,7 +59,7 @@ fn unsent(arm: &Arm, reasons: &mut Vec<Reason>) {
 
 fn gap(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     let gap = arm.generator.loop_gap_max_ms;
-    let hiccup = context.objective.response_time_ms * HICCUP_OF_OBJECTIVE;
+    let hiccup = limits::hiccup_ms(context.objective.response_time_ms);
     if gap > GAP_MS {
         reasons.push(invalid(
             "GAP",

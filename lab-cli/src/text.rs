@@ -1,0 +1,61 @@
+//! Texts and numbers as people read them, in tables, lines and the live view.
+
+/// Without characters that would act on a terminal: texts may come from the target. Control and direction characters
+/// become U+FFFD; line ends become spaces.
+pub fn scrubbed(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' | '\r' | '\t' => ' ',
+            '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => '\u{FFFD}',
+            c if c.is_control() => '\u{FFFD}',
+            c => c,
+        })
+        .collect()
+}
+
+/// A time in milliseconds with three digits that matter: `0.42 ms`, `850 ms`, `1.42 s`, `61.0 s`.
+pub fn time(ms: f64) -> String {
+    match ms {
+        ms if ms < 1.0 => format!("{ms:.2} ms"),
+        ms if ms < 10.0 => format!("{ms:.1} ms"),
+        ms if ms < 999.5 => format!("{ms:.0} ms"),
+        ms if ms < 9_995.0 => format!("{:.2} s", ms / 1000.0),
+        ms => format!("{:.1} s", ms / 1000.0),
+    }
+}
+
+/// A number a second: `0.4`, `7.3`, `98`.
+pub fn rate(per_second: f64) -> String {
+    if per_second < 9.95 { format!("{per_second:.1}") } else { format!("{per_second:.0}") }
+}
+
+/// A fraction in percent: `0 %`, `0.3 %`, `64 %`.
+pub fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    if percent > 0.0 && percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// Bytes: `412 MB`.
+pub fn bytes(bytes: u64) -> String {
+    format!("{:.0} MB", bytes as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_on_a_terminal_does_not_reach_it() {
+        assert_eq!(scrubbed("a\u{1b}]0;b\u{9b}\u{202e}c\nd"), "a\u{fffd}]0;b\u{fffd}\u{fffd}c d");
+        assert_eq!(scrubbed("Grüße 你好 👋"), "Grüße 你好 👋");
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_matter() {
+        let times = [0.424, 1.04, 9.96, 850.4, 999.6, 1420.0, 61_000.0].map(time);
+        assert_eq!(times, ["0.42 ms", "1.0 ms", "10.0 ms", "850 ms", "1.00 s", "1.42 s", "61.0 s"]);
+        assert_eq!([0.0, 7.25, 9.96, 98.4].map(rate), ["0.0", "7.2", "10", "98"]);
+        assert_eq!([0.0, 0.003, 0.64, 1.0].map(percent), ["0 %", "0.3 %", "64 %", "100 %"]);
+        assert_eq!(bytes(412_300_000), "412 MB");
+    }
+}

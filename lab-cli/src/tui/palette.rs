@@ -1,0 +1,57 @@
+//! Colours: the 16 that every terminal has, or none. Nothing is said by colour alone.
+
+use ratatui::style::{Color, Modifier, Style};
+
+/// How things are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Palette {
+    /// With the terminal's own 16 colours, so that its theme is respected.
+    Colours,
+    /// With bold, dim and reversed alone (`NO_COLOR`, `--color never`).
+    Plain,
+}
+
+impl Palette {
+    pub(super) fn good(self) -> Style {
+        self.or(Color::Green, Modifier::empty())
+    }
+
+    pub(super) fn bad(self) -> Style {
+        self.or(Color::Red, Modifier::BOLD)
+    }
+
+    pub(super) fn warn(self) -> Style {
+        self.or(Color::Yellow, Modifier::BOLD)
+    }
+
+    pub(super) fn offered(self) -> Style {
+        self.or(Color::Cyan, Modifier::empty())
+    }
+
+    pub(super) fn admitted(self) -> Style {
+        self.or(Color::Blue, Modifier::empty())
+    }
+
+    pub(super) fn target(self) -> Style {
+        self.or(Color::Magenta, Modifier::empty())
+    }
+
+    pub(super) fn faint(self) -> Style {
+        self.or(Color::DarkGray, Modifier::DIM)
+    }
+
+    pub(super) fn strong(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn title(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    fn or(self, colour: Color, otherwise: Modifier) -> Style {
+        match self {
+            Self::Colours => Style::new().fg(colour),
+            Self::Plain => Style::new().add_modifier(otherwise),
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Frames as people see them, made from events alone.
+
+use ratatui::{Terminal, backend::TestBackend, style::Color};
+
+use super::{
+    Ask, Palette,
+    keymap::Action,
+    state::{MOST_LINES, MOST_SECONDS, State},
+    update::{Message, update},
+    view,
+};
+use crate::{
+    live::{GeneratorSecond, LiveEvent, PhaseShape, Second, Shape, StageSecond, TargetSecond},
+    summary::{Arm, Measured, Objective, Phase, Reason, Times, Verdict},
+};
+
+fn happened(state: &mut State, event: LiveEvent) {
+    assert_eq!(update(state, Message::Happened(event)), None);
+}
+
+fn phase(name: &str, seconds: f64, load: &str) -> PhaseShape {
+    PhaseShape { name: name.to_owned(), seconds, load: load.to_owned() }
+}
+
+fn started() -> State {
+    let mut state = State::default();
+    let shape = Shape {
+        experiment: "flash-crowd".to_owned(),
+        about: "3 users, then 1000 at once (SEDA, figure 10)".to_owned(),
+        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        arms: vec!["none".to_owned(), "seda".to_owned(), "connections".to_owned()],
+        blocks: 1,
+        phases: vec![
+            phase("before", 10.0, "3 users"),
+            phase("spike", 30.0, "1000 users"),
+            phase("after", 12.0, "3 users"),
+        ],
+    };
+    happened(&mut state, LiveEvent::RunStarted(shape));
+    state
+}
+
+/// A spike under SEDA: 200 of 300 a second are rejected, the admission rate falls, p90 rises to 4 s and comes back.
+fn second(at: u32) -> Second {
+    let spike = at >= 10;
+    let p90 = match at {
+        0..10 => 40.0,
+        10..20 => 400.0 * f64::from(at - 9),
+        20..24 => return Second { p90_ms: None, ..second(19).at(at) },
+        _ => 900.0,
+    };
+    let stage = |name: &str, queue: u32, offered: u64, refused: u64, rate: f64| StageSecond {
+        name: name.to_owned(),
+        queue,
+        workers: 2,
+        busy: u32::from(queue > 0),
+        offered,
+        admitted: offered - refused,
+        refused,
+        completed: offered - refused,
+        gauges: [("admission_rate_per_s".to_owned(), rate), ("p90_ms".to_owned(), p90)].into(),
+    };
+    let refused = if spike { 130 } else { 0 };
+    Second {
+        phase: if spike { "spike" } else { "before" }.to_owned(),
+        users: if spike { 1000 } else { 3 },
+        users_by_state: [
+            ("thinking".to_owned(), 2),
+            ("in request".to_owned(), if spike { 98 } else { 1 }),
+            ("backing off".to_owned(), if spike { 900 } else { 0 }),
+        ]
+        .into(),
+        planned: if spike { 300 } else { 60 },
+        offered: if spike { 300 } else { 60 },
+        sent: if spike { 300 } else { 60 },
+        served: if spike { 90 } else { 60 },
+        served_late: if spike { 10 } else { 0 },
+        rejected: if spike { 200 } else { 0 },
+        in_flight: 98,
+        p90_ms: Some(p90),
+        generator: GeneratorSecond { cpu: 0.31, send_lag_p99_ms: 0.42, loop_gap_ms: 2.0, open_files: 1034 },
+        target: Some(TargetSecond {
+            cpu: 0.98,
+            rss_bytes: 212_000_000,
+            connections: 1001,
+            stages: vec![
+                stage("read", 0, 300, 0, 5000.0),
+                stage("login", if spike { 40 } else { 0 }, 230, refused, 7.25),
+                stage("list folders", 3, 40, 8, 31.0),
+                stage("search", 0, 0, 0, 100.0),
+            ],
+        }),
+        ..Second::default()
+    }
+    .at(at)
+}
+
+impl Second {
+    fn at(mut self, second: u32) -> Self {
+        self.second = second;
+        self
+    }
+}
+
+fn running() -> State {
+    let mut state = started();
+    happened(&mut state, LiveEvent::Note { text: "capacity: 100/s at 14.2 operations a request".to_owned() });
+    finish(&mut state, "none", Some(Times { p90_at_least: Some(10_400.0), count: 2900, ..Times::default() }));
+    happened(&mut state, LiveEvent::ArmStarted { arm: "seda".to_owned(), block: 1 });
+    happened(&mut state, LiveEvent::PhaseStarted { phase: "before".to_owned(), second: 0 });
+    for at in 0..27 {
+        if at == 10 {
+            happened(&mut state, LiveEvent::PhaseStarted { phase: "spike".to_owned(), second: 10 });
+        }
+        happened(&mut state, LiveEvent::Second(Box::new(second(at))));
+    }
+    state
+}
+
+fn finish(state: &mut State, name: &str, times: Option<Times>) {
+    happened(state, LiveEvent::ArmStarted { arm: name.to_owned(), block: 1 });
+    let measured = Measured {
+        planned: 3000,
+        sent: 3000,
+        timed_out: 400,
+        goodput_per_s: 12.4,
+        reject_fraction: 0.0,
+        response_time_ms: times.unwrap_or_default(),
+        ..Measured::default()
+    };
+    let model = Reason {
+        code: "MODEL".to_owned(),
+        verdict: Verdict::Warn,
+        arm: name.to_owned(),
+        value: String::new(),
+        threshold: String::new(),
+        message: String::new(),
+        remedy: String::new(),
+    };
+    let arm = Arm {
+        policy: name.to_owned(),
+        block: 1,
+        verdict: Verdict::Warn,
+        reasons: vec![model],
+        phases: vec![
+            Phase { name: "before".to_owned(), ..Phase::default() },
+            Phase { name: "spike".to_owned(), measured, ..Phase::default() },
+        ],
+        ..Arm::default()
+    };
+    happened(state, LiveEvent::ArmFinished(Box::new(arm)));
+}
+
+fn terminal(state: &State, palette: Palette, width: u16, height: u16) -> Terminal<TestBackend> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a test backend");
+    terminal.draw(|frame| view::draw(frame, state, palette)).expect("drawn");
+    terminal
+}
+
+fn frame(state: &State, palette: Palette, width: u16, height: u16) -> String {
+    terminal(state, palette, width, height).backend().to_string()
+}
+
+#[test]
+fn a_run_at_80_by_24() {
+    insta::assert_snapshot!(frame(&running(), Palette::Colours, 80, 24));
+}
+
+#[test]
+fn a_run_at_120_by_40() {
+    insta::assert_snapshot!(frame(&running(), Palette::Colours, 120, 40));
+}
+
+#[test]
+fn a_run_at_200_by_60() {
+    insta::assert_snapshot!(frame(&running(), Palette::Colours, 200, 60));
+}
+
+#[test]
+fn a_run_without_colour_tells_lines_apart_by_their_marks() {
+    let terminal = terminal(&running(), Palette::Plain, 80, 24);
+    insta::assert_snapshot!(terminal.backend().to_string());
+    let coloured = terminal.backend().buffer().content().iter().any(|c| c.fg != Color::Reset || c.bg != Color::Reset);
+    assert!(!coloured, "colour was used where none is wanted");
+}
+
+#[test]
+fn only_the_sixteen_colours_are_used() {
+    let terminal = terminal(&running(), Palette::Colours, 120, 40);
+    for cell in terminal.backend().buffer().content() {
+        for colour in [cell.fg, cell.bg] {
+            assert!(!matches!(colour, Color::Rgb(..) | Color::Indexed(_)), "{colour:?}");
+        }
+    }
+}
+
+#[test]
+fn before_the_first_arm() {
+    insta::assert_snapshot!(frame(&started(), Palette::Colours, 80, 24));
+}
+
+#[test]
+fn help_lies_over_the_run() {
+    let mut state = running();
+    update(&mut state, Message::Pressed(Action::Help));
+    insta::assert_snapshot!(frame(&state, Palette::Colours, 80, 24));
+    update(&mut state, Message::Pressed(Action::Back));
+    assert_eq!(frame(&state, Palette::Colours, 80, 24), frame(&running(), Palette::Colours, 80, 24));
+}
+
+#[test]
+fn the_first_q_stops_and_the_second_ends() {
+    let mut state = running();
+    assert_eq!(update(&mut state, Message::Pressed(Action::Stop)), Some(Ask::Stop));
+    assert!(frame(&state, Palette::Plain, 80, 24).contains("STOPPING"));
+    // The run says that it has understood: said once.
+    let lines = state.log.len();
+    happened(&mut state, LiveEvent::Stopping);
+    assert_eq!(state.log.len(), lines);
+    assert_eq!(update(&mut state, Message::Pressed(Action::Stop)), Some(Ask::Abort));
+}
+
+#[test]
+fn a_pause_is_seen() {
+    let mut state = running();
+    update(&mut state, Message::Pressed(Action::Pause));
+    assert!(frame(&state, Palette::Plain, 80, 24).contains("PAUSED"));
+}
+
+#[test]
+fn every_size_can_be_drawn() {
+    let states = [State::default(), started(), running()];
+    for state in &states {
+        for (width, height) in [(1, 1), (10, 3), (59, 40), (60, 16), (61, 17), (80, 25), (300, 100)] {
+            let _ = frame(state, Palette::Colours, width, height);
+        }
+    }
+    assert!(frame(&running(), Palette::Plain, 40, 10).contains("too small"));
+}
+
+#[test]
+fn texts_from_the_target_cannot_act_on_the_terminal() {
+    let mut state = running();
+    let mut evil = second(27);
+    let target = evil.target.as_mut().expect("a target");
+    target.stages[1].name = "lo\u{1b}[2Jgin\u{202e}".to_owned();
+    target.stages[1].gauges.insert("\u{9b}31m".to_owned(), 1.0);
+    evil.users_by_state.insert("\u{7}bell".to_owned(), 1);
+    happened(&mut state, LiveEvent::Second(Box::new(evil)));
+    let text = "\u{1b}]0;title\u{7}".to_owned();
+    happened(&mut state, LiveEvent::Policy { second: 27.0, stage: "login".to_owned(), text });
+    let drawn = frame(&state, Palette::Colours, 120, 40);
+    assert!(drawn.contains("lo\u{fffd}[2Jgin\u{fffd}"));
+    assert!(!drawn.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'));
+}
+
+#[test]
+fn memory_is_bounded() {
+    let mut state = running();
+    for at in 0..5000 {
+        happened(&mut state, LiveEvent::Second(Box::new(second(30).at(at))));
+        happened(&mut state, LiveEvent::Note { text: at.to_string() });
+    }
+    assert_eq!(state.running.as_ref().expect("an arm").seconds.len(), MOST_SECONDS);
+    assert_eq!(state.log.len(), MOST_LINES);
+    assert_eq!(state.log.back().map(String::as_str), Some("4999"));
+}

@@ -1,0 +1,71 @@
+//! Arms that are over, beside each other. No winner is named: a run is not a result before it is judged.
+
+use ratatui::{
+    Frame,
+    layout::{Constraint, Rect},
+    text::Span,
+    widgets::{Block, Borders, Cell, Paragraph, Row, Table},
+};
+
+use crate::{
+    summary::{Arm, Phase, Verdict},
+    text::{self, scrubbed},
+    tui::{Palette, state::State},
+};
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+    let Some(last) = state.finished.back() else {
+        let block = Block::new().borders(Borders::TOP).title(" finished arms ");
+        frame.render_widget(Paragraph::new(" none yet").style(palette.faint()).block(block), area);
+        return;
+    };
+    // The phase with the most requests is what the experiment is about.
+    let busiest = last.phases.iter().max_by_key(|phase| phase.measured.planned).map_or("", |phase| &phase.name);
+    let block = Block::new().borders(Borders::TOP).title(format!(" finished arms: {} ", scrubbed(busiest)));
+    let header =
+        Row::new(["arm", "p90", "in time/s", "rejected", "timed out", "no connect", "verdict"]).style(palette.faint());
+    let widths = [
+        Constraint::Fill(2),
+        Constraint::Length(9),
+        Constraint::Length(9),
+        Constraint::Length(8),
+        Constraint::Length(9),
+        Constraint::Length(10),
+        Constraint::Fill(3),
+    ];
+    let room = usize::from(area.height.saturating_sub(2));
+    let rows = state.finished.iter().skip(state.finished.len().saturating_sub(room)).map(|arm| {
+        let phase = arm.phases.iter().find(|phase| phase.name == busiest);
+        row(arm, phase, state.objective_ms(), palette)
+    });
+    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
+}
+
+fn row<'a>(arm: &'a Arm, phase: Option<&Phase>, objective: Option<f64>, palette: Palette) -> Row<'a> {
+    let name = Cell::new(scrubbed(arm.shown_name()));
+    let reasons: Vec<&str> = arm.reasons.iter().map(|reason| reason.code.as_str()).collect();
+    let style = match arm.verdict {
+        Verdict::Valid => palette.good(),
+        Verdict::Warn | Verdict::Unstable => palette.warn(),
+        Verdict::Invalid => palette.bad(),
+    };
+    let verdict = Cell::new(Span::styled(format!("{} {}", arm.verdict.word(), reasons.join(" ")), style));
+    let Some(phase) = phase else { return Row::new(vec![name, Cell::new("-")]) };
+    let measured = &phase.measured;
+    let times = &measured.response_time_ms;
+    let late = times.p90.or(times.p90_at_least).is_some_and(|p90| objective.is_some_and(|limit| p90 > limit));
+    let p90 = match (times.p90, times.p90_at_least) {
+        (Some(p90), _) => text::time(p90),
+        (None, Some(bound)) => format!(">{}", text::time(bound)),
+        (None, None) => "-".to_owned(),
+    };
+    Row::new(vec![
+        name,
+        Cell::new(Span::styled(p90, if late { palette.bad() } else { palette.good() })),
+        Cell::new(text::rate(measured.goodput_per_s)),
+        Cell::new(text::percent(measured.reject_fraction)),
+        Cell::new(measured.timed_out.to_string()),
+        Cell::new(measured.connect_failed.to_string()),
+        verdict,
+    ])
+}

@@ -1,0 +1,125 @@
+//! The target's stages with what their policies do, and what the users do.
+
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    text::{Line, Span},
+    widgets::{Block, Borders, Cell, Paragraph, Row, Table},
+};
+
+use crate::{
+    live::{Second, StageSecond},
+    text::{self, scrubbed},
+    tui::{Palette, state::State},
+};
+
+/// Gauges that have a column of their own; others are named in the last one.
+const ADMISSION_RATE: &str = "admission_rate_per_s";
+const P90: &str = "p90_ms";
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+    let users_width = if area.width >= 110 { 30 } else { 22 };
+    let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(users_width)]).areas(area);
+    let latest = state.running.as_ref().and_then(|running| running.latest());
+    stages(frame, left, state, latest, palette);
+    users(frame, right, latest, palette);
+}
+
+fn stages(frame: &mut Frame<'_>, area: Rect, state: &State, latest: Option<&Second>, palette: Palette) {
+    let block = Block::new().borders(Borders::TOP).title(" stages of the service ");
+    let Some(target) = latest.and_then(|second| second.target.as_ref()) else {
+        let text = if latest.is_some() { " the service did not answer in time" } else { "" };
+        frame.render_widget(Paragraph::new(text).style(palette.faint()).block(block), area);
+        return;
+    };
+    let header = Row::new(["stage", "queue", "busy", "in/s", "refused", "rate/s", "p90", ""]).style(palette.faint());
+    let widths = [
+        Constraint::Length(14),
+        Constraint::Length(6),
+        Constraint::Length(5),
+        Constraint::Length(5),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Fill(1),
+    ];
+    // Two rows are the title and the header; if not all fit, those that have something to do come first.
+    let room = usize::from(area.height.saturating_sub(2));
+    let rows = shown(&target.stages, room).into_iter().map(|stage| row(stage, state.objective_ms(), palette));
+    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
+}
+
+/// At most `room` stages, in the order of the graph; the idle ones are left out first.
+fn shown(stages: &[StageSecond], room: usize) -> Vec<&StageSecond> {
+    let mut by_work: Vec<usize> = (0..stages.len()).collect();
+    let work = |stage: &StageSecond| (stage.refused, u64::from(stage.queue), stage.offered);
+    by_work.sort_by_key(|&i| std::cmp::Reverse(work(&stages[i])));
+    by_work.truncate(room);
+    by_work.sort_unstable();
+    by_work.into_iter().map(|i| &stages[i]).collect()
+}
+
+fn row<'a>(stage: &'a StageSecond, objective: Option<f64>, palette: Palette) -> Row<'a> {
+    let refused = if stage.offered == 0 { 0.0 } else { stage.refused as f64 / stage.offered as f64 };
+    let p90 = gauge(stage, P90);
+    let late = p90.iter().any(|p90| objective.is_some_and(|objective| *p90 > objective));
+    let others: Vec<String> = stage
+        .gauges
+        .iter()
+        .filter(|(name, _)| !of(name, ADMISSION_RATE) && !of(name, P90))
+        .map(|(name, value)| format!("{} {}", scrubbed(name), short(*value)))
+        .collect();
+    Row::new(vec![
+        Cell::new(scrubbed(&stage.name)),
+        Cell::new(stage.queue.to_string()),
+        Cell::new(format!("{}/{}", stage.busy, stage.workers)),
+        Cell::new(stage.offered.to_string()),
+        Cell::new(Span::styled(text::percent(refused), if refused > 0.0 { palette.warn() } else { palette.faint() })),
+        Cell::new(joined(&gauge(stage, ADMISSION_RATE), |rate| text::rate(*rate))),
+        Cell::new(Span::styled(
+            joined(&p90, |p90| text::time(*p90)),
+            if late { palette.bad() } else { palette.good() },
+        )),
+        Cell::new(others.join("  ")),
+    ])
+}
+
+/// The gauge, or that of each class.
+fn gauge(stage: &StageSecond, name: &str) -> Vec<f64> {
+    stage.gauges.iter().filter(|(key, _)| of(key, name)).map(|(_, value)| *value).collect()
+}
+
+/// `name` or `name[class]`.
+fn of(key: &str, name: &str) -> bool {
+    key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+}
+
+fn joined(values: &[f64], show: impl Fn(&f64) -> String) -> String {
+    if values.is_empty() { "-".to_owned() } else { values.iter().map(show).collect::<Vec<_>>().join("|") }
+}
+
+fn short(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e9 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+fn users(frame: &mut Frame<'_>, area: Rect, latest: Option<&Second>, palette: Palette) {
+    let mut lines = Vec::new();
+    if let Some(second) = latest {
+        let answered = second.rejected + second.served + second.served_late;
+        let rejected = if answered == 0 { 0.0 } else { second.rejected as f64 / answered as f64 };
+        let style = if rejected > 0.0 { palette.warn() } else { palette.faint() };
+        lines.push(Line::styled(format!("{:>7} rejected", text::percent(rejected)), style));
+        for (state, count) in &second.users_by_state {
+            lines.push(Line::from(vec![
+                Span::raw(format!("{count:>7} ")),
+                Span::styled(scrubbed(state), palette.faint()),
+            ]));
+        }
+        if second.timed_out + second.connect_failed > 0 {
+            let text = format!("{:>7} timed out/s", second.timed_out + second.connect_failed);
+            lines.push(Line::styled(text, palette.bad()));
+        }
+    }
+    let title = latest.map_or_else(|| " users ".to_owned(), |second| format!(" {} users ", second.users));
+    frame.render_widget(Paragraph::new(lines).block(Block::new().borders(Borders::TOP).title(title)), area);
+}
