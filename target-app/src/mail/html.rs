@@ -1,7 +1,7 @@
 //! HTML mail made harmless, and plain text made into HTML.
 //!
-//! Both happen once, when a message is stored: cleaning costs far more than showing, and the sender chooses how much.
-//! The version of the rules is kept beside the result, so that a later version can clean again.
+//! HTML is cleaned once, when a message is stored: it costs far more than showing, and the sender chooses how much. The
+//! version of the rules is kept beside the result, so that a later version can clean again.
 
 use std::sync::LazyLock;
 
@@ -10,6 +10,10 @@ use linkify::{LinkFinder, LinkKind};
 use mail_parser::decoders::html::html_to_text;
 use maud::html;
 
+mod cost;
+
+pub use cost::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_WORK};
+
 /// Version of the rules below. Raise it with every change to them, and when a new version of the cleaning library
 /// changes what it lets through.
 pub const VERSION: i64 = 1;
@@ -17,16 +21,8 @@ pub const VERSION: i64 = 1;
 /// The longest HTML that is cleaned, in bytes. Five times what large mail services show before they cut a message off.
 pub const MAX_BYTES: usize = 512 << 10;
 
-/// The deepest nesting that is cleaned, in elements. Parsers of HTML walk the open elements at many tags, so that depth
-/// costs quadratic time; mail that people write stays far under this.
-pub const MAX_DEPTH: usize = 512;
-
 /// Cleaning again what was cleaned must change nothing. Odd nesting can need more than one round until it settles.
 const ROUNDS: usize = 6;
-
-/// Elements that never hold others, so that they do not nest.
-const VOID: [&str; 14] =
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
 
 static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     let mut builder = Builder::default();
@@ -63,6 +59,12 @@ pub enum HtmlError {
     /// Nested so deeply that cleaning it would take too long.
     #[error("HTML nested deeper than {MAX_DEPTH} elements")]
     TooDeep,
+    /// So many tags inside of so many others (see [`MAX_WORK`]).
+    #[error("HTML of too many tags inside of others")]
+    TooIntricate,
+    /// A tag with so many attributes that reading it would take too long.
+    #[error("HTML with more than {MAX_ATTRIBUTES} attributes in a tag")]
+    TooManyAttributes,
 }
 
 /// Cleans a message's HTML. `clean` of what this returns is the same again.
@@ -70,9 +72,7 @@ pub fn clean(dirty: &str) -> Result<CleanHtml, HtmlError> {
     if dirty.len() > MAX_BYTES {
         return Err(HtmlError::TooLong { bytes: dirty.len() });
     }
-    if depth(dirty) > MAX_DEPTH {
-        return Err(HtmlError::TooDeep);
-    }
+    cost::check(dirty)?;
     let html = settle(dirty);
     let images_withheld = html.matches("<img").count();
     Ok(CleanHtml { html, images_withheld })
@@ -92,33 +92,6 @@ fn settle(dirty: &str) -> String {
     let words = html_to_text(&html);
     let escaped = html! { (words) }.into_string();
     CLEANER.clean(&escaped).to_string()
-}
-
-/// An estimate of the deepest nesting: per element name, what was opened and not closed. It reads tags as text, which
-/// is enough to tell mail from an attack on the parser's time.
-fn depth(html: &str) -> usize {
-    let mut open = std::collections::HashMap::<String, usize>::new();
-    let (mut now, mut deepest) = (0, 0);
-    for piece in html.split('<').skip(1) {
-        let (closes, name) = match piece.strip_prefix('/') {
-            Some(rest) => (true, rest),
-            None => (false, piece),
-        };
-        let name = tag_name(name);
-        if name.is_empty() || VOID.contains(&name.as_str()) {
-            continue;
-        }
-        let count = open.entry(name).or_default();
-        if !closes {
-            *count += 1;
-            now += 1;
-            deepest = deepest.max(now);
-        } else if *count > 0 {
-            *count -= 1;
-            now -= 1;
-        }
-    }
-    deepest
 }
 
 /// The text of an HTML message, for searching, and for showing where the HTML itself is not shown.

@@ -354,7 +354,18 @@ fn links_in_text() {
 fn what_costs_too_much_is_refused() {
     assert_eq!(clean(&"x".repeat(MAX_BYTES + 1)), Err(HtmlError::TooLong { bytes: MAX_BYTES + 1 }));
     assert_eq!(clean(&"<b>".repeat(MAX_DEPTH + 1)), Err(HtmlError::TooDeep));
-    assert!(clean(&"<p>x<br></p>".repeat(10_000)).is_ok(), "long, and flat");
+    for closed_in_vain in ["<div><table></div></table>", "<div><marquee></div></marquee>", "<b><object></b></object>"] {
+        assert_eq!(clean(&closed_in_vain.repeat(MAX_DEPTH + 1)), Err(HtmlError::TooDeep), "{closed_in_vain}");
+    }
+    let attributes = "a ".repeat(MAX_ATTRIBUTES + 1);
+    for tag in [format!("<p {attributes}>"), format!("<p b='>' {attributes}>"), format!("<p {attributes}")] {
+        assert_eq!(clean(&tag), Err(HtmlError::TooManyAttributes));
+    }
+    for flat in
+        ["<p>x<br></p>", "<p>y<br>", "<tr><td>z<td>", "<li>w", "<b>v</b>", "<font><b>u</font></b>", "many words "]
+    {
+        assert!(clean(&flat.repeat(10_000)).is_ok(), "{flat}: long, and flat");
+    }
 }
 
 #[test]

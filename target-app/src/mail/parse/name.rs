@@ -25,6 +25,25 @@ fn shorten(name: &str) -> String {
     start + &end
 }
 
+/// A name for what came without one, so that a desktop knows what to open it with.
+pub(super) fn unnamed(number: usize, content_type: &str) -> String {
+    let extension = match content_type {
+        "application/ms-tnef" => return "winmail.dat".to_owned(),
+        "application/pgp-signature" => ".asc",
+        "application/pdf" => ".pdf",
+        "application/pkcs7-signature" | "application/x-pkcs7-signature" => ".p7s",
+        "image/gif" => ".gif",
+        "image/jpeg" => ".jpg",
+        "image/png" => ".png",
+        "message/rfc822" => ".eml",
+        "text/calendar" => ".ics",
+        "text/html" => ".html",
+        "message/delivery-status" | "text/plain" | "text/rfc822-headers" => ".txt",
+        _ => "",
+    };
+    format!("attachment-{number}{extension}")
+}
+
 /// `type/subtype` in lower case, or what stands for "some bytes".
 pub(super) fn content_type(kind: &str, subtype: Option<&str>) -> String {
     let is_token = |text: &str| {

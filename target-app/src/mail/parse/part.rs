@@ -25,7 +25,7 @@ pub(super) fn attachment(part: &MessagePart<'_>, raw: &[u8], number: usize) -> A
         content_type = "message/rfc822".to_owned();
         name = name.or_else(|| name::file_name(&format!("{}.eml", subject_of(&bytes)?)));
     }
-    Attachment { name: name.unwrap_or_else(|| format!("attachment-{number}")), content_type, bytes }
+    Attachment { name: name.unwrap_or_else(|| name::unnamed(number, &content_type)), content_type, bytes }
 }
 
 fn subject_of(message: &[u8]) -> Option<String> {

@@ -164,6 +164,7 @@ fn attachments() {
             "Content-Type: image/PNG; name=\"../../etc/pass\twd.png\"\nContent-Transfer-Encoding: base64\n\niVBORw==",
             "Content-Type: application/ms-tnef\nContent-Transfer-Encoding: base64\n\neJ8+Ig==",
             "Content-Type: text/plain\nContent-Disposition: attachment; filename*=utf-8''%e2%82%ac%20rates.txt\n\nEUR",
+            "Content-Type: application/pgp-signature\n\nsigned",
             "Content-Type: message/rfc822\n\nFrom: a@b\nSubject: the old one\nContent-Type: text/plain\n\nold",
         ],
     ));
@@ -175,8 +176,9 @@ fn attachments() {
         found,
         [
             ("pass wd.png", "image/png", b"\x89PNG".as_slice()),
-            ("attachment-2", "application/ms-tnef", b"x\x9f>\"".as_slice()),
+            ("winmail.dat", "application/ms-tnef", b"x\x9f>\"".as_slice()),
             ("€ rates.txt", "text/plain", b"EUR".as_slice()),
+            ("attachment-4.asc", "application/pgp-signature", b"signed"),
             ("the old one.eml", "message/rfc822", old),
         ]
     );
