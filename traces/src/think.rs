@@ -9,28 +9,32 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Think {
     /// Always this.
-    Constant(Duration),
+    Constant(#[serde(with = "crate::span")] Duration),
     /// Uniform.
     Uniform {
         /// Least.
+        #[serde(with = "crate::span")]
         min: Duration,
         /// Most.
+        #[serde(with = "crate::span")]
         max: Duration,
     },
     /// Exponential.
     Exponential {
         /// Mean.
+        #[serde(with = "crate::span")]
         mean: Duration,
     },
     /// Lognormal.
     Lognormal {
         /// Median.
+        #[serde(with = "crate::span")]
         median: Duration,
         /// Standard deviation of the logarithm.
         sigma: f64,
     },
     /// Drawn from these with equal chances.
-    Empirical(Vec<Duration>),
+    Empirical(#[serde(with = "crate::span::list")] Vec<Duration>),
 }
 
 /// No pause is longer than this: a draw from a law with a long tail must not overflow the clock.

@@ -15,10 +15,13 @@ pub mod health;
 pub mod host;
 pub mod http1;
 pub mod mail;
+
 pub mod measure;
+pub mod page;
 pub mod persona;
 pub mod plan;
 pub mod schedule;
+pub mod testing;
 pub mod url;
 
 pub use crowd::{Crowd, User};

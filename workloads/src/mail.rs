@@ -1,16 +1,30 @@
-//! Web-mail users.
+//! Web-mail users: they walk a Markov model over the pages of a mail service, and follow the marks that its pages carry
+//! (see [`crate::page`]). The model is that of Welsh's thesis, figure 46; see `models/arashi.yaml`.
+//!
+//! How the walk meets the pages:
+//! - A user draws its next state when a page has arrived, takes the link or form it needs from that page, thinks, and sends.
+//! - States without a row (*delete*, *refile*) lead back to the page before: to that very page, though it may show a mail
+//!   that is gone (its 404 then counts as served), or to the list it was in ([`PreviousPage`](crate::plan::PreviousPage)).
+//! - A state that the page does not offer becomes *list messages*, and is counted ([`TransitionCount`]).
+//! - Going to the start state ends a session and begins the next. A user opens the first folder, its inbox: the paper's
+//!   users have one.
+//! - A sign-in page in place of what was asked for means that the session is lost: that request has failed, and the user
+//!   signs in again after its think time, whatever its behaviour on failures is.
 
+mod ask;
+mod judge;
+mod model;
+mod session;
 mod transitions;
+mod user;
+
+use std::sync::{Arc, atomic::AtomicU64};
 
 pub use transitions::TransitionCount;
+pub use user::MailUser;
 
-use controllers::{Class, Timestamp};
-
-use crate::{
-    crowd::CrowdError,
-    persona::{Draws, Persona, Reply, Stay, Turn},
-    plan::MailUsers,
-};
+use crate::{crowd::CrowdError, page::push_encoded, plan::MailUsers};
+use model::{State, Walk};
 
 /// The request types of the mail service, in the order of their [`controllers::Kind`].
 pub const REQUEST_TYPES: [&str; 10] = [
@@ -26,40 +40,62 @@ pub const REQUEST_TYPES: [&str; 10] = [
     "other",
 ];
 
-/// What all mail users share. There is none yet.
+/// What all mail users share.
 #[derive(Debug, Clone)]
-pub struct MailCrowd(std::convert::Infallible);
+pub struct MailCrowd(Arc<Shared>);
 
-/// A web-mail user. There is none yet.
 #[derive(Debug)]
-pub struct MailUser(MailCrowd);
+struct Shared {
+    users: MailUsers,
+    walk: Walk,
+    /// The form that signs in, by account.
+    logins: Vec<Arc<str>>,
+    login_path: Arc<str>,
+    nothing: Arc<str>,
+    counts: Counts,
+}
+
+/// How often each transition was drawn: on a page that offered every state of the row, on another page that offered it, and
+/// on one that did not.
+#[derive(Debug, Default)]
+struct Counts([[[AtomicU64; 3]; State::COUNT]; State::COUNT]);
+
+/// The model of the Arashi service, `models/arashi.yaml`: Welsh's thesis, figure 46.
+pub const ARASHI: &str = include_str!("../models/arashi.yaml");
 
 impl MailCrowd {
     /// Users of this model.
     ///
     /// # Errors
-    /// Always, for now.
+    /// If there are no accounts, or the model has states that web-mail users do not have.
     pub fn new(users: &MailUsers) -> Result<Self, CrowdError> {
-        Err(CrowdError::Model { name: users.model.name.clone(), problem: "cannot be walked yet".into() })
+        if users.accounts.is_empty() {
+            return Err(CrowdError::NoAccounts);
+        }
+        let walk =
+            Walk::new(&users.model).map_err(|problem| CrowdError::Model { name: users.model.name.clone(), problem })?;
+        let logins = users.accounts.iter().map(|account| {
+            let mut form = String::new();
+            push_encoded(&mut form, "user", &account.user);
+            push_encoded(&mut form, "password", &account.password);
+            Arc::from(form)
+        });
+        Ok(Self(Arc::new(Shared {
+            logins: logins.collect(),
+            walk,
+            login_path: "/login".into(),
+            nothing: "".into(),
+            counts: Counts::default(),
+            users: MailUsers { accounts: Vec::new(), ..users.clone() },
+        })))
     }
 
-    /// Transitions made so far.
+    /// Transitions made so far by all users.
     #[must_use]
     pub fn transitions(&self) -> Vec<TransitionCount> {
-        match self.0 {}
+        self.0.counts.seen()
     }
 }
 
-impl MailUser {
-    /// A user that has not arrived yet.
-    #[must_use]
-    pub fn new(shared: MailCrowd, _slot: u32, _class: Class, _stay: Stay) -> Self {
-        Self(shared)
-    }
-}
-
-impl Persona for MailUser {
-    fn next(&mut self, _last: Reply<'_>, _now: Timestamp, _draws: &mut Draws) -> Turn {
-        match self.0.0 {}
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use controllers::Class;
 use serde::{Deserialize, Serialize};
+pub use traces::PreviousPage;
 
 /// Everything that a host needs to know to produce load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -159,17 +160,6 @@ pub struct Account {
     pub user: String,
     /// Password.
     pub password: String,
-}
-
-/// The two readings of fig. 46's "always transitions to the previous page visited" after *delete* and *refile*.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PreviousPage {
-    /// The very page the user came from, so also a message that is just gone (its 404 counts as served).
-    #[default]
-    Literal,
-    /// The list that the message was in.
-    List,
 }
 
 /// What a user does when things go wrong.

@@ -1,8 +1,8 @@
 //! One request that a user wants answered, with its attempts and hops.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use controllers::{Random, Timestamp};
+use controllers::{Random, Seeded, Timestamp};
 
 use crate::{
     persona::{Call, Connection, Draws, Move, Purpose, Stay},
@@ -59,6 +59,11 @@ impl Errand {
         &self.call
     }
 
+    /// Changes the header lines that requests carry from now on.
+    pub fn set_headers(&mut self, headers: Arc<str>) {
+        self.call.headers = headers;
+    }
+
     /// Sends a request of its own.
     pub fn begin(&mut self, call: Call, now: Timestamp, behaviour: &Behaviour, draws: &Draws) -> Move {
         self.requests = self.requests.saturating_add(1);
@@ -111,7 +116,7 @@ impl Errand {
                 self.again(asked, false, behaviour)
             }
             OnTrouble::Backoff { base, cap, attempts } if attempts_made < u32::from(attempts) => {
-                let pause = full_jitter(base, cap, self.call.attempt, draws);
+                let pause = full_jitter(base, cap, self.call.attempt, self.retries, draws);
                 self.again(pause.max(asked), false, behaviour)
             }
             OnTrouble::RetryNow { .. } | OnTrouble::Backoff { .. } => Reaction::Anew(PAPER_WAIT.max(asked)),
@@ -137,12 +142,10 @@ impl Errand {
 }
 
 /// A pause drawn uniformly from 0 to min(cap, base·2^attempt): "full jitter" (Brooker, "Exponential Backoff And Jitter",
-/// AWS Architecture Blog, 2015). Draw number `attempt` of the step's own sequence, so that a retry shifts nothing.
-fn full_jitter(base: Duration, cap: Duration, attempt: u8, draws: &Draws) -> Duration {
-    let mut random = draws.of(Purpose::Backoff);
-    for _ in 0..attempt {
-        random.next_u64();
-    }
+/// AWS Architecture Blog, 2015). Keyed by how many retries the user has made in all: the same step may be tried in vain
+/// many times, and its pauses must not repeat.
+fn full_jitter(base: Duration, cap: Duration, attempt: u8, retries: u32, draws: &Draws) -> Duration {
+    let mut random = Seeded::new(draws.of(Purpose::Backoff).next_u64() ^ u64::from(retries));
     let doubled = base.saturating_mul(1u32.checked_shl(u32::from(attempt)).unwrap_or(u32::MAX));
     doubled.min(cap).mul_f64(random.uniform())
 }

@@ -1,8 +1,15 @@
 //! Which transitions users made.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use serde::{Deserialize, Serialize};
 
+use super::{Counts, model::State};
+
 /// How often users went from one state to another by the model's rows.
+///
+/// `made` is what is to be held against the model: whether a page offers every state of a row is known before the draw, so
+/// these draws are as the model says if the walk is right. The rest tells how often pages stood in the way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransitionCount {
     /// State they were in.
@@ -15,4 +22,33 @@ pub struct TransitionCount {
     pub made_elsewhere: u64,
     /// Times it was drawn where the page did not offer it: the user listed messages instead.
     pub substituted: u64,
+}
+
+/// How a drawn state met its page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Met {
+    OnWholePage,
+    Elsewhere,
+    NotOffered,
+}
+
+impl Counts {
+    pub(super) fn count(&self, from: State, to: State, met: Met) {
+        self.0[from as usize][to as usize][met as usize].fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn seen(&self) -> Vec<TransitionCount> {
+        let mut seen = Vec::new();
+        for from in State::ALL {
+            for to in State::ALL {
+                let [made, made_elsewhere, substituted] =
+                    [0, 1, 2].map(|met| self.0[from as usize][to as usize][met].load(Relaxed));
+                if made + made_elsewhere + substituted > 0 {
+                    let (from, to) = (from.name().to_owned(), to.name().to_owned());
+                    seen.push(TransitionCount { from, to, made, made_elsewhere, substituted });
+                }
+            }
+        }
+        seen
+    }
 }

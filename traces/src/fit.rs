@@ -1,0 +1,114 @@
+//! Whether transitions that were seen fit a model.
+
+use std::collections::BTreeMap;
+
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+use crate::UserModel;
+
+/// How well the transitions out of one state fit its row: Pearson's chi-square test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowFit {
+    /// The state.
+    pub from: String,
+    /// Transitions seen.
+    pub seen: u64,
+    /// Sum of (seen - expected)² / expected.
+    pub statistic: f64,
+    /// Cells after merging, less one; 0: there is nothing to test.
+    pub degrees: u32,
+    /// Chance of a statistic at least as large if the model is right; 1 if there is nothing to test, 0 if a transition
+    /// was seen that the model does not have.
+    pub p: f64,
+}
+
+/// Fewest expected transitions in a cell: below it chi-square is no good approximation (Cochran, Biometrics 10, 1954).
+const LEAST_EXPECTED: f64 = 5.0;
+
+/// The fit of every row of the model, given transitions (from, to, how often). States without a row are not tested.
+///
+/// Cells are merged, from the rarest, until each has at least 5 expected transitions.
+pub fn row_fits<'a>(model: &UserModel, seen: impl IntoIterator<Item = (&'a str, &'a str, u64)>) -> Vec<RowFit> {
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for (from, to, count) in seen {
+        *counts.entry((from, to)).or_default() += count;
+    }
+    model.transitions.iter().map(|(from, row)| row_fit(from, row, &counts)).collect()
+}
+
+fn row_fit(from: &str, row: &BTreeMap<String, f64>, counts: &BTreeMap<(&str, &str), u64>) -> RowFit {
+    let out: Vec<(&str, u64)> =
+        counts.iter().filter(|((f, _), _)| *f == from).map(|(&(_, to), &count)| (to, count)).collect();
+    let seen: u64 = out.iter().map(|&(_, count)| count).sum();
+    let chance = |to: &str| row.get(to).copied().unwrap_or(0.0);
+    if out.iter().any(|&(to, count)| count > 0 && chance(to) <= 0.0) {
+        return RowFit { from: from.into(), seen, statistic: f64::INFINITY, degrees: 1, p: 0.0 };
+    }
+    let mut cells: Vec<(f64, f64)> = row
+        .iter()
+        .filter(|&(_, &chance)| chance > 0.0)
+        .map(|(to, &chance)| {
+            let seen_here = counts.get(&(from, to.as_str())).copied().unwrap_or(0);
+            (chance * seen as f64, seen_here as f64)
+        })
+        .collect();
+    merge_rare(&mut cells);
+    let degrees = u32::try_from(cells.len().saturating_sub(1)).unwrap_or(u32::MAX);
+    let statistic = cells.iter().map(|(expected, seen)| (seen - expected) * (seen - expected) / expected).sum();
+    let p = match ChiSquared::new(f64::from(degrees)) {
+        Ok(law) if degrees > 0 && seen > 0 => law.sf(statistic),
+        _ => 1.0,
+    };
+    RowFit { from: from.into(), seen, statistic: if seen > 0 { statistic } else { 0.0 }, degrees, p }
+}
+
+/// Merges cells (expected, seen) with few expected into the next rarer one.
+fn merge_rare(cells: &mut Vec<(f64, f64)>) {
+    cells.sort_by(|a, b| b.0.total_cmp(&a.0));
+    while let [.., _, (least, _)] = cells[..] {
+        if least >= LEAST_EXPECTED {
+            return;
+        }
+        if let (Some((expected, seen)), Some(last)) = (cells.pop(), cells.last_mut()) {
+            last.0 += expected;
+            last.1 += seen;
+        }
+        cells.sort_by(|a, b| b.0.total_cmp(&a.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> UserModel {
+        UserModel::from_yaml(
+            "{name: x, source: y, start: a, transitions: {a: {a: 0.5, b: 0.3, c: 0.19, d: 0.01}, b: {a: 1}}}",
+        )
+        .expect("it is sound")
+    }
+
+    #[test]
+    fn the_statistic_is_as_worked_by_hand() {
+        // 100 transitions: 50, 30, 19, 1 expected; the rare two merge to 20. Seen 60, 25, 15:
+        // 100/50 + 25/30 + 25/20 = 2 + 0.8333 + 1.25 = 4.0833, two degrees: p = exp(-4.0833/2) = 0.1298.
+        let fits = row_fits(&model(), [("a", "a", 60), ("a", "b", 25), ("a", "c", 14), ("a", "d", 1)]);
+        let fit = &fits[0];
+        assert_eq!((fit.seen, fit.degrees), (100, 2));
+        assert!((fit.statistic - 4.083_333).abs() < 1e-6, "{}", fit.statistic);
+        assert!((fit.p - 0.1298).abs() < 1e-4, "{}", fit.p);
+    }
+
+    #[test]
+    fn what_the_model_does_not_have_does_not_fit() {
+        let fits = row_fits(&model(), [("b", "a", 1000), ("b", "c", 1)]);
+        assert_eq!(fits[1].p, 0.0);
+    }
+
+    #[test]
+    fn there_may_be_nothing_to_test() {
+        let fits = row_fits(&model(), [("b", "a", 1000)]);
+        assert_eq!((fits[0].p, fits[0].seen), (1.0, 0));
+        assert_eq!((fits[1].p, fits[1].degrees), (1.0, 0));
+    }
+}

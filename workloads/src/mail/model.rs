@@ -1,0 +1,115 @@
+//! A user model, made ready to be walked.
+
+use std::time::Duration;
+
+use controllers::Kind;
+use traces::{Think, UserModel};
+
+use super::REQUEST_TYPES;
+use crate::persona::{Draws, Purpose};
+
+/// A state of the model; its number is the [`Kind`] of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum State {
+    Login,
+    ListFolders,
+    ListMessages,
+    ShowMessage,
+    Delete,
+    Refile,
+    Search,
+}
+
+impl State {
+    pub(super) const COUNT: usize = 7;
+    pub(super) const ALL: [Self; Self::COUNT] = [
+        Self::Login,
+        Self::ListFolders,
+        Self::ListMessages,
+        Self::ShowMessage,
+        Self::Delete,
+        Self::Refile,
+        Self::Search,
+    ];
+
+    pub(super) fn kind(self) -> Kind {
+        Kind(self as u16)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        REQUEST_TYPES[self as usize]
+    }
+
+    fn named(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|state| state.name() == name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            format!("has a state `{name}`, which web-mail users do not have; they have {known}")
+        })
+    }
+}
+
+/// Rows and think times by state.
+#[derive(Debug)]
+pub(super) struct Walk {
+    rows: [Vec<(State, f64)>; State::COUNT],
+    think: [Option<Think>; State::COUNT],
+}
+
+impl Walk {
+    pub(super) fn new(model: &UserModel) -> Result<Self, String> {
+        model.check().map_err(|error| error.to_string())?;
+        if model.start != State::Login.name() {
+            return Err(format!("starts at `{}`; web-mail users start at `login`", model.start));
+        }
+        let mut walk = Self { rows: Default::default(), think: Default::default() };
+        for (from, row) in &model.transitions {
+            let cells = row.iter().filter(|&(_, &chance)| chance > 0.0);
+            let cells = cells.map(|(to, &chance)| Ok((State::named(to)?, chance)));
+            // In the order of the states, so that a draw means the same however the file is sorted.
+            let mut cells = cells.collect::<Result<Vec<_>, String>>()?;
+            cells.sort_by_key(|&(to, _)| to as u8);
+            walk.rows[State::named(from)? as usize] = cells;
+        }
+        for (state, think) in &model.think {
+            walk.think[State::named(state)? as usize] = Some(think.clone());
+        }
+        for back in [State::Login, State::ListFolders, State::ListMessages, State::ShowMessage, State::Search] {
+            if walk.rows[back as usize].is_empty() && walk.leads_to(back) {
+                return Err(format!(
+                    "has no row for `{}`: only `delete` and `refile` go back to the page before; give it a row",
+                    back.name()
+                ));
+            }
+        }
+        Ok(walk)
+    }
+
+    fn leads_to(&self, state: State) -> bool {
+        state == State::Login || self.rows.iter().flatten().any(|&(to, _)| to == state)
+    }
+
+    /// States that may follow; none: the page before does.
+    pub(super) fn row(&self, from: State) -> impl Iterator<Item = State> {
+        self.rows[from as usize].iter().map(|&(to, _)| to)
+    }
+
+    /// The state that follows, drawn; `None`: the page before.
+    pub(super) fn draw(&self, from: State, draws: &Draws) -> Option<State> {
+        let row = &self.rows[from as usize];
+        let mut left = draws.uniform(Purpose::Transition);
+        for &(to, chance) in row {
+            if left < chance {
+                return Some(to);
+            }
+            left -= chance;
+        }
+        // Rounding may leave a crumb of the row's sum.
+        row.last().map(|&(to, _)| to)
+    }
+
+    /// The pause after a page of this state.
+    pub(super) fn think(&self, at: State, draws: &Draws) -> Duration {
+        self.think[at as usize].as_ref().map_or(Duration::ZERO, |law| draws.pause(law, Purpose::Think))
+    }
+}

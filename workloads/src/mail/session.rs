@@ -1,0 +1,69 @@
+//! What a user carries from page to page.
+
+use controllers::Class;
+
+use crate::persona::Answer;
+
+/// The header lines of a user of this class with these cookies (as a `Cookie` header holds them).
+pub(super) fn headers(class: Class, cookies: &str) -> String {
+    let mut lines = String::with_capacity(cookies.len() + 10);
+    if !cookies.is_empty() {
+        lines.extend(["Cookie: ", cookies, "\r\n"]);
+    }
+    if class != Class::default() {
+        lines.extend(["User-Class: ", &class.0.to_string(), "\r\n"]);
+    }
+    lines
+}
+
+/// The cookies in these header lines.
+pub(super) fn cookies(headers: &str) -> &str {
+    headers.strip_prefix("Cookie: ").and_then(|rest| rest.split("\r\n").next()).unwrap_or_default()
+}
+
+/// The cookies after this answer, if it changed them. Path, domain and age are not looked at: users talk to one service,
+/// and forget its cookies when they sign in anew. An empty value takes a cookie away.
+pub(super) fn updated(cookies: &str, answer: &Answer<'_>) -> Option<String> {
+    let mut kept: Vec<(&str, &str)> = cookies.split("; ").filter_map(|pair| pair.split_once('=')).collect();
+    let mut changed = false;
+    for (_, value) in answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")) {
+        let pair = std::str::from_utf8(value).ok().and_then(|value| value.split(';').next()?.trim().split_once('='));
+        // A control character would break the header line that carries it back.
+        let Some((name, value)) = pair.filter(|(name, value)| !(*name).bytes().chain(value.bytes()).any(|b| b < b' '))
+        else {
+            continue;
+        };
+        kept.retain(|(kept, _)| *kept != name);
+        if !value.is_empty() {
+            kept.push((name, value));
+        }
+        changed = true;
+    }
+    changed.then(|| kept.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cookies_are_kept_replaced_and_taken_away() {
+        let answer = |lines: &[&str]| {
+            let headers: Vec<(&str, &[u8])> = lines.iter().map(|line| ("Set-Cookie", line.as_bytes())).collect();
+            updated("a=1; b=2", &Answer { status: 200, headers: &headers, body: b"" })
+        };
+        assert_eq!(answer(&[]), None);
+        assert_eq!(answer(&["a=3; Path=/; HttpOnly", "c=4"]).as_deref(), Some("b=2; a=3; c=4"));
+        assert_eq!(answer(&["b=; Max-Age=0"]).as_deref(), Some("a=1"));
+        assert_eq!(answer(&["x=\u{1}y"]), None);
+    }
+
+    #[test]
+    fn header_lines_hold_cookies_and_class() {
+        assert_eq!(headers(Class(0), ""), "");
+        let lines = headers(Class(2), "a=1; b=2");
+        assert_eq!(lines, "Cookie: a=1; b=2\r\nUser-Class: 2\r\n");
+        assert_eq!(cookies(&lines), "a=1; b=2");
+        assert_eq!(cookies(&headers(Class(2), "")), "");
+    }
+}

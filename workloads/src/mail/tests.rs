@@ -1,0 +1,326 @@
+use std::time::Duration;
+
+use controllers::{Class, Timestamp};
+use traces::{PreviousPage, Statistics, UserModel, row_fits};
+
+use super::*;
+use crate::{
+    measure::Report,
+    persona::{Answer, Call, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn},
+    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Target, Users},
+    testing::{self, FakeMail, Reaction, Response},
+};
+
+fn model() -> UserModel {
+    UserModel::from_yaml(ARASHI).expect("the shipped model is sound")
+}
+
+fn users(previous_page: PreviousPage) -> MailUsers {
+    let account = |n: usize| Account { user: format!("u{n}"), password: "p&w".into() };
+    MailUsers {
+        model: model(),
+        previous_page,
+        accounts: (0..50).map(account).collect(),
+        behaviour: Behaviour::default(),
+        connections: ConnectionHabit::PerUser,
+    }
+}
+
+fn plan(users: MailUsers, phases: &[(u64, u32)]) -> LoadPlan {
+    let address = "127.0.0.1:80".parse().expect("an address");
+    let phase = |&(secs, users): &(u64, u32)| Phase {
+        name: format!("{users} users"),
+        duration: Duration::from_secs(secs),
+        loads: vec![Load::Users { from: users, to: users, class: Class(0) }],
+    };
+    LoadPlan {
+        seed: 7,
+        target: Target { url: "http://127.0.0.1".into(), address, host: "127.0.0.1".into() },
+        users: Users::Mail(users),
+        phases: phases.iter().map(phase).collect(),
+        timeout: Duration::from_secs(60),
+        connect_timeout: Duration::from_secs(10),
+        objective: Duration::from_secs(1),
+        drain: Duration::from_secs(10),
+        sources: 1,
+    }
+}
+
+/// 50 users for 150 s against a service that answers in 5 ms.
+fn walk(previous: PreviousPage) -> Report {
+    let mut mail = FakeMail::new(12_000);
+    let answer = |_, call: &Call, _| Reaction::Answer(Duration::from_millis(5), mail.answer(call));
+    testing::run(&plan(users(previous), &[(150, 50)]), |_| {}, answer).expect("it runs")
+}
+
+#[test]
+fn the_shipped_model_has_the_mixes_known_of_figure_46() {
+    let model = model();
+    let percent = |statistics: &Statistics| {
+        REQUEST_TYPES.map(|state| {
+            let share = statistics.mix.get(state).copied().unwrap_or(0.0);
+            (share * 10_000.0).round() / 100.0
+        })
+    };
+    // Found before by simulation and by another solver.
+    for (previous, mix, [mean, median, p90, p99], shows) in [
+        (PreviousPage::Literal, [9.59, 9.59, 30.96, 34.72, 6.88, 7.58, 0.69], [10.4, 7.0, 23.0, 44.0], 3.6),
+        (PreviousPage::List, [11.35, 11.35, 38.39, 26.57, 5.56, 6.10, 0.68], [8.8, 7.0, 18.0, 34.0], 2.3),
+    ] {
+        let statistics = Statistics::of(&model, previous).expect("it is sound");
+        assert_eq!(percent(&statistics)[..7], mix, "{previous:?}");
+        assert!((statistics.mean - mean).abs() < 0.05, "{}", statistics.mean);
+        let quantiles = [0.5, 0.9, 0.99].map(|share| statistics.length_quantile(share) as f64);
+        assert_eq!(quantiles, [median, p90, p99], "{previous:?}");
+        assert!((statistics.per_session("show message") - shows).abs() < 0.05);
+    }
+}
+
+#[test]
+fn transitions_made_over_a_thousand_sessions_fit_the_matrix() {
+    for previous in [PreviousPage::Literal, PreviousPage::List] {
+        let report = walk(previous);
+        let ledger = report.total.ledger;
+        assert_eq!((ledger.failed, ledger.rejected, ledger.timed_out), (0, 0, 0), "{previous:?}");
+        let sessions = report.total.by_type["login"].ledger.planned;
+        assert!(sessions > 1000, "{sessions}");
+        let made = report.transitions.iter().map(|t| (t.from.as_str(), t.to.as_str(), t.made));
+        for fit in row_fits(&model(), made) {
+            assert!(fit.p > 0.001, "{previous:?}: {fit:?}");
+            assert!(fit.seen > 100, "{previous:?}: {fit:?}");
+        }
+        assert_eq!(report.faults, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_mix_of_requests_is_that_of_the_chain() {
+    // With the list reading every page offers what its row asks for, so the mix is the stationary one.
+    let report = walk(PreviousPage::List);
+    let statistics = Statistics::of(&model(), PreviousPage::List).expect("it is sound");
+    let planned = report.total.ledger.planned as f64;
+    for (state, share) in statistics.mix {
+        let seen = report.total.by_type[&state].ledger.planned as f64 / planned;
+        assert!((seen - share).abs() < 0.006, "{state}: {seen} for {share}");
+    }
+    assert_eq!(report.transitions.iter().map(|t| t.substituted + t.made_elsewhere).sum::<u64>(), 0);
+}
+
+#[test]
+fn mail_that_is_gone_is_served_in_the_literal_reading_and_its_draws_become_lists() {
+    let report = walk(PreviousPage::Literal);
+    assert_eq!(report.total.ledger.failed, 0);
+    let substituted: u64 = report.transitions.iter().map(|t| t.substituted).sum();
+    let elsewhere: u64 = report.transitions.iter().map(|t| t.made_elsewhere).sum();
+    assert!(substituted > 100 && elsewhere > 10, "{substituted}, {elsewhere}");
+    let from: Vec<&str> = report.transitions.iter().filter(|t| t.substituted > 0).map(|t| t.from.as_str()).collect();
+    assert!(from.iter().all(|&from| from == "show message"), "{from:?}");
+}
+
+#[test]
+fn an_empty_folder_leads_back_to_its_list() {
+    let mut mail = FakeMail::new(0);
+    let answer = |_, call: &Call, _| Reaction::Answer(Duration::from_millis(5), mail.answer(call));
+    let report = testing::run(&plan(users(PreviousPage::List), &[(20, 3)]), |_| {}, answer).expect("it runs");
+    assert_eq!(report.total.ledger.failed, 0);
+    assert!(!report.total.by_type.contains_key("show message"));
+    assert!(report.transitions.iter().any(|t| t.to == "show message" && t.substituted > 0 && t.made == 0));
+}
+
+/// A user, its draws, and a mail service, with the time at which it is.
+struct Walker {
+    user: MailUser,
+    draws: Draws,
+    mail: FakeMail,
+    now: Timestamp,
+}
+
+impl Walker {
+    fn new(users: &MailUsers, class: u8) -> Self {
+        let crowd = MailCrowd::new(users).expect("there can be users");
+        let user = MailUser::new(crowd, 0, Class(class), Stay::Forever);
+        Self { user, draws: Draws::new(1, 1), mail: FakeMail::new(100), now: Timestamp::ZERO }
+    }
+
+    fn tell(&mut self, reply: Reply<'_>) -> Turn {
+        self.user.next(reply, self.now, &mut self.draws)
+    }
+
+    fn answer(&mut self, response: &Response) -> Turn {
+        let headers: Vec<_> = response.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+        self.tell(Reply::Answer(Answer { status: response.status, headers: &headers, body: response.body.as_bytes() }))
+    }
+
+    /// Sends what comes after the pause.
+    fn wake(&mut self, turn: Turn) -> Call {
+        let mut turn = turn;
+        loop {
+            match turn.then {
+                Move::Send(call) => return call,
+                Move::Think(pause, _) => {
+                    self.now = self.now + pause;
+                    turn = self.tell(Reply::Woke);
+                }
+                Move::Leave => panic!("it stays"),
+            }
+        }
+    }
+
+    /// Walks on until a request of this type is sent.
+    fn until(&mut self, kind: &str) -> Call {
+        let mut turn = self.tell(Reply::Start);
+        for _ in 0..10_000 {
+            let call = self.wake(turn);
+            if REQUEST_TYPES[usize::from(call.kind.0)] == kind {
+                return call;
+            }
+            let response = self.mail.answer(&call);
+            turn = self.answer(&response);
+            assert_eq!(turn.ending, Ending::Served, "{call:?}");
+        }
+        panic!("no {kind} in 10 000 requests")
+    }
+}
+
+fn status(status: u16, body: &str) -> Response {
+    Response { status, headers: Vec::new(), body: body.into() }
+}
+
+#[test]
+fn it_signs_in_with_its_account_and_carries_cookie_and_class() {
+    let mut walker = Walker::new(&users(PreviousPage::Literal), 3);
+    let turn = walker.tell(Reply::Start);
+    let login = walker.wake(turn);
+    assert_eq!((&*login.path, login.method), ("/login", Method::Post));
+    assert_eq!((login.body.as_deref(), &*login.headers), (Some("user=u0&password=p%26w"), "User-Class: 3\r\n"));
+    let response = walker.mail.answer(&login);
+    let turn = walker.answer(&response);
+    assert_eq!(turn, Turn { ending: Ending::Served, then: Move::Think(Duration::from_millis(20), Pause::Thinking) });
+    let folders = walker.wake(turn);
+    assert_eq!((&*folders.path, &*folders.headers), ("/folderlist", "Cookie: session=u0\r\nUser-Class: 3\r\n"));
+    assert_eq!(folders.wanted_at, Timestamp::from_millis(20));
+}
+
+#[test]
+fn a_reject_costs_the_session_and_five_seconds() {
+    let mut walker = Walker::new(&users(PreviousPage::Literal), 0);
+    walker.until("show message");
+    let turn = walker.answer(&status(503, ""));
+    assert_eq!(turn, Turn { ending: Ending::Rejected, then: Move::Think(Duration::from_secs(5), Pause::BackingOff) });
+    let login = walker.wake(turn);
+    assert_eq!((&*login.path, &*login.headers, login.attempt), ("/login", "", 0));
+}
+
+#[test]
+fn a_page_without_the_mail_asked_for_has_failed() {
+    for body in ["", "<body data-page=\"message\"><article data-message=\"0\">", "<body data-page=\"messages\">"] {
+        let mut walker = Walker::new(&users(PreviousPage::Literal), 0);
+        walker.until("show message");
+        assert_eq!(walker.answer(&status(200, body)).ending, Ending::Failed, "{body}");
+    }
+    let mut walker = Walker::new(&users(PreviousPage::Literal), 0);
+    walker.until("show message");
+    assert_eq!(walker.answer(&status(404, "<body data-page=\"error\">")).ending, Ending::Failed, "it was there");
+}
+
+#[test]
+fn a_lost_session_has_failed_and_is_opened_again_without_the_long_wait() {
+    let mut walker = Walker::new(&users(PreviousPage::Literal), 0);
+    walker.until("list messages");
+    let turn = walker.answer(&status(200, "<body data-page=\"login\">"));
+    assert_eq!(turn, Turn { ending: Ending::Failed, then: Move::Think(Duration::from_millis(20), Pause::Thinking) });
+    assert_eq!(&*walker.wake(turn).path, "/login");
+}
+
+#[test]
+fn after_a_delete_it_goes_back_by_its_reading() {
+    for (previous, paths) in [(PreviousPage::Literal, ["/show", "/list"]), (PreviousPage::List, ["/list", "/list"])] {
+        let mut seen = [false; 2];
+        for user in 0..200 {
+            let mut walker = Walker::new(&users(previous), 0);
+            walker.draws = Draws::new(1, user);
+            let delete = walker.until("delete");
+            let before = walker.user.before.clone().expect("it knows where it was");
+            let response = walker.mail.answer(&delete);
+            let turn = walker.answer(&response);
+            let back = walker.wake(turn);
+            let from_list = usize::from(before.state == State::ListMessages);
+            if before.state == State::Search {
+                continue;
+            }
+            seen[from_list] = true;
+            assert!(back.path.starts_with(paths[from_list]), "{previous:?}: {} after {before:?}", back.path);
+            let response = walker.mail.answer(&back);
+            let gone = previous == PreviousPage::Literal && from_list == 0;
+            assert_eq!(response.status, if gone { 404 } else { 200 });
+            assert_eq!(walker.answer(&response).ending, Ending::Served);
+        }
+        assert_eq!(seen, [true; 2]);
+    }
+}
+
+#[test]
+fn redirects_and_waits_belong_to_one_request() {
+    let mut walker = Walker::new(&users(PreviousPage::Literal), 0);
+    let list = walker.until("list messages");
+    let wanted_at = list.wanted_at;
+    let headers = vec![("Location", "/turn?n=1".to_owned())];
+    let turn = walker.answer(&Response { status: 302, headers, body: String::new() });
+    assert_eq!(turn.ending, Ending::Continued);
+    let hop = walker.wake(turn);
+    assert_eq!((&*hop.path, hop.hop, hop.kind), ("/turn?n=1", 1, list.kind));
+    let headers = vec![("Refresh", format!("7; url={}", list.path))];
+    let turn = walker.answer(&Response { status: 200, headers, body: String::new() });
+    assert_eq!(turn.ending, Ending::Continued);
+    assert_eq!(turn.then, Move::Think(Duration::from_secs(7), Pause::Waiting));
+    let hop = walker.wake(turn);
+    assert_eq!((&hop.path, hop.hop, hop.wanted_at), (&list.path, 2, wanted_at));
+    let response = walker.mail.answer(&hop);
+    assert_eq!(walker.answer(&response).ending, Ending::Served);
+}
+
+#[test]
+fn a_session_user_leaves_when_the_session_ends() {
+    let crowd = MailCrowd::new(&users(PreviousPage::List)).expect("there can be users");
+    let mut walker = Walker::new(&users(PreviousPage::List), 0);
+    walker.user = MailUser::new(crowd, 0, Class(0), Stay::OneSession);
+    let mut turn = walker.tell(Reply::Start);
+    let mut logins = 0;
+    loop {
+        let call = match turn.then {
+            Move::Leave => break,
+            Move::Think(..) => {
+                turn = walker.tell(Reply::Woke);
+                continue;
+            }
+            Move::Send(call) => call,
+        };
+        logins += usize::from(&*call.path == "/login");
+        let response = walker.mail.answer(&call);
+        turn = walker.answer(&response);
+    }
+    assert_eq!(logins, 1);
+}
+
+#[test]
+fn models_that_no_mail_user_can_walk_are_refused_by_name() {
+    let refused = |change: &dyn Fn(&mut MailUsers)| {
+        let mut users = users(PreviousPage::Literal);
+        change(&mut users);
+        MailCrowd::new(&users).expect_err("it is refused").to_string()
+    };
+    assert!(refused(&|u| u.accounts.clear()).contains("accounts"));
+    let error = refused(&|u| {
+        let row = u.model.transitions.get_mut("search").expect("a row");
+        let chance = row.remove("delete").expect("a chance");
+        row.insert("shred".into(), chance);
+    });
+    assert!(error.contains("`shred`") && error.contains("refile"), "{error}");
+    assert!(refused(&|u| u.model.start = "search".into()).contains("start"));
+    assert!(refused(&|u| drop(u.model.transitions.remove("search"))).contains("`search`"));
+}
+
+#[test]
+fn a_user_is_small() {
+    assert!(size_of::<MailUser>() <= 320, "{}", size_of::<MailUser>());
+}

@@ -1,0 +1,256 @@
+//! The machine of one web-mail user.
+
+use std::{sync::Arc, time::Duration};
+
+use controllers::{Class, Timestamp};
+
+use super::{
+    MailCrowd,
+    ask::{Ask, ask, offers},
+    judge::{Judgement, judge},
+    model::State,
+    session,
+    transitions::Met,
+};
+use crate::{
+    behaviour::{Errand, Onward, Reaction, Trouble, onward, retry_after},
+    page::Page,
+    persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn},
+    plan::PreviousPage,
+};
+
+/// A web-mail user. What it needs of a page it takes when the page arrives; it keeps a few shared texts and no page.
+#[derive(Debug)]
+pub struct MailUser {
+    shared: MailCrowd,
+    errand: Errand,
+    /// What the request under way is for.
+    asked: State,
+    /// What comes after the pause.
+    next: Next,
+    /// The page before a delete or refile, and whether it shows the mail that is then gone.
+    pub(super) before: Option<Before>,
+    /// The list last seen.
+    list: Option<Arc<str>>,
+    /// The mail asked for may be gone, and the user knows.
+    may_be_gone: bool,
+    step: u32,
+    slot: u32,
+    class: Class,
+    stay: Stay,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Before {
+    pub(super) state: State,
+    path: Arc<str>,
+}
+
+#[derive(Debug)]
+enum Next {
+    Login,
+    Send(Ask),
+    Resume,
+}
+
+impl MailUser {
+    /// A user that has not arrived yet.
+    #[must_use]
+    pub fn new(shared: MailCrowd, slot: u32, class: Class, stay: Stay) -> Self {
+        let call = Call {
+            kind: State::Login.kind(),
+            class,
+            method: Method::Post,
+            path: shared.0.login_path.clone(),
+            headers: shared.0.nothing.clone(),
+            body: None,
+            wanted_at: Timestamp::ZERO,
+            give_up_after: None,
+            attempt: 0,
+            hop: 0,
+            connection: Connection::Keep,
+        };
+        Self {
+            shared,
+            errand: Errand::new(call),
+            asked: State::Login,
+            next: Next::Login,
+            before: None,
+            list: None,
+            may_be_gone: false,
+            step: 0,
+            slot,
+            class,
+            stay,
+        }
+    }
+
+    /// Does what is next.
+    fn go_on(&mut self, now: Timestamp, draws: &Draws) -> Move {
+        match std::mem::replace(&mut self.next, Next::Resume) {
+            Next::Login => self.login(now, draws),
+            Next::Send(ask) => self.send(ask, now, draws),
+            Next::Resume => self.errand.resume(),
+        }
+    }
+
+    /// Does what is next after a pause.
+    fn pause(&mut self, pause: Duration, why: Pause, next: Next, now: Timestamp, draws: &Draws) -> Move {
+        self.next = next;
+        if pause.is_zero() { self.go_on(now, draws) } else { Move::Think(pause, why) }
+    }
+
+    /// Begins a session: without cookies, and without memory of the last one.
+    fn login(&mut self, now: Timestamp, draws: &Draws) -> Move {
+        self.before = None;
+        self.list = None;
+        self.may_be_gone = false;
+        let shared = self.shared.0.clone();
+        let headers = if self.class == Class::default() {
+            shared.nothing.clone()
+        } else {
+            session::headers(self.class, "").into()
+        };
+        self.errand.set_headers(headers);
+        let account = self.slot as usize % shared.logins.len();
+        let body = Some(shared.logins[account].clone());
+        self.send(Ask { state: State::Login, path: shared.login_path.clone(), body }, now, draws)
+    }
+
+    fn send(&mut self, ask: Ask, now: Timestamp, draws: &Draws) -> Move {
+        let users = &self.shared.0.users;
+        self.asked = ask.state;
+        let call = Call {
+            kind: ask.state.kind(),
+            class: self.class,
+            method: if ask.body.is_some() { Method::Post } else { Method::Get },
+            path: ask.path,
+            body: ask.body,
+            connection: users.connections.connection(ask.state == State::Login, draws),
+            ..self.errand.call().clone()
+        };
+        self.errand.begin(call, now, &users.behaviour, draws)
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
+        if let Some(cookies) = session::updated(session::cookies(&self.errand.call().headers), answer) {
+            self.errand.set_headers(session::headers(self.class, &cookies).into());
+        }
+        match onward(answer, self.errand.call(), &self.shared.0.users.behaviour) {
+            Onward::To(call, wait) => {
+                self.errand.follow(*call);
+                let then = self.pause(wait, Pause::Waiting, Next::Resume, now, draws);
+                return Turn { ending: Ending::Continued, then };
+            }
+            Onward::Astray => return self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            Onward::Here => {}
+        }
+        if matches!(answer.status, 429 | 503) {
+            let trouble = Trouble::Rejected { retry_after: retry_after(answer) };
+            return self.troubled(Ending::Rejected, trouble, now, draws);
+        }
+        let page = Page::read(answer.body);
+        match judge(self.asked, &self.errand.call().path, self.may_be_gone, answer, &page) {
+            Judgement::Served => Turn { ending: Ending::Served, then: self.served(&page, now, draws) },
+            Judgement::SignedOut => Turn { ending: Ending::Failed, then: self.sign_in_again(now, draws) },
+            Judgement::Wrong => self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+        }
+    }
+
+    /// The page asked for is here: what next?
+    fn served(&mut self, page: &Page<'_>, now: Timestamp, draws: &mut Draws) -> Move {
+        if self.stay == Stay::OneRequest {
+            return Move::Leave;
+        }
+        self.step += 1;
+        draws.at_step(u64::from(self.step));
+        if self.asked == State::ListMessages {
+            self.list = Some(self.errand.call().path.clone());
+        }
+        let think = self.shared.0.walk.think(self.asked, draws);
+        let next = self.choose(page, draws);
+        if self.stay == Stay::OneSession && matches!(next, Next::Login) {
+            return Move::Leave;
+        }
+        self.pause(think, Pause::Thinking, next, now, draws)
+    }
+
+    fn choose(&mut self, page: &Page<'_>, draws: &Draws) -> Next {
+        self.may_be_gone = false;
+        let from = self.asked;
+        let Some(to) = self.shared.0.walk.draw(from, draws) else {
+            return self.back();
+        };
+        let shared = &self.shared.0;
+        let whole = shared.walk.row(from).all(|state| offers(page, state));
+        let met = if whole { Met::OnWholePage } else { Met::Elsewhere };
+        if to == State::Login {
+            shared.counts.count(from, to, met);
+            return Next::Login;
+        }
+        if let Some(ask) = ask(page, to, draws) {
+            shared.counts.count(from, to, met);
+            if matches!(to, State::Delete | State::Refile) {
+                self.before = Some(Before { state: from, path: self.errand.call().path.clone() });
+            }
+            return Next::Send(ask);
+        }
+        shared.counts.count(from, to, Met::NotOffered);
+        self.list_instead(page)
+    }
+
+    /// Back to the page before a delete or refile.
+    fn back(&mut self) -> Next {
+        let Some(before) = self.before.take() else {
+            return Next::Login;
+        };
+        let Before { state, path } = match (self.shared.0.users.previous_page, &self.list) {
+            (PreviousPage::List, Some(list)) if before.state == State::ShowMessage => {
+                Before { state: State::ListMessages, path: list.clone() }
+            }
+            _ => before,
+        };
+        self.may_be_gone = state == State::ShowMessage;
+        Next::Send(Ask { state, path, body: None })
+    }
+
+    /// The page does not offer what was drawn: its list, else the list last seen; a new session if there is neither.
+    fn list_instead(&self, page: &Page<'_>) -> Next {
+        let list = page.list().map(Arc::from).or_else(|| self.list.clone());
+        list.map_or(Next::Login, |path| Next::Send(Ask { state: State::ListMessages, path, body: None }))
+    }
+
+    fn sign_in_again(&mut self, now: Timestamp, draws: &Draws) -> Move {
+        if self.stay == Stay::OneRequest {
+            return Move::Leave;
+        }
+        let think = self.shared.0.walk.think(self.asked, draws);
+        self.pause(think, Pause::Thinking, Next::Login, now, draws)
+    }
+
+    fn troubled(&mut self, ending: Ending, trouble: Trouble, now: Timestamp, draws: &Draws) -> Turn {
+        let then = match self.errand.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
+            Reaction::Again(wait) => self.pause(wait, Pause::BackingOff, Next::Resume, now, draws),
+            Reaction::Anew(_) if self.stay == Stay::OneRequest => Move::Leave,
+            Reaction::Anew(wait) => self.pause(wait, Pause::BackingOff, Next::Login, now, draws),
+            Reaction::Leave => Move::Leave,
+        };
+        Turn { ending, then }
+    }
+}
+
+impl Persona for MailUser {
+    fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
+        draws.at_step(u64::from(self.step));
+        let trouble = match last {
+            Reply::Answer(answer) => return self.answered(&answer, now, draws),
+            Reply::Start | Reply::Woke => {
+                return Turn { ending: Ending::Unasked, then: self.go_on(now, draws) };
+            }
+            Reply::RefusedLocally => Trouble::Rejected { retry_after: None },
+            Reply::GaveUp => Trouble::GaveUp,
+            Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => Trouble::Failed,
+        };
+        self.troubled(Ending::Unasked, trouble, now, draws)
+    }
+}
