@@ -63,6 +63,15 @@ struct Counts([[[AtomicU64; 3]; State::COUNT]; State::COUNT]);
 /// The model of the Arashi service, `models/arashi.yaml`: Welsh's thesis, figure 46.
 pub const ARASHI: &str = include_str!("../models/arashi.yaml");
 
+/// [`ARASHI`], read.
+///
+/// # Panics
+/// Never: a test reads it.
+#[must_use]
+pub fn arashi() -> traces::UserModel {
+    traces::UserModel::from_yaml(ARASHI).expect("the shipped model is sound")
+}
+
 impl MailCrowd {
     /// Users of this model.
     ///

@@ -89,7 +89,7 @@ fn model(fields: &Fields<'_>) -> Option<Model> {
         fields.problem("path", "belongs to model: url", "");
     }
     let (mut model, file) = if name == "arashi" {
-        (arashi_model(), None)
+        (workloads::mail::arashi(), None)
     } else {
         let path = PathBuf::from(&name);
         match read_model(&path) {
@@ -100,15 +100,14 @@ fn model(fields: &Fields<'_>) -> Option<Model> {
             }
         }
     };
-    if let Some(think) = think(fields) {
-        for law in model.think.values_mut() {
-            *law = think.clone();
-        }
-        for row in model.transitions.values() {
-            for state in row.keys() {
-                model.think.entry(state.clone()).or_insert_with(|| think.clone());
-            }
-        }
+    let profile = match fields.node("think").map(|node| &node.value) {
+        Some(Value::Text(name)) => model.with_think_profile(name).ok(),
+        _ => None,
+    };
+    if let Some(profile) = profile {
+        model = profile;
+    } else if let Some(law) = think(fields) {
+        model = model.with_think(&law);
     }
     let words = [("literal", PreviousPage::Literal), ("list", PreviousPage::List)];
     Some(Model::Mail { model, file, previous_page: fields.choice("previous_page", &words).unwrap_or_default() })
@@ -116,28 +115,7 @@ fn model(fields: &Fields<'_>) -> Option<Model> {
 
 fn read_model(path: &std::path::Path) -> Result<traces::UserModel, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    serde_yaml::from_str::<traces::UserModel>(&text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn arashi_model() -> traces::UserModel {
-    let row = |to: &[(&str, f64)]| to.iter().map(|(state, p)| ((*state).to_owned(), *p)).collect();
-    let of = |from: &str, to: &[(&str, f64)]| (from.to_owned(), row(to));
-    let list = [("login", 0.27), ("show message", 0.68), ("delete", 0.02), ("refile", 0.02), ("search", 0.01)];
-    let show = [("login", 0.03), ("list messages", 0.58), ("delete", 0.18), ("refile", 0.2), ("search", 0.01)];
-    traces::UserModel {
-        name: "arashi".to_owned(),
-        source: "Welsh, PhD thesis, 2002, figure 46".to_owned(),
-        start: "login".to_owned(),
-        transitions: [
-            of("login", &[("list folders", 1.0)]),
-            of("list folders", &[("list messages", 1.0)]),
-            of("list messages", &list),
-            of("search", &list),
-            of("show message", &show),
-        ]
-        .into(),
-        think: [].into(),
-    }
+    traces::UserModel::from_yaml(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// `20ms`, `{exponential: 5s}`, `{uniform: {min: 5s, max: 10s}}`.

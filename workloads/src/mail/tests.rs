@@ -12,7 +12,7 @@ use crate::{
 };
 
 fn model() -> UserModel {
-    UserModel::from_yaml(ARASHI).expect("the shipped model is sound")
+    arashi()
 }
 
 fn users(previous_page: PreviousPage) -> MailUsers {
