@@ -12,6 +12,7 @@ use crate::{
     control::events::Events,
     edge::Edge,
     graph::{Graph, Role},
+    mail::{Arashi, ArashiSettings, SessionLimits, store::Durability},
     monitor::Monitors,
     policies::{Resolved, Seating},
     running::{Parts, Running},
@@ -99,13 +100,21 @@ impl Built {
 }
 
 /// Opens what is served.
-#[expect(clippy::unused_async, reason = "mail opens a database")]
 async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Service>, ServeError> {
     let seed = seed_for(seed, "service");
     match app {
-        spec::App::Arashi { database, .. } => {
-            let what = format!("{}: the mail pages are not built yet", database.display());
-            Err(ServeError::Service(what.into()))
+        spec::App::Arashi { database, connections, work, session_in_links, full_text } => {
+            let settings = ArashiSettings {
+                database: database.clone(),
+                connections: *connections,
+                work: work.clone(),
+                session_in_links: *session_in_links,
+                full_text: *full_text,
+                durability: Durability::Normal,
+                sessions: SessionLimits::default(),
+            };
+            let arashi = Arashi::open(&settings).await.map_err(|error| ServeError::Service(Box::new(error)))?;
+            Ok(Arc::new(arashi))
         }
         spec::App::Checksum { rounds, reads, answer_bytes } => Ok(Checksum::new(*rounds, *reads, *answer_bytes, seed)?),
         spec::App::Emulated { service, servers, discipline, answer_bytes } => {
