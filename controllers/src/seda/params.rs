@@ -3,10 +3,9 @@
 //! # The initial rate and the bucket's depth
 //!
 //! The papers give neither. Both matter more than the paper's remark that the other settings are "less critical"
-//! suggests: with depth 1 (as coded) two arrivals within 1/rate of each other cost a refusal at any load, and when
-//! users retry, those refusals are the background of rejects that figure 8 shows at loads the service carries easily.
-//! The preset `usits03` therefore starts at 100 per second, as the code does, with a depth of 10, as the older
-//! controllers in that code have it; `usits03-as-coded` has depth 1 and whole milliseconds.
+//! suggests: a bucket of depth 1 refuses pairs of arrivals at any load, and what it refuses comes back as retries. The
+//! preset `usits03` starts at 100 per second, as the code does, with a depth of 10, as the older controllers in that code
+//! have it; `usits03-as-coded` has depth 1 and whole milliseconds.
 
 use std::time::Duration;
 

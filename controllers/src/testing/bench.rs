@@ -18,6 +18,11 @@ pub struct MachineBench {
     next_id: u64,
 }
 
+/// Milliseconds on the bench count from an hour into the run, so that a response time may begin before zero.
+fn time(at_ms: u64) -> Timestamp {
+    Timestamp::from_secs(3600) + Duration::from_millis(at_ms)
+}
+
 /// Keeps events.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Vec<PolicyEvent>>>);
@@ -45,7 +50,7 @@ impl MachineBench {
 
     /// Tells it a fact at a time in milliseconds; gives the effects.
     pub fn see(&mut self, at_ms: u64, seen: &Seen) -> Vec<Effect> {
-        self.seat.observe(Timestamp::from_millis(at_ms), seen);
+        self.seat.observe(time(at_ms), seen);
         self.poll(at_ms)
     }
 
@@ -57,7 +62,7 @@ impl MachineBench {
     /// Ends a job of a class with a response time.
     pub fn respond(&mut self, at_ms: u64, class: u8, response_ms: u64) -> Vec<Effect> {
         self.next_id += 1;
-        let ended = Timestamp::from_millis(at_ms);
+        let ended = time(at_ms);
         let entered = ended - Duration::from_millis(response_ms);
         self.see(
             at_ms,
@@ -76,16 +81,16 @@ impl MachineBench {
     /// Polls; wakes it if that is due.
     pub fn poll(&mut self, at_ms: u64) -> Vec<Effect> {
         let mut effects = Vec::new();
-        while let Next::Do(effect) = self.seat.poll(Timestamp::from_millis(at_ms)) {
+        while let Next::Do(effect) = self.seat.poll(time(at_ms)) {
             effects.push(effect);
         }
         effects
     }
 
-    /// When it wants to be woken, as of a time.
-    pub fn wakes_at(&mut self, at_ms: u64) -> Option<Timestamp> {
-        match self.seat.poll(Timestamp::from_millis(at_ms)) {
-            Next::WakeAt(at) => Some(at),
+    /// When it wants to be woken, as of a time, both in milliseconds.
+    pub fn wakes_at(&mut self, at_ms: u64) -> Option<u64> {
+        match self.seat.poll(time(at_ms)) {
+            Next::WakeAt(at) => u64::try_from(at.since(time(0)).as_millis()).ok(),
             Next::Do(_) | Next::Idle => None,
         }
     }

@@ -28,6 +28,11 @@ pub struct Phase {
     pub users: usize,
     /// How long it lasts.
     pub lasts: Duration,
+    /// New users make their first request at times spread evenly over this.
+    ///
+    /// A retreat of constant length keeps users in step who were refused together: a crowd that arrives within a moment
+    /// comes back as one, again and again.
+    pub arrive_over: Duration,
 }
 
 /// The service and its users.
@@ -37,7 +42,7 @@ pub struct Plant {
     pub workers: u32,
     /// Service time.
     pub service: Service,
-    /// Time between an answer and the next request, and before the first (drawn from 0 to this).
+    /// Time between an answer and the next request.
     pub think: Duration,
     /// Time that a user stays away after a refusal.
     pub retreat: Duration,
@@ -126,9 +131,8 @@ struct Run<'a> {
     sequence: u64,
     now: Timestamp,
     random: Seeded,
-    /// Users that may ask now, and the most there ever were.
+    /// Users that may ask now.
     users: usize,
-    started_users: usize,
     jobs: BTreeMap<JobId, Job>,
     queue: VecDeque<JobId>,
     busy: u32,
@@ -163,7 +167,6 @@ impl<'a> Run<'a> {
             now: Timestamp::ZERO,
             random: Seeded::new(seed_for(plant.seed, "plant")),
             users: 0,
-            started_users: 0,
             jobs: BTreeMap::new(),
             queue: VecDeque::new(),
             busy: 0,
@@ -207,7 +210,7 @@ impl<'a> Run<'a> {
 
     fn step(&mut self, event: Event) {
         match event {
-            Event::PhaseBegins(index) => self.begin(self.plant.phases[index].users),
+            Event::PhaseBegins(index) => self.begin(self.plant.phases[index]),
             Event::UserAsks(user) => self.ask(user),
             Event::WorkEnds(id) => self.end(id),
             Event::Sample => self.sample(),
@@ -216,14 +219,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn begin(&mut self, users: usize) {
-        // Users that left keep their last request; those that come back start anew.
-        for user in self.users..users {
-            let first = self.random.below(self.plant.think.as_nanos() as u64 + 1);
+    fn begin(&mut self, phase: Phase) {
+        // Users that leave still get their last answer.
+        for user in self.users..phase.users {
+            let first = self.random.below(phase.arrive_over.as_nanos() as u64 + 1);
             self.at(self.now + Duration::from_nanos(first), Event::UserAsks(user));
         }
-        self.users = users;
-        self.started_users = self.started_users.max(users);
+        self.users = phase.users;
     }
 
     fn ask(&mut self, user: usize) {
