@@ -1,14 +1,12 @@
 //! A target from start to end, over loopback.
 
-mod common;
-
 use std::{
     io::{Read, Write},
     thread,
     time::Duration,
 };
 
-use common::{answer, emulated, policy, spec, start, status};
+use crate::common::{answer, emulated, policy, spec, start, status};
 use target_app::{
     control::wire::SetPolicy,
     spec::{TargetSpec, WorkSpec},

@@ -1,0 +1,196 @@
+//! What the wire lets through, and how long: framing that smuggles, slow senders, floods.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::common::{Target, answer, spec, start, status};
+use target_app::spec::{EdgeSpec, TargetSpec};
+
+fn limited(limits: EdgeSpec) -> Target {
+    start(TargetSpec { edge: limits, ..spec() })
+}
+
+/// How often an answer begins in what came back.
+fn answers(text: &str) -> usize {
+    text.matches("HTTP/1.1 ").count()
+}
+
+/// Seconds until the target closes the connection.
+fn closes_after(mut stream: TcpStream) -> f64 {
+    let began = Instant::now();
+    let mut rest = Vec::new();
+    let ended = stream.read_to_end(&mut rest);
+    assert!(!matches!(&ended, Err(error) if error.kind() == std::io::ErrorKind::WouldBlock), "it stayed open");
+    began.elapsed().as_secs_f64()
+}
+
+/// Classic ways to have two parsers disagree about where a request ends: each is refused once, and the connection closed,
+/// so that nothing after it is taken for a request.
+#[test]
+fn ambiguous_lengths_are_refused_and_end_the_connection() {
+    let target = start(spec());
+    let next = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    for (name, head, body) in [
+        ("length and coding", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+        ("coding and length", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "0\r\n\r\n"),
+        ("two lengths that differ", "Content-Length: 0\r\nContent-Length: 5\r\n", "hello"),
+        ("a list of lengths that differ", "Content-Length: 0, 5\r\n", "hello"),
+        ("a signed length", "Content-Length: +5\r\n", "hello"),
+        ("a length in hex", "Content-Length: 0x5\r\n", "hello"),
+        ("a coding that is not chunked last", "Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n"),
+        ("an unknown coding", "Transfer-Encoding: xchunked\r\n", "0\r\n\r\n"),
+        ("a space before the colon", "Content-Length : 5\r\n", "hello"),
+        ("a folded line", "X: a\r\n Content-Length: 5\r\n", "hello"),
+        ("a bare carriage return in a name", "Content-\rLength: 5\r\n", "hello"),
+        ("a null in a value", "X: a\0b\r\n", ""),
+        ("two hosts", "Host: b\r\n", ""),
+    ] {
+        let text = target.exchange(format!("POST / HTTP/1.1\r\nHost: a\r\n{head}\r\n{body}{next}").as_bytes());
+        assert_eq!((status(&text), answers(&text)), (400, 1), "{name}: {text}");
+    }
+    let ledger = target.gauges().ledger;
+    assert_eq!((ledger.requests_read, ledger.malformed), (0, 13));
+}
+
+#[test]
+fn bad_chunks_are_refused_and_end_the_connection() {
+    let target = start(spec());
+    for (name, chunk) in [
+        ("no size", "\r\nhello\r\n0\r\n\r\n"),
+        ("a size in no base", "5x\r\nhello\r\n0\r\n\r\n"),
+        ("a negative size", "-5\r\nhello\r\n0\r\n\r\n"),
+        ("data longer than its size", "3\r\nhello\r\n0\r\n\r\n"),
+        ("a size that overflows", "fffffffffffffffff\r\nhello\r\n0\r\n\r\n"),
+    ] {
+        let text = target.exchange(
+            format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                .as_bytes(),
+        );
+        assert!(answers(&text) <= 1 && [0, 400].contains(&status(&text)), "{name}: {text}");
+    }
+    let ledger = target.until("the connections to close", |gauges| gauges.ledger.connections_open == 0).ledger;
+    assert!(ledger.balances(), "{ledger:?}");
+}
+
+#[test]
+fn good_framing_is_taken() {
+    let target = start(spec());
+    for head in [
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;ext=1\r\nhello\r\n0\r\n\r\n",
+        "GET / HTTP/1.0\r\n\r\n",
+        "GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    ] {
+        let text = target.exchange(head.as_bytes());
+        assert_eq!(status(&text), 200, "{head:?}: {text}");
+    }
+}
+
+#[test]
+fn what_is_too_large_or_not_http_is_answered_with_its_status() {
+    let target = start(spec());
+    let long = "x".repeat(70_000);
+    let many: String = (0..80).map(|n| format!("X-{n}: 1\r\n")).collect();
+    for (name, request, expected) in [
+        ("a body announced too large", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n".to_owned(), 413),
+        (
+            "a body that grows too large",
+            format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n11170\r\n{long}\r\n0\r\n\r\n"),
+            413,
+        ),
+        ("a path too long", format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", &long[..9000]), 414),
+        ("too many lines", format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n"), 431),
+        ("a line too long", format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n"), 431),
+        ("no host", "GET / HTTP/1.1\r\n\r\n".to_owned(), 400),
+        ("an unknown method", "BREW / HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 405),
+        ("a method that is not for here", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 405),
+        ("no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n".to_owned(), 400),
+    ] {
+        let text = target.exchange(request.as_bytes());
+        assert_eq!(status(&text), expected, "{name}: {text}");
+        assert_eq!(answers(&text), 1, "{name}: {text}");
+    }
+    assert!(target.gauges().ledger.balances());
+}
+
+#[test]
+fn a_slow_head_ends_after_its_time_and_an_idle_connection_does_not() {
+    let limits = EdgeSpec { head_timeout: Duration::from_millis(600), ..EdgeSpec::default() };
+    let target = limited(limits);
+    let mut idle = target.connect();
+    idle.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    answer(&mut idle);
+    let mut slow = target.connect();
+    slow.write_all(b"GET / HTTP/1.1\r\nHos").unwrap();
+    let mut dripping = slow.try_clone().unwrap();
+    let dripper = thread::spawn(move || {
+        // A byte now and then does not buy more time.
+        while dripping.write_all(b"t").is_ok() {
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let took = closes_after(slow);
+    assert!((0.5..2.5).contains(&took), "{took}");
+    dripper.join().unwrap();
+    idle.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(answer(&mut idle).0, 200, "idle for longer than a head may take, and still open");
+}
+
+#[test]
+fn a_slow_body_and_an_idle_connection_end_after_their_times() {
+    let limits = EdgeSpec {
+        body_timeout: Duration::from_millis(500),
+        idle_timeout: Duration::from_millis(1200),
+        ..EdgeSpec::default()
+    };
+    let target = limited(limits);
+    let mut slow = target.connect();
+    slow.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhel").unwrap();
+    let took = closes_after(slow);
+    assert!((0.4..2.0).contains(&took), "{took}");
+    let took = closes_after(target.connect());
+    assert!((1.1..3.0).contains(&took), "{took}");
+    let ledger = target.until("both to close", |gauges| gauges.ledger.connections_open == 0).ledger;
+    assert_eq!((ledger.requests_read, ledger.client_gone), (1, 1), "{ledger:?}");
+    assert!(ledger.balances());
+}
+
+#[test]
+fn a_client_that_does_not_read_ends_after_its_time() {
+    let limits = EdgeSpec { write_timeout: Duration::from_millis(700), ..EdgeSpec::default() };
+    let mut spec = TargetSpec { edge: limits, ..spec() };
+    if let target_app::spec::App::Emulated { answer_bytes, .. } = &mut spec.app {
+        *answer_bytes = 32 << 20; // more than the socket buffers of both sides
+    }
+    let target = start(spec);
+    let mut deaf = target.connect();
+    deaf.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let began = Instant::now();
+    target.until("the answer to be under way", |gauges| gauges.ledger.requests_read == 1);
+    target.until("it to be closed", |gauges| gauges.ledger.connections_open == 0);
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+}
+
+#[test]
+fn at_the_cap_the_oldest_idle_connection_makes_room() {
+    let target = limited(EdgeSpec { connections: 8, ..EdgeSpec::default() });
+    let mut kept: Vec<_> = (0..8).map(|_| target.connect()).collect();
+    for stream in &mut kept {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        assert_eq!(answer(stream).0, 200);
+        thread::sleep(Duration::from_millis(5)); // so that one of them is the oldest
+    }
+    let mut ninth = target.connect();
+    ninth.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(answer(&mut ninth).0, 200, "slots held by idlers lock nobody out");
+    assert!(closes_after(kept.remove(0)) < 1.0);
+    kept[6].write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(answer(&mut kept[6]).0, 200, "the youngest was spared");
+    assert_eq!(target.gauges().ledger.connections_refused, 1);
+}
