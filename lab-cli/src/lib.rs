@@ -8,6 +8,7 @@ pub mod command;
 pub mod exit;
 pub mod judge;
 pub mod live;
+pub mod report;
 pub mod spec;
 pub mod summary;
 pub mod text;

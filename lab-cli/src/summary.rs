@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: u32 = 1;
 
 /// Everything that a run found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -42,10 +42,11 @@ pub struct Summary {
 }
 
 /// How the figures came about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// A real service under real load.
+    #[default]
     Live,
     /// Virtual time.
     Virtual,
@@ -87,7 +88,7 @@ pub struct Reason {
 }
 
 /// A promise on response time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Objective {
     /// Which percentile, 0 to 100.
     pub percentile: f64,

@@ -1,0 +1,195 @@
+//! The result as text: what a person reads at the end of a run. A pure function of the summary.
+
+use std::fmt::Write;
+
+use crate::{
+    summary::{Arm, Measured, Phase, Reason, Summary},
+    text::{percent, rate, scrubbed, time},
+};
+
+mod columns;
+#[cfg(test)]
+mod tests;
+
+use columns::{Align, Columns};
+
+/// Everything: arms by phase, both ledgers, thresholds, and last the verdict.
+pub fn text(summary: &Summary) -> String {
+    let mut out = String::new();
+    out.push_str(&arms(summary));
+    out.push('\n');
+    out.push_str(&ledgers(summary));
+    if !summary.thresholds.is_empty() {
+        out.push('\n');
+        out.push_str(&thresholds(summary));
+    }
+    if !summary.reasons.is_empty() {
+        out.push('\n');
+        out.push_str(&reasons(&summary.reasons));
+    }
+    out.push('\n');
+    out.push_str(&verdict(summary));
+    out
+}
+
+/// One line a phase of an arm.
+fn arms(summary: &Summary) -> String {
+    let mut table = Columns::new(&[
+        ("arm", Align::Left),
+        ("phase", Align::Left),
+        ("p50", Align::Right),
+        ("p90", Align::Right),
+        ("p99", Align::Right),
+        ("in time/s", Align::Right),
+        ("rejected", Align::Right),
+        ("timed out", Align::Right),
+        ("no connect", Align::Right),
+        ("failed", Align::Right),
+    ]);
+    for arm in &summary.arms {
+        for (index, phase) in arm.phases.iter().enumerate() {
+            let name = if index == 0 { name(arm, summary) } else { String::new() };
+            table.row(phase_row(name, phase));
+        }
+    }
+    table.into_text()
+}
+
+fn phase_row(arm: String, phase: &Phase) -> Vec<String> {
+    let Measured { response_time_ms: times, goodput_per_s, reject_fraction, .. } = &phase.measured;
+    vec![
+        arm,
+        phase.name.clone(),
+        percentile(times.p50, times.p50_at_least),
+        percentile(times.p90, times.p90_at_least),
+        percentile(times.p99, times.p99_at_least),
+        rate(*goodput_per_s),
+        percent(*reject_fraction),
+        count(phase.measured.timed_out),
+        count(phase.measured.connect_failed),
+        count(phase.measured.failed),
+    ]
+}
+
+fn percentile(value: Option<f64>, bound: Option<f64>) -> String {
+    match (value, bound) {
+        (Some(value), _) => time(value),
+        (None, Some(bound)) => format!("> {}", time(bound)),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// What clients wrote against what the service read.
+fn ledgers(summary: &Summary) -> String {
+    let mut table = Columns::new(&[
+        ("ledger", Align::Left),
+        ("planned", Align::Right),
+        ("unsent", Align::Right),
+        ("no connect", Align::Right),
+        ("written", Align::Right),
+        ("read by the service", Align::Right),
+        ("difference", Align::Left),
+    ]);
+    for arm in &summary.arms {
+        let sum = |read: fn(&Measured) -> u64| arm.phases.iter().map(|phase| read(&phase.measured)).sum::<u64>();
+        let written = sum(Measured::written);
+        let (read, difference) = match &arm.server {
+            None => ("-".to_owned(), "-".to_owned()),
+            Some(server) => (count(server.requests_read), difference(written, server.requests_read, server.unread)),
+        };
+        table.row(vec![
+            name(arm, summary),
+            count(sum(|m| m.planned)),
+            count(sum(|m| m.unsent)),
+            count(sum(|m| m.connect_failed)),
+            count(written),
+            read,
+            difference,
+        ]);
+    }
+    table.into_text()
+}
+
+fn difference(written: u64, read: u64, unread: Option<u64>) -> String {
+    let difference = i128::from(written) - i128::from(read);
+    match unread {
+        Some(unread) if unread > 0 && difference == i128::from(unread) => format!("{difference}, timed out unread"),
+        _ => difference.to_string(),
+    }
+}
+
+fn thresholds(summary: &Summary) -> String {
+    let mut text = "thresholds\n".to_owned();
+    for threshold in &summary.thresholds {
+        let word = if threshold.held { "held  " } else { "FAILED" };
+        let spaced: Vec<&str> = threshold.text.split_whitespace().collect();
+        let _ = writeln!(text, "  {word}  {}\n          {}", spaced.join(" "), threshold.why);
+    }
+    text
+}
+
+/// The same finding in several arms is said once.
+fn reasons(reasons: &[Reason]) -> String {
+    let mut text = "validity\n".to_owned();
+    let mut said: Vec<(&Reason, Vec<String>)> = Vec::new();
+    for reason in reasons {
+        let place = format!(
+            "{}{}",
+            reason.value,
+            if reason.arm.is_empty() { String::new() } else { format!(" ({})", reason.arm) }
+        );
+        let same = |other: &Reason| {
+            (&other.code, other.verdict, &other.message) == (&reason.code, reason.verdict, &reason.message)
+        };
+        match said.iter_mut().find(|(other, _)| same(other)) {
+            Some((_, places)) => places.push(place),
+            None => said.push((reason, vec![place])),
+        }
+    }
+    for (reason, places) in said {
+        let word = reason.verdict.word();
+        let _ = writeln!(text, "  {word} {}: {}", reason.code, reason.message);
+        for place in places {
+            let _ = writeln!(text, "    {}; limit: {}", scrubbed(&place), reason.threshold);
+        }
+        let _ = writeln!(text, "    {}", reason.remedy);
+    }
+    text
+}
+
+/// `verdict: VALID, 5 of 6 thresholds held`.
+fn verdict(summary: &Summary) -> String {
+    let mut text = format!("verdict: {}", summary.verdict.word());
+    let mut codes: Vec<&str> = summary
+        .reasons
+        .iter()
+        .filter(|reason| reason.verdict == summary.verdict)
+        .map(|reason| reason.code.as_str())
+        .collect();
+    codes.sort_unstable();
+    codes.dedup();
+    if !codes.is_empty() {
+        let _ = write!(text, " ({})", codes.join(", "));
+    }
+    if !summary.valid {
+        text.push_str(": no conclusion may be drawn from these figures");
+    } else if !summary.thresholds.is_empty() {
+        let held = summary.thresholds.iter().filter(|threshold| threshold.held).count();
+        let _ = write!(text, "; {held} of {} thresholds held", summary.thresholds.len());
+    }
+    if summary.partial {
+        text.push_str("; PARTIAL: the run was interrupted");
+    }
+    text.push('\n');
+    text
+}
+
+/// With its block where there are several.
+fn name(arm: &Arm, summary: &Summary) -> String {
+    let several = summary.arms.iter().any(|arm| arm.block > 1);
+    if several { format!("{} ({})", arm.shown_name(), arm.block) } else { arm.shown_name().to_owned() }
+}
+
+fn count(count: u64) -> String {
+    count.to_string()
+}

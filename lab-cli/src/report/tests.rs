@@ -1,0 +1,116 @@
+use super::*;
+use crate::summary::{Objective, SCHEMA, Server, ThresholdResult, Times, Verdict};
+
+fn phase(name: &str, measured: Measured) -> Phase {
+    Phase { name: name.to_owned(), seconds: 30.0, users: 1000, measured, ..Phase::default() }
+}
+
+fn arm(policy: &str, block: u32, before: Measured, spike: Measured, server: Server) -> Arm {
+    Arm {
+        policy: policy.to_owned(),
+        block,
+        valid: true,
+        server: Some(server),
+        phases: vec![phase("before", before), phase("spike", spike)],
+        ..Arm::default()
+    }
+}
+
+fn summary() -> Summary {
+    let before = Measured {
+        planned: 600,
+        sent: 600,
+        served: 600,
+        goodput_per_s: 60.0,
+        response_time_ms: Times { p50: Some(12.3), p90: Some(24.9), p99: Some(61.0), count: 600, ..Times::default() },
+        ..Measured::default()
+    };
+    let none = Measured {
+        planned: 3000,
+        sent: 3000,
+        served_late: 2900,
+        timed_out: 100,
+        goodput_per_s: 2.1,
+        response_time_ms: Times {
+            p50: Some(9876.0),
+            p90_at_least: Some(60_000.0),
+            p99_at_least: Some(60_000.0),
+            count: 2900,
+            ..Times::default()
+        },
+        ..Measured::default()
+    };
+    let connections = Measured {
+        planned: 2000,
+        connect_failed: 1700,
+        connect_timed_out: 1700,
+        sent: 300,
+        served: 284,
+        timed_out: 16,
+        goodput_per_s: 9.5,
+        response_time_ms: Times { p50: Some(640.0), count: 284, ..Times::default() },
+        ..Measured::default()
+    };
+    let read = |requests_read, unread| Server { requests_read, unread, ..Server::default() };
+    Summary {
+        schema: SCHEMA,
+        experiment: "flash-crowd".to_owned(),
+        verdict: Verdict::Valid,
+        valid: true,
+        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        arms: vec![
+            arm("none", 1, before.clone(), none, read(3600, None)),
+            arm("connections", 1, before, connections, read(884, Some(16))),
+        ],
+        thresholds: vec![
+            ThresholdResult {
+                text: "none.spike.response_time.p90 > 5s".to_owned(),
+                held: true,
+                why: "found at least 60.00 s".to_owned(),
+                values: vec![Some(60_000.0)],
+            },
+            ThresholdResult {
+                text: "connections.spike.response_time.p90\n    > 3s".to_owned(),
+                held: false,
+                why: "too few samples: p90 of connections.spike needs 29, there are 20".to_owned(),
+                values: vec![None],
+            },
+        ],
+        ..Summary::default()
+    }
+}
+
+fn reason(code: &str, verdict: Verdict, arm: &str, value: &str) -> Reason {
+    Reason {
+        code: code.to_owned(),
+        verdict,
+        arm: arm.to_owned(),
+        value: value.to_owned(),
+        threshold: "70 %".to_owned(),
+        message: "the generator was nearly saturated".to_owned(),
+        remedy: "lower the load".to_owned(),
+    }
+}
+
+#[test]
+fn a_valid_run() {
+    insta::assert_snapshot!(text(&summary()));
+}
+
+#[test]
+fn an_invalid_run_in_two_blocks_says_each_finding_once() {
+    let mut summary = summary();
+    let mut second = summary.arms[0].clone();
+    second.block = 2;
+    summary.arms.push(second);
+    summary.arms[1].server = None;
+    summary.partial = true;
+    summary.valid = false;
+    summary.verdict = Verdict::Invalid;
+    summary.reasons = vec![
+        reason("CPU", Verdict::Invalid, "none", "generator at 80 % of its core"),
+        reason("CPU", Verdict::Invalid, "none (block 2)", "generator at 75 % of its core"),
+        reason("GAP", Verdict::Warn, "connections", "300 ms"),
+    ];
+    insta::assert_snapshot!(text(&summary));
+}
