@@ -17,7 +17,7 @@ pub use cell::Family;
 pub use distribution::{Distribution, Percentile, Percentiles, least_samples};
 pub use ledger::{Fate, Ledger};
 pub use recorder::{Recorder, Ticket};
-pub use report::{GeneratorReport, PhaseReport, Report};
+pub use report::{GeneratorReport, Little, PhaseReport, Report};
 pub use window::{UserStates, Window};
 
 #[cfg(test)]

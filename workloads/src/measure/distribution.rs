@@ -20,6 +20,7 @@ pub struct Distribution {
     censored: Option<Histogram<u32>>,
     most: u64,
     total_us: u64,
+    longest_us: u64,
     saturated: u64,
 }
 
@@ -28,13 +29,14 @@ impl Distribution {
     #[must_use]
     pub fn new(most: Duration) -> Self {
         let most = micros(most).max(2);
-        Self { known: histogram(), censored: None, most, total_us: 0, saturated: 0 }
+        Self { known: histogram(), censored: None, most, total_us: 0, longest_us: 0, saturated: 0 }
     }
 
     /// Adds a time.
     pub fn record(&mut self, time: Duration) {
         let time = self.bounded(time);
         self.total_us += time;
+        self.longest_us = self.longest_us.max(time);
         record(&mut self.known, time);
     }
 
@@ -48,6 +50,7 @@ impl Distribution {
     pub fn add(&mut self, other: &Self) {
         self.most = self.most.max(other.most);
         self.total_us += other.total_us;
+        self.longest_us = self.longest_us.max(other.longest_us);
         self.saturated += other.saturated;
         merge(&mut self.known, &other.known);
         if let Some(censored) = &other.censored {
@@ -62,6 +65,7 @@ impl Distribution {
             censored.reset();
         }
         self.total_us = 0;
+        self.longest_us = 0;
         self.saturated = 0;
     }
 
@@ -89,10 +93,10 @@ impl Distribution {
         (self.count() > 0).then(|| self.total_us as f64 / self.count() as f64 / 1000.0)
     }
 
-    /// Longest known time in milliseconds.
+    /// Longest known time in milliseconds, exact to the microsecond.
     #[must_use]
     pub fn max_ms(&self) -> Option<f64> {
-        (self.count() > 0).then(|| ms(self.known.max()))
+        (self.count() > 0).then(|| ms(self.longest_us))
     }
 
     /// The percentile `p` (of 100) in milliseconds: a number, a lower bound, or nothing if there are too few samples.

@@ -49,6 +49,9 @@ pub struct Recorder {
     window_lag: Distribution,
     closed_windows: VecDeque<Window>,
     in_flight: u64,
+    /// Requests in flight times how long, in nanoseconds, up to `area_until`.
+    area: u128,
+    area_until: Timestamp,
 }
 
 impl Recorder {
@@ -63,6 +66,8 @@ impl Recorder {
             window_lag: Distribution::new(most),
             closed_windows: VecDeque::new(),
             in_flight: 0,
+            area: 0,
+            area_until: Timestamp::ZERO,
         }
     }
 
@@ -106,6 +111,7 @@ impl Recorder {
         }
         self.raw.cell(ticket.cell).ledger.sent += 1;
         self.window.sent += 1;
+        self.advance(now);
         self.in_flight += 1;
     }
 
@@ -134,6 +140,7 @@ impl Recorder {
         let late = response > objective;
         let in_time_since_wanted = now.since(ticket.wanted_at) <= objective;
         // What is still open at the end of the run stays in flight.
+        self.advance(now);
         self.in_flight -= u64::from(!matches!(fate, Fate::InFlight | Fate::Unsent));
         self.raw.sojourn += now.since(sent);
         let ledger = &mut self.raw.cell(ticket.cell).ledger;
@@ -208,6 +215,12 @@ impl Recorder {
         self.window_response.record_censored(waited);
     }
 
+    /// Carries the area under the number in flight on to `now`.
+    fn advance(&mut self, now: Timestamp) {
+        self.area += u128::from(self.in_flight) * now.since(self.area_until).as_nanos();
+        self.area_until = self.area_until.max(now);
+    }
+
     /// Requests written and not ended.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
@@ -253,8 +266,9 @@ impl Recorder {
     /// Ends the run. Requests whose tickets were not handed back count as in flight if they were sent, else as unsent;
     /// hand them back as [`Fate::InFlight`], so that the times they waited are known as well.
     #[must_use]
-    pub fn finish(self, now: Timestamp, health: Health) -> Report {
-        Report::new(self.raw, now, health, self.in_flight)
+    pub fn finish(mut self, now: Timestamp, health: Health) -> Report {
+        self.advance(now);
+        Report::new(self.raw, now, health, self.in_flight, self.area)
     }
 }
 

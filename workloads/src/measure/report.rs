@@ -20,6 +20,8 @@ pub struct Report {
     pub seconds: f64,
     /// The generator's own state.
     pub generator: GeneratorReport,
+    /// Two ways to the mean number in flight, which must agree.
+    pub little: Little,
     /// Transitions that Markov users made, filled in by the host ([`crate::Crowd::transitions`]); empty for other users.
     pub transitions: Vec<crate::mail::TransitionCount>,
     /// Why the numbers do not add up, if they do not; a run with any is not to be believed.
@@ -44,6 +46,28 @@ pub struct GeneratorReport {
     /// What the host knows.
     #[serde(flatten)]
     pub health: Health,
+}
+
+/// Little's law over the whole run, drain included: the mean number in flight is the rate of requests times the mean time
+/// each was in flight. The host's clock readings go into the one by way of the number in flight, into the other by way of
+/// each request; where they differ, requests were lost or times are wrong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Little {
+    /// Time average of the number in flight.
+    pub mean_in_flight: f64,
+    /// Requests written a second.
+    pub sent_per_s: f64,
+    /// Mean time from the write to the end, in milliseconds, however it ended.
+    pub mean_time_ms: f64,
+}
+
+impl Little {
+    /// By how much of the mean number in flight the two ways differ; 0 if nothing was in flight.
+    #[must_use]
+    pub fn difference(&self) -> f64 {
+        let by_law = self.sent_per_s * self.mean_time_ms / 1000.0;
+        if self.mean_in_flight > 0.0 { (self.mean_in_flight - by_law).abs() / self.mean_in_flight } else { 0.0 }
+    }
 }
 
 /// One phase, or one request type or class of it. Requests belong to the phase of their intended start.
@@ -88,7 +112,7 @@ pub struct PhaseReport {
 }
 
 impl Report {
-    pub(super) fn new(mut raw: Raw, now: Timestamp, health: Health, in_flight: u64) -> Self {
+    pub(super) fn new(mut raw: Raw, now: Timestamp, health: Health, in_flight: u64, area: u128) -> Self {
         for cell in raw.cells.iter_mut().flatten() {
             cell.ledger = cell.ledger.closed();
         }
@@ -112,7 +136,13 @@ impl Report {
         let mut total = raw.report("total", 0..raw.phases.len(), 0.0..1.0);
         total.users = raw.phases.iter().filter_map(|phase| phase.users).max();
         let seconds = now.as_secs_f64();
-        Self { phases, total, seconds, generator, transitions: Vec::new(), faults, raw }
+        let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+        let little = Little {
+            mean_in_flight: per_second(area as f64 / 1e9),
+            sent_per_s: per_second(total.ledger.sent as f64),
+            mean_time_ms: raw.sojourn.as_secs_f64() * 1000.0 / total.ledger.sent.max(1) as f64,
+        };
+        Self { phases, total, seconds, generator, little, transitions: Vec::new(), faults, raw }
     }
 
     /// A part of a phase, from and to as shares of its length (0.5..1.0: the last half), in steps of a twentieth. `None`
