@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use controllers::{Kind, Timestamp};
-use http::{HeaderValue, Response, header, request::Parts};
+use http::{HeaderName, HeaderValue, Response, header, request::Parts};
 use tokio::sync::{Notify, oneshot};
 
 use super::{
@@ -17,6 +17,9 @@ use crate::{
     spec::Discipline,
     stage::{Timed, keep_time},
 };
+
+/// Marks an answer that was had cheaply.
+const DEGRADED: HeaderName = HeaderName::from_static("x-degraded");
 
 /// The service. It has one stage, `work`.
 ///
@@ -95,6 +98,13 @@ impl Service for Emulated {
             }
             Ok(answer(self.page.clone()))
         })
+    }
+
+    /// The page at once, marked: the cheapest that an emulated service can do.
+    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Bytes>>> {
+        let mut degraded = answer(self.page.clone());
+        degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static("1"));
+        Box::pin(std::future::ready(Some(degraded)))
     }
 }
 

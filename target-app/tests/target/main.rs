@@ -3,3 +3,4 @@
 mod common;
 mod edge;
 mod lifecycle;
+mod refusal;
