@@ -3,4 +3,5 @@
 mod common;
 mod edge;
 mod lifecycle;
+mod process;
 mod refusal;
