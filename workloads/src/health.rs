@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use gaps::GapMeter;
 pub use procfs::{
-    ProcessSample, ThreadSample, descriptor_limit, local_ports, max_map_count, open_descriptors, thread_id,
+    ProcessSample, ThreadMeter, ThreadSample, descriptor_limit, local_ports, max_map_count, open_descriptors, thread_id,
 };
 
 /// The generator's own state over a run.

@@ -4,16 +4,18 @@
 //! reqwest does. Both keep the same books of the same users.
 
 mod crew;
+mod end;
 mod limits;
 mod options;
 
 pub(crate) use crew::{Crew, Guest, Outcome};
+pub(crate) use end::{End, Limit};
 pub(crate) use limits::{Allowance, check};
 pub(crate) use options::Cut;
 pub use options::{HostChoice, Options, RunError, StopFlag};
 
 use crate::{
-    fiber,
+    asynchronous, fiber,
     measure::{Report, Window},
     plan::LoadPlan,
 };
@@ -34,6 +36,8 @@ pub fn run(
     let plain = plan.target.url.starts_with("http://");
     match options.host {
         HostChoice::Fiber if !plain => Err(RunError::NotPlain { url: plan.target.url.clone() }),
-        HostChoice::Auto | HostChoice::Fiber | HostChoice::Async => fiber::run(plan, options, on_window, stop),
+        HostChoice::Fiber => fiber::run(plan, options, on_window, stop),
+        HostChoice::Auto if plain => fiber::run(plan, options, on_window, stop),
+        HostChoice::Auto | HostChoice::Async => asynchronous::run(plan, options, on_window, stop),
     }
 }

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod arrivals;
+mod asynchronous;
 pub mod behaviour;
 #[expect(
     clippy::disallowed_methods,

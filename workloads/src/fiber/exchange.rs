@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    host::{End, Limit},
     http1::{Inbox, Limits, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method},
 };
@@ -41,27 +42,6 @@ impl Network {
         let address = 0x7F00_0000 + ((number / 254) << 8) + number % 254 + 1;
         Some(Ipv4Addr::from_bits(address).into())
     }
-}
-
-/// How an exchange ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// The answer is in the inbox.
-    Answered,
-    /// No connection within the connect time-out.
-    ConnectTimedOut,
-    /// The connection was refused or reset.
-    ConnectFailed,
-    /// No connection could be made: the process is out of descriptors.
-    OutOfDescriptors,
-    /// No connection could be made: no local port is left.
-    OutOfPorts,
-    /// No answer within the time-out.
-    TimedOut,
-    /// The user's patience ended first.
-    GaveUp,
-    /// The connection broke, or what came was no HTTP.
-    Broken,
 }
 
 /// Who listens to an exchange while it goes on.
@@ -111,7 +91,7 @@ impl Desk {
         witness: &mut impl Witness,
     ) -> End {
         let now = self.clock.now();
-        let limit = Limit::of(net, errand);
+        let limit = Limit::of(net.timeout, errand.call, errand.intended);
         if let Some(end) = limit.passed(now) {
             // The generator came too late to begin: this is its own fault, and shows as unsent.
             return end;
@@ -222,29 +202,6 @@ impl Desk {
                 Err(_) => return End::Broken,
             }
         }
-    }
-}
-
-/// When the wait for an answer ends, and what it means.
-#[derive(Debug, Clone, Copy)]
-struct Limit {
-    at: Timestamp,
-    end: End,
-}
-
-impl Limit {
-    fn of(net: &Network, errand: Errand<'_>) -> Self {
-        let timeout = Self { at: errand.intended + net.timeout, end: End::TimedOut };
-        match errand.call.give_up_after {
-            Some(patience) if errand.intended + patience < timeout.at => {
-                Self { at: errand.intended + patience, end: End::GaveUp }
-            }
-            _ => timeout,
-        }
-    }
-
-    fn passed(self, now: Timestamp) -> Option<End> {
-        (now >= self.at).then_some(self.end)
     }
 }
 

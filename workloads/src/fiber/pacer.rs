@@ -7,7 +7,7 @@ use controllers::Timestamp;
 
 use super::{News, Watched, squad::Squad};
 use crate::{
-    health::{self, GapMeter, ThreadSample},
+    health::{GapMeter, ThreadMeter},
     host::{Crew, Cut, StopFlag},
     plan::LoadPlan,
 };
@@ -33,8 +33,8 @@ impl Pacer {
     }
 
     pub(super) fn run(self) {
-        let thread = health::thread_id();
-        let began = ThreadSample::of(thread);
+        let thread = ThreadMeter::of_this_thread();
+        let began = thread.sample();
         let mut gaps = GapMeter::new(began);
         let mut drain_until = None;
         let mut swept = Timestamp::ZERO;
@@ -46,26 +46,26 @@ impl Pacer {
                 swept = now;
                 self.squad.sweep(now);
                 self.close_windows(now);
-                gaps.refresh(ThreadSample::of(thread));
+                gaps.refresh(thread.sample());
             }
             if self.is_done(now, &mut drain_until) {
                 break;
             }
-            self.sleep(now, &mut gaps, thread);
+            self.sleep(now, &mut gaps, &thread);
         }
         self.send_home();
         // The caller may have gone; then nobody wants to know.
-        let _ = self.tell.send(News::Done(Watched { began, ended: ThreadSample::of(thread), gaps }));
+        let _ = self.tell.send(News::Done(Watched { began, ended: thread.sample(), gaps }));
     }
 
-    fn sleep(&self, now: Timestamp, gaps: &mut GapMeter, thread: i32) {
+    fn sleep(&self, now: Timestamp, gaps: &mut GapMeter, thread: &ThreadMeter) {
         let heartbeat = now + GapMeter::HEARTBEAT;
         let due = self.squad.crew(Crew::next_due).unwrap_or(heartbeat);
         let at = next_quantum(due.max(now)).min(heartbeat);
         self.squad.ring_at(at, now);
         self.squad.alarm.wait();
         let rang = self.squad.rang();
-        gaps.woke(rang, self.squad.clock.now(), || ThreadSample::of(thread));
+        gaps.woke(rang, self.squad.clock.now(), || thread.sample());
     }
 
     /// Whether all is over: arrivals stop with the plan or the stop flag, then what is in flight may drain, then it is cut.

@@ -9,12 +9,12 @@ use controllers::Timestamp;
 use super::{
     connection::Connection,
     deadline::Deadline,
-    exchange::{Desk, End, Errand, Witness},
+    exchange::{Desk, Errand, Witness},
     squad::Squad,
 };
 use crate::{
-    host::{Guest, Outcome},
-    http1::HEADERS_MAX,
+    host::{End, Guest, Outcome},
+    http1::{HEADERS_MAX, Response},
     measure::Fate,
     persona::{Answer, Reply},
 };
@@ -76,30 +76,20 @@ impl Worker {
         end: End,
         now: Timestamp,
     ) -> Option<Box<Guest<Connection>>> {
+        let tally = &self.squad.tally;
+        match end {
+            End::OutOfDescriptors => _ = tally.out_of_descriptors.fetch_add(1, Relaxed),
+            End::OutOfPorts => _ = tally.out_of_ports.fetch_add(1, Relaxed),
+            _ => {}
+        }
         let mut space = [("", &b""[..]); HEADERS_MAX];
-        let (reply, fate) = match end {
-            End::Answered => match desk.inbox.response(&mut space) {
-                Some(response) => {
-                    let answer = Answer { status: response.status, headers: response.headers, body: response.body };
-                    (Reply::Answer(answer), Fate::Failed)
-                }
-                None => (Reply::Broken, Fate::Failed),
-            },
-            End::ConnectTimedOut => (Reply::ConnectFailed, Fate::ConnectTimedOut),
-            End::ConnectFailed => (Reply::ConnectFailed, Fate::ConnectFailed),
-            End::OutOfDescriptors => {
-                self.squad.tally.out_of_descriptors.fetch_add(1, Relaxed);
-                (Reply::ConnectFailed, Fate::ConnectFailed)
+        let outcome = match desk.inbox.response(&mut space) {
+            Some(Response { status, headers, body }) if end == End::Answered => {
+                Outcome { reply: Reply::Answer(Answer { status, headers, body }), fate: Fate::Failed }
             }
-            End::OutOfPorts => {
-                self.squad.tally.out_of_ports.fetch_add(1, Relaxed);
-                (Reply::ConnectFailed, Fate::ConnectFailed)
-            }
-            End::TimedOut => (Reply::TimedOut, Fate::TimedOut),
-            End::GaveUp => (Reply::GaveUp, Fate::Abandoned),
-            End::Broken => (Reply::Broken, Fate::Failed),
+            _ => end.without_answer(),
         };
-        self.squad.crew(|crew| crew.settle(guest, Outcome { reply, fate }, now))
+        self.squad.crew(|crew| crew.settle(guest, outcome, now))
     }
 }
 

@@ -1,0 +1,291 @@
+//! The generator beside wrk, on one machine and against one server: `cargo bench -p workloads --bench against_wrk`.
+//!
+//! Three processes: this one, which only starts the others; a server that does nothing, on core 1; a client, on core 0,
+//! which is wrk or this program again. CPU times are those that the kernel charges to the client process, start and end
+//! included. Pairs alternate, so that what drifts on the machine hits both; the interval of the median of 7 is that of
+//! the smallest to the largest of the pairs, which holds the true median in 98 % of cases (1 - 2/2^7).
+//!
+//! Without wrk only the parts that need none are run.
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a benchmark has a clock and threads")]
+
+mod null_server;
+
+use std::{
+    env,
+    io::{BufRead, BufReader, Read as _},
+    net::SocketAddr,
+    process::{Child, Command, ExitCode, Stdio},
+    time::Duration,
+};
+
+use nix::{
+    sched::{CpuSet, sched_setaffinity},
+    sys::{
+        resource::{UsageWho, getrusage},
+        time::TimeValLike,
+    },
+    unistd::Pid,
+};
+use workloads::{
+    Options, StopFlag,
+    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
+};
+
+const PAIRS: usize = 7;
+const SECONDS: u64 = 4;
+const CLIENT_CORE: usize = 0;
+const SERVER_CORE: usize = 1;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["serve"] => null_server::serve(),
+        ["closed", address, connections, seconds] => closed(parsed(address), parsed(connections), parsed(seconds)),
+        ["many", address, users, seconds] => many(parsed(address), parsed(users), parsed(seconds)),
+        ["open", address, rate, seconds] => open(parsed(address), parsed(rate), parsed(seconds)),
+        [] => return compare(&["cpu", "many"]),
+        parts => return compare(parts),
+    }
+    ExitCode::SUCCESS
+}
+
+fn compare(parts: &[&str]) -> ExitCode {
+    pin(CLIENT_CORE);
+    let mut server = start_server();
+    let address = server.address;
+    for part in parts {
+        match *part {
+            "cpu" => cpu_per_request(address),
+            "many" => many_users(address),
+            "stalls" => stalls(address),
+            other => eprintln!("there is no part `{other}`: cpu, many, stalls"),
+        }
+    }
+    let _ = server.process.kill();
+    let _ = server.process.wait();
+    ExitCode::SUCCESS
+}
+
+/// CPU per request of closed users without a pause at 64 connections, as a multiple of wrk's.
+fn cpu_per_request(address: SocketAddr) {
+    if Command::new("wrk").arg("--version").output().is_err() {
+        println!("CPU per request: wrk is not installed, so there is nothing to compare with");
+        return;
+    }
+    let seconds = SECONDS.to_string();
+    let mut ratios = Vec::new();
+    for pair in 1..=PAIRS {
+        let url = format!("http://{address}/");
+        let wrk = measure(Command::new("wrk").args(["-t1", "-c64", "-d", &format!("{seconds}s"), &url]), wrk_requests);
+        let ours = measure(myself().args(["closed", &address.to_string(), "64", &seconds]), first_number);
+        println!(
+            "  pair {pair}: wrk {:.2} us a request ({:.0}/s), lab {:.2} us ({:.0}/s), ratio {:.3}",
+            wrk.cpu_per_request_us(),
+            wrk.requests / SECONDS as f64,
+            ours.cpu_per_request_us(),
+            ours.requests / SECONDS as f64,
+            ours.cpu_per_request_us() / wrk.cpu_per_request_us()
+        );
+        ratios.push(ours.cpu_per_request_us() / wrk.cpu_per_request_us());
+    }
+    print_median("CPU per request at 64 connections, lab / wrk", &mut ratios, "at most 1.15", |median| median <= 1.15);
+}
+
+/// 100 000 users with 10 s of think time in one process.
+fn many_users(address: SocketAddr) {
+    let (mut lags, mut memory) = (Vec::new(), Vec::new());
+    for run in 1..=PAIRS {
+        let client = measure(myself().args(["many", &address.to_string(), "100000", "20"]), first_number);
+        let numbers: Vec<f64> = client.output.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let [requests, lag_ms, megabytes, cpu, gap_ms, ..] = numbers[..] else {
+            println!("  run {run}: the client failed: {}", client.output);
+            continue;
+        };
+        println!(
+            "  run {run}: {requests:.0} requests, send lag p99 {lag_ms:.2} ms, {megabytes:.0} MB, {:.0} % of a core, \
+             largest gap {gap_ms:.1} ms",
+            cpu * 100.0
+        );
+        lags.push(lag_ms);
+        memory.push(megabytes);
+    }
+    print_median("send lag p99 of 100 000 users, ms", &mut lags, "under 5", |median| median < 5.0);
+    print_median("memory of 100 000 users, MB", &mut memory, "under 400", |median| median < 400.0);
+}
+
+/// Open load at several rates: how often the sender's loop stalls, and why.
+fn stalls(address: SocketAddr) {
+    for rate in ["2000", "20000", "50000"] {
+        for _ in 0..PAIRS {
+            let client = measure(myself().args(["open", &address.to_string(), rate, "8"]), first_number);
+            println!("  {rate}/s: {}", client.output.trim());
+        }
+    }
+}
+
+// The clients.
+
+fn closed(address: SocketAddr, connections: u32, seconds: u64) {
+    let users = Load::Users { from: connections, to: connections, class: controllers::Class(0) };
+    let plan = plan(address, Duration::from_secs(seconds), vec![users], ConnectionHabit::PerUser);
+    let report = run(&plan);
+    println!("{}", report.total.ledger.served);
+}
+
+fn many(address: SocketAddr, users: u32, seconds: u64) {
+    let ramp = Load::Users { from: 0, to: users, class: controllers::Class(0) };
+    let all = Load::Users { from: users, to: users, class: controllers::Class(0) };
+    let mut plan = plan(address, Duration::from_secs(10), vec![ramp], ConnectionHabit::Mixed { keep: 0.1 });
+    plan.phases.push(Phase { name: "all".to_owned(), duration: Duration::from_secs(seconds), loads: vec![all] });
+    if let Users::Url(users) = &mut plan.users {
+        users.think = traces::Think::Exponential { mean: Duration::from_secs(10) };
+    }
+    plan.sources = 16;
+    let report = run(&plan);
+    let health = &report.generator.health;
+    println!(
+        "{} {} {} {} {} {:?}",
+        report.total.ledger.served,
+        report.generator.send_lag_p99_ms.unwrap_or(f64::INFINITY),
+        health.resident_peak / 1_000_000,
+        health.process_cpu.as_secs_f64() / health.wall.as_secs_f64(),
+        health.largest_gap.as_secs_f64() * 1e3,
+        report.total.ledger,
+    );
+}
+
+fn open(address: SocketAddr, rate: f64, seconds: u64) {
+    let law = workloads::plan::ArrivalLaw::Poisson;
+    let load = Load::Requests { from_per_s: rate, to_per_s: rate, law, class: controllers::Class(0) };
+    let mut plan = plan(address, Duration::from_secs(seconds), vec![load], ConnectionHabit::PerRequest);
+    plan.sources = 16;
+    let report = run(&plan);
+    let health = &report.generator.health;
+    println!(
+        "{} served, response p50 {:?} p99 {:?} ms, send lag p99 {:?} max {:?} ms, delay {:?}, steal {:.4}, stalls {:?}",
+        report.total.ledger.served,
+        report.total.response_time_ms.p50,
+        report.total.response_time_ms.p99,
+        report.generator.send_lag_p99_ms,
+        report.generator.send_lag_max_ms,
+        health.run_queue_delay,
+        health.steal,
+        health.stalls,
+    );
+}
+
+fn run(plan: &LoadPlan) -> workloads::measure::Report {
+    workloads::run(plan, &Options::default(), |_| {}, &StopFlag::new()).unwrap_or_else(|error| {
+        eprintln!("{error}");
+        std::process::exit(1);
+    })
+}
+
+fn plan(address: SocketAddr, duration: Duration, loads: Vec<Load>, connections: ConnectionHabit) -> LoadPlan {
+    let wait = Duration::from_secs(5);
+    let behaviour = Behaviour {
+        on_reject: OnTrouble::Login { wait },
+        on_failure: OnTrouble::Login { wait },
+        patience: None,
+        redirects: 0,
+        refresh: false,
+        retry_after_at_most: None,
+        retry_budget: None,
+    };
+    LoadPlan {
+        seed: 1,
+        target: Target { url: format!("http://{address}"), address, host: address.to_string() },
+        users: Users::Url(UrlUsers {
+            path: "/".to_owned(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: None,
+            think: traces::Think::Constant(Duration::ZERO),
+            behaviour,
+            connections,
+        }),
+        phases: vec![Phase { name: "load".to_owned(), duration, loads }],
+        timeout: Duration::from_secs(10),
+        connect_timeout: Duration::from_secs(5),
+        objective: Duration::from_secs(1),
+        drain: Duration::from_secs(2),
+        sources: 1,
+    }
+}
+
+// Processes and numbers.
+
+struct Server {
+    process: Child,
+    address: SocketAddr,
+}
+
+fn start_server() -> Server {
+    let mut process = myself().arg("serve").stdout(Stdio::piped()).spawn().expect("this program can be started again");
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().expect("piped")).read_line(&mut line).expect("the server says where it is");
+    Server { process, address: parsed(line.trim()) }
+}
+
+struct Measured {
+    requests: f64,
+    cpu: Duration,
+    output: String,
+}
+
+impl Measured {
+    fn cpu_per_request_us(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / self.requests
+    }
+}
+
+fn measure(command: &mut Command, requests: fn(&str) -> Option<f64>) -> Measured {
+    let before = children_cpu();
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("the client can be started");
+    let mut output = String::new();
+    child.stdout.take().expect("piped").read_to_string(&mut output).expect("the client prints text");
+    child.wait().expect("the client ends");
+    Measured { requests: requests(&output).unwrap_or(f64::NAN), cpu: children_cpu().saturating_sub(before), output }
+}
+
+fn children_cpu() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel keeps books");
+    Duration::from_micros((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as u64)
+}
+
+/// `  540123 requests in 4.00s, 65.4MB read`
+fn wrk_requests(output: &str) -> Option<f64> {
+    let line = output.lines().find(|line| line.contains(" requests in "))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn first_number(output: &str) -> Option<f64> {
+    output.split_whitespace().next()?.parse().ok()
+}
+
+fn print_median(what: &str, values: &mut [f64], bound: &str, holds: impl Fn(f64) -> bool) {
+    values.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (values.first(), values.last()) else { return };
+    let median = values[values.len() / 2];
+    let verdict = if holds(median) { "holds" } else { "DOES NOT HOLD" };
+    println!("{what}: median {median:.3} [{least:.3}, {most:.3}] of {}; {bound}: {verdict}", values.len());
+}
+
+fn myself() -> Command {
+    Command::new(env::current_exe().expect("this program has a path"))
+}
+
+/// Pins this process, and what it starts, to one core. On a machine with one core everything shares it.
+fn pin(core: usize) {
+    let mut cores = CpuSet::new();
+    if cores.set(core).is_err() || sched_setaffinity(Pid::from_raw(0), &cores).is_err() {
+        eprintln!("core {core} is not there: client and server share what is");
+    }
+}
+
+fn parsed<T: std::str::FromStr>(text: &str) -> T {
+    text.parse().unwrap_or_else(|_| {
+        eprintln!("`{text}` is not what this argument should be");
+        std::process::exit(2)
+    })
+}

@@ -1,0 +1,180 @@
+//! The host on tasks (`tokio`, reqwest): TLS, HTTP/2, any URL.
+//!
+//! Same users, same books as the fiber host, at about twice the cost a request, and with two limits that come from the
+//! client library. Its timers are whole milliseconds, so sends are up to 1 ms late (the send lag shows it). And it does
+//! not tell when a request is written: the books have it as sent, from the moment it was begun, once anything but a failed
+//! connection has come of it; until then a window counts it as connecting.
+
+mod client;
+mod crowd;
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    time::Duration,
+};
+
+use controllers::Timestamp;
+use tokio::{
+    sync::{Notify, watch},
+    task::{JoinSet, LocalSet},
+    time::sleep,
+};
+
+use crate::{
+    clock::Clock,
+    crowd::Crowd,
+    health::{GapMeter, Health, ProcessSample, ThreadMeter},
+    host::{Crew, Cut, Options, RunError, StopFlag, check},
+    measure::{Report, Window},
+    plan::LoadPlan,
+};
+use client::{Client, Clients};
+
+/// A run that is stopped from outside drains for at most this long.
+const STOP_DRAIN: Duration = Duration::from_secs(10);
+
+/// What the tasks of one run share, on one thread.
+#[derive(Debug)]
+struct Floor {
+    clock: Clock,
+    clients: Clients,
+    crew: RefCell<Crew<Client>>,
+    /// A user went to sleep: it may be due before the pacer wakes.
+    changed: Notify,
+    cut: watch::Receiver<bool>,
+    timeout: Duration,
+    out_of_ports: Cell<u64>,
+    out_of_descriptors: Cell<u64>,
+}
+
+/// Runs a plan on tasks. See [`crate::host::run`].
+pub(crate) fn run(
+    plan: &LoadPlan,
+    options: &Options,
+    on_window: impl FnMut(Window),
+    stop: &StopFlag,
+) -> Result<Report, RunError> {
+    let allowance = check(plan, options)?;
+    let clients = Clients::new(plan, options)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|cause| RunError::Setup { what: "an async runtime", cause })?;
+    let (cutter, cut) = watch::channel(false);
+    let floor = Rc::new(Floor {
+        clock: Clock::start(),
+        clients,
+        crew: RefCell::new(Crew::new(plan, Crowd::new(plan)?)),
+        changed: Notify::new(),
+        cut,
+        timeout: plan.timeout,
+        out_of_ports: Cell::new(0),
+        out_of_descriptors: Cell::new(0),
+    });
+    let before = ProcessSample::take();
+    let pace = Pace { stop, drain: plan.drain, limit: allowance.in_flight, cutter };
+    let mut health = LocalSet::new().block_on(&runtime, pace.run(&floor, on_window));
+    // Connections end with the runtime, and with them the last references to the floor.
+    drop(runtime);
+
+    let after = ProcessSample::take();
+    health.process_cpu = after.cpu.saturating_sub(before.cpu);
+    health.steal = after.steal_since(&before);
+    health.major_faults = after.major_faults.saturating_sub(before.major_faults);
+    health.resident_peak = after.resident_peak;
+    health.descriptors_limit = allowance.descriptors;
+    health.in_flight_limit = allowance.in_flight;
+    health.out_of_ports = floor.out_of_ports.get();
+    health.out_of_descriptors = floor.out_of_descriptors.get();
+    let now = floor.clock.now();
+    let floor = Rc::into_inner(floor).expect("every task has ended");
+    let crew = floor.crew.into_inner();
+    health.in_flight_peak = crew.active_peak();
+    Ok(crew.finish(now, health))
+}
+
+/// Makes things happen when they are due.
+struct Pace<'a> {
+    stop: &'a StopFlag,
+    drain: Duration,
+    limit: u32,
+    cutter: watch::Sender<bool>,
+}
+
+impl Pace<'_> {
+    async fn run(self, floor: &Rc<Floor>, mut on_window: impl FnMut(Window)) -> Health {
+        let thread = ThreadMeter::of_this_thread();
+        let began = thread.sample();
+        let mut gaps = GapMeter::new(began);
+        let mut health = Health::default();
+        let mut tasks = JoinSet::new();
+        let mut drain_until = None;
+        let mut beat = Timestamp::ZERO;
+        loop {
+            let now = floor.clock.now();
+            floor.crew.borrow_mut().advance(now);
+            while let Some(ended) = tasks.try_join_next() {
+                count_panic(floor, &mut health, ended.is_err());
+            }
+            while tasks.len() < self.limit as usize {
+                let Some(guest) = floor.crew.borrow_mut().take() else { break };
+                tasks.spawn_local(crowd::serve(Rc::clone(floor), guest));
+            }
+            health.waited_for_fiber += floor.crew.borrow().ready() as u64;
+            if now.since(beat) >= GapMeter::HEARTBEAT {
+                beat = now;
+                gaps.refresh(thread.sample());
+                while let Some(window) = next_window(floor, now) {
+                    on_window(window);
+                }
+            }
+            if self.is_done(floor, now, &mut drain_until) {
+                break;
+            }
+            let due = floor.crew.borrow_mut().next_due().unwrap_or(Timestamp::MAX);
+            let rings = due.max(now).min(now + GapMeter::HEARTBEAT);
+            tokio::select! {
+                () = sleep(rings.since(now)) => gaps.woke(rings, floor.clock.now(), || thread.sample()),
+                () = floor.changed.notified() => {}
+            }
+        }
+        // Nobody listens if no task is left.
+        let _ = self.cutter.send(true);
+        while let Some(ended) = tasks.join_next().await {
+            count_panic(floor, &mut health, ended.is_err());
+        }
+        let ended = thread.sample();
+        health.wall = floor.clock.now().since(Timestamp::ZERO);
+        health.sender_cpu = ended.cpu.saturating_sub(began.cpu);
+        health.run_queue_delay = ended.run_queue_delay.saturating_sub(began.run_queue_delay);
+        health.largest_gap = gaps.largest();
+        (health.stalls, health.more_stalls) = gaps.into_stalls();
+        health
+    }
+
+    fn is_done(&self, floor: &Floor, now: Timestamp, drain_until: &mut Option<Timestamp>) -> bool {
+        let cut = self.stop.cut();
+        let mut crew = floor.crew.borrow_mut();
+        if cut > Cut::RunOn {
+            crew.end();
+        }
+        if !crew.is_over() {
+            return false;
+        }
+        let drain = if cut > Cut::RunOn { self.drain.min(STOP_DRAIN) } else { self.drain };
+        let until = *drain_until.get_or_insert(now + drain);
+        crew.is_drained() || now >= until || cut == Cut::Now
+    }
+}
+
+fn next_window(floor: &Floor, now: Timestamp) -> Option<Window> {
+    floor.crew.borrow_mut().next_window(now)
+}
+
+fn count_panic(floor: &Floor, health: &mut Health, panicked: bool) {
+    if panicked {
+        health.fiber_panics += 1;
+        floor.crew.borrow_mut().lost();
+    }
+}

@@ -1,0 +1,84 @@
+use std::{pin::pin, rc::Rc};
+
+use tokio::time::timeout;
+
+use super::{
+    Floor,
+    client::{Client, Received},
+};
+use crate::{
+    host::{End, Guest, Limit, Outcome},
+    measure::Fate,
+    persona::{Answer, Connection, Reply},
+};
+
+/// A task's life: it sends for one user until that user thinks, waits or leaves.
+pub(super) async fn serve(floor: Rc<Floor>, guest: Box<Guest<Client>>) {
+    let mut next = Some(guest);
+    while let Some(mut guest) = next {
+        let Some(answer) = exchange(&floor, &mut guest).await else {
+            let now = floor.clock.now();
+            floor.crew.borrow_mut().cut(guest, now);
+            return;
+        };
+        next = settle(&floor, guest, answer);
+    }
+    floor.changed.notify_one();
+}
+
+/// `None` if the run ended first.
+async fn exchange(floor: &Floor, guest: &mut Box<Guest<Client>>) -> Option<Result<Received, End>> {
+    let Some(call) = guest.call().cloned() else { return Some(Err(End::Broken)) };
+    let began = floor.clock.now();
+    let limit = Limit::of(floor.timeout, &call, guest.at);
+    if let Some(end) = limit.passed(began) {
+        return Some(Err(end));
+    }
+    guest.begins(began);
+    let kept = guest.connection.take().filter(|_| call.connection == Connection::Keep);
+    // The set-up was tried before the run: what fails now is the process's own lack of something.
+    let Ok(client) = kept.map_or_else(|| floor.clients.build(call.connection), Ok) else {
+        return Some(Err(End::ConnectFailed));
+    };
+    let mut cut = floor.cut.clone();
+    let answer = {
+        let mut exchange = pin!(timeout(limit.at.since(began), floor.clients.exchange(&client, &call)));
+        tokio::select! {
+            ended = &mut exchange => Some(ended.unwrap_or(Err(limit.end))),
+            // An error would mean that nobody can cut any more.
+            _ = cut.wait_for(|cut| *cut) => None,
+        }
+    };
+    let unconnected = matches!(
+        answer,
+        Some(Err(End::ConnectFailed | End::ConnectTimedOut | End::OutOfPorts | End::OutOfDescriptors))
+    );
+    if !unconnected {
+        floor.crew.borrow_mut().sends(guest, began);
+    }
+    if call.connection != Connection::Once && matches!(answer, Some(Ok(_))) {
+        guest.connection = Some(client);
+    }
+    answer
+}
+
+fn settle(floor: &Floor, guest: Box<Guest<Client>>, answer: Result<Received, End>) -> Option<Box<Guest<Client>>> {
+    let now = floor.clock.now();
+    let count = |counter: &std::cell::Cell<u64>| counter.set(counter.get() + 1);
+    let received = match answer {
+        Ok(received) => received,
+        Err(end) => {
+            match end {
+                End::OutOfPorts => count(&floor.out_of_ports),
+                End::OutOfDescriptors => count(&floor.out_of_descriptors),
+                _ => {}
+            }
+            return floor.crew.borrow_mut().settle(guest, end.without_answer(), now);
+        }
+    };
+    let headers: Vec<(&str, &[u8])> =
+        received.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+    let answer = Answer { status: received.status, headers: &headers, body: &received.body };
+    let outcome = Outcome { reply: Reply::Answer(answer), fate: Fate::Failed };
+    floor.crew.borrow_mut().settle(guest, outcome, now)
+}

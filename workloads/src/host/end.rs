@@ -1,0 +1,68 @@
+use std::time::Duration;
+
+use controllers::Timestamp;
+
+use super::Outcome;
+use crate::{
+    measure::Fate,
+    persona::{Call, Reply},
+};
+
+/// How an exchange ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The answer is in the inbox.
+    Answered,
+    /// No connection within the connect time-out.
+    ConnectTimedOut,
+    /// The connection was refused or reset.
+    ConnectFailed,
+    /// No connection could be made: the process is out of descriptors.
+    OutOfDescriptors,
+    /// No connection could be made: no local port is left.
+    OutOfPorts,
+    /// No answer within the time-out.
+    TimedOut,
+    /// The user's patience ended first.
+    GaveUp,
+    /// The connection broke, or what came was no HTTP.
+    Broken,
+}
+
+impl End {
+    /// What the user and the ledger are told, where there is no answer that the user could judge.
+    pub(crate) fn without_answer(self) -> Outcome<'static> {
+        let (reply, fate) = match self {
+            Self::ConnectTimedOut => (Reply::ConnectFailed, Fate::ConnectTimedOut),
+            Self::ConnectFailed | Self::OutOfDescriptors | Self::OutOfPorts => {
+                (Reply::ConnectFailed, Fate::ConnectFailed)
+            }
+            Self::TimedOut => (Reply::TimedOut, Fate::TimedOut),
+            Self::GaveUp => (Reply::GaveUp, Fate::Abandoned),
+            Self::Answered | Self::Broken => (Reply::Broken, Fate::Failed),
+        };
+        Outcome { reply, fate }
+    }
+}
+
+/// When the wait for an answer ends, and what it means.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) at: Timestamp,
+    pub(crate) end: End,
+}
+
+impl Limit {
+    /// Time-out and patience both count from the intended start.
+    pub(crate) fn of(timeout: Duration, call: &Call, intended: Timestamp) -> Self {
+        let timeout = Self { at: intended + timeout, end: End::TimedOut };
+        match call.give_up_after {
+            Some(patience) if intended + patience < timeout.at => Self { at: intended + patience, end: End::GaveUp },
+            _ => timeout,
+        }
+    }
+
+    pub(crate) fn passed(self, now: Timestamp) -> Option<End> {
+        (now >= self.at).then_some(self.end)
+    }
+}

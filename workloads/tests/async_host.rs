@@ -1,0 +1,124 @@
+//! The async host against real servers on loopback: the same books as the fiber host's, and TLS.
+#![expect(clippy::disallowed_methods, reason = "a live test has threads")]
+
+mod support;
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
+
+use rustls::{
+    ServerConfig, ServerConnection, StreamOwned,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+};
+use support::{Server, plan, with_users};
+use workloads::{
+    HostChoice, Options, StopFlag,
+    measure::Report,
+    plan::{ConnectionHabit, LoadPlan},
+    run,
+};
+
+const SHORT: Duration = Duration::from_millis(500);
+
+fn go(plan: &LoadPlan) -> Report {
+    let options = Options { host: HostChoice::Async, insecure: true, ..Options::default() };
+    let report = run(plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
+    assert_eq!(report.faults, Vec::<String>::new());
+    assert_eq!(report.generator.health.fiber_panics, 0);
+    report
+}
+
+#[test]
+fn kept_connections_are_used_again_and_the_ledgers_agree() {
+    let server = Server::start();
+    let ledger = go(&plan(server.address, "/ok", 3, SHORT)).total.ledger;
+    assert!(ledger.served > 20, "{ledger:?}");
+    assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()));
+    assert_eq!(server.seen.connections(), 3);
+}
+
+#[test]
+fn a_connection_a_request_when_the_users_want_it() {
+    let server = Server::start();
+    let plan = with_users(plan(server.address, "/chunked", 2, SHORT), |u| u.connections = ConnectionHabit::PerRequest);
+    let ledger = go(&plan).total.ledger;
+    assert!(ledger.served > 2, "{ledger:?}");
+    assert_eq!((ledger.served, server.seen.connections()), (ledger.planned, ledger.written()));
+}
+
+#[test]
+fn rejects_time_outs_and_redirects_are_told_apart() {
+    let server = Server::start();
+    let rejects = go(&plan(server.address, "/503", 2, SHORT)).total.ledger;
+    assert!(rejects.rejected >= 4 && rejects.rejected == rejects.planned, "{rejects:?}");
+    let silent = LoadPlan { timeout: Duration::from_millis(100), ..plan(server.address, "/silent", 2, SHORT) };
+    let time_outs = go(&silent).total.ledger;
+    assert!(time_outs.timed_out >= 2 && time_outs.timed_out == time_outs.planned, "{time_outs:?}");
+    let redirects = go(&plan(server.address, "/moved", 2, SHORT)).total.ledger;
+    assert!(redirects.served > 2 && redirects.hops == redirects.served, "{redirects:?}");
+    let written = rejects.written() + time_outs.written() + redirects.written();
+    assert_eq!(written, server.seen.requests());
+}
+
+#[test]
+fn nobody_listening_is_a_failed_connection() {
+    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let ledger = go(&plan(address, "/ok", 2, SHORT)).total.ledger;
+    assert!(ledger.connect_failed >= 2 && ledger.connect_failed == ledger.planned, "{ledger:?}");
+}
+
+#[test]
+fn what_is_in_flight_at_the_end_is_cut() {
+    let server = Server::start();
+    let plan = LoadPlan { drain: Duration::from_millis(50), ..plan(server.address, "/slow?5000", 3, SHORT) };
+    let ledger = go(&plan).total.ledger;
+    assert_eq!((ledger.planned, ledger.in_flight), (3, 3));
+}
+
+#[test]
+fn https_is_served_through_the_same_door() {
+    let address = tls_server();
+    let mut plan = plan(address, "/", 2, SHORT);
+    plan.target.url = format!("https://localhost:{}", address.port());
+    let options = Options { insecure: true, ..Options::default() };
+    let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
+    let ledger = report.total.ledger;
+    assert!(ledger.served > 4 && ledger.served == ledger.planned, "{ledger:?}");
+
+    let strict = run(&plan, &Options::default(), |_| {}, &StopFlag::new()).expect("it runs");
+    assert_eq!(strict.total.ledger.served, 0, "a certificate that nobody signed is not accepted by default");
+}
+
+/// Answers over TLS until the test's process ends, with a certificate of its own (made for this test, worth nothing).
+fn tls_server() -> SocketAddr {
+    let certificate = CertificateDer::from_pem_slice(include_bytes!("support/certificate.pem")).expect("a certificate");
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("support/key.pem")).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .expect("they belong together");
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let session = ServerConnection::new(Arc::clone(&config)).expect("a session");
+            std::thread::spawn(move || {
+                let mut stream = StreamOwned::new(session, stream);
+                let mut bytes = [0; 4096];
+                while stream.read(&mut bytes).is_ok_and(|count| count > 0) {
+                    if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
