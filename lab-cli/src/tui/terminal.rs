@@ -1,7 +1,7 @@
 //! The only place that touches the terminal: keys and events in, frames out, and everything put back afterwards.
 
 use std::{
-    io,
+    io, panic,
     sync::{
         atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, TryRecvError},
@@ -25,6 +25,12 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 pub(super) fn take_over() -> io::Result<DefaultTerminal> {
     let terminal = ratatui::try_init().inspect_err(|_| ratatui::restore())?;
     TAKEN.store(true, Ordering::SeqCst);
+    // Whichever thread panics: no frame may be drawn over its message.
+    let restore_and_print = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        TAKEN.store(false, Ordering::SeqCst);
+        restore_and_print(info);
+    }));
     Ok(terminal)
 }
 
@@ -93,6 +99,9 @@ fn draw(
     palette: Palette,
     drawn: &mut Option<Instant>,
 ) -> io::Result<()> {
+    if !TAKEN.load(Ordering::SeqCst) {
+        return Ok(());
+    }
     terminal.draw(|frame| view::draw(frame, state, palette))?;
     *drawn = Some(Instant::now());
     Ok(())
