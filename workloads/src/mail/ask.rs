@@ -73,7 +73,11 @@ pub(super) fn ask(page: &Page<'_>, state: State, draws: &Draws) -> Option<Ask> {
             let mut random = draws.of(Purpose::Text);
             let mut path = format!("{}?", form.action());
             form.push_hidden(&mut path);
-            push_encoded(&mut path, "scope", if random.below(2) == 0 { "folder" } else { "all" });
+            let scope = if random.below(2) == 0 { "folder" } else { "all" };
+            // Where there is but one scope, the form names it itself.
+            if !path.contains("scope=") {
+                push_encoded(&mut path, "scope", scope);
+            }
             push_encoded(&mut path, "q", WORDS[random.below(WORDS.len() as u64) as usize]);
             Some(Ask::get(state, path))
         }

@@ -2,6 +2,7 @@
 
 mod contract;
 mod security;
+mod users;
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,52 @@
+//! Emulated users on the real pages.
+
+use controllers::Class;
+use workloads::{
+    mail::{MailCrowd, MailUser},
+    persona::{self, Draws, Ending, Move, Persona as _, Reply, Stay},
+    plan::{Account, Behaviour, ConnectionHabit, MailUsers, PreviousPage},
+};
+
+use super::*;
+
+#[tokio::test]
+async fn emulated_users_find_what_they_ask_for() {
+    for session_in_links in [false, true] {
+        for previous_page in [PreviousPage::Literal, PreviousPage::List] {
+            let world = world(session_in_links).await;
+            let users = MailUsers {
+                model: workloads::mail::arashi(),
+                previous_page,
+                accounts: vec![Account { user: "ann".into(), password: "a".into() }],
+                behaviour: Behaviour::default(),
+                connections: ConnectionHabit::PerUser,
+            };
+            let crowd = MailCrowd::new(&users).expect("they can be");
+            walk(&world, &crowd, 500).await;
+            let made: u64 = crowd.transitions().iter().map(|t| t.made).sum();
+            assert!(made > 200, "{made}: most pages offer what the model asks for");
+        }
+    }
+}
+
+/// Walks so far, and expects that every answer is what was asked for.
+async fn walk(world: &World, crowd: &MailCrowd, requests: usize) {
+    let mut user = MailUser::new(crowd.clone(), 0, Class(0), Stay::Forever);
+    let mut draws = Draws::new(1, 1);
+    let mut turn = user.next(Reply::Start, Timestamp::ZERO, &mut draws);
+    for _ in 0..requests {
+        if let Move::Think(..) = turn.then {
+            turn = user.next(Reply::Woke, Timestamp::ZERO, &mut draws);
+        }
+        let Move::Send(call) = turn.then else { panic!("it goes on: {turn:?}") };
+        let method = if call.method == persona::Method::Get { Method::GET } else { Method::POST };
+        let mut browser = Browser::default();
+        browser.cookie = call.headers.strip_prefix("Cookie: ").map(|line| line.trim_end().to_owned());
+        let came = world.send(&mut browser, method, &call.path, call.body.as_deref().unwrap_or_default()).await;
+        let headers: Vec<(&str, &[u8])> =
+            came.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        let answer = persona::Answer { status: came.status.as_u16(), headers: &headers, body: came.body.as_bytes() };
+        turn = user.next(Reply::Answer(answer), Timestamp::ZERO, &mut draws);
+        assert_eq!(turn.ending, Ending::Served, "{call:?}\n{} {}", came.status, came.body);
+    }
+}
