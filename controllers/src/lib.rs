@@ -23,7 +23,7 @@ pub mod policy;
 pub mod random;
 mod resource;
 pub mod seat;
-mod seda;
+pub mod seda;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;
