@@ -214,6 +214,29 @@ impl Store {
         Ok(())
     }
 
+    /// Looks for damage: in the file, between tables, and between folders and their counts. Empty: there is none. Reads
+    /// everything, which takes a second for 100 MiB.
+    ///
+    /// # Errors
+    /// If the check itself could not be done.
+    pub async fn damage(&self) -> Result<Vec<String>, StoreError> {
+        let mut found: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check").fetch_all(&self.read).await?;
+        found.retain(|line| line != "ok");
+        let orphans: Vec<(String, i64)> =
+            sqlx::query_as("SELECT \"table\", count(*) FROM pragma_foreign_key_check GROUP BY 1")
+                .fetch_all(&self.read)
+                .await?;
+        found.extend(orphans.into_iter().map(|(table, rows)| format!("{rows} rows of {table} belong to nothing")));
+        let counts: Vec<(FolderId, i64, i64)> = sqlx::query_as(
+            "SELECT f.id, f.messages, (SELECT count(*) FROM entries e WHERE e.folder_id = f.id) AS there
+             FROM folders f WHERE f.messages <> there",
+        )
+        .fetch_all(&self.read)
+        .await?;
+        found.extend(counts.into_iter().map(|(id, said, there)| format!("folder {id} says {said} and has {there}")));
+        Ok(found)
+    }
+
     /// Folds the write-ahead log into the database file and closes all connections. Call it before copying the file.
     ///
     /// # Errors
