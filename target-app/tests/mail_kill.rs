@@ -4,6 +4,7 @@
 //! `MAIL_KILLS` says how many times it is killed (5 unless told otherwise).
 
 #[allow(dead_code, reason = "shared with other tests, which use other parts of it")]
+#[path = "target/common.rs"]
 mod common;
 
 use std::{
@@ -202,14 +203,16 @@ async fn check(database: &Path, models: &mut [Model]) -> usize {
     let mut changed = 0;
     for model in models {
         let folders = store.folders(model.user).await.expect("folders");
+        let mut found: BTreeMap<EntryId, Vec<Place>> = BTreeMap::new();
+        for folder in &folders {
+            for start in (0..folder.messages as u32).step_by(10) {
+                let rows = store.list(model.user, folder.id, Order::default(), start).await.expect("list");
+                rows.iter().for_each(|row| found.entry(row.entry).or_default().push(Place::In(folder.id)));
+            }
+        }
         let mut total = 0;
         for (entry, places) in &mut model.messages {
-            let mut is = Vec::new();
-            for folder in &folders {
-                if store.message(model.user, folder.id, *entry).await.expect("reads").is_some() {
-                    is.push(Place::In(folder.id));
-                }
-            }
+            let mut is = found.remove(entry).unwrap_or_default();
             assert!(is.len() <= 1, "{entry} is there twice: {is:?}");
             let is = is.pop().unwrap_or(Place::Deleted);
             assert!(places.contains(&is), "{entry} of {}: told {places:?}, is {is:?}", model.name);

@@ -134,11 +134,11 @@ pub async fn build(spec: &CorpusSpec, path: &Path) -> Result<(), CorpusError> {
     }
     let inboxes = spec.inboxes();
     let stored = inboxes.iter().max().map_or(0, |max| max + SPARE);
-    let store = Store::create(path, &StoreOptions { readers: 1, ..StoreOptions::default() }).await?;
+    let store = Store::create_to_fill(path).await?;
     let mut fill = store.fill().await?;
     let mut messages = message::Messages::new(spec.seed, stored);
     for _ in 0..stored {
-        fill.message(&messages.next()).await?;
+        fill.new_message(&messages.next()).await?;
     }
     let mut random = Seeded::new(seed_for(spec.seed, "folders"));
     let names: Vec<&str> = std::iter::once("inbox").chain(OTHER_FOLDERS).collect();

@@ -162,21 +162,25 @@ impl Store {
         Self::connect(path, options).await
     }
 
+    /// Opens a new database to fill it quickly: without a journal, so that a crash leaves a file that is good for
+    /// nothing. Only for files that get their name when they are whole.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn create_to_fill(path: &Path) -> Result<Self, StoreError> {
+        let options = StoreOptions { readers: 1, ..StoreOptions::default() };
+        let connect = connection(path, &options)
+            .journal_mode(SqliteJournalMode::Off)
+            .synchronous(SqliteSynchronous::Off)
+            .pragma("cache_size", "-524288");
+        Self::connect_with(connect, &options).await
+    }
+
     async fn connect(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        let synchronous = match options.durability {
-            Durability::Normal => SqliteSynchronous::Normal,
-            Durability::Full => SqliteSynchronous::Full,
-        };
-        let connect = SqliteConnectOptions::new()
-            .filename(path)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(synchronous)
-            .busy_timeout(options.patience)
-            .foreign_keys(true)
-            .pragma("cache_size", "-16384")
-            .pragma("mmap_size", "1073741824")
-            .pragma("temp_store", "memory")
-            .thread_name(|id| format!("sqlite-{id}"));
+        Self::connect_with(connection(path, options), options).await
+    }
+
+    async fn connect_with(connect: SqliteConnectOptions, options: &StoreOptions) -> Result<Self, StoreError> {
         let writer_broken = Arc::new(AtomicBool::new(false));
         let broken = Arc::clone(&writer_broken);
         let write = pool(1, options.patience)
@@ -275,6 +279,23 @@ impl Change<'_> {
         }
         Err(error.into())
     }
+}
+
+fn connection(path: &Path, options: &StoreOptions) -> SqliteConnectOptions {
+    let synchronous = match options.durability {
+        Durability::Normal => SqliteSynchronous::Normal,
+        Durability::Full => SqliteSynchronous::Full,
+    };
+    SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(synchronous)
+        .busy_timeout(options.patience)
+        .foreign_keys(true)
+        .pragma("cache_size", "-16384")
+        .pragma("mmap_size", "1073741824")
+        .pragma("temp_store", "memory")
+        .thread_name(|id| format!("sqlite-{id}"))
 }
 
 fn pool(connections: u32, patience: Duration) -> SqlitePoolOptions {

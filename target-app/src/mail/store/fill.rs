@@ -18,6 +18,8 @@ pub enum Filled {
 #[derive(Debug)]
 pub struct Fill<'a> {
     change: Change<'a>,
+    /// Number of the next new message: nobody else adds one while this transaction lasts.
+    next_message: Option<i64>,
 }
 
 impl Store {
@@ -26,7 +28,7 @@ impl Store {
     /// # Errors
     /// Whatever the database reports.
     pub async fn fill(&self) -> Result<Fill<'_>, StoreError> {
-        Ok(Fill { change: self.change().await? })
+        Ok(Fill { change: self.change().await?, next_message: None })
     }
 }
 
@@ -80,13 +82,37 @@ impl Fill<'_> {
             .bind(&message.digest[..])
             .fetch_optional(&mut *self.change.transaction)
             .await?;
-        if let Some(id) = there {
-            return Ok(id);
+        match there {
+            Some(id) => Ok(id),
+            None => self.new_message(message).await,
         }
-        let id: i64 = query_scalar(
-            "INSERT INTO messages (digest, date, author, subject, author_key, subject_key, size, attachments)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+    }
+
+    /// As [`Fill::message`], for a message that is known to be new.
+    ///
+    /// # Errors
+    /// Whatever the database reports, also if it is not new; the whole transaction is then void.
+    pub async fn new_message(&mut self, message: &NewMessage) -> Result<i64, StoreError> {
+        let id = match self.next_message {
+            Some(id) => id,
+            None => {
+                query_scalar("SELECT coalesce(max(id), 0) + 1 FROM messages")
+                    .fetch_one(&mut *self.change.transaction)
+                    .await?
+            }
+        };
+        self.next_message = Some(id + 1);
+        let searched = message.headers.to_lowercase();
+        // One call for all of it: the way to the database's thread and back costs as much as an insert.
+        query(
+            "INSERT INTO messages (id, digest, date, author, subject, author_key, subject_key, size, attachments)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+             INSERT INTO bodies (message_id, sender, recipients, headers, text, html, html_version)
+             VALUES (?, ?, ?, ?, ?, ?, ?);
+             INSERT INTO search_text (message_id, text) VALUES (?, ?);
+             INSERT INTO search_index (rowid, text) VALUES (?, ?)",
         )
+        .bind(id)
         .bind(&message.digest[..])
         .bind(message.date)
         .bind(&message.author)
@@ -95,12 +121,6 @@ impl Fill<'_> {
         .bind(sort_key(without_reply_marks(&message.subject)))
         .bind(message.size)
         .bind(message.attachments.len() as i64)
-        .fetch_one(&mut *self.change.transaction)
-        .await?;
-        query(
-            "INSERT INTO bodies (message_id, sender, recipients, headers, text, html, html_version)
-             VALUES (?, ?, ?, ?, ?, ?, ?)",
-        )
         .bind(id)
         .bind(&message.sender)
         .bind(&message.recipients)
@@ -108,19 +128,12 @@ impl Fill<'_> {
         .bind(&message.text)
         .bind(&message.html)
         .bind(html::VERSION)
+        .bind(id)
+        .bind(&searched)
+        .bind(id)
+        .bind(&searched)
         .execute(&mut *self.change.transaction)
         .await?;
-        let searched = message.headers.to_lowercase();
-        query("INSERT INTO search_text (message_id, text) VALUES (?, ?)")
-            .bind(id)
-            .bind(&searched)
-            .execute(&mut *self.change.transaction)
-            .await?;
-        query("INSERT INTO search_index (rowid, text) VALUES (?, ?)")
-            .bind(id)
-            .bind(&searched)
-            .execute(&mut *self.change.transaction)
-            .await?;
         for (part, attachment) in message.attachments.iter().enumerate() {
             query("INSERT INTO attachments (message_id, part, name, kind, size, content) VALUES (?, ?, ?, ?, ?, ?)")
                 .bind(id)
