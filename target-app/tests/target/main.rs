@@ -1,7 +1,10 @@
 //! A target over loopback. One binary for all of it: linking takes longer than running.
 
+mod browser;
 mod common;
 mod edge;
+mod html_mail;
 mod lifecycle;
+mod person;
 mod process;
 mod refusal;
