@@ -66,8 +66,9 @@ pub(crate) fn run(
     };
     let process = ProcessSample::take();
     let (tell, news) = mpsc::channel();
-    let squad = Squad::new(Clock::start(), network, Crew::new(plan, crowd), allowance.in_flight)
-        .map_err(|cause| RunError::Setup { what: "a timer", cause })?;
+    let squad =
+        Squad::new(Clock::start(), network, Crew::new(plan, crowd, options.requests_limit), allowance.in_flight)
+            .map_err(|cause| RunError::Setup { what: "a timer", cause })?;
     let pacer = Pacer::new(Arc::clone(&squad), plan, stop.clone(), tell);
     let pacing = runtime::spawn(move || pacer.run()).map_err(|cause| RunError::Setup { what: "a fiber", cause })?;
 

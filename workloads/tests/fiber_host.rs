@@ -254,3 +254,16 @@ fn a_plan_that_the_machine_cannot_hold_is_refused_before_it_begins() {
     assert!(matches!(refused, Err(RunError::TooFewDescriptors { wanted: 900_000, .. })), "{refused:?}");
     assert_eq!(server.seen.connections(), 0);
 }
+
+#[test]
+fn a_run_ends_with_the_last_of_a_number_of_requests() {
+    let server = Server::start();
+    let options = Options { requests_limit: Some(137), ..Options::default() };
+    let long = plan(server.address, "/ok", 5, Duration::from_secs(3600));
+    let began = Instant::now();
+    let report = run(&long, &options, |_| {}, &StopFlag::new()).expect("it runs");
+    assert!(began.elapsed() < Duration::from_secs(20), "it did not wait for the plan's end");
+    let ledger = report.total.ledger;
+    assert_eq!((ledger.planned, ledger.served, ledger.unsent), (137, 137, 0), "{ledger:?}");
+    assert_eq!(server.seen.requests(), 137);
+}

@@ -33,6 +33,8 @@ pub(crate) struct Crew<C> {
     /// Users that the host has.
     active: u32,
     active_peak: u32,
+    /// Requests that may still be begun; `None`: as many as come.
+    left: Option<u64>,
     /// Nobody begins anything any more.
     over: bool,
 }
@@ -75,7 +77,7 @@ impl<C> Guest<C> {
 }
 
 impl<C> Crew<C> {
-    pub(crate) fn new(plan: &LoadPlan, crowd: Crowd) -> Self {
+    pub(crate) fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>) -> Self {
         Self {
             recorder: Recorder::new(plan, crowd.kinds()),
             schedule: Schedule::new(plan).peekable(),
@@ -88,6 +90,7 @@ impl<C> Crew<C> {
             backing_off: 0,
             active: 0,
             active_peak: 0,
+            left: most_requests,
             over: false,
         }
     }
@@ -288,7 +291,7 @@ impl<C> Crew<C> {
         let leaves = guest.ticket.is_none() && (!may_begin || self.departs(guest.number));
         let may_sleep = !leaves && (!self.over || guest.ticket.is_some());
         match then {
-            Move::Send(call) if !leaves => {
+            Move::Send(call) if !leaves && (call.hop > 0 || self.may_take_one()) => {
                 if call.hop == 0 {
                     // One that was left open by mistake shows up as in flight, rather than to be counted twice.
                     guest.ticket = Some(self.recorder.plan(guest.number, &call, guest.at));
@@ -306,6 +309,21 @@ impl<C> Crew<C> {
             Move::Send(_) | Move::Think(..) | Move::Leave => {
                 self.departed.remove(&guest.number);
                 None
+            }
+        }
+    }
+
+    /// One more request, if the number of requests allows it; the run ends with the last one.
+    fn may_take_one(&mut self) -> bool {
+        match &mut self.left {
+            None => true,
+            Some(0) => {
+                self.end();
+                false
+            }
+            Some(left) => {
+                *left -= 1;
+                true
             }
         }
     }

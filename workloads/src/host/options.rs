@@ -17,11 +17,13 @@ pub struct Options {
     pub in_flight_limit: Option<u32>,
     /// Accept any certificate (the target's own, unsigned one). Only the async host knows TLS.
     pub insecure: bool,
+    /// The run ends when this many requests (retries count, redirects do not) have been begun; `None`: with the plan.
+    pub requests_limit: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { host: HostChoice::Auto, in_flight_limit: None, insecure: false }
+        Self { host: HostChoice::Auto, in_flight_limit: None, insecure: false, requests_limit: None }
     }
 }
 
