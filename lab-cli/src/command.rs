@@ -14,13 +14,15 @@ use crate::{
 };
 
 mod check;
+mod load;
 mod policies;
+mod run;
 
 /// Does what was typed.
 ///
 /// # Errors
 /// Bad usage, or what could not be carried out and why.
-pub fn run(cli: Cli) -> Outcome {
+pub fn dispatch(cli: Cli) -> Outcome {
     match cli.command {
         None => {
             let mut help = Cli::command();
@@ -35,7 +37,10 @@ pub fn run(cli: Cli) -> Outcome {
             print(&buffer)
         }
         Some(Command::Run(args)) if args.list => list(args.output),
-        Some(Command::Run(_) | Command::Load(_) | Command::Serve(_)) => Err(Failure::because("not here yet")),
+        Some(Command::Run(args)) => run::run(&args),
+
+        Some(Command::Load(args)) => load::load(&args),
+        Some(Command::Serve(_)) => Err(Failure::because("not here yet")),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod exit;
 pub mod judge;
 pub mod live;
 pub mod report;
+pub mod run;
 pub mod spec;
 pub mod summary;
 pub mod text;

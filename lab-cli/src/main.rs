@@ -7,7 +7,7 @@ use lab_cli::{args::Cli, command, exit};
 
 fn main() -> ExitCode {
     match Cli::try_parse() {
-        Ok(cli) => exit::code(command::run(cli)),
+        Ok(cli) => exit::code(command::dispatch(cli)),
         // --help and --version come as errors that print to standard output and end with 0; bad usage ends with 2.
         Err(error) => {
             let code = error.exit_code();

@@ -32,6 +32,9 @@ pub struct Summary {
     pub reasons: Vec<Reason>,
     /// What the service promises.
     pub objective: Objective,
+    /// How the work knob was set, where a capacity was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
     /// In the order in which they ran.
     pub arms: Vec<Arm>,
     /// What was asked of the run, and whether it held.
@@ -39,6 +42,28 @@ pub struct Summary {
     pub thresholds: Vec<ThresholdResult>,
     /// Arms against the first one.
     pub comparisons: Vec<Comparison>,
+}
+
+/// The work knob, as it was solved for on the paper's mix before the first arm.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Capacity {
+    /// Requests a second that were asked for.
+    pub wanted_per_s: f64,
+    /// Requests a second that the last step measured.
+    pub measured_per_s: f64,
+    /// Extra database operations a request.
+    pub operations: f64,
+    /// The search.
+    pub steps: Vec<CapacityStep>,
+}
+
+/// One step of the search for a capacity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CapacityStep {
+    /// Extra database operations a request.
+    pub operations: f64,
+    /// Requests a second that this gave.
+    pub measured_per_s: f64,
 }
 
 /// How the figures came about.

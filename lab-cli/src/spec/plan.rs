@@ -264,6 +264,18 @@ pub struct Arm {
     pub backlog: Option<u32>,
 }
 
+impl Arm {
+    /// No control.
+    pub fn none() -> Self {
+        Self {
+            label: "none".to_owned(),
+            policy: PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() },
+            on_refuse: None,
+            backlog: None,
+        }
+    }
+}
+
 impl Experiment {
     /// The rate that the target can serve, if it is known before it is measured.
     pub fn nominal_capacity(&self) -> Option<f64> {

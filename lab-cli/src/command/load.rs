@@ -1,0 +1,261 @@
+//! `lab load`: quick load on any HTTP service, in the manner of wrk2 and oha.
+
+use std::{
+    fmt::Write,
+    net::{SocketAddr, ToSocketAddrs},
+    time::Duration,
+};
+
+use controllers::Class;
+use reqwest::Url;
+use serde::Serialize;
+use traces::Think;
+use workloads::{
+    Options,
+    measure::{Report, least_samples},
+    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
+};
+
+use super::print;
+use crate::{
+    args::{self, Output},
+    exit::{End, Failure, Outcome},
+    judge::gates,
+    run::{Stop, generator_of, phase_of},
+    summary::{Arm, Generator, Measured, Objective, Reason, Times, Verdict},
+};
+
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// Longest time for a count of requests without a rate.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// What `--output json` prints.
+#[derive(Debug, Serialize)]
+struct Loaded {
+    schema: u32,
+    url: String,
+    seconds: f64,
+    verdict: Verdict,
+    valid: bool,
+    partial: bool,
+    reasons: Vec<Reason>,
+    generator: Generator,
+    requests_per_s: f64,
+    #[serde(flatten)]
+    measured: Measured,
+}
+
+pub fn load(args: &args::Load) -> Outcome {
+    let target = destination(&args.url, &args.allow_host)?;
+    let plan = plan(args, target)?;
+    let stop = Stop::listen().map_err(Failure::because)?;
+    let options = Options { requests_limit: args.requests, ..Options::default() };
+    let report = workloads::run(&plan, &options, |_| {}, &stop.fresh_flag()).map_err(Failure::because)?;
+    let loaded = judged(args, &plan, &report, stop.is_asked());
+    match args.output {
+        Output::Json => {
+            let mut text = serde_json::to_string_pretty(&loaded).map_err(Failure::because)?;
+            text.push('\n');
+            print(text.as_bytes())?;
+        }
+        Output::Text => {
+            print(for_people(args, &loaded).as_bytes())?;
+        }
+    }
+    if let Some(end) = stop.end() {
+        return Ok(end);
+    }
+    Ok(if loaded.valid { End::Done } else { End::Invalid })
+}
+
+/// Where to. A generator is a weapon: hosts beyond this machine have to be named a second time.
+fn destination(url: &str, allowed: &[String]) -> Result<(Url, Target), Failure> {
+    let bad = |why: &str| Failure::usage(format!("{url}: {why}; write http://127.0.0.1:8080/path"));
+    let parsed = Url::parse(url).map_err(|error| bad(&error.to_string()))?;
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(bad("only http and https can be loaded"));
+    }
+    let host = parsed.host_str().ok_or_else(|| bad("there is no host"))?.to_owned();
+    let port = parsed.port_or_known_default().ok_or_else(|| bad("there is no port"))?;
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(bad("a name and password in the URL end up in shell histories: send a header (-H)"));
+    }
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let addresses: Vec<SocketAddr> =
+        (bare, port).to_socket_addrs().map_err(|error| Failure::because(format!("{host}: {error}")))?.collect();
+    let address = *addresses.first().ok_or_else(|| Failure::because(format!("{host} has no address")))?;
+    if !address.ip().is_loopback() && !allowed.iter().any(|name| name == &host || name == bare) {
+        return Err(Failure::usage(format!(
+            "{host} is beyond this machine: load only what is yours and prepared for it, then say --allow-host {bare}"
+        )));
+    }
+    let authority = match parsed.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host,
+    };
+    let base = format!("{}://{authority}", parsed.scheme());
+    Ok((parsed, Target { url: base, address, host: authority }))
+}
+
+fn plan(args: &args::Load, (url, target): (Url, Target)) -> Result<LoadPlan, Failure> {
+    let mut path = url.path().to_owned();
+    if let Some(query) = url.query() {
+        path.push('?');
+        path.push_str(query);
+    }
+    let headers = args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?;
+    let connections = u32::try_from(args.connections).map_err(|_| Failure::usage("-c: too many connections"))?;
+    let asks_again = OnTrouble::Login { wait: Duration::ZERO };
+    let (duration, loads) = match args.rate {
+        None => {
+            let longest = if args.requests.is_some() { LONGEST } else { DEFAULT_TIME };
+            let users = Load::Users { from: connections, to: connections, class: Class::default() };
+            (args.duration.unwrap_or(longest), vec![users])
+        }
+        Some(rate) => {
+            let rate = rate as f64;
+            let by_count = args.requests.map(|n| Duration::from_secs_f64(n as f64 / rate));
+            let load =
+                Load::Requests { from_per_s: rate, to_per_s: rate, law: ArrivalLaw::Constant, class: Class::default() };
+            (args.duration.or(by_count).unwrap_or(DEFAULT_TIME), vec![load])
+        }
+    };
+    Ok(LoadPlan {
+        seed: args.seed,
+        target,
+        users: Users::Url(UrlUsers {
+            path,
+            method: args.method.clone(),
+            headers,
+            body: args.body.clone(),
+            think: Think::Constant(Duration::ZERO),
+            behaviour: Behaviour {
+                on_reject: asks_again.clone(),
+                on_failure: asks_again,
+                redirects: 0,
+                refresh: false,
+                ..Behaviour::default()
+            },
+            connections: ConnectionHabit::PerUser,
+        }),
+        phases: vec![Phase { name: "load".to_owned(), duration, loads }],
+        timeout: args.timeout,
+        connect_timeout: args.timeout.min(Duration::from_secs(10)),
+        objective: args.timeout,
+        drain: args.timeout.min(Duration::from_secs(10)),
+        sources: 1,
+    })
+}
+
+fn header(line: &str) -> Result<(String, String), Failure> {
+    match line.split_once(':') {
+        Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        None => Err(Failure::usage(format!("-H {line:?} is no header line: write -H 'Name: value'"))),
+    }
+}
+
+fn judged(args: &args::Load, plan: &LoadPlan, report: &Report, partial: bool) -> Loaded {
+    let mut arm =
+        Arm { generator: generator_of(report), phases: report.phases.iter().map(phase_of).collect(), ..Arm::default() };
+    let context = gates::Context {
+        objective: Objective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 },
+        closed: false,
+        kernel_backlog_declared: true,
+        own_target: false,
+    };
+    gates::stamp(&mut arm, &context);
+    if args.rate.is_none() {
+        // As fast as it goes: a busy generator is what was asked for.
+        arm.reasons.retain(|reason| reason.code != "CPU" && reason.code != "LAG");
+    }
+    let verdict = gates::verdict(&arm.reasons);
+    let mut measured = arm.phases.first().map(|phase| phase.measured.clone()).unwrap_or_default();
+    // With a count of requests the phase may end long before its time.
+    let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
+    let seconds = report.seconds.min(planned.as_secs_f64());
+    if seconds > 0.0 {
+        measured.offered_per_s = (measured.planned - measured.retries) as f64 / seconds;
+        measured.goodput_per_s = measured.served as f64 / seconds;
+    }
+    let answered = measured.served + measured.served_late + measured.rejected + measured.failed;
+    Loaded {
+        schema: crate::summary::SCHEMA,
+        url: args.url.clone(),
+        seconds,
+        verdict,
+        valid: verdict != Verdict::Invalid,
+        partial,
+        reasons: arm.reasons,
+        generator: arm.generator,
+        requests_per_s: if seconds > 0.0 { answered as f64 / seconds } else { 0.0 },
+        measured,
+    }
+}
+
+fn for_people(args: &args::Load, loaded: &Loaded) -> String {
+    let mut text = String::new();
+    let found = &loaded.measured;
+    let how = match args.rate {
+        Some(rate) => format!("{rate} requests/s, open loop"),
+        None => format!("{} connections, closed loop", args.connections),
+    };
+    let _ = writeln!(text, "{}: {how}, {:.1} s", args.url, loaded.seconds);
+    let _ = writeln!(text, "  answered        {:>12.1} /s", loaded.requests_per_s);
+    for (name, count) in [
+        ("served", found.served + found.served_late),
+        ("rejected", found.rejected),
+        ("failed", found.failed),
+        ("timed out", found.timed_out),
+        ("no connection", found.connect_failed),
+        ("open at the end", found.in_flight),
+        ("unsent", found.unsent),
+    ] {
+        if count > 0 || name == "served" {
+            let _ = writeln!(text, "  {name:<15} {count:>12}");
+        }
+    }
+    percentiles(&mut text, "response time", &found.response_time_ms);
+    if found.rejected > 0 {
+        percentiles(&mut text, "rejects", &found.reject_time_ms);
+    }
+    let _ = writeln!(
+        text,
+        "  generator       {:>10.0} % CPU, send lag p99 {:.2} ms",
+        loaded.generator.cpu * 100.0,
+        loaded.generator.send_lag_p99_ms
+    );
+    for reason in &loaded.reasons {
+        let _ = writeln!(
+            text,
+            "{} {}: {} (allowed: {}): {}",
+            reason.verdict.word(),
+            reason.code,
+            reason.value,
+            reason.threshold,
+            reason.remedy
+        );
+    }
+    let _ = writeln!(text, "{}", loaded.verdict.word());
+    text
+}
+
+fn percentiles(text: &mut String, title: &str, times: &Times) {
+    let _ = writeln!(text, "  {title}, ms ({} samples)", times.count);
+    let rows = [
+        ("p50", 50.0, times.p50, times.p50_at_least),
+        ("p90", 90.0, times.p90, times.p90_at_least),
+        ("p99", 99.0, times.p99, times.p99_at_least),
+        ("p99.9", 99.9, times.p999, times.p999_at_least),
+    ];
+    for (name, percentile, value, bound) in rows {
+        let shown = match (value, bound) {
+            (Some(value), _) => format!("{value:.3}"),
+            (None, Some(bound)) => format!("over {bound:.0}"),
+            (None, None) => format!("needs {} samples", least_samples(percentile)),
+        };
+        let _ = writeln!(text, "    {name:<13} {shown:>12}");
+    }
+    if let Some(max) = times.max {
+        let _ = writeln!(text, "    {:<13} {max:>12.3}", "max");
+    }
+}

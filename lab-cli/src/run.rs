@@ -1,0 +1,62 @@
+//! Runs experiments on live services: a target process, a load generator in this one, arm after arm.
+
+mod arm;
+mod assemble;
+mod calibrate;
+mod conductor;
+mod control;
+mod cpus;
+mod error;
+mod folder;
+mod histograms;
+mod kernel;
+pub mod progress;
+mod resolve;
+mod snapshot;
+mod stop;
+mod target;
+mod watch;
+
+pub use assemble::{generator as generator_of, phase as phase_of};
+pub use conductor::{Finished, Request, conduct};
+pub use cpus::Cpus;
+pub use error::RunFailure;
+pub use folder::read as read_folder;
+pub use stop::Stop;
+
+use crate::live::LiveEvent;
+
+/// Reads the event stream as it happens.
+pub trait Sink {
+    /// One event.
+    fn event(&mut self, event: &LiveEvent);
+}
+
+/// Every sink of a run.
+#[derive(Default)]
+pub struct Sinks(Vec<Box<dyn Sink + Send>>);
+
+impl Sinks {
+    /// Adds one.
+    pub fn add(&mut self, sink: impl Sink + Send + 'static) {
+        self.0.push(Box::new(sink));
+    }
+
+    /// Tells all.
+    pub fn tell(&mut self, event: &LiveEvent) {
+        for sink in &mut self.0 {
+            sink.event(event);
+        }
+    }
+
+    /// Tells all a line for people.
+    pub fn note(&mut self, text: impl Into<String>) {
+        self.tell(&LiveEvent::Note { text: text.into() });
+    }
+}
+
+impl std::fmt::Debug for Sinks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} sinks", self.0.len())
+    }
+}

@@ -1,0 +1,137 @@
+//! One arm: a fresh target on a fresh copy of the mail, the load, both ledgers.
+
+use std::time::Duration;
+
+use target_app::spec::TargetSpec;
+use workloads::{Options, measure::Report, plan::LoadPlan};
+
+use super::{
+    RunFailure, Sinks, Stop, assemble,
+    folder::Folder,
+    kernel::Counters,
+    target::{Target, log_in},
+    watch::{Seconds, Watch},
+};
+use crate::{
+    live::{LiveEvent, Second},
+    spec::plan::Arm,
+    summary,
+};
+
+/// What an arm left.
+#[derive(Debug)]
+pub struct Ended {
+    /// For the summary; not judged yet.
+    pub arm: summary::Arm,
+    /// With its histograms.
+    pub report: Report,
+    /// Second by second.
+    pub timeline: Vec<Second>,
+}
+
+/// What to run.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    /// Which arm.
+    pub arm: &'a Arm,
+    /// Which repetition.
+    pub block: u32,
+    /// Its target.
+    pub target: TargetSpec,
+}
+
+/// Runs it. `plan` makes the load plan once it is known where the target listens.
+pub fn run(
+    turn: &Turn<'_>,
+    plan: impl FnOnce(&Target) -> Result<LoadPlan, RunFailure>,
+    folder: &mut Folder,
+    sinks: &mut Sinks,
+    stop: &Stop,
+) -> Result<Ended, RunFailure> {
+    tell(&LiveEvent::ArmStarted { arm: turn.arm.label.clone(), block: turn.block }, folder, sinks)?;
+    let target = Target::start(&turn.target, &log_in(folder.path()))?;
+    let plan = plan(&target)?;
+    let first = target.control.gauges()?;
+    let before = Counters::read();
+    let watch = Watch::begin(&target.control).map_err(super::snapshot::machine("the thread that reads gauges"))?;
+
+    let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
+    let mut seconds = Seconds::new(&turn.arm.label, turn.block, names);
+    let mut timeline = Vec::new();
+    let mut phase = None;
+    let mut stopping = false;
+    let mut failed = None;
+    let flag = stop.fresh_flag();
+    let report = workloads::run(
+        &plan,
+        &Options::default(),
+        |window| {
+            let mut events = Vec::new();
+            if phase != Some(window.phase) {
+                phase = Some(window.phase);
+                let name = seconds.phase(window.phase).to_owned();
+                let second = u32::try_from(window.second).unwrap_or(u32::MAX);
+                events.push(LiveEvent::PhaseStarted { phase: name, second });
+            }
+            if stop.is_asked() && !stopping {
+                stopping = true;
+                events.push(LiveEvent::Stopping);
+            }
+            let second = seconds.next(&window, watch.take());
+            timeline.push(second.clone());
+            events.push(LiveEvent::Second(Box::new(second)));
+            for event in &events {
+                // A full disk must not cost what was measured so far: the arm ends, and the failure is told after it.
+                if let Err(failure) = tell(event, folder, sinks) {
+                    failed.get_or_insert(failure);
+                    flag.stop();
+                }
+            }
+        },
+        &flag,
+    )?;
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
+    drop(watch);
+    let last = settled(&target)?;
+    let kernel = Counters::read().since(&before);
+    let arm = summary::Arm {
+        name: turn.arm.label.clone(),
+        policy: turn.arm.policy.name.clone(),
+        parameters: assemble::parameters(&turn.arm.policy),
+        block: turn.block,
+        generator: assemble::generator(&report),
+        server: Some(assemble::server(Some(&first), &last)),
+        kernel,
+        phases: report.phases.iter().map(assemble::phase).collect(),
+        ..summary::Arm::default()
+    };
+    // What was measured is worth more than how the target ended.
+    if let Err(failure) = target.stop() {
+        tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
+    }
+    Ok(Ended { arm, report, timeline })
+}
+
+/// The target's last look at itself, once what clients wrote has been read.
+fn settled(target: &Target) -> Result<target_app::control::wire::Gauges, RunFailure> {
+    let mut last = target.control.gauges()?;
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = target.control.gauges()?;
+        let quiet = now.ledger.requests_read == last.ledger.requests_read;
+        last = now;
+        if quiet {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+/// Records first, then shows.
+pub fn tell(event: &LiveEvent, folder: &mut Folder, sinks: &mut Sinks) -> Result<(), RunFailure> {
+    let recorded = folder.event(event);
+    sinks.tell(event);
+    recorded
+}

@@ -1,0 +1,147 @@
+//! From what generator, target and kernel counted to the summary of an arm.
+
+use std::collections::BTreeMap;
+
+use controllers::{Catalogue, catalogue::Setting};
+use serde_json::Value;
+use target_app::{control::wire::Gauges, spec::PolicySpec};
+use workloads::measure::{Percentiles, PhaseReport, Report};
+
+use crate::summary::{Generator, Measured, Phase, Server, Times};
+
+/// One phase.
+pub fn phase(report: &PhaseReport) -> Phase {
+    let groups = |groups: &BTreeMap<String, PhaseReport>| {
+        groups.iter().map(|(name, group)| (name.clone(), measured(group))).collect()
+    };
+    Phase {
+        name: report.name.clone(),
+        seconds: report.seconds,
+        users: report.users.and_then(|users| u32::try_from(users).ok()).unwrap_or(0),
+        measured: measured(report),
+        by_type: groups(&report.by_type),
+        by_class: groups(&report.by_class),
+    }
+}
+
+fn measured(report: &PhaseReport) -> Measured {
+    let ledger = &report.ledger;
+    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    Measured {
+        planned: ledger.planned,
+        hops: ledger.hops,
+        unsent: ledger.unsent,
+        refused_locally: ledger.refused_locally,
+        connect_failed: ledger.connect_failed,
+        connect_timed_out: ledger.connect_timed_out,
+        sent: ledger.sent,
+        served: ledger.served,
+        served_late: ledger.served_late,
+        rejected: ledger.rejected,
+        timed_out: ledger.timed_out,
+        failed: ledger.failed,
+        abandoned: ledger.abandoned,
+        in_flight: ledger.in_flight,
+        offered_per_s: report.offered_per_s,
+        goodput_per_s: report.goodput_per_s,
+        reject_fraction: report.reject_fraction,
+        retries: ledger.retries,
+        clients: report.clients,
+        clients_with_connect_timeout: share(report.clients_connect_timed_out, report.clients),
+        response_time_ms: times(&report.response_time_ms),
+        service_time_ms: times(&report.service_time_ms),
+        reject_time_ms: times(&report.reject_time_ms),
+        connect_time_ms: times(&report.connect_time_ms),
+    }
+}
+
+fn times(found: &Percentiles) -> Times {
+    Times {
+        p50: found.p50,
+        p90: found.p90,
+        p95: found.p95,
+        p99: found.p99,
+        p999: found.p999,
+        max: found.max,
+        mean: found.mean,
+        count: found.count,
+        p50_at_least: found.p50_at_least,
+        p90_at_least: found.p90_at_least,
+        p95_at_least: found.p95_at_least,
+        p99_at_least: found.p99_at_least,
+        p999_at_least: found.p999_at_least,
+    }
+}
+
+/// How the generator fared.
+pub fn generator(report: &Report) -> Generator {
+    let found = &report.generator;
+    let health = &found.health;
+    let wall = health.wall.as_secs_f64();
+    Generator {
+        cpu: if wall > 0.0 { health.process_cpu.as_secs_f64() / wall } else { 0.0 },
+        send_lag_p99_ms: found.send_lag_p99_ms.or(found.send_lag_max_ms).unwrap_or(0.0),
+        send_lag_max_ms: found.send_lag_max_ms.unwrap_or(0.0),
+        unsent: found.unsent,
+        loop_gap_max_ms: health.largest_gap.as_secs_f64() * 1e3,
+        saturated: found.saturated,
+        open_files_max: health.descriptors_peak,
+        open_files_limit: health.descriptors_limit,
+        files_exhausted: health.out_of_descriptors,
+        ports_exhausted: health.out_of_ports,
+        panics: health.fiber_panics,
+    }
+}
+
+/// What the target counted, from its first to its last look at itself.
+pub fn server(first: Option<&Gauges>, last: &Gauges) -> Server {
+    let ledger = &last.ledger;
+    let (cpu_before, at_before) = first.map_or((0.0, 0.0), |first| (first.cpu_s, first.at_ms));
+    let seconds = (last.at_ms - at_before) / 1e3;
+    Server {
+        connections_accepted: ledger.connections_accepted,
+        connections_refused: ledger.connections_refused,
+        accept_errors: ledger.accept_errors,
+        requests_read: ledger.requests_read,
+        malformed: ledger.malformed,
+        served: ledger.served,
+        refused: ledger.refused.clone(),
+        errors: ledger.errors,
+        client_gone: ledger.client_gone,
+        in_flight: ledger.in_flight,
+        unread: None,
+        cpu: if seconds > 0.0 { (last.cpu_s - cpu_before) / seconds } else { 0.0 },
+        panics: last.panics,
+    }
+}
+
+/// Every parameter of a policy as it was in force: defaults, preset, settings.
+pub fn parameters(policy: &PolicySpec) -> BTreeMap<String, Value> {
+    let mut all = BTreeMap::new();
+    if let Some(entry) = Catalogue::find(&policy.name) {
+        let preset = entry.preset(&policy.settings).ok().flatten();
+        all.extend(entry.rows(preset).into_iter().map(|row| (row.name.to_owned(), as_json(&row.default))));
+        if let Ok(place) = entry.place(&policy.settings) {
+            all.insert("scope".to_owned(), Value::from(place.scope()));
+        }
+    }
+    all.extend(policy.settings.iter().map(|(key, setting)| (key.clone(), setting_as_json(setting))));
+    all
+}
+
+fn as_json(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_) | Value::Object(_))) => value,
+        _ => Value::from(text),
+    }
+}
+
+fn setting_as_json(setting: &Setting) -> Value {
+    match setting {
+        Setting::Flag(flag) => Value::from(*flag),
+        Setting::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => Value::from(*number as i64),
+        Setting::Number(number) => Value::from(*number),
+        Setting::Text(text) => Value::from(text.as_str()),
+        Setting::Map(map) => map.iter().map(|(key, value)| (key.clone(), setting_as_json(value))).collect(),
+    }
+}

@@ -1,0 +1,165 @@
+//! Turns the work knob until the service saturates at the capacity that was asked for.
+//!
+//! On one core the time a request takes is a constant part plus a part for each extra database operation, so one over the
+//! throughput is a straight line over the operations: two points give a guess, and each further point corrects it. The load is
+//! the paper's own mix from closed users without think time, so that the service is never idle.
+
+use std::time::Duration;
+
+use target_app::spec::WorkSpec;
+use traces::Think;
+use workloads::{
+    Options, StopFlag,
+    plan::{ConnectionHabit, Load, LoadPlan, MailUsers, Phase, Users},
+};
+
+use super::{RunFailure, Sinks, resolve::destination, target::Target};
+use crate::summary::{Capacity, CapacityStep};
+
+/// Users that keep the service busy.
+const USERS: u32 = 24;
+/// The first answers of fresh connections and caches are left out.
+const SETTLE: Duration = Duration::from_secs(1);
+/// Whole seconds, as throughput is read from windows of one second.
+const MEASURE: Duration = Duration::from_secs(4);
+/// Close enough.
+const TOLERANCE: f64 = 0.05;
+/// Close enough to go on, if the search ends there.
+const LAST_RESORT: f64 = 0.15;
+const MOST_STEPS: usize = 8;
+/// What one operation costs, seconds, before anything is known of this machine.
+const FIRST_GUESS: f64 = 100e-6;
+
+/// Finds the extra operations a request for `wanted` requests a second.
+pub fn calibrate(
+    target: &Target,
+    mail: &MailUsers,
+    wanted: f64,
+    seed: u64,
+    stop: &StopFlag,
+    sinks: &mut Sinks,
+) -> Result<Capacity, RunFailure> {
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    let mut operations = 0.0;
+    for _ in 0..MOST_STEPS {
+        target.control.set_work(&WorkSpec { operations, ..WorkSpec::default() })?;
+        let measured = throughput(target, mail, seed, stop)?;
+        if stop.is_stopped() {
+            return Err(RunFailure::Capacity(
+                "interrupted while the capacity was searched for: nothing was measured yet".to_owned(),
+            ));
+        }
+        sinks.note(format!("capacity: {operations:.1} operations a request give {measured:.1} requests/s"));
+        if measured <= 0.0 {
+            return Err(RunFailure::Capacity(format!(
+                "the target answered nothing with {operations:.1} extra operations a request: see its log in the results folder"
+            )));
+        }
+        points.push((operations, measured));
+        if points.len() == 1 && measured < wanted {
+            if measured >= wanted * (1.0 - TOLERANCE) {
+                return Ok(found(wanted, &points));
+            }
+            return Err(RunFailure::TooSlow { wanted, measured, suggested: (measured * 0.8).floor().max(1.0) });
+        }
+        if (measured / wanted - 1.0).abs() <= TOLERANCE {
+            return Ok(found(wanted, &points));
+        }
+        operations = next(&points, wanted);
+    }
+    let best = points.iter().map(|(_, measured)| (measured / wanted - 1.0).abs()).fold(f64::INFINITY, f64::min);
+    if best > LAST_RESORT {
+        return Err(RunFailure::Capacity(format!(
+            "no setting of the work knob gives {wanted:.0} requests/s (best {:.0} % off after {MOST_STEPS} steps): is \
+             something else using the target's processor?",
+            best * 100.0
+        )));
+    }
+    points.sort_by(|a, b| (b.1 / wanted - 1.0).abs().total_cmp(&(a.1 / wanted - 1.0).abs()));
+    let capacity = found(wanted, &points);
+    target.control.set_work(&WorkSpec { operations: capacity.operations, ..WorkSpec::default() })?;
+    Ok(capacity)
+}
+
+/// The next guess: on the line through the two points whose rates are nearest to the wanted one.
+fn next(points: &[(f64, f64)], wanted: f64) -> f64 {
+    let mut nearest = points.to_vec();
+    nearest.sort_by(|a, b| (1.0 / a.1 - 1.0 / wanted).abs().total_cmp(&(1.0 / b.1 - 1.0 / wanted).abs()));
+    let slope = match nearest[..] {
+        [a, b, ..] if a.0 != b.0 => (1.0 / a.1 - 1.0 / b.1) / (a.0 - b.0),
+        _ => FIRST_GUESS,
+    };
+    // Noise can turn the line over; then the guess about one operation is better than it.
+    let slope = if slope > 0.0 { slope } else { FIRST_GUESS };
+    let (operations, measured) = nearest[0];
+    (operations + (1.0 / wanted - 1.0 / measured) / slope).max(0.0)
+}
+
+fn found(wanted: f64, points: &[(f64, f64)]) -> Capacity {
+    let (operations, measured) = points.last().copied().unwrap_or_default();
+    let steps =
+        points.iter().map(|&(operations, measured_per_s)| CapacityStep { operations, measured_per_s }).collect();
+    Capacity { wanted_per_s: wanted, measured_per_s: measured, operations, steps }
+}
+
+fn throughput(target: &Target, mail: &MailUsers, seed: u64, stop: &StopFlag) -> Result<f64, RunFailure> {
+    let mut mail = mail.clone();
+    for law in mail.model.think.values_mut() {
+        *law = Think::Constant(Duration::ZERO);
+    }
+    mail.connections = ConnectionHabit::PerUser;
+    let load = vec![Load::Users { from: USERS, to: USERS, class: controllers::Class::default() }];
+    let plan = LoadPlan {
+        seed,
+        target: destination(&target.ready)?,
+        users: Users::Mail(mail),
+        phases: vec![Phase { name: "capacity".to_owned(), duration: SETTLE + MEASURE, loads: load }],
+        timeout: Duration::from_secs(60),
+        connect_timeout: Duration::from_secs(10),
+        objective: Duration::from_secs(60),
+        drain: Duration::from_secs(5),
+        sources: 1,
+    };
+    let (from, to) = (SETTLE.as_secs(), (SETTLE + MEASURE).as_secs());
+    let mut served = 0;
+    workloads::run(
+        &plan,
+        &Options::default(),
+        |window| {
+            if (from..to).contains(&window.second) {
+                served += window.served + window.late;
+            }
+        },
+        stop,
+    )?;
+    Ok(served as f64 / MEASURE.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A service whose requests take 1 ms and 0.2 ms for each extra operation.
+    fn service(operations: f64) -> f64 {
+        1.0 / (1e-3 + 0.2e-3 * operations)
+    }
+
+    #[test]
+    fn a_straight_line_is_solved_in_three_steps() {
+        // 100/s means 10 ms a request: (10 - 1) / 0.2 = 45 operations. The first guess takes 0.1 ms an operation, and gives
+        // (10 - 1) / 0.1 = 90.
+        let mut points = vec![(0.0, service(0.0))];
+        let second = next(&points, 100.0);
+        assert!((second - 90.0).abs() < 1e-9, "{second}");
+        points.push((second, service(second)));
+        let third = next(&points, 100.0);
+        assert!((third - 45.0).abs() < 1e-6, "{third}");
+    }
+
+    #[test]
+    fn noise_that_turns_the_line_over_does_not_send_the_search_away() {
+        // More operations and yet more throughput: the slope is taken from the first guess instead.
+        let guess = next(&[(80.0, 105.0), (81.0, 108.0)], 100.0);
+        assert!((80.0..=90.0).contains(&guess), "{guess}");
+    }
+}

@@ -1,0 +1,357 @@
+//! A whole run: capacity, blocks of arms, thresholds, the summary.
+
+use std::path::{Path, PathBuf};
+
+use controllers::{
+    Random,
+    random::{Seeded, seed_for},
+};
+use serde::Serialize;
+use workloads::{
+    measure::Report,
+    plan::{Account, LoadPlan, MailUsers},
+};
+
+use super::{
+    Cpus, RunFailure, Sinks, Stop,
+    arm::{self, Turn, tell},
+    assemble, calibrate,
+    folder::Folder,
+    histograms, resolve,
+    snapshot::Corpus,
+    target::{Target, log_in},
+};
+use crate::{
+    judge::{
+        gates,
+        threshold::{RunEvidence, Threshold},
+    },
+    live::{LiveEvent, PhaseShape, Second, Shape},
+    spec::plan::{App, Arashi, Declared, Experiment, Load, Model, Work},
+    summary::{self, Capacity, Mode, SCHEMA, Summary, Verdict},
+};
+
+/// What to run and where to put what was found.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// `--out DIR`.
+    pub out: Option<&'a Path>,
+    /// Which processors to use.
+    pub cpus: &'a Cpus,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Finished {
+    /// What was found.
+    pub summary: Summary,
+    /// Where everything is.
+    pub folder: PathBuf,
+}
+
+/// Written before the first arm, and again when the order of a block is known.
+#[derive(Debug, Serialize)]
+struct Manifest<'a> {
+    schema: u32,
+    lab: &'static str,
+    experiment: &'a Experiment,
+    seed: u64,
+    capacity: &'a Option<Capacity>,
+    blocks: &'a [Block],
+    host: Host,
+}
+
+/// One repetition of every arm.
+#[derive(Debug, Clone, Serialize)]
+struct Block {
+    block: u32,
+    seed: u64,
+    order: Vec<String>,
+    /// SHA-256 of the plan and its schedule: the same for every arm of the block, and for every run with this seed.
+    plan: Option<String>,
+}
+
+/// Facts about the machine that bear on the figures. Nothing that names it or its owner.
+#[derive(Debug, Serialize)]
+struct Host {
+    cores: usize,
+    generator_cpu: Option<usize>,
+    target_cpu: Option<usize>,
+    kernel: String,
+    clocksource: String,
+    descriptor_limit: u64,
+    debug_build: bool,
+}
+
+/// Runs an experiment from its first arm to its verdict.
+///
+/// # Errors
+/// What made it impossible; what was measured before is in the folder.
+pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<Finished, RunFailure> {
+    let folder = Folder::create(request.out, &request.experiment.name)?;
+    let mut run = Run { request, folder, sinks, stop, arms: Vec::new(), reports: Vec::new(), timeline: Vec::new() };
+    run.all()
+}
+
+struct Run<'a> {
+    request: Request<'a>,
+    folder: Folder,
+    sinks: &'a mut Sinks,
+    stop: &'a Stop,
+    arms: Vec<summary::Arm>,
+    reports: Vec<Report>,
+    timeline: Vec<Second>,
+}
+
+impl Run<'_> {
+    fn all(&mut self) -> Result<Finished, RunFailure> {
+        let experiment = self.request.experiment;
+        self.tell(&LiveEvent::RunStarted(self.shape(experiment.nominal_capacity())))?;
+        self.warnings()?;
+        let corpus = match &experiment.target.app {
+            App::Arashi(arashi) => {
+                self.note("preparing mail (seconds the first time, then kept)")?;
+                Some(Corpus::prepare(&arashi.mail)?)
+            }
+            App::Checksum { .. } | App::Emulated { .. } => None,
+        };
+        let capacity = match (&experiment.target.app, &corpus) {
+            (App::Arashi(Arashi { work: Work::Capacity(wanted), .. }), Some(corpus)) => {
+                Some(self.capacity(corpus, *wanted)?)
+            }
+            _ => None,
+        };
+        let mut blocks = Vec::new();
+        for block in 1..=experiment.repeat {
+            let seed = seed_for(experiment.seed, &format!("block {block}"));
+            let order = self.order(seed);
+            let names = order.iter().map(|&index| experiment.arms[index].label.clone()).collect();
+            blocks.push(Block { block, seed, order: names, plan: None });
+            self.manifest(&capacity, &blocks)?;
+            for index in order {
+                let digest = self.one_arm(index, block, seed, corpus.as_ref(), capacity.as_ref())?;
+                if let Some(entry) = blocks.last_mut()
+                    && entry.plan.is_none()
+                {
+                    entry.plan = Some(digest);
+                    self.manifest(&capacity, &blocks)?;
+                }
+                // Whatever happens next, the arms so far can be read.
+                let so_far = self.summary(&capacity, true);
+                self.folder.replace("summary.json", &so_far)?;
+                self.folder.sync()?;
+                if self.stop.is_asked() {
+                    return self.finish(&capacity, true);
+                }
+            }
+        }
+        self.finish(&capacity, false)
+    }
+
+    fn finish(&mut self, capacity: &Option<Capacity>, partial: bool) -> Result<Finished, RunFailure> {
+        let summary = self.summary(capacity, partial);
+        self.folder.replace("summary.json", &summary)?;
+        self.folder.sync()?;
+        self.sinks.tell(&LiveEvent::RunFinished(Box::new(summary.clone())));
+        Ok(Finished { summary, folder: self.folder.path().to_owned() })
+    }
+
+    fn tell(&mut self, event: &LiveEvent) -> Result<(), RunFailure> {
+        tell(event, &mut self.folder, self.sinks)
+    }
+
+    fn note(&mut self, text: &str) -> Result<(), RunFailure> {
+        self.tell(&LiveEvent::Note { text: text.to_owned() })
+    }
+
+    /// What bears on the figures and cannot be seen in them.
+    fn warnings(&mut self) -> Result<(), RunFailure> {
+        if self.request.cpus.shared() {
+            self.note("generator and target share one processor: the target's capacity depends on the load")?;
+        }
+        if cfg!(debug_assertions) {
+            self.note("this is a debug build: figures are of no use (cargo run --release)")?;
+        }
+        Ok(())
+    }
+
+    fn shape(&self, capacity: Option<f64>) -> Shape {
+        let experiment = self.request.experiment;
+        let phase = |phase: &crate::spec::plan::Phase| PhaseShape {
+            name: phase.name.clone(),
+            seconds: phase.duration.as_secs_f64(),
+            load: resolve::in_words(phase, capacity),
+        };
+        Shape {
+            experiment: experiment.name.clone(),
+            about: experiment.about.clone(),
+            objective: experiment.objective,
+            arms: experiment.arms.iter().map(|arm| arm.label.clone()).collect(),
+            blocks: experiment.repeat,
+            phases: experiment.users.phases.iter().map(phase).collect(),
+        }
+    }
+
+    /// With repetitions, each block has its own order: what drifts with time must not favour an arm.
+    fn order(&self, seed: u64) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.request.experiment.arms.len()).collect();
+        if self.request.experiment.repeat > 1 {
+            let mut random = Seeded::new(seed_for(seed, "order"));
+            for last in (1..order.len()).rev() {
+                let pick = (random.uniform() * (last + 1) as f64) as usize;
+                order.swap(last, pick.min(last));
+            }
+        }
+        order
+    }
+
+    fn capacity(&mut self, corpus: &Corpus, wanted: f64) -> Result<Capacity, RunFailure> {
+        let experiment = self.request.experiment;
+        let Model::Mail { model, previous_page, .. } = &experiment.users.model else {
+            return Err(RunFailure::Capacity(
+                "a capacity is solved for on the mail users' mix: set users.model: arashi".to_owned(),
+            ));
+        };
+        let none = crate::spec::plan::Arm::none();
+        let seed = seed_for(experiment.seed, "capacity");
+        let spec = resolve::target_spec(experiment, &none, Some(corpus.copy()?), 0.0, seed, self.request.cpus);
+        let target = Target::start(&spec, &log_in(self.folder.path()))?;
+        let mail = MailUsers {
+            model: model.clone(),
+            previous_page: *previous_page,
+            accounts: corpus.accounts().to_vec(),
+            behaviour: experiment.users.behaviour.clone(),
+            connections: experiment.users.connections,
+        };
+        self.note(&format!("solving for a capacity of {wanted:.0} requests/s on the paper's mix"))?;
+        let capacity = calibrate::calibrate(&target, &mail, wanted, seed, &self.stop.fresh_flag(), self.sinks)?;
+        // A target that does not end well has been killed by now; each arm has its own.
+        if let Err(failure) = target.stop() {
+            self.note(&failure.to_string())?;
+        }
+        Ok(capacity)
+    }
+
+    fn one_arm(
+        &mut self,
+        index: usize,
+        block: u32,
+        seed: u64,
+        corpus: Option<&Corpus>,
+        capacity: Option<&Capacity>,
+    ) -> Result<String, RunFailure> {
+        let experiment = self.request.experiment;
+        let arm = &experiment.arms[index];
+        let database = corpus.map(Corpus::copy).transpose()?;
+        let work = match (&experiment.target.app, capacity) {
+            (_, Some(found)) => found.operations,
+            (App::Arashi(Arashi { work: Work::Operations(operations), .. }), None) => *operations,
+            _ => 0.0,
+        };
+        let target = resolve::target_spec(experiment, arm, database, work, seed, self.request.cpus);
+        let turn = Turn { arm, block, target };
+        let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
+        let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
+        let mut digest = Ok(String::new());
+        let plan = |target: &Target| {
+            let plan = resolve::load_plan(experiment, accounts, &target.ready, seed, rate)?;
+            digest = digest_of(&plan);
+            Ok(plan)
+        };
+        let ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
+        let mut found = ended.arm;
+        gates::stamp(&mut found, &self.context(arm));
+        for fault in &ended.report.faults {
+            self.note(&format!("the generator's books: {fault}"))?;
+        }
+        let name = format!("{}-{block}.hlog", arm.label);
+        histograms::write(&ended.report, &self.folder.path().join(name))?;
+        self.tell(&LiveEvent::ArmFinished(Box::new(found.clone())))?;
+        self.arms.push(found);
+        self.reports.push(ended.report);
+        self.timeline.extend(ended.timeline);
+        Ok(digest?)
+    }
+
+    fn context(&self, arm: &crate::spec::plan::Arm) -> gates::Context {
+        let experiment = self.request.experiment;
+        let closed = |load: &Load| matches!(load, Load::Users { .. });
+        let any_closed = experiment.users.phases.iter().flat_map(|phase| &phase.loads).any(closed);
+        let declared = |what| experiment.declares.contains(&what);
+        gates::Context {
+            objective: experiment.objective,
+            closed: any_closed && !declared(Declared::ClosedOverload),
+            kernel_backlog_declared: resolve::works_at_accept(arm) || declared(Declared::KernelBacklog),
+            own_target: true,
+        }
+    }
+
+    fn summary(&self, capacity: &Option<Capacity>, partial: bool) -> Summary {
+        let experiment = self.request.experiment;
+        let mut reasons = Vec::new();
+        for arm in &self.arms {
+            reasons.extend(arm.reasons.iter().cloned());
+        }
+        reasons.sort_by_key(|reason| std::cmp::Reverse(reason.verdict));
+        let verdict = gates::verdict(&reasons);
+        let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| {
+            self.reports.get(index)?.part(phase, part).map(|part| assemble::phase(&part))
+        };
+        let evidence = RunEvidence { arms: &self.arms, timeline: &self.timeline, parts: &parts };
+        let thresholds = experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok());
+        Summary {
+            schema: SCHEMA,
+            experiment: experiment.name.clone(),
+            mode: Mode::Live,
+            partial,
+            verdict,
+            valid: verdict != Verdict::Invalid,
+            reasons,
+            objective: experiment.objective,
+            capacity: capacity.clone(),
+            arms: self.arms.clone(),
+            thresholds: thresholds.map(|threshold| threshold.judge(&evidence)).collect(),
+            comparisons: Vec::new(),
+        }
+    }
+
+    fn manifest(&self, capacity: &Option<Capacity>, blocks: &[Block]) -> Result<(), RunFailure> {
+        let experiment = self.request.experiment;
+        let manifest = Manifest {
+            schema: SCHEMA,
+            lab: env!("CARGO_PKG_VERSION"),
+            experiment,
+            seed: experiment.seed,
+            capacity,
+            blocks,
+            host: Host::of(self.request.cpus),
+        };
+        self.folder.replace("manifest.json", &manifest)
+    }
+}
+
+impl Host {
+    fn of(cpus: &Cpus) -> Self {
+        let line = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+        Self {
+            cores: std::thread::available_parallelism().map_or(0, usize::from),
+            generator_cpu: cpus.generator,
+            target_cpu: cpus.target,
+            kernel: line("/proc/sys/kernel/osrelease"),
+            clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            descriptor_limit: workloads::health::descriptor_limit(),
+            debug_build: cfg!(debug_assertions),
+        }
+    }
+}
+
+/// The plan's digest, without the port that the target happened to get.
+fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
+    let mut plan = plan.clone();
+    plan.target.url.clear();
+    plan.target.host.clear();
+    plan.target.address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    workloads::schedule::digest(&plan)
+}

@@ -1,0 +1,43 @@
+//! Which processor the target gets, and which the generator.
+
+use nix::{
+    sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+    unistd::Pid,
+};
+
+/// Processors of this run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpus {
+    /// For the load generator and the lab.
+    pub generator: Option<usize>,
+    /// For the target; the same if there is no other.
+    pub target: Option<usize>,
+}
+
+impl Cpus {
+    /// The first two that this process may use.
+    pub fn choose() -> Self {
+        let allowed = allowed();
+        Self { generator: allowed.first().copied(), target: allowed.get(1).or(allowed.first()).copied() }
+    }
+
+    /// Do both share one?
+    pub fn shared(&self) -> bool {
+        self.generator == self.target
+    }
+
+    /// Keeps this thread, and those that it starts from now on, to the generator's processor.
+    pub fn pin_generator(&self) {
+        let Some(cpu) = self.generator else { return };
+        let mut set = CpuSet::new();
+        // A machine that forbids it measures less well; the run still says what it saw.
+        if set.set(cpu).is_ok() {
+            let _ = sched_setaffinity(Pid::from_raw(0), &set);
+        }
+    }
+}
+
+fn allowed() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
+    (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).collect()
+}

@@ -1,0 +1,73 @@
+//! What can go wrong in a run, with the way out.
+
+use std::{io, path::PathBuf};
+
+use target_app::mail::corpus::CorpusError;
+
+/// Why a run could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum RunFailure {
+    /// The results folder is there already.
+    #[error("{0} is there already: name another with --out")]
+    FolderExists(PathBuf),
+    /// A file could not be written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Mail could not be made.
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    /// The target did not start.
+    #[error("the target did not start: {cause}\n{last_words}")]
+    TargetStart {
+        /// Why.
+        cause: String,
+        /// What it said on standard error.
+        last_words: String,
+    },
+    /// The target's control port did not answer.
+    #[error("the target's control port: {0}")]
+    Control(String),
+    /// The load could not be produced.
+    #[error(transparent)]
+    Load(#[from] workloads::RunError),
+    /// The machine is slower than the capacity that was asked for.
+    #[error(
+        "the target serves {measured:.0} requests a second without extra work, and a capacity of {wanted:.0}/s was asked for: \
+         lower target.capacity (--set target.capacity={suggested:.0}/s)"
+    )]
+    TooSlow {
+        /// Asked for.
+        wanted: f64,
+        /// Found.
+        measured: f64,
+        /// Would do.
+        suggested: f64,
+    },
+    /// The search for the work knob found nothing.
+    #[error("{0}")]
+    Capacity(String),
+    /// Something else of this machine.
+    #[error("{what}: {source}")]
+    Machine {
+        /// What.
+        what: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// A value could not be written as JSON.
+    #[error("JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl RunFailure {
+    /// For `map_err` on files.
+    pub fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}

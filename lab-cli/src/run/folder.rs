@@ -1,0 +1,210 @@
+//! A run's folder: append-only and whole at any moment, however the run ends.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::RunFailure;
+use crate::{
+    live::{LiveEvent, Second},
+    summary::Summary,
+};
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    timeline: Lines,
+    events: Lines,
+}
+
+impl Folder {
+    /// Makes it: `--out DIR`, or `runs/<name>-<UTC time>`.
+    pub fn create(out: Option<&Path>, name: &str) -> Result<Self, RunFailure> {
+        let path = match out {
+            Some(path) => path.to_owned(),
+            None => Path::new("runs").join(format!("{name}-{}", utc(SystemTime::now()))),
+        };
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(RunFailure::at(parent))?;
+        }
+        fs::create_dir(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => RunFailure::FolderExists(path.clone()),
+            _ => RunFailure::File { path: path.clone(), source },
+        })?;
+        let timeline = Lines::create(&path.join("timeline.jsonl"))?;
+        let events = Lines::create(&path.join("events.jsonl"))?;
+        Ok(Self { path, timeline, events })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes one event: seconds to the timeline, all others to the events.
+    pub fn event(&mut self, event: &LiveEvent) -> Result<(), RunFailure> {
+        match event {
+            LiveEvent::Second(second) => self.timeline.write(second),
+            // The summary has these.
+            LiveEvent::ArmFinished(_) | LiveEvent::RunFinished(_) => Ok(()),
+            other => self.events.write(other),
+        }
+    }
+
+    /// Everything so far is on the disk when this returns.
+    pub fn sync(&mut self) -> Result<(), RunFailure> {
+        self.timeline.sync()?;
+        self.events.sync()
+    }
+
+    /// Puts a whole file in its place, or leaves what was there.
+    pub fn replace(&self, name: &str, value: &impl Serialize) -> Result<(), RunFailure> {
+        let path = self.path.join(name);
+        let unfinished = self.path.join(format!("{name}.unfinished"));
+        let mut text = serde_json::to_vec_pretty(value)?;
+        text.push(b'\n');
+        let write = || {
+            let mut file = File::create(&unfinished)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&unfinished, &path)?;
+            File::open(&self.path)?.sync_all()
+        };
+        write().map_err(RunFailure::at(&path))
+    }
+}
+
+/// One file of JSON Lines.
+#[derive(Debug)]
+struct Lines {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lines {
+    fn create(path: &Path) -> Result<Self, RunFailure> {
+        let file = File::options().create_new(true).append(true).open(path).map_err(RunFailure::at(path))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// A line goes out in one write: a kill leaves whole lines, and at most one torn one at the end.
+    fn write(&mut self, value: &impl Serialize) -> Result<(), RunFailure> {
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
+        self.file.write_all(&line).map_err(RunFailure::at(&self.path))
+    }
+
+    fn sync(&mut self) -> Result<(), RunFailure> {
+        self.file.sync_data().map_err(RunFailure::at(&self.path))
+    }
+}
+
+/// What a folder holds.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The summary, if the run got that far.
+    pub summary: Option<Summary>,
+    /// Every whole second.
+    pub timeline: Vec<Second>,
+    /// Every whole event.
+    pub events: Vec<LiveEvent>,
+    /// A last line was torn: the run was killed in a write.
+    pub torn: bool,
+}
+
+/// Reads a run's folder, also one that a kill left.
+///
+/// # Errors
+/// A file that is there but cannot be read, or a line that is not the last and makes no sense.
+pub fn read(path: &Path) -> Result<Recorded, RunFailure> {
+    let summary = match fs::read(path.join("summary.json")) {
+        Ok(bytes) => Some(serde_json::from_slice(&bytes)?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(source) => return Err(RunFailure::File { path: path.join("summary.json"), source }),
+    };
+    let (timeline, torn_timeline) = lines(&path.join("timeline.jsonl"))?;
+    let (events, torn_events) = lines(&path.join("events.jsonl"))?;
+    Ok(Recorded { summary, timeline, events, torn: torn_timeline || torn_events })
+}
+
+fn lines<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, bool), RunFailure> {
+    let bytes = fs::read(path).map_err(RunFailure::at(path))?;
+    let whole_until = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let whole = &bytes[..whole_until];
+    let parsed = whole.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(serde_json::from_slice);
+    Ok((parsed.collect::<Result<_, _>>()?, whole_until < bytes.len()))
+}
+
+/// `20261121T025303Z`.
+fn utc(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
+/// Year, month and day of a day since 1970 (Hinnant, "chrono-compatible low-level date algorithms": years begin in March, so
+/// that the leap day is the last of its year).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_are_written_in_utc() {
+        // By hand: 2024-02-29 is day 19 782 since 1970 (54 years with 13 leap days make 19 723, and 59 more).
+        assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(19_782 * 86_400 + 3661)), "20240229T010101Z");
+        assert_eq!(utc(UNIX_EPOCH), "19700101T000000Z");
+    }
+
+    #[test]
+    fn a_folder_is_never_written_over() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let out = parent.path().join("run");
+        Folder::create(Some(&out), "x").expect("made");
+        assert!(matches!(Folder::create(Some(&out), "x"), Err(RunFailure::FolderExists(_))));
+    }
+
+    #[test]
+    fn a_torn_last_line_is_left_out_and_told_of() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let out = parent.path().join("run");
+        let mut folder = Folder::create(Some(&out), "x").expect("made");
+        for second in 0..3 {
+            let event = LiveEvent::Second(Box::new(Second { second, ..Second::default() }));
+            folder.event(&event).expect("written");
+        }
+        folder.event(&LiveEvent::Note { text: "a note".to_owned() }).expect("written");
+        let timeline = out.join("timeline.jsonl");
+        let whole = fs::read(&timeline).expect("there");
+        // Cut anywhere in the last line: what is before it is read, whatever the cut.
+        let last_line = whole[..whole.len() - 1].iter().rposition(|&b| b == b'\n').expect("three lines") + 1;
+        for cut in last_line + 1..whole.len() {
+            fs::write(&timeline, &whole[..cut]).expect("written");
+            let found = read(&out).expect("readable");
+            assert_eq!((found.timeline.len(), found.torn), (2, true), "cut at {cut}");
+            assert_eq!(found.events.len(), 1);
+        }
+        fs::write(&timeline, &whole).expect("written");
+        let found = read(&out).expect("readable");
+        assert_eq!((found.timeline.len(), found.torn), (3, false));
+    }
+}

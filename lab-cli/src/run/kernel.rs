@@ -1,0 +1,57 @@
+//! What the kernel counts about TCP (`/proc/net/netstat`), as differences over an arm.
+
+use std::{collections::BTreeMap, fs};
+
+use crate::summary::Kernel;
+
+/// Counters at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Counters(BTreeMap<String, u64>);
+
+impl Counters {
+    /// Now. Where they cannot be read, all count as 0.
+    pub fn read() -> Self {
+        Self::parse(&fs::read_to_string("/proc/net/netstat").unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut counters = BTreeMap::new();
+        let mut lines = text.lines();
+        while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+            let pairs = names.split_ascii_whitespace().zip(values.split_ascii_whitespace()).skip(1);
+            counters.extend(pairs.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))));
+        }
+        Self(counters)
+    }
+
+    /// What was added since.
+    pub fn since(&self, earlier: &Self) -> Kernel {
+        let added = |name: &str| {
+            let of = |counters: &Self| counters.0.get(name).copied().unwrap_or(0);
+            of(self).saturating_sub(of(earlier))
+        };
+        Kernel {
+            listen_overflows: added("ListenOverflows"),
+            listen_drops: added("ListenDrops"),
+            syn_retransmits: added("TCPSynRetrans"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_by_name() {
+        let before = Counters::parse("TcpExt: A ListenOverflows ListenDrops\nTcpExt: 1 10 20\n");
+        let after = Counters::parse("TcpExt: A ListenOverflows ListenDrops TCPSynRetrans\nTcpExt: 5 13 26 4\n");
+        let found = after.since(&before);
+        assert_eq!((found.listen_overflows, found.listen_drops, found.syn_retransmits), (3, 6, 4));
+    }
+
+    #[test]
+    fn nothing_to_read_is_zero() {
+        assert_eq!(Counters::parse("").since(&Counters::parse("x")), Kernel::default());
+    }
+}

@@ -1,0 +1,95 @@
+//! Plain progress lines, for logs and pipes.
+
+use std::io::{self, Write};
+
+use super::Sink;
+use crate::live::{LiveEvent, Second};
+
+/// Seconds between two lines of one phase.
+const EVERY: u32 = 5;
+
+/// Writes progress lines to standard error.
+#[derive(Debug, Default)]
+pub struct Progress {
+    last: Option<(String, u32)>,
+    arms: usize,
+    started: usize,
+}
+
+impl Sink for Progress {
+    fn event(&mut self, event: &LiveEvent) {
+        let Some(line) = self.line(event) else { return };
+        // Nobody may be reading; the run goes on.
+        let _ = writeln!(io::stderr(), "{}", scrubbed(&line));
+    }
+}
+
+impl Progress {
+    fn line(&mut self, event: &LiveEvent) -> Option<String> {
+        match event {
+            LiveEvent::RunStarted(shape) => {
+                self.arms = shape.arms.len() * shape.blocks as usize;
+                Some(format!("{}: {}", shape.experiment, shape.about))
+            }
+            LiveEvent::Note { text } => Some(text.clone()),
+            LiveEvent::ArmStarted { arm, block } => {
+                self.started += 1;
+                self.last = None;
+                Some(format!("arm {} of {}: {arm} (block {block})", self.started, self.arms))
+            }
+            LiveEvent::PhaseStarted { .. } | LiveEvent::RunFinished(_) => None,
+            LiveEvent::Second(second) => self.second(second),
+            LiveEvent::Policy { second, stage, text } => Some(format!("  {second:.0} s  {stage}: {text}")),
+            LiveEvent::ArmFinished(arm) => Some(format!("  {} is over: {}", arm.name, arm.verdict.word())),
+            LiveEvent::Stopping => Some("stopping: what is open may end, then what was measured is saved".to_owned()),
+        }
+    }
+
+    /// The first second of each phase, then every fifth.
+    fn second(&mut self, second: &Second) -> Option<String> {
+        let due = match &self.last {
+            Some((phase, at)) => *phase != second.phase || second.second >= at + EVERY,
+            None => true,
+        };
+        if !due {
+            return None;
+        }
+        self.last = Some((second.phase.clone(), second.second));
+        let p90 = second.p90_ms.map_or_else(|| "-".to_owned(), |p90| format!("{p90:.0} ms"));
+        Some(format!(
+            "  {:>4} s  {:<8} {:>5} users  {:>5} offered/s  {:>5} in time/s  {:>5} rejected/s  p90 {p90}",
+            second.second, second.phase, second.users, second.offered, second.served, second.rejected,
+        ))
+    }
+}
+
+/// Without control characters: texts may come from the target.
+pub fn scrubbed(text: &str) -> String {
+    let bidi = |c: char| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}');
+    text.chars().map(|c| if (c.is_control() && c != '\n') || bidi(c) { '\u{FFFD}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_comes_with_each_phase_and_every_fifth_second() {
+        let mut progress = Progress::default();
+        let mut at = Vec::new();
+        for second in 0..13 {
+            let phase = if second < 8 { "before" } else { "spike" }.to_owned();
+            let event = LiveEvent::Second(Box::new(Second { second, phase, ..Second::default() }));
+            if progress.line(&event).is_some() {
+                at.push(second);
+            }
+        }
+        // 0 begins a phase, 5 is five on, 8 begins the next; 13 would be next.
+        assert_eq!(at, [0, 5, 8]);
+    }
+
+    #[test]
+    fn control_and_direction_characters_do_not_reach_the_terminal() {
+        assert_eq!(scrubbed("a\u{1b}]0;b\u{9b}\u{202e}c\n"), "a\u{fffd}]0;b\u{fffd}\u{fffd}c\n");
+    }
+}

@@ -1,0 +1,170 @@
+//! From the plan of an experiment to what a target and a generator take.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
+
+use controllers::{Catalogue, Class, Place, random::seed_for};
+use target_app::{
+    control::wire::Ready,
+    spec::{self, EdgeSpec, TargetSpec, WorkSpec},
+};
+use workloads::plan::{self, Account, LoadPlan, MailUsers, UrlUsers};
+
+use super::{Cpus, RunFailure};
+use crate::spec::plan::{App, Arm, Experiment, Load, Model};
+
+/// Listen queue where connections are not limited: as long as kernels allow by default.
+const LONG_BACKLOG: u32 = 4096;
+/// Where they are: short, so that clients feel the kernel's own back-off soon.
+const SHORT_BACKLOG: u32 = 16;
+
+/// What the target of one arm is.
+pub fn target_spec(
+    experiment: &Experiment,
+    arm: &Arm,
+    database: Option<PathBuf>,
+    work: f64,
+    seed: u64,
+    cpus: &Cpus,
+) -> TargetSpec {
+    let target = &experiment.target;
+    let app = match &target.app {
+        App::Arashi(arashi) => spec::App::Arashi {
+            database: database.unwrap_or_default(),
+            connections: arashi.connections,
+            work: WorkSpec { operations: work, ..WorkSpec::default() },
+            session_in_links: arashi.session_in_links,
+            full_text: arashi.full_text,
+        },
+        App::Checksum { rounds, reads, answer_bytes } => {
+            spec::App::Checksum { rounds: *rounds, reads: *reads, answer_bytes: *answer_bytes }
+        }
+        App::Emulated { service, servers, discipline, answer_bytes } => spec::App::Emulated {
+            service: service.clone(),
+            servers: *servers,
+            discipline: *discipline,
+            answer_bytes: *answer_bytes,
+        },
+    };
+    let mut stage_defaults = target.stage_defaults.clone();
+    let mut stages = target.stages.clone();
+    if let Some(on_refuse) = &arm.on_refuse {
+        stage_defaults.on_refuse = on_refuse.clone();
+        stages.values_mut().for_each(|stage| stage.on_refuse = on_refuse.clone());
+    }
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    TargetSpec {
+        app,
+        listen: loopback,
+        control: loopback,
+        policy: arm.policy.clone(),
+        machines: target.machines.clone(),
+        objective: controllers::Objective {
+            percentile: experiment.objective.percentile,
+            response_time: std::time::Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
+        },
+        stage_defaults,
+        stages,
+        edge: EdgeSpec { backlog: backlog(experiment, arm), keep_alive: target.keep_alive, ..EdgeSpec::default() },
+        class: target.class.clone(),
+        seed: seed_for(seed, "target"),
+        cpus: cpus.target.into_iter().collect(),
+        die_with_parent: true,
+    }
+}
+
+fn backlog(experiment: &Experiment, arm: &Arm) -> u32 {
+    let by_place = if works_at_accept(arm) { SHORT_BACKLOG } else { LONG_BACKLOG };
+    arm.backlog.or(experiment.target.backlog).unwrap_or(by_place)
+}
+
+/// A policy at accept leaves connections to the kernel: overflows of its queue belong to the experiment.
+pub fn works_at_accept(arm: &Arm) -> bool {
+    let place = arm.policy.place.or_else(|| Catalogue::find(&arm.policy.name)?.place(&arm.policy.settings).ok());
+    place == Some(Place::Accept)
+}
+
+/// What is sent in one arm. The same for every arm of a block.
+pub fn load_plan(
+    experiment: &Experiment,
+    accounts: &[Account],
+    ready: &Ready,
+    seed: u64,
+    capacity: Option<f64>,
+) -> Result<LoadPlan, RunFailure> {
+    let users = &experiment.users;
+    let behaviour = users.behaviour.clone();
+    let who = match &users.model {
+        Model::Mail { model, previous_page, .. } => plan::Users::Mail(MailUsers {
+            model: model.clone(),
+            previous_page: *previous_page,
+            accounts: accounts.to_vec(),
+            behaviour,
+            connections: users.connections,
+        }),
+        Model::Url { path, think } => plan::Users::Url(UrlUsers {
+            path: path.clone(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: None,
+            think: think.clone(),
+            behaviour,
+            connections: users.connections,
+        }),
+    };
+    Ok(LoadPlan {
+        seed: seed_for(seed, "load"),
+        target: destination(ready)?,
+        users: who,
+        phases: users.phases.iter().map(|phase| resolved(phase, capacity)).collect(),
+        timeout: users.timeout,
+        connect_timeout: users.connect_timeout,
+        objective: std::time::Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
+        drain: users.drain,
+        sources: users.sources,
+    })
+}
+
+/// Where a target that is ready can be reached.
+pub fn destination(ready: &Ready) -> Result<plan::Target, RunFailure> {
+    let host = ready.url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let address = host.parse().map_err(|_| RunFailure::Control(format!("{:?} is no address", ready.url)))?;
+    Ok(plan::Target { url: ready.url.clone(), address, host })
+}
+
+fn resolved(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> plan::Phase {
+    let load = |load: &Load| match *load {
+        Load::Users { from, to, class } => plan::Load::Users { from, to, class: Class(class) },
+        Load::Sessions { from, to, law, class } => plan::Load::Sessions {
+            from_per_s: from.per_second(capacity),
+            to_per_s: to.per_second(capacity),
+            law,
+            class: Class(class),
+        },
+        Load::Requests { from, to, law, class } => plan::Load::Requests {
+            from_per_s: from.per_second(capacity),
+            to_per_s: to.per_second(capacity),
+            law,
+            class: Class(class),
+        },
+    };
+    plan::Phase { name: phase.name.clone(), duration: phase.duration, loads: phase.loads.iter().map(load).collect() }
+}
+
+/// What arrives in a phase, in words.
+pub fn in_words(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> String {
+    let one = |load: &Load| match load {
+        Load::Users { from, to, .. } if from == to => format!("{to} users"),
+        Load::Users { from, to, .. } => format!("{from} to {to} users"),
+        Load::Sessions { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "sessions/s"),
+        Load::Requests { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "requests/s"),
+    };
+    let all: Vec<String> = phase.loads.iter().map(one).collect();
+    all.join(" and ")
+}
+
+fn span(from: f64, to: f64, unit: &str) -> String {
+    if from == to { format!("{to:.0} {unit}") } else { format!("{from:.0} to {to:.0} {unit}") }
+}

@@ -1,0 +1,91 @@
+//! Every arm starts from the same mail: generated once, kept between runs, copied for each arm.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use target_app::mail::corpus::{CorpusSpec, accounts, cached, snapshot};
+use workloads::plan::Account;
+
+use super::RunFailure;
+use crate::spec::plan::Mail;
+
+/// Mail for the arms of a run.
+#[derive(Debug)]
+pub struct Corpus {
+    file: PathBuf,
+    accounts: Vec<Account>,
+    copies: Scratch,
+}
+
+impl Corpus {
+    /// Takes it from the cache, or generates it. Takes seconds the first time.
+    pub fn prepare(mail: &Mail) -> Result<Self, RunFailure> {
+        let spec = CorpusSpec { users: mail.accounts, seed: mail.seed, ..CorpusSpec::default() };
+        let cache = cache_folder();
+        let file = cached(&spec, &cache.join("mail"))?;
+        let accounts = accounts(&spec).into_iter().map(|(user, password)| Account { user, password }).collect();
+        Ok(Self { file, accounts, copies: Scratch::new(&cache.join("arms"))? })
+    }
+
+    /// Who may sign in.
+    pub fn accounts(&self) -> &[Account] {
+        &self.accounts
+    }
+
+    /// A fresh copy; the one before is gone.
+    pub fn copy(&self) -> Result<PathBuf, RunFailure> {
+        let path = self.copies.0.join("mail.sqlite");
+        snapshot(&self.file, &path)?;
+        Ok(path)
+    }
+}
+
+/// A folder that goes when it is dropped, or when a later run finds that its owner is gone.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new one below `parent`.
+    pub fn new(parent: &Path) -> Result<Self, RunFailure> {
+        fs::create_dir_all(parent).map_err(RunFailure::at(parent))?;
+        sweep(parent);
+        let folder = parent.join(std::process::id().to_string());
+        fs::create_dir_all(&folder).map_err(RunFailure::at(&folder))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Removes what a killed run left: folders named by a process that is no more.
+fn sweep(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        if !Path::new(&format!("/proc/{pid}")).exists() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// `$LAB_CACHE`, else `$XDG_CACHE_HOME/overload-lab`, else `~/.cache/overload-lab`, else below the temporary folder.
+pub fn cache_folder() -> PathBuf {
+    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(own) = from("LAB_CACHE") {
+        return own;
+    }
+    let base = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")));
+    base.unwrap_or_else(std::env::temp_dir).join("overload-lab")
+}
+
+/// For errors that name no file.
+pub fn machine(what: &'static str) -> impl FnOnce(io::Error) -> RunFailure {
+    move |source| RunFailure::Machine { what, source }
+}

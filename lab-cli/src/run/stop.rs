@@ -1,0 +1,102 @@
+//! Ctrl-C and its relatives: the first ends arrivals and saves, the second ends at once.
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU8, Ordering},
+    },
+    thread,
+};
+
+use tokio::signal::unix::{SignalKind, signal};
+use workloads::StopFlag;
+
+use crate::exit::End;
+
+/// Whether, and by what, the run was asked to stop.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// 0: run on; 2: SIGINT or a key; 15: SIGTERM or SIGHUP.
+    by: AtomicU8,
+    flag: Mutex<StopFlag>,
+}
+
+const BY_PERSON: u8 = 2;
+const BY_SYSTEM: u8 = 15;
+
+impl Stop {
+    /// Listens to signals on a thread of its own.
+    ///
+    /// # Errors
+    /// If the thread or the handlers cannot be set up.
+    pub fn listen() -> io::Result<Self> {
+        let stop = Self::default();
+        let handle = stop.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let (mut int, mut term, mut hup) = {
+            let _inside = runtime.enter();
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?)
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            runtime.block_on(async move {
+                loop {
+                    tokio::select! {
+                        _ = int.recv() => handle.ask(BY_PERSON),
+                        _ = term.recv() => handle.ask(BY_SYSTEM),
+                        _ = hup.recv() => handle.ask(BY_SYSTEM),
+                    }
+                }
+            });
+        })?;
+        Ok(stop)
+    }
+
+    /// A person asks (a key in the live view).
+    pub fn ask_by_person(&self) {
+        self.ask(BY_PERSON);
+    }
+
+    fn ask(&self, by: u8) {
+        if self.0.by.compare_exchange(0, by, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            // The second time: what is on disk is whole, and targets die with their parent.
+            std::process::exit(code(by));
+        }
+        if let Ok(flag) = self.0.flag.lock() {
+            flag.stop();
+        }
+    }
+
+    /// Was it asked for?
+    pub fn is_asked(&self) -> bool {
+        self.0.by.load(Ordering::Relaxed) != 0
+    }
+
+    /// How the program ends then.
+    pub fn end(&self) -> Option<End> {
+        match self.0.by.load(Ordering::Relaxed) {
+            0 => None,
+            BY_PERSON => Some(End::Interrupted),
+            _ => Some(End::Terminated),
+        }
+    }
+
+    /// The flag for the next load; already raised if a stop was asked for.
+    pub fn fresh_flag(&self) -> StopFlag {
+        let fresh = StopFlag::new();
+        if let Ok(mut flag) = self.0.flag.lock() {
+            *flag = fresh.clone();
+        }
+        if self.is_asked() {
+            fresh.stop();
+        }
+        fresh
+    }
+}
+
+fn code(by: u8) -> i32 {
+    128 + i32::from(by)
+}

@@ -1,0 +1,165 @@
+//! Looks at a target four times a second, and makes seconds of what generator and target showed.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use target_app::control::wire::{Gauges, StageGauges};
+use workloads::{
+    health::{ProcessSample, open_descriptors},
+    measure::Window,
+};
+
+use super::control::Control;
+use crate::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
+
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// Keeps the newest gauges of a target.
+#[derive(Debug)]
+pub struct Watch {
+    newest: Arc<Mutex<Option<Gauges>>>,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins.
+    pub fn begin(control: &Control) -> std::io::Result<Self> {
+        let (newest, over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
+        let (to, until, control) = (Arc::clone(&newest), Arc::clone(&over), control.clone());
+        let thread = thread::Builder::new().name("gauges".to_owned()).spawn(move || {
+            while !until.load(Ordering::Relaxed) {
+                // A target that does not answer in time shows as a second without gauges.
+                if let Ok(gauges) = control.gauges()
+                    && let Ok(mut to) = to.lock()
+                {
+                    *to = Some(gauges);
+                }
+                thread::sleep(PERIOD);
+            }
+        })?;
+        Ok(Self { newest, over, thread: Some(thread) })
+    }
+
+    /// The newest gauges, once.
+    pub fn take(&self) -> Option<Gauges> {
+        self.newest.lock().ok()?.take()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes seconds: counters of both sides become counts of one second.
+#[derive(Debug)]
+pub struct Seconds {
+    arm: String,
+    block: u32,
+    phases: Vec<String>,
+    cpu: ProcessSample,
+    at: Instant,
+    gauges: Option<Gauges>,
+}
+
+impl Seconds {
+    /// For one arm.
+    pub fn new(arm: &str, block: u32, phases: Vec<String>) -> Self {
+        Self { arm: arm.to_owned(), block, phases, cpu: ProcessSample::take(), at: Instant::now(), gauges: None }
+    }
+
+    /// The name of a phase; after the last one the run drains.
+    pub fn phase(&self, index: usize) -> &str {
+        self.phases.get(index).map_or("drain", String::as_str)
+    }
+
+    /// The next second.
+    pub fn next(&mut self, window: &Window, gauges: Option<Gauges>) -> Second {
+        let users = &window.users;
+        let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let states = [
+            ("thinking", users.thinking),
+            ("waiting", users.waiting),
+            ("backing off", users.backing_off),
+            ("queued", users.queued),
+            ("connecting", users.connecting),
+            ("in request", users.in_flight),
+        ];
+        Second {
+            arm: self.arm.clone(),
+            block: self.block,
+            second: count(window.second),
+            phase: self.phase(window.phase).to_owned(),
+            users: count(users.total()),
+            users_by_state: states.into_iter().map(|(name, n)| (name.to_owned(), count(n))).collect(),
+            planned: window.offered + window.retries,
+            offered: window.offered,
+            sent: window.sent,
+            served: window.served,
+            served_late: window.late,
+            rejected: window.rejected,
+            timed_out: window.timed_out,
+            failed: window.failed,
+            abandoned: window.abandoned,
+            connect_failed: window.connect_failed,
+            in_flight: window.in_flight,
+            p50_ms: window.p50_ms,
+            p90_ms: window.p90_ms,
+            p99_ms: window.p99_ms,
+            generator: self.generator(window),
+            target: gauges.map(|gauges| self.target(gauges)),
+        }
+    }
+
+    fn generator(&mut self, window: &Window) -> GeneratorSecond {
+        let (cpu, at) = (ProcessSample::take(), Instant::now());
+        let wall = at.duration_since(self.at).as_secs_f64();
+        let used = cpu.cpu.saturating_sub(self.cpu.cpu).as_secs_f64();
+        (self.cpu, self.at) = (cpu, at);
+        GeneratorSecond {
+            cpu: if wall > 0.0 { used / wall } else { 0.0 },
+            send_lag_p99_ms: window.send_lag_p99_ms.unwrap_or(0.0),
+            loop_gap_ms: 0.0,
+            open_files: open_descriptors(),
+        }
+    }
+
+    fn target(&mut self, gauges: Gauges) -> TargetSecond {
+        let earlier = self.gauges.take().unwrap_or_default();
+        let seconds = (gauges.at_ms - earlier.at_ms) / 1e3;
+        let none = StageGauges::default();
+        let stages = gauges.stages.iter().map(|now| {
+            let before = earlier.stages.iter().find(|stage| stage.name == now.name).unwrap_or(&none);
+            StageSecond {
+                name: now.name.clone(),
+                queue: now.queue,
+                workers: now.workers,
+                busy: now.workers.saturating_sub(now.idle),
+                offered: now.offered.saturating_sub(before.offered),
+                admitted: now.admitted.saturating_sub(before.admitted),
+                refused: now.refused.saturating_sub(before.refused),
+                completed: now.completed.saturating_sub(before.completed),
+                gauges: now.policy.clone(),
+            }
+        });
+        let second = TargetSecond {
+            cpu: if seconds > 0.0 { (gauges.cpu_s - earlier.cpu_s) / seconds } else { 0.0 },
+            rss_bytes: gauges.rss_bytes,
+            connections: gauges.ledger.connections_open,
+            stages: stages.collect(),
+        };
+        self.gauges = Some(gauges);
+        second
+    }
+}
