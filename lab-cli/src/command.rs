@@ -17,6 +17,7 @@ mod check;
 mod load;
 mod policies;
 mod run;
+mod serve;
 
 /// Does what was typed.
 ///
@@ -40,7 +41,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Some(Command::Run(args)) => run::run(&args),
 
         Some(Command::Load(args)) => load::load(&args),
-        Some(Command::Serve(_)) => Err(Failure::because("not here yet")),
+        Some(Command::Serve(args)) => serve::serve(&args),
     }
 }
 

@@ -4,7 +4,6 @@ mod arm;
 mod assemble;
 mod calibrate;
 mod conductor;
-mod control;
 mod cpus;
 mod error;
 mod folder;

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use target_app::mail::corpus::CorpusError;
+use target_app::{control::client::ControlError, mail::corpus::CorpusError};
 
 /// Why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -30,8 +30,11 @@ pub enum RunFailure {
         last_words: String,
     },
     /// The target's control port did not answer.
-    #[error("the target's control port: {0}")]
-    Control(String),
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The target did something else than it should.
+    #[error("the target: {0}")]
+    Target(String),
     /// The load could not be produced.
     #[error(transparent)]
     Load(#[from] workloads::RunError),

@@ -130,7 +130,7 @@ pub fn load_plan(
 /// Where a target that is ready can be reached.
 pub fn destination(ready: &Ready) -> Result<plan::Target, RunFailure> {
     let host = ready.url.trim_start_matches("http://").trim_end_matches('/').to_owned();
-    let address = host.parse().map_err(|_| RunFailure::Control(format!("{:?} is no address", ready.url)))?;
+    let address = host.parse().map_err(|_| RunFailure::Target(format!("{:?} is no address", ready.url)))?;
     Ok(plan::Target { url: ready.url.clone(), address, host })
 }
 

@@ -10,9 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use target_app::{control::wire::Ready, spec::TargetSpec};
+use target_app::{
+    control::{client::ControlClient, wire::Ready},
+    spec::TargetSpec,
+};
 
-use super::{RunFailure, control::Control};
+use super::RunFailure;
 
 /// Longest wait for a target to take requests.
 const START: Duration = Duration::from_secs(30);
@@ -26,7 +29,7 @@ pub struct Target {
     /// Where it serves.
     pub ready: Ready,
     /// Its control port.
-    pub control: Control,
+    pub control: ControlClient,
 }
 
 impl Target {
@@ -56,7 +59,7 @@ impl Target {
             .and_then(|()| wait_until_ready(&mut child));
         match ready {
             Ok(ready) => {
-                let control = Control::new(&ready.control)?;
+                let control = ControlClient::new(&ready.control)?;
                 Ok(Self { child, ready, control })
             }
             Err(cause) => {
@@ -74,12 +77,12 @@ impl Target {
         while asked.elapsed() < END {
             match self.child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(RunFailure::Control(format!("the target ended with {status}"))),
+                Ok(Some(status)) => return Err(RunFailure::Target(format!("the target ended with {status}"))),
                 Ok(None) => thread::sleep(Duration::from_millis(10)),
                 Err(source) => return Err(RunFailure::Machine { what: "waiting for the target", source }),
             }
         }
-        Err(RunFailure::Control(format!("the target had not drained after {END:?}, and was killed")))
+        Err(RunFailure::Target(format!("the target had not drained after {END:?}, and was killed")))
     }
 }
 

@@ -9,13 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use target_app::control::wire::{Gauges, StageGauges};
+use target_app::control::{
+    client::ControlClient,
+    wire::{Gauges, StageGauges},
+};
 use workloads::{
     health::{ProcessSample, open_descriptors},
     measure::Window,
 };
 
-use super::control::Control;
 use crate::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
 
 const PERIOD: Duration = Duration::from_millis(250);
@@ -30,7 +32,7 @@ pub struct Watch {
 
 impl Watch {
     /// Begins.
-    pub fn begin(control: &Control) -> std::io::Result<Self> {
+    pub fn begin(control: &ControlClient) -> std::io::Result<Self> {
         let (newest, over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
         let (to, until, control) = (Arc::clone(&newest), Arc::clone(&over), control.clone());
         let thread = thread::Builder::new().name("gauges".to_owned()).spawn(move || {
