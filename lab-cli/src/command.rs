@@ -38,7 +38,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
             print(&buffer)
         }
         Some(Command::Run(args)) if args.list => list(args.output),
-        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Run(args)) => run::run(&args, cli.color),
 
         Some(Command::Load(args)) => load::load(&args),
         Some(Command::Serve(args)) => serve::serve(&args),

@@ -59,3 +59,9 @@ impl std::fmt::Debug for Sinks {
         write!(f, "{} sinks", self.0.len())
     }
 }
+
+impl Sink for crate::tui::LiveView {
+    fn event(&mut self, event: &LiveEvent) {
+        Self::event(self, event);
+    }
+}

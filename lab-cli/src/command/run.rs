@@ -1,17 +1,18 @@
 //! `lab run`.
 
-use std::path::Path;
+use std::{io::IsTerminal, path::Path};
 
 use super::{print, read_experiment};
 use crate::{
-    args::{self, Output},
+    args::{self, Color, Output},
     exit::{End, Failure, Outcome},
     run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, conduct, progress::Progress},
     spec::{Changes, Experiment},
     summary::{Summary, Verdict},
+    tui::{LiveView, Palette},
 };
 
-pub fn run(args: &args::Run) -> Outcome {
+pub fn run(args: &args::Run, color: Color) -> Outcome {
     if args.virtual_time {
         return Err(Failure::usage("--virtual: virtual time is not part of this version; leave it out to run live"));
     }
@@ -28,7 +29,7 @@ pub fn run(args: &args::Run) -> Outcome {
     let stop = Stop::listen().map_err(Failure::because)?;
     let mut worst = End::Done;
     for experiment in &experiments {
-        let finished = one(experiment, args, &cpus, &stop)?;
+        let finished = one(experiment, args, color, &cpus, &stop)?;
         if let Some(end) = stop.end() {
             return Ok(end);
         }
@@ -37,11 +38,20 @@ pub fn run(args: &args::Run) -> Outcome {
     Ok(worst)
 }
 
-fn one(experiment: &Experiment, args: &args::Run, cpus: &Cpus, stop: &Stop) -> Result<Finished, Failure> {
+fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, stop: &Stop) -> Result<Finished, Failure> {
     let mut sinks = Sinks::default();
-    sinks.add(Progress::default());
+    if view_wanted(args) {
+        let asked = stop.clone();
+        let view = LiveView::start(palette(color), move |_| asked.ask_by_person()).map_err(Failure::because)?;
+        sinks.add(view);
+    } else {
+        sinks.add(Progress::default());
+    }
     let request = Request { experiment, out: args.out.as_deref(), cpus };
-    let finished = conduct(request, &mut sinks, stop).map_err(|failure| failed(&failure))?;
+    let outcome = conduct(request, &mut sinks, stop);
+    // Gives the terminal back before anything is printed.
+    drop(sinks);
+    let finished = outcome.map_err(|failure| failed(&failure))?;
     match args.output {
         Output::Json => {
             let mut text = serde_json::to_string_pretty(&finished.summary).map_err(Failure::because)?;
@@ -49,11 +59,16 @@ fn one(experiment: &Experiment, args: &args::Run, cpus: &Cpus, stop: &Stop) -> R
             print(text.as_bytes())?;
         }
         Output::Text => {
-            print(lines(&finished.summary).as_bytes())?;
+            print(crate::report::text(&finished.summary).as_bytes())?;
             print(where_it_is(&finished.folder).as_bytes())?;
         }
     }
     Ok(finished)
+}
+
+/// The live view needs a terminal to draw on, and one that nobody reads results from.
+fn view_wanted(args: &args::Run) -> bool {
+    !args.no_tui && args.output == Output::Text && std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// Bad names are bad usage; everything else could not be carried out.
@@ -62,44 +77,6 @@ fn failed(failure: &RunFailure) -> Failure {
         RunFailure::FolderExists(_) => Failure::usage(failure),
         other => Failure::because(other),
     }
-}
-
-/// A line for each phase of each arm.
-fn lines(summary: &Summary) -> String {
-    let mut text = String::new();
-    for arm in &summary.arms {
-        for phase in &arm.phases {
-            let found = &phase.measured;
-            let p90 = match (found.response_time_ms.p90, found.response_time_ms.p90_at_least) {
-                (Some(p90), _) => format!("{p90:.0} ms"),
-                (None, Some(bound)) => format!("over {bound:.0} ms"),
-                (None, None) => "-".to_owned(),
-            };
-            text.push_str(&format!(
-                "{:<14} {:<8} sent {:>6}  in time {:>6.1}/s  rejected {:>5.1} %  timed out {:>5}  connect time-outs {:>5}  p90 {p90}\n",
-                arm.shown_name(),
-                phase.name,
-                found.sent,
-                found.goodput_per_s,
-                found.reject_fraction * 100.0,
-                found.timed_out,
-                found.connect_timed_out,
-            ));
-        }
-    }
-    for threshold in &summary.thresholds {
-        let mark = if threshold.held { "held" } else { "FAILED" };
-        text.push_str(&format!("{mark:<7} {}  ({})\n", threshold.text, threshold.why));
-    }
-    for reason in &summary.reasons {
-        let (code, word) = (&reason.code, reason.verdict.word());
-        text.push_str(&format!(
-            "{word} {code} [{}]: {} (allowed: {}): {}; {}\n",
-            reason.arm, reason.value, reason.threshold, reason.message, reason.remedy
-        ));
-    }
-    text.push_str(&format!("{}\n", summary.verdict.word()));
-    text
 }
 
 fn where_it_is(folder: &Path) -> String {
@@ -125,4 +102,14 @@ fn worse(a: End, b: End) -> End {
         End::Interrupted | End::Terminated => 3,
     };
     if rank(b) > rank(a) { b } else { a }
+}
+
+/// `NO_COLOR` (no-color.org): any value but none switches colours off.
+fn palette(color: Color) -> Palette {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match color {
+        Color::Never => Palette::Plain,
+        Color::Auto if no_color => Palette::Plain,
+        Color::Auto | Color::Always => Palette::Colours,
+    }
 }

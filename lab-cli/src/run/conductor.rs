@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     judge::{
-        gates,
+        compare, gates,
         threshold::{RunEvidence, Threshold},
     },
     live::{LiveEvent, PhaseShape, Second, Shape},
@@ -301,6 +301,7 @@ impl Run<'_> {
         };
         let evidence = RunEvidence { arms: &self.arms, timeline: &self.timeline, parts: &parts };
         let thresholds = experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok());
+        let order: Vec<String> = experiment.arms.iter().map(|arm| arm.label.clone()).collect();
         Summary {
             schema: SCHEMA,
             experiment: experiment.name.clone(),
@@ -313,7 +314,7 @@ impl Run<'_> {
             capacity: capacity.clone(),
             arms: self.arms.clone(),
             thresholds: thresholds.map(|threshold| threshold.judge(&evidence)).collect(),
-            comparisons: Vec::new(),
+            comparisons: compare::with_the_first(&self.arms, &order),
         }
     }
 
