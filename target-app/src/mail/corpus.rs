@@ -19,7 +19,7 @@ pub use cache::{cached, snapshot};
 
 use super::{
     password::{self, Cost},
-    store::{Store, StoreError, StoreOptions},
+    store::{Store, StoreError},
 };
 
 /// Raise with every change that makes the same specification give other mail: caches are keyed by it.

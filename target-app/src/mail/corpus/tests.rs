@@ -1,5 +1,5 @@
 use super::*;
-use crate::mail::store::{Order, Scope};
+use crate::mail::store::{Order, Scope, StoreOptions};
 
 fn tiny() -> CorpusSpec {
     CorpusSpec { users: 12, inbox_median: 20.0, inbox_max: 200, ..CorpusSpec::default() }
