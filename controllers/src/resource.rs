@@ -3,6 +3,8 @@
 
 mod batching;
 mod monitor;
+#[cfg(test)]
+mod tests;
 mod thread_pool;
 mod throughput;
 

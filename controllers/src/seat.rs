@@ -55,6 +55,8 @@ pub struct Seat {
     in_flight: u32,
     parked: Parked,
     effects: Effects,
+    /// The quality that the host was last told to serve at.
+    quality: f64,
     random: Seeded,
     observer: Box<dyn Observer>,
     counts: Counts,
@@ -81,6 +83,9 @@ pub struct Counts {
     pub clock_went_back: u64,
 }
 
+/// What hosts serve at until a policy says otherwise.
+const FULL_QUALITY: f64 = 1.0;
+
 /// What the host has to do next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[must_use]
@@ -106,6 +111,7 @@ impl Seat {
             in_flight: 0,
             parked: Parked::default(),
             effects: Effects::default(),
+            quality: FULL_QUALITY,
             random: Seeded::new(seed),
             observer,
             counts: Counts::default(),
@@ -190,6 +196,10 @@ impl Seat {
             }
         }
         self.effects = standing;
+        // The next policy may know nothing of quality, and must not inherit a degraded service.
+        if self.quality != FULL_QUALITY {
+            self.effects.push(Effect::Quality(FULL_QUALITY));
+        }
         self.policy = policy;
         self.epoch = self.epoch.wrapping_add(1);
         for job in self.parked.in_order() {
@@ -282,6 +292,10 @@ impl Seat {
                 self.parked.remove(id)?;
                 self.counts.refused += 1;
                 Some(Effect::Refuse(id, refusal))
+            }
+            Effect::Quality(quality) => {
+                self.quality = quality;
+                Some(effect)
             }
             other => Some(other),
         }

@@ -98,8 +98,8 @@ impl Thrash {
     fn size(&mut self, size: u32, per_s: f64, cx: &mut Ctx<'_>) -> u32 {
         match self.best {
             Some((best_size, best_per_s)) if per_s < best_per_s => {
-                if per_s >= self.share_of_best * best_per_s || size == best_size {
-                    return size;
+                if per_s >= self.share_of_best * best_per_s || size <= best_size {
+                    return size; // near the best, or less throughput for another reason than too many workers
                 }
                 let drop = u32::try_from(cx.random.below(self.drop_max + 1)).unwrap_or(u32::MAX);
                 best_size.saturating_sub(drop)
@@ -141,6 +141,7 @@ pub(crate) const THREAD_POOL: Entry = Entry {
     },
     deviations: &[
         "Idle workers are found from the stage's samples: as many as were idle at every sample of the idle time are removed; in SEDA each thread times out by itself.",
+        "Thrash detection only removes workers; in the code it also goes back up to the best size, and so undoes the removal of idle workers when the load goes away.",
         "The sources do not say how often the thesis looks for thrashing; every 10 ticks, as in the code.",
     ],
     places: &[Place::Stage],

@@ -206,6 +206,17 @@ fn what_the_old_policy_had_decided_stands() {
 }
 
 #[test]
+fn a_new_policy_does_not_inherit_a_degraded_service() {
+    let (mut seat, _) = seat(Scripted { on_batch: vec![Effect::Quality(0.1)], ..Scripted::default() });
+    seat.observe(at(0), &BATCH);
+    assert_eq!(seat.poll(at(0)), Next::Do(Effect::Quality(0.1)));
+    seat.replace(at(1), Box::new(Scripted::default()));
+    assert_eq!(seat.poll(at(1)), Next::Do(Effect::Quality(1.0)));
+    seat.replace(at(2), Box::new(Scripted::default()));
+    assert_eq!(seat.poll(at(2)), Next::Idle);
+}
+
+#[test]
 fn a_clock_that_goes_back_is_clamped_and_counted() {
     let (mut seat, told) = seat(Scripted { wake: Some(at(10)), ..Scripted::default() });
     let _ = seat.offer(at(20), &offer(1));

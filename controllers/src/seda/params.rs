@@ -290,7 +290,8 @@ pub(super) fn rate_clashes(values: &Values) -> Vec<Problem> {
 /// The target of a stage: its own, or the general one, or the run's objective.
 pub(super) fn target(values: &Values, site: &Site) -> Duration {
     let own = values.times("targets").get(&site.name).copied();
-    own.unwrap_or_else(|| values.time_or("target", site.objective.response_time))
+    // An objective comes from the host: errors are relative to it, so it must not be nothing.
+    own.unwrap_or_else(|| values.time_or("target", site.objective.response_time)).max(Duration::from_micros(1))
 }
 
 pub(super) fn token_clock(values: &Values) -> TokenClock {
