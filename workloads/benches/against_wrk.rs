@@ -6,7 +6,6 @@
 //! the smallest to the largest of the pairs, which holds the true median in 98 % of cases (1 - 2/2^7).
 //!
 //! Without wrk only the parts that need none are run.
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a benchmark has a clock and threads")]
 
 mod null_server;
 
