@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         ["serve"] => null_server::serve(),
         ["closed", address, connections, seconds] => closed(parsed(address), parsed(connections), parsed(seconds)),
         ["many", address, users, seconds] => many(parsed(address), parsed(users), parsed(seconds)),
-        ["open", address, rate, seconds] => open(parsed(address), parsed(rate), parsed(seconds)),
+        ["paced", address, users, seconds] => paced(parsed(address), parsed(users), parsed(seconds)),
         [] => return compare(&["cpu", "many"]),
         parts => return compare(parts),
     }
@@ -112,12 +112,12 @@ fn many_users(address: SocketAddr) {
     print_median("memory of 100 000 users, MB", &mut memory, "under 400", |median| median < 400.0);
 }
 
-/// Open load at several rates: how often the sender's loop stalls, and why.
+/// Users that think and keep their connection, at several rates: how often the sender's loop stalls, and why.
 fn stalls(address: SocketAddr) {
-    for rate in ["2000", "20000", "50000"] {
+    for users in ["100", "500", "1000"] {
         for _ in 0..PAIRS {
-            let client = measure(myself().args(["open", &address.to_string(), rate, "8"]), first_number);
-            println!("  {rate}/s: {}", client.output.trim());
+            let client = measure(myself().args(["paced", &address.to_string(), users, "8"]), first_number);
+            println!("  {users} users: {}", client.output.trim());
         }
     }
 }
@@ -153,23 +153,29 @@ fn many(address: SocketAddr, users: u32, seconds: u64) {
     );
 }
 
-fn open(address: SocketAddr, rate: f64, seconds: u64) {
-    let law = workloads::plan::ArrivalLaw::Poisson;
-    let load = Load::Requests { from_per_s: rate, to_per_s: rate, law, class: controllers::Class(0) };
-    let mut plan = plan(address, Duration::from_secs(seconds), vec![load], ConnectionHabit::PerRequest);
-    plan.sources = 16;
+/// 50 requests a second and user.
+fn paced(address: SocketAddr, users: u32, seconds: u64) {
+    let load = Load::Users { from: users, to: users, class: controllers::Class(0) };
+    let mut plan = plan(address, Duration::from_secs(seconds), vec![load], ConnectionHabit::PerUser);
+    if let Users::Url(users) = &mut plan.users {
+        users.think = traces::Think::Exponential { mean: Duration::from_millis(20) };
+    }
     let report = run(&plan);
     let health = &report.generator.health;
     println!(
-        "{} served, response p50 {:?} p99 {:?} ms, send lag p99 {:?} max {:?} ms, delay {:?}, steal {:.4}, stalls {:?}",
+        "{} served, response p50 {:?} p99 {:?} ms, send lag p50 {:?} p99 {:?} max {:?} ms, CPU {:.2}, steal {:.4}, \
+         largest gap {:?}, {} stalls: {:?}",
         report.total.ledger.served,
         report.total.response_time_ms.p50,
         report.total.response_time_ms.p99,
+        report.generator.send_lag_p50_ms,
         report.generator.send_lag_p99_ms,
         report.generator.send_lag_max_ms,
-        health.run_queue_delay,
+        health.sender_cpu.as_secs_f64() / health.wall.as_secs_f64(),
         health.steal,
-        health.stalls,
+        health.largest_gap,
+        health.stalls.len() as u64 + health.more_stalls,
+        &health.stalls[..health.stalls.len().min(5)],
     );
 }
 

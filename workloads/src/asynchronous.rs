@@ -24,7 +24,7 @@ use tokio::{
 use crate::{
     clock::Clock,
     crowd::Crowd,
-    health::{GapMeter, Health, ProcessSample, ThreadMeter},
+    health::{GapMeter, Health, MachineSample, ProcessSample, ThreadMeter},
     host::{Crew, Cut, Options, RunError, StopFlag, check},
     measure::{Report, Window},
     plan::LoadPlan,
@@ -106,7 +106,7 @@ impl Pace<'_> {
     async fn run(self, floor: &Rc<Floor>, mut on_window: impl FnMut(Window)) -> Health {
         let thread = ThreadMeter::of_this_thread();
         let began = thread.sample();
-        let mut gaps = GapMeter::new(began);
+        let mut gaps = GapMeter::new(began, MachineSample::take());
         let mut health = Health::default();
         let mut tasks = JoinSet::new();
         let mut drain_until = None;
@@ -127,6 +127,7 @@ impl Pace<'_> {
                 gaps.refresh(thread.sample());
                 while let Some(window) = next_window(floor, now) {
                     on_window(window);
+                    gaps.refresh_machine(MachineSample::take());
                 }
             }
             if self.is_done(floor, now, &mut drain_until) {
@@ -135,7 +136,7 @@ impl Pace<'_> {
             let due = floor.crew.borrow_mut().next_due().unwrap_or(Timestamp::MAX);
             let rings = due.max(now).min(now + GapMeter::HEARTBEAT);
             tokio::select! {
-                () = sleep(rings.since(now)) => gaps.woke(rings, floor.clock.now(), || thread.sample()),
+                () = sleep(rings.since(now)) => gaps.woke(rings, floor.clock.now(), || (thread.sample(), MachineSample::take())),
                 () = floor.changed.notified() => {}
             }
         }

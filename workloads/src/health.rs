@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 pub use gaps::GapMeter;
 pub use procfs::{
-    ProcessSample, ThreadMeter, ThreadSample, descriptor_limit, local_ports, max_map_count, open_descriptors, thread_id,
+    MachineSample, ProcessSample, ThreadMeter, ThreadSample, descriptor_limit, local_ports, max_map_count,
+    open_descriptors, thread_id,
 };
 
 /// The generator's own state over a run.
@@ -70,6 +71,9 @@ pub struct Stall {
     pub on_cpu: Duration,
     /// How much of that time it waited for its core.
     pub waited_for_core: Duration,
+    /// How much CPU time, on any core, the machine's own host took away meanwhile (since a second before at most; the
+    /// kernel counts it in ticks of 10 ms).
+    pub stolen: Duration,
     /// Most likely cause.
     pub cause: StallCause,
 }
@@ -82,6 +86,8 @@ pub enum StallCause {
     Busy,
     /// It was ready, and another process had its core.
     Crowded,
+    /// The machine's own host had taken its processors away (steal).
+    Stolen,
     /// It neither worked nor waited for a core: the machine itself stood still, or the wake-up came late.
     Asleep,
 }

@@ -7,7 +7,7 @@ use controllers::Timestamp;
 
 use super::{News, Watched, squad::Squad};
 use crate::{
-    health::{GapMeter, ThreadMeter},
+    health::{GapMeter, MachineSample, ThreadMeter},
     host::{Crew, Cut, StopFlag},
     plan::LoadPlan,
 };
@@ -35,7 +35,7 @@ impl Pacer {
     pub(super) fn run(self) {
         let thread = ThreadMeter::of_this_thread();
         let began = thread.sample();
-        let mut gaps = GapMeter::new(began);
+        let mut gaps = GapMeter::new(began, MachineSample::take());
         let mut drain_until = None;
         let mut swept = Timestamp::ZERO;
         loop {
@@ -45,7 +45,9 @@ impl Pacer {
             if now.since(swept) >= GapMeter::HEARTBEAT {
                 swept = now;
                 self.squad.sweep(now);
-                self.close_windows(now);
+                if self.close_windows(now) {
+                    gaps.refresh_machine(MachineSample::take());
+                }
                 gaps.refresh(thread.sample());
             }
             if self.is_done(now, &mut drain_until) {
@@ -65,7 +67,7 @@ impl Pacer {
         self.squad.ring_at(at, now);
         self.squad.alarm.wait();
         let rang = self.squad.rang();
-        gaps.woke(rang, self.squad.clock.now(), || thread.sample());
+        gaps.woke(rang, self.squad.clock.now(), || (thread.sample(), MachineSample::take()));
     }
 
     /// Whether all is over: arrivals stop with the plan or the stop flag, then what is in flight may drain, then it is cut.
@@ -82,11 +84,15 @@ impl Pacer {
         self.squad.crew(|crew| crew.is_drained()) || now >= until || cut == Cut::Now
     }
 
-    fn close_windows(&self, now: Timestamp) {
+    /// True if a second has ended.
+    fn close_windows(&self, now: Timestamp) -> bool {
+        let mut any = false;
         while let Some(window) = self.squad.crew(|crew| crew.next_window(now)) {
-            // As above.
+            any = true;
+            // The caller may have gone, as above.
             let _ = self.tell.send(News::Window(window));
         }
+        any
     }
 
     /// Cuts off what is left in flight, and waits until every fiber has gone.

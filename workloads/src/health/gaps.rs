@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use controllers::Timestamp;
 
-use super::{Stall, StallCause, ThreadSample};
+use super::{MachineSample, Stall, StallCause, ThreadSample};
 
 /// Notices when the sender's loop comes late to its own wake-ups, and says why.
 ///
@@ -11,6 +11,7 @@ use super::{Stall, StallCause, ThreadSample};
 #[derive(Debug)]
 pub struct GapMeter {
     last: ThreadSample,
+    machine: MachineSample,
     largest: Duration,
     stalls: Vec<Stall>,
     more: u64,
@@ -24,34 +25,40 @@ impl GapMeter {
     /// How many are.
     pub const KEPT: usize = 64;
 
-    /// Starts from what the sender had used by now.
+    /// Starts from what the sender and the machine had used by now.
     #[must_use]
-    pub fn new(sample: ThreadSample) -> Self {
-        Self { last: sample, largest: Duration::ZERO, stalls: Vec::new(), more: 0 }
+    pub fn new(sample: ThreadSample, machine: MachineSample) -> Self {
+        Self { last: sample, machine, largest: Duration::ZERO, stalls: Vec::new(), more: 0 }
     }
 
-    /// The loop was to wake at `due` and did at `now`; `sample` is taken only if it is needed.
-    pub fn woke(&mut self, due: Timestamp, now: Timestamp, sample: impl FnOnce() -> ThreadSample) {
+    /// The loop was to wake at `due` and did at `now`; the samples are taken only if they are needed.
+    pub fn woke(&mut self, due: Timestamp, now: Timestamp, samples: impl FnOnce() -> (ThreadSample, MachineSample)) {
         let late = now.since(due);
         self.largest = self.largest.max(late);
         if late < Self::STALL {
             return;
         }
-        let sample = sample();
+        let (sample, machine) = samples();
         let on_cpu = sample.cpu.saturating_sub(self.last.cpu);
         let waited_for_core = sample.run_queue_delay.saturating_sub(self.last.run_queue_delay);
-        self.last = sample;
+        let stolen = machine.stolen_since(&self.machine);
+        (self.last, self.machine) = (sample, machine);
         if self.stalls.len() == Self::KEPT {
             self.more += 1;
             return;
         }
-        let cause = cause(late, on_cpu, waited_for_core);
-        self.stalls.push(Stall { due, late, on_cpu, waited_for_core, cause });
+        let cause = cause(late, on_cpu, waited_for_core, stolen);
+        self.stalls.push(Stall { due, late, on_cpu, waited_for_core, stolen, cause });
     }
 
     /// Refreshes what the sender has used, so that the next stall is charged with its own time only.
     pub fn refresh(&mut self, sample: ThreadSample) {
         self.last = sample;
+    }
+
+    /// The same for the machine, less often: its books are dearer to read.
+    pub fn refresh_machine(&mut self, machine: MachineSample) {
+        self.machine = machine;
     }
 
     /// The largest gap so far.
@@ -68,8 +75,11 @@ impl GapMeter {
 }
 
 /// What explains at least half of the lateness is its cause.
-fn cause(late: Duration, on_cpu: Duration, waited_for_core: Duration) -> StallCause {
-    if waited_for_core * 2 >= late && waited_for_core >= on_cpu {
+fn cause(late: Duration, on_cpu: Duration, waited_for_core: Duration, stolen: Duration) -> StallCause {
+    // While the machine stands still, its threads seem to run or to wait: so this goes first.
+    if stolen * 2 >= late {
+        StallCause::Stolen
+    } else if waited_for_core * 2 >= late && waited_for_core >= on_cpu {
         StallCause::Crowded
     } else if on_cpu * 2 >= late {
         StallCause::Busy
@@ -86,28 +96,34 @@ mod tests {
         ThreadSample { cpu: Duration::from_millis(cpu_ms), run_queue_delay: Duration::from_millis(delay_ms) }
     }
 
+    const fn machine(stolen_ticks: u64) -> MachineSample {
+        MachineSample { ticks: 0, stolen_ticks }
+    }
+
     #[test]
     fn a_stall_is_charged_with_what_happened_since_the_last_look() {
-        let mut meter = GapMeter::new(used(100, 10));
+        let mut meter = GapMeter::new(used(100, 10), machine(7));
         let due = Timestamp::from_millis(1000);
         meter.woke(due, due + Duration::from_millis(4), || unreachable!("no stall, no sample"));
         // 40 ms late: of these 35 on its core, then 35 waiting for it, then neither.
-        meter.woke(due, due + Duration::from_millis(40), || used(135, 12));
-        meter.woke(due, due + Duration::from_millis(40), || used(140, 47));
-        meter.woke(due, due + Duration::from_millis(40), || used(141, 48));
+        meter.woke(due, due + Duration::from_millis(40), || (used(135, 12), machine(7)));
+        meter.woke(due, due + Duration::from_millis(40), || (used(140, 47), machine(7)));
+        meter.woke(due, due + Duration::from_millis(40), || (used(141, 48), machine(7)));
+        // Two ticks of 10 ms were taken from the machine meanwhile, which explains half of it.
+        meter.woke(due, due + Duration::from_millis(40), || (used(180, 48), machine(9)));
         assert_eq!(meter.largest(), Duration::from_millis(40));
         let (stalls, more) = meter.into_stalls();
         assert_eq!(more, 0);
         let causes: Vec<_> = stalls.iter().map(|stall| stall.cause).collect();
-        assert_eq!(causes, [StallCause::Busy, StallCause::Crowded, StallCause::Asleep]);
+        assert_eq!(causes, [StallCause::Busy, StallCause::Crowded, StallCause::Asleep, StallCause::Stolen]);
         assert_eq!(stalls[1].on_cpu, Duration::from_millis(5));
     }
 
     #[test]
     fn memory_is_bounded() {
-        let mut meter = GapMeter::new(used(0, 0));
+        let mut meter = GapMeter::new(used(0, 0), machine(0));
         for _ in 0..GapMeter::KEPT + 3 {
-            meter.woke(Timestamp::ZERO, Timestamp::from_secs(1), || used(0, 0));
+            meter.woke(Timestamp::ZERO, Timestamp::from_secs(1), || (used(0, 0), machine(7)));
         }
         let (stalls, more) = meter.into_stalls();
         assert_eq!((stalls.len(), more), (GapMeter::KEPT, 3));

@@ -60,10 +60,42 @@ pub struct ProcessSample {
     pub major_faults: u64,
     /// Most memory it ever had resident, in bytes.
     pub resident_peak: u64,
-    /// CPU time of the machine, in ticks, all states.
-    pub machine_ticks: u64,
+    /// Of its machine.
+    pub machine: MachineSample,
+}
+
+/// CPU time of the machine, over all its cores, in ticks of 10 ms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MachineSample {
+    /// In all states.
+    pub ticks: u64,
     /// Of these: taken away by its host.
     pub stolen_ticks: u64,
+}
+
+impl MachineSample {
+    /// Now: the first line of /proc/stat. Stolen time is its eighth number; guest time, the ninth and tenth, is part of
+    /// user time already.
+    #[must_use]
+    pub fn take() -> Self {
+        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let line = text.lines().next().unwrap_or_default();
+        let numbers = line.split_ascii_whitespace().skip(1).take(8).map(|n| n.parse().unwrap_or_default());
+        let mut sample = Self::default();
+        for (position, ticks) in numbers.enumerate() {
+            sample.ticks += ticks;
+            if position == 7 {
+                sample.stolen_ticks = ticks;
+            }
+        }
+        sample
+    }
+
+    /// CPU time taken away since `earlier`.
+    #[must_use]
+    pub fn stolen_since(&self, earlier: &Self) -> Duration {
+        Duration::from_millis(self.stolen_ticks.saturating_sub(earlier.stolen_ticks) * 10)
+    }
 }
 
 impl ProcessSample {
@@ -72,41 +104,22 @@ impl ProcessSample {
     pub fn take() -> Self {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Self::default() };
         let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-        let (machine_ticks, stolen_ticks) = machine_ticks();
         Self {
             cpu: Duration::from_micros(u64::try_from(micros).unwrap_or_default()),
             major_faults: u64::try_from(usage.major_page_faults()).unwrap_or_default(),
             // Linux gives kilobytes.
             resident_peak: u64::try_from(usage.max_rss()).unwrap_or_default() * 1024,
-            machine_ticks,
-            stolen_ticks,
+            machine: MachineSample::take(),
         }
     }
 
     /// Share of the machine's CPU time that its host took away since `earlier`.
     #[must_use]
     pub fn steal_since(&self, earlier: &Self) -> f64 {
-        let ticks = self.machine_ticks.saturating_sub(earlier.machine_ticks);
-        let stolen = self.stolen_ticks.saturating_sub(earlier.stolen_ticks);
+        let ticks = self.machine.ticks.saturating_sub(earlier.machine.ticks);
+        let stolen = self.machine.stolen_ticks.saturating_sub(earlier.machine.stolen_ticks);
         if ticks == 0 { 0.0 } else { stolen as f64 / ticks as f64 }
     }
-}
-
-/// The first line of /proc/stat: all ticks, and the stolen ones (the eighth number). Guest time, the ninth and tenth, is
-/// part of user time already.
-fn machine_ticks() -> (u64, u64) {
-    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let line = text.lines().next().unwrap_or_default();
-    let mut all = 0;
-    let mut stolen = 0;
-    for (position, number) in line.split_ascii_whitespace().skip(1).take(8).enumerate() {
-        let ticks: u64 = number.parse().unwrap_or_default();
-        all += ticks;
-        if position == 7 {
-            stolen = ticks;
-        }
-    }
-    (all, stolen)
 }
 
 /// The calling thread's id.
@@ -161,7 +174,7 @@ mod tests {
         assert!(ThreadSample::of(thread_id()).cpu > before.cpu, "{work}");
         assert!(meter.sample().cpu > before.cpu);
         assert!(ProcessSample::take().cpu > process.cpu);
-        assert!(process.resident_peak > 0 && process.machine_ticks > 0);
+        assert!(process.resident_peak > 0 && process.machine.ticks > 0);
         assert!(open_descriptors() >= 3 && descriptor_limit() >= open_descriptors());
         assert!(max_map_count() > 0 && local_ports() > 0);
     }
