@@ -9,12 +9,12 @@ use std::{
     },
 };
 
-use controllers::{JobId, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp};
+use controllers::{JobId, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp, classify::Classifier};
 use http::{HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
-    class::Classes,
+    class::Shown,
     clock::Clock,
     graph::Graph,
     ledger::{Ending, Ledger},
@@ -45,7 +45,7 @@ pub struct App {
     /// Dispatch runs on the connection's own task; these are its workers, of which back-pressure holds some.
     pub dispatchers: Dispatchers,
     /// Who is in which class.
-    pub classes: Classes,
+    pub classes: Classifier,
     /// Requests of a service that is going away are refused.
     pub draining: AtomicBool,
     pages: BTreeMap<Reason, Bytes>,
@@ -143,7 +143,7 @@ pub struct Parted {
     /// See [`App`].
     pub dispatchers: Dispatchers,
     /// See [`App`].
-    pub classes: Classes,
+    pub classes: Classifier,
 }
 
 impl App {
@@ -184,7 +184,7 @@ impl App {
         let route = self.service.route(&head);
         let tags = Tags {
             kind: route.kind,
-            class: self.classes.class(&head, peer),
+            class: self.classes.class(&Shown { head: &head, peer }),
             attempt: number(&head, &ATTEMPT).unwrap_or(0),
             ..Tags::default()
         };

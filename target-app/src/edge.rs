@@ -84,10 +84,16 @@ impl Edge {
         Ok(Arc::new(Self { app, listener, registry: Arc::default(), cap, backlog: AtomicU32::new(backlog) }))
     }
 
-    /// Connections that are open.
+    /// Requests that are coming in.
     #[must_use]
-    pub fn connections(&self) -> usize {
-        self.registry.len()
+    pub fn reading(&self) -> usize {
+        self.registry.in_phase(&[Phase::Head, Phase::Body])
+    }
+
+    /// Answers that are going out.
+    #[must_use]
+    pub fn writing(&self) -> usize {
+        self.registry.in_phase(&[Phase::Writing])
     }
 
     /// Changes the length of the kernel's queue of connections. Linux allows that on a listening socket.

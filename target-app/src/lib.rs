@@ -1,7 +1,7 @@
 //! What is measured: staged services and their control.
 
 pub mod app;
-pub mod class;
+mod class;
 pub mod clock;
 pub mod control;
 pub mod edge;

@@ -36,7 +36,7 @@ pub struct Unfit {
     pub problems: Vec<Problem>,
 }
 
-fn listed(problems: &[Problem]) -> String {
+pub(crate) fn listed(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 

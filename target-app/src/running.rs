@@ -81,7 +81,12 @@ impl Running {
     pub fn gauges(&self) -> Gauges {
         let ledger = self.app.ledger.read();
         let mut stages = vec![
-            StageGauges { name: "read".to_owned(), queue: count(self.edge.connections()), ..StageGauges::default() },
+            StageGauges {
+                name: "read".to_owned(),
+                queue: count(self.edge.reading()),
+                completed: ledger.requests_read,
+                ..StageGauges::default()
+            },
             StageGauges {
                 queue: self.app.dispatchers.waiting(),
                 idle: self.app.dispatchers.idle(),
@@ -91,6 +96,7 @@ impl Running {
         stages.extend(self.app.stages.iter().map(|stage| stage.gauges()));
         stages.push(StageGauges {
             name: "send".to_owned(),
+            queue: count(self.edge.writing()),
             completed: ledger.served + ledger.errors + ledger.refused.values().sum::<u64>(),
             ..StageGauges::default()
         });

@@ -36,6 +36,11 @@ impl Registry {
         self.lock().slots.len()
     }
 
+    /// How many are doing that.
+    pub(crate) fn in_phase(&self, phases: &[Phase]) -> usize {
+        self.lock().slots.values().filter(|slot| phases.contains(&slot.conn.phase().0)).count()
+    }
+
     /// Adds a connection. `start` starts its task, which is given the guard that removes it again.
     pub(crate) fn add(self: &Arc<Self>, conn: Arc<Conn>, start: impl FnOnce(Member) -> AbortHandle) {
         let mut open = self.lock();

@@ -7,7 +7,6 @@ use controllers::{SiteId, catalogue::SampleKind, seed_for};
 use super::ServeError;
 use crate::{
     app::{App, Dispatchers, Job, Parted},
-    class::Classes,
     clock::Clock,
     control::events::Events,
     edge::Edge,
@@ -47,7 +46,7 @@ pub(super) async fn build(spec: TargetSpec, chosen: Resolved) -> Result<Built, S
         return Err(ServeError::Head(spec.edge.head_bytes));
     }
     let (monitors, machines) = machines(&spec)?;
-    let classes = Classes::new(&spec.class)?;
+    let classes = spec.class.read().map_err(ServeError::Class)?;
     let clock = Clock::start();
     let service = open(&spec.app, spec.seed, clock).await?;
     let graph = Arc::new(service.graph());

@@ -2,9 +2,10 @@
 
 use std::{io, net::SocketAddr};
 
+use controllers::catalogue::Problem;
+
 use crate::{
-    class::ClassError,
-    policies::Unfit,
+    policies::{Unfit, listed},
     synthetic::{ChecksumError, LawError},
 };
 
@@ -22,8 +23,8 @@ pub enum ServeError {
     #[error("{0} is a policy: name it as the policy, not under machines")]
     NotAMachine(String),
     /// A rule for classes that makes no sense.
-    #[error(transparent)]
-    Class(#[from] ClassError),
+    #[error("class: {}", listed(.0))]
+    Class(Vec<Problem>),
     /// A law of service times that makes no sense.
     #[error(transparent)]
     Law(#[from] LawError),

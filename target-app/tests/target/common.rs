@@ -20,6 +20,7 @@ use target_app::{
 pub struct Target {
     pub address: SocketAddr,
     pub control: ControlClient,
+    pub control_address: SocketAddr,
     thread: Option<thread::JoinHandle<Result<(), ServeError>>>,
 }
 
@@ -68,6 +69,7 @@ pub fn start(spec: TargetSpec) -> Target {
     Target {
         address: ready.url.trim_start_matches("http://").parse().unwrap(),
         control: ControlClient::new(&ready.control).unwrap(),
+        control_address: ready.control.trim_start_matches("http://").parse().unwrap(),
         thread: Some(thread),
     }
 }

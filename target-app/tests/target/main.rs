@@ -2,6 +2,7 @@
 
 mod browser;
 mod common;
+mod control;
 mod edge;
 mod html_mail;
 mod lifecycle;
