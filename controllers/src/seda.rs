@@ -30,8 +30,9 @@
 //!
 //! Users who stay away for a constant time after a refusal keep in step. A crowd that arrives within a moment then comes
 //! in waves: the bucket lets its depth in and refuses the rest of a wave at once, and between waves the stage is idle.
-//! A low depth makes this worse. Emulated users should therefore not all start within the same moment, or a run
-//! shows the waves and not the law.
+//! How quickly a crowd comes therefore decides how a run looks: at the initial rate, a crowd that comes at once is refused
+//! but for the bucket's depth and a second's worth; one that comes over some seconds has been let in by the hundreds
+//! before the first estimate crosses the target, and the backlog that it leaves is what the controller then works off.
 
 mod class_controller;
 mod degrade;
