@@ -1,6 +1,7 @@
 //! The service as a browser sees it, without sockets.
 
 mod contract;
+mod costs;
 mod security;
 mod users;
 

@@ -40,8 +40,8 @@ async fn walk(world: &World, crowd: &MailCrowd, requests: usize) {
         }
         let Move::Send(call) = turn.then else { panic!("it goes on: {turn:?}") };
         let method = if call.method == persona::Method::Get { Method::GET } else { Method::POST };
-        let mut browser = Browser::default();
-        browser.cookie = call.headers.strip_prefix("Cookie: ").map(|line| line.trim_end().to_owned());
+        let cookie = call.headers.strip_prefix("Cookie: ").map(|line| line.trim_end().to_owned());
+        let mut browser = Browser { cookie, ..Browser::default() };
         let came = world.send(&mut browser, method, &call.path, call.body.as_deref().unwrap_or_default()).await;
         let headers: Vec<(&str, &[u8])> =
             came.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();

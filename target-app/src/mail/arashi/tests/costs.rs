@@ -1,0 +1,80 @@
+//! What requests cost. Prints, and asserts nothing: what it says depends on the machine and on the build.
+//! `cargo test --release -p target-app --lib costs -- --ignored --nocapture`.
+
+use std::path::Path;
+
+use nix::sys::resource::{UsageWho, getrusage};
+
+use super::*;
+use crate::mail::corpus::{self, CorpusSpec};
+
+/// CPU time of the whole process, microseconds: SQLite runs on threads of its own.
+fn cpu_us() -> f64 {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("this process has one");
+    let us = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 * 1e6 + time.tv_usec() as f64;
+    us(usage.user_time()) + us(usage.system_time())
+}
+
+async fn open(database: &Path) -> Arashi {
+    let settings = ArashiSettings {
+        database: database.to_owned(),
+        connections: 2,
+        work: WorkSpec::default(),
+        session_in_links: false,
+        full_text: false,
+        durability: Durability::Normal,
+        sessions: SessionLimits::default(),
+    };
+    Arashi::open(&settings).await.expect("opens")
+}
+
+#[tokio::test]
+#[ignore = "prints what requests cost"]
+async fn costs() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let database = dir.path().join("mail.sqlite");
+    let spec = CorpusSpec { users: 10, ..CorpusSpec::default() };
+    corpus::build(&spec, &database).await.expect("builds");
+    let arashi = open(&database).await;
+    let world = World { arashi, _dir: dir };
+    let mut inboxes = Vec::new();
+    for (name, password) in corpus::accounts(&spec) {
+        let (mut browser, _) = world.sign_in(&name, &password).await;
+        let folders = world.read(&mut browser, "/folderlist").await;
+        inboxes.push((browser, folders.links("list")[0].clone(), folders.body.contains("12794 messages")));
+    }
+    let (mut ann, inbox, _) = inboxes.into_iter().find(|(.., largest)| *largest).expect("one has the largest");
+    let list = world.read(&mut ann, &inbox).await;
+    let show = list.links("show")[3].clone();
+    let folder = inbox.split('=').nth(1).expect("id").to_owned();
+    let paths = [
+        ("sign-in page", "/".to_owned()),
+        ("list folders", "/folderlist".to_owned()),
+        ("list messages", inbox.clone()),
+        ("list messages, row 6000", format!("{inbox}&start=6000")),
+        ("list messages, by author", format!("{inbox}&sort=author")),
+        ("show message", show.clone()),
+        ("search, common word", format!("/search?folderid={folder}&scope=folder&q=example")),
+        ("search, nothing found", format!("/search?folderid={folder}&scope=folder&q=zebra")),
+    ];
+    for (name, path) in &paths {
+        let rounds = if name.contains("author") || name.contains("nothing") { 10 } else { 500 };
+        world.read(&mut ann, path).await;
+        let before = cpu_us();
+        for _ in 0..rounds {
+            assert_eq!(world.read(&mut ann, path).await.status, StatusCode::OK);
+        }
+        println!("{name:28} {:9.1} us", (cpu_us() - before) / f64::from(rounds));
+    }
+    world.arashi.store.work().set(9, 1.0);
+    let before = cpu_us();
+    for _ in 0..1000 {
+        world.arashi.store.do_work(9).await.expect("works");
+    }
+    println!("{:28} {:9.1} us", "one operation of work", (cpu_us() - before) / 1000.0);
+    let before = cpu_us();
+    for _ in 0..200 {
+        world.sign_in("user0000", &corpus::accounts(&spec)[0].1).await;
+    }
+    println!("{:28} {:9.1} us", "login", (cpu_us() - before) / 200.0);
+}
