@@ -63,6 +63,7 @@ impl Stop {
     fn ask(&self, by: u8) {
         if self.0.by.compare_exchange(0, by, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             // The second time: what is on disk is whole, and targets die with their parent.
+            crate::tui::restore();
             std::process::exit(code(by));
         }
         if let Ok(flag) = self.0.flag.lock() {

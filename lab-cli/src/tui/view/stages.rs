@@ -72,7 +72,8 @@ fn row<'a>(stage: &'a StageSecond, objective: Option<f64>, palette: Palette) -> 
     Row::new(vec![
         Cell::new(scrubbed(&stage.name)),
         Cell::new(stage.queue.to_string()),
-        Cell::new(format!("{}/{}", stage.busy, stage.workers)),
+        // Reading, sending and accepting have no workers of their own.
+        Cell::new(if stage.workers == 0 { "-".to_owned() } else { format!("{}/{}", stage.busy, stage.workers) }),
         Cell::new(stage.offered.to_string()),
         Cell::new(Span::styled(text::percent(refused), if refused > 0.0 { palette.warn() } else { palette.faint() })),
         Cell::new(joined(&gauge(stage, ADMISSION_RATE), |rate| text::rate(*rate))),

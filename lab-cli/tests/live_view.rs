@@ -1,0 +1,99 @@
+//! The live view in a real terminal (tmux): drawn while a run goes on, gone when it is stopped.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// An emulated service: nothing to prepare, so that the view is up at once.
+const EXPERIMENT: &str = "
+name: quick
+about: a service of one millisecond
+target: {app: emulated, service: 1ms}
+objective: {percentile: 90, response_time: 100ms}
+users:
+  model: url
+  path: /
+  think: 20ms
+  drain: 1s
+  phases: [{name: steady, users: 4, for: 60s}]
+arms: [none]
+";
+
+/// A tmux server of its own, ended when dropped.
+struct Tmux {
+    socket: String,
+}
+
+impl Tmux {
+    fn start(width: u16, height: u16) -> Option<Self> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            assert!(std::env::var_os("LAB_REQUIRE_TOOLS").is_none(), "tmux is missing");
+            eprintln!("skipped: tmux is not installed");
+            return None;
+        }
+        let tmux = Self { socket: format!("lab-live-view-{}", std::process::id()) };
+        let (width, height) = (width.to_string(), height.to_string());
+        let started = tmux.run(&["-f", "/dev/null", "new-session", "-d", "-x", &width, "-y", &height, "sh"]);
+        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+        Some(tmux)
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new("tmux").arg("-L").arg(&self.socket).args(args).output().expect("tmux runs")
+    }
+
+    fn type_in(&self, text: &str) {
+        assert!(self.run(&["send-keys", text]).status.success());
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.run(&["capture-pane", "-p"]).stdout).into_owned()
+    }
+
+    /// Waits until the screen shows all of these.
+    fn wait_for(&self, wanted: &[&str]) -> String {
+        let begun = Instant::now();
+        loop {
+            let screen = self.screen();
+            if wanted.iter().all(|text| screen.contains(text)) {
+                return screen;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "no {wanted:?} on the screen:\n{screen}");
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _ = self.run(&["kill-server"]);
+    }
+}
+
+#[test]
+fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    fs::write(scratch.path().join("quick.yaml"), EXPERIMENT).expect("written");
+    let Some(tmux) = Tmux::start(100, 30) else { return };
+    let lab = env!("CARGO_BIN_EXE_lab");
+    let folder = scratch.path().display();
+    tmux.type_in(&format!("cd {folder} && {lab} run quick.yaml --out result; echo code=$?"));
+    tmux.type_in("Enter");
+    // The clock stands still at "0 s" until seconds come in; a user is counted only in one that did.
+    tmux.wait_for(&["arm 1 of 1: none", "[steady 60 s", "4 users", "in time", "generator CPU", "q stop and save"]);
+    tmux.type_in("?");
+    tmux.wait_for(&["close the help"]);
+    tmux.type_in("q");
+    let after = tmux.wait_for(&["code=130"]);
+    assert!(!after.contains("q stop and save"), "the view is still there:\n{after}");
+    assert!(after.contains("PARTIAL"), "what was measured is not shown:\n{after}");
+    let summary = fs::read_to_string(scratch.path().join("result/summary.json")).expect("saved");
+    let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+    assert_eq!(summary["partial"], true);
+    assert!(summary["arms"][0]["phases"][0]["served"].as_u64().expect("a count") > 0);
+    assert!(Path::new(&scratch.path().join("result/timeline.jsonl")).exists());
+}
