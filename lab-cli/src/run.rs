@@ -21,6 +21,8 @@ pub use conductor::{Finished, Request, conduct};
 pub use cpus::Cpus;
 pub use error::RunFailure;
 pub use folder::read as read_folder;
+pub use resolve::target_spec;
+pub use snapshot::{Corpus, Scratch, cache_folder};
 pub use stop::Stop;
 
 use crate::live::LiveEvent;

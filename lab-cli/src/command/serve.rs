@@ -1,19 +1,163 @@
-//! `lab serve`: the target alone.
+//! `lab serve`: the target alone, for a browser or for another load tool; and how `lab run` starts its own.
 
-use std::io::{self, Read, Write};
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
 
-use target_app::{control::wire::Ready, serve::serve_blocking, spec::TargetSpec};
+use target_app::{
+    control::wire::Ready,
+    mail::{
+        deliver::{Recipient, import},
+        import::Summary,
+    },
+    serve::serve_blocking,
+    spec::TargetSpec,
+};
 
+use super::{print, read_experiment};
 use crate::{
     args,
     exit::{End, Failure, Outcome},
+    run::{Corpus, Cpus, Scratch, cache_folder, target_spec},
+    spec::{
+        Changes, Experiment,
+        plan::{App, Arashi, Arm, Work},
+        raw::MAX_BYTES,
+    },
+    text::scrubbed,
 };
+
+/// Served when no experiment is named.
+const ALONE: &str = "
+name: serve
+target: {app: arashi, work: 0}
+objective: {percentile: 90, response_time: 1s}
+users: {model: arashi, phases: [{name: browser, users: 1, for: 1s}]}
+arms: [none]
+";
+
+/// Who may sign in, for people.
+struct Account {
+    user: String,
+    /// `None`: the person knows it.
+    password: Option<String>,
+}
 
 pub fn serve(args: &args::Serve) -> Outcome {
     if args.spec_stdin {
         return for_the_lab();
     }
-    Err(Failure::because("not here yet"))
+    let experiment = experiment(args)?;
+    let arm = experiment.arms.first().cloned().unwrap_or_else(Arm::none);
+    // Kept until the service has ended.
+    let scratch = Scratch::new(&cache_folder().join("serve")).map_err(Failure::because)?;
+    let (database, account) = mail(args, &experiment, &scratch)?;
+    let work = match &experiment.target.app {
+        App::Arashi(Arashi { work: Work::Operations(operations), .. }) => *operations,
+        _ => 0.0,
+    };
+    let anywhere = Cpus { generator: None, target: None };
+    let mut spec = target_spec(&experiment, &arm, database, work, experiment.seed, &anywhere);
+    spec.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
+    spec.die_with_parent = false;
+    serve_blocking(spec, |ready| {
+        // A closed pipe is no reason to stop serving.
+        let _ = print(for_people(&ready, account.as_ref()).as_bytes());
+    })
+    .map_err(Failure::because)?;
+    drop(scratch);
+    Ok(End::Done)
+}
+
+fn experiment(args: &args::Serve) -> Result<Experiment, Failure> {
+    let changes = Changes { policies: vec![args.policy.clone()], ..Changes::default() };
+    let experiment = match &args.experiment {
+        Some(name) => read_experiment(name, &changes)?,
+        None => crate::spec::read(ALONE, &changes).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Failure::usage(lines.join("\n"))
+        })?,
+    };
+    if args.mail.is_some() && !matches!(experiment.target.app, App::Arashi(_)) {
+        return Err(Failure::usage("--mail: this experiment's target serves no mail"));
+    }
+    Ok(experiment)
+}
+
+/// The database to serve from, and an account in it.
+fn mail(
+    args: &args::Serve,
+    experiment: &Experiment,
+    scratch: &Scratch,
+) -> Result<(Option<PathBuf>, Option<Account>), Failure> {
+    let App::Arashi(arashi) = &experiment.target.app else { return Ok((None, None)) };
+    let at = args.database.clone().unwrap_or_else(|| scratch.path().join("mail.sqlite"));
+    let known = args.database.as_ref().is_some_and(|path| path.exists());
+    if let Some(path) = &args.mail {
+        let (password, shown) = password(args)?;
+        let recipient = Recipient { name: args.user.clone(), password };
+        let summary = import(&at, &recipient, std::slice::from_ref(path)).map_err(Failure::because)?;
+        tell_of_import(&summary);
+        return Ok((Some(at), Some(Account { user: args.user.clone(), password: shown })));
+    }
+    if known {
+        return Ok((Some(at), None));
+    }
+    let corpus = Corpus::prepare(&arashi.mail).map_err(Failure::because)?;
+    corpus.copy_to(&at).map_err(Failure::because)?;
+    let account = corpus.accounts().first();
+    let account = account.map(|a| Account { user: a.user.clone(), password: Some(a.password.clone()) });
+    Ok((Some(at), account))
+}
+
+/// The password, and what to show of it: one that the person gave is not repeated.
+fn password(args: &args::Serve) -> Result<(String, Option<String>), Failure> {
+    if args.password_stdin {
+        let mut text = String::new();
+        io::stdin().take(MAX_BYTES).read_to_string(&mut text)?;
+        let password = text.trim_end_matches(['\r', '\n']).to_owned();
+        if password.is_empty() {
+            return Err(Failure::usage("--password-stdin: standard input was empty"));
+        }
+        return Ok((password, None));
+    }
+    let mut bytes = [0; 9];
+    File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes))?;
+    let made: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((made.clone(), Some(made)))
+}
+
+fn tell_of_import(summary: &Summary) {
+    let skipped: u64 = summary.skipped.values().sum();
+    let mut err = io::stderr().lock();
+    // Nobody may be reading; the mail is there all the same.
+    let _ = writeln!(
+        err,
+        "{} messages read: {} imported, {} known already, {skipped} skipped",
+        summary.read, summary.imported, summary.known
+    );
+    for (reason, count) in &summary.skipped {
+        let _ = writeln!(err, "  {count} skipped: {reason}");
+    }
+    for problem in &summary.problems {
+        let _ = writeln!(err, "  {}", scrubbed(&problem.to_string()));
+    }
+}
+
+fn for_people(ready: &Ready, account: Option<&Account>) -> String {
+    let mut text = format!("serving {}\n", ready.url);
+    match account {
+        Some(Account { user, password: Some(password) }) => {
+            text.push_str(&format!("sign in as {user} with password {password}\n"));
+        }
+        Some(Account { user, password: None }) => text.push_str(&format!("sign in as {user} with your password\n")),
+        None => {}
+    }
+    text.push_str(&format!("control port {}; Ctrl-C ends it\n", ready.control));
+    text
 }
 
 /// For `lab run`: a resolved target in, one ready line out.

@@ -37,8 +37,13 @@ impl Corpus {
     /// A fresh copy; the one before is gone.
     pub fn copy(&self) -> Result<PathBuf, RunFailure> {
         let path = self.copies.0.join("mail.sqlite");
-        snapshot(&self.file, &path)?;
+        self.copy_to(&path)?;
         Ok(path)
+    }
+
+    /// A copy for keeps.
+    pub fn copy_to(&self, path: &Path) -> Result<(), RunFailure> {
+        Ok(snapshot(&self.file, path)?)
     }
 }
 
@@ -54,6 +59,13 @@ impl Scratch {
         let folder = parent.join(std::process::id().to_string());
         fs::create_dir_all(&folder).map_err(RunFailure::at(&folder))?;
         Ok(Self(folder))
+    }
+}
+
+impl Scratch {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }
 
