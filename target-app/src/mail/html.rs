@@ -74,8 +74,17 @@ pub fn clean(dirty: &str) -> Result<CleanHtml, HtmlError> {
     }
     cost::check(dirty)?;
     let html = settle(dirty);
-    let images_withheld = html.matches("<img").count();
+    let images_withheld = html.matches(IMAGE).count();
     Ok(CleanHtml { html, images_withheld })
+}
+
+/// In clean HTML this is a tag and nothing else, as text has its `<` escaped.
+const IMAGE: &str = "<img";
+
+/// Whether images were left out of clean HTML.
+#[must_use]
+pub fn has_images(clean: &str) -> bool {
+    clean.contains(IMAGE)
 }
 
 /// Cleans until it changes nothing more. Text that parses differently each time is how clean HTML turns dirty again in

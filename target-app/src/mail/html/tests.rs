@@ -27,6 +27,7 @@ fn images_keep_their_words_and_load_nothing() {
     ))
     .expect("clean");
     assert_eq!(images_withheld, 4);
+    assert!(has_images(&html) && !has_images(&cleaned("&lt;img&gt; <p title=\"&lt;img\">x</p>")));
     assert_eq!(html, "<img alt=\"our &lt;logo&gt;\"><img><img><img>");
 }
 

@@ -3,6 +3,7 @@
 //! A message starts at such a line if it is the first of the file or follows an empty line, as writers of the format
 //! take care of, or if the line ends in a date as separators do: some writers forget the empty line. Within a message,
 //! writers put a `>` before lines that start with "From ", and the better ones before those that start with `>From ` too.
+//! Lengths that some writers state in headers instead are not believed: they are wrong as soon as anybody edits the file.
 
 use std::{
     fs::File,

@@ -46,7 +46,12 @@ pub fn message(frame: &Frame<'_>, folder: &Folder, entry: EntryId, message: &Mes
                     dt { "Date" } dd { (date(message.date)) }
                 }
                 @match html_of(message) {
-                    Some(html) => { (framed(&html)) }
+                    Some(html) => {
+                        @if html::has_images(&html) {
+                            p class="count" { "Pictures in this message are not shown: loading them would tell its sender." }
+                        }
+                        (framed(&html))
+                    }
                     None => { pre class="body" { (PreEscaped(html::from_text(&message.text))) } }
                 }
                 @if !message.attachments.is_empty() {

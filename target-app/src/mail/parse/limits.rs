@@ -4,7 +4,7 @@
 //! overflows the stack, which nothing can catch. So the depth is bounded from above beforehand: each level needs a
 //! `Content-Type` of its own (or sits in a digest that has one).
 
-use memchr::{memchr_iter, memrchr};
+use memchr::{memchr_iter, memchr2_iter};
 
 use super::ParseError;
 
@@ -27,12 +27,12 @@ pub(super) fn check(raw: &[u8]) -> Result<(), ParseError> {
     if header_end(raw) > MAX_HEADER_BYTES {
         return Err(ParseError::HeadersTooLong);
     }
-    let (mut mime_headers, mut lines, mut line_of_last) = (0, 0, usize::MAX);
-    for colon in memchr_iter(b':', raw) {
-        mime_headers += usize::from(names_content_type(&raw[..colon]));
-        let line = memrchr(b'\n', &raw[..colon]).map_or(0, |end| end + 1);
-        lines += usize::from(line != line_of_last);
-        line_of_last = line;
+    let (mut mime_headers, mut lines, mut in_new_line) = (0, 0, true);
+    for at in memchr2_iter(b':', b'\n', raw) {
+        let ends_line = raw[at] == b'\n';
+        lines += usize::from(in_new_line && !ends_line);
+        mime_headers += usize::from(!ends_line && names_content_type(&raw[..at]));
+        in_new_line = ends_line;
     }
     if mime_headers > MAX_MIME_HEADERS {
         return Err(ParseError::TooManyParts);
@@ -50,10 +50,9 @@ pub(super) fn header_end(raw: &[u8]) -> usize {
 }
 
 /// Whether what stands before a colon ends in `Content-Type`, as the parser reads names: white space inside of them is
-/// skipped.
+/// skipped, however much. What is walked over for one colon is not for the next, as no name holds one.
 fn names_content_type(before: &[u8]) -> bool {
-    let line = memrchr(b'\n', &before[before.len().saturating_sub(200)..]);
-    let start = line.map_or(before.len().saturating_sub(200), |end| before.len().saturating_sub(200) + end + 1);
-    let letters = before[start..].iter().rev().filter(|b| !b.is_ascii_whitespace());
-    letters.take(12).map(u8::to_ascii_lowercase).eq(b"content-type".iter().rev().copied())
+    let line = before.iter().rev().take_while(|b| **b != b'\n');
+    let letters = line.filter(|b| !b.is_ascii_whitespace()).take(12);
+    letters.map(u8::to_ascii_lowercase).eq(b"content-type".iter().rev().copied())
 }

@@ -229,10 +229,14 @@ fn what_is_not_mail_says_so() {
 #[test]
 fn messages_in_messages_have_a_bound() {
     let nested = |levels: usize, header: &str| format!("Subject: s\n{}\nend", format!("{header}\n\n").repeat(levels));
-    for header in
-        ["Content-Type: message/rfc822", "C on tent-TYPE\t: message/rfc822", "x: y\nContent-Type:message/(c)rfc822"]
-    {
-        let deep = parse(nested(100_000, header).as_bytes(), None);
+    let spaced = format!("Content-{}Type: message/rfc822", " ".repeat(300));
+    for header in [
+        "Content-Type: message/rfc822",
+        "C on tent-TYPE\t: message/rfc822",
+        "x: y\nContent-Type:message/(c)rfc822",
+        &spaced,
+    ] {
+        let deep = parse(nested(50_000, header).as_bytes(), None);
         assert_eq!(deep, Err(ParseError::TooManyParts), "{header}");
     }
     let mail = read(&nested(MAX_MIME_HEADERS, "Content-Type: message/rfc822"));
@@ -245,6 +249,15 @@ fn messages_in_messages_have_a_bound() {
     ));
     assert_eq!(mail.attachments.len(), 1);
     assert_eq!(mail.attachments[0].bytes, inner.as_bytes());
+}
+
+/// Checking the bounds looks at each byte a fixed number of times: quadratic, this would take an hour.
+#[test]
+fn a_line_of_colons_is_soon_read() {
+    for text in [":".repeat(1 << 20), " :".repeat(1 << 19), " ".repeat(1 << 20), "content-type".repeat(90_000)] {
+        assert_eq!(read(&format!("Subject: s\n\n{text}")).subject, "s");
+        let _ = parse(format!("Subject: s\nX: {}\n\n", &text[..MAX_HEADER_BYTES / 2]).as_bytes(), None);
+    }
 }
 
 #[test]
