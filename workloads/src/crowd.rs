@@ -5,7 +5,7 @@ use controllers::{Class, Timestamp};
 use crate::{
     mail::{MailCrowd, MailUser, REQUEST_TYPES, TransitionCount},
     persona::{Draws, Persona, Reply, Stay, Turn},
-    plan::{LoadPlan, Users},
+    plan::{LoadPlan, PlanError, Users},
     url::{UrlCrowd, UrlUser},
 };
 
@@ -34,6 +34,9 @@ pub enum User {
 /// Users of this plan cannot be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CrowdError {
+    /// The plan cannot be carried out, whoever its users are.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     /// The model is not one of a mail user.
     #[error("the user model `{name}` {problem}")]
     Model {
@@ -61,6 +64,7 @@ impl Crowd {
     /// # Errors
     /// If the plan asks for users that cannot be: see [`CrowdError`].
     pub fn new(plan: &LoadPlan) -> Result<Self, CrowdError> {
+        plan.check()?;
         let shared = match &plan.users {
             Users::Mail(users) => Shared::Mail(MailCrowd::new(users)?),
             Users::Url(users) => Shared::Url(UrlCrowd::new(users)?),

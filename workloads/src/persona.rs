@@ -233,3 +233,6 @@ pub enum Purpose {
     /// Which class, which account, which connection habit a new user has.
     Character = 7,
 }
+
+#[cfg(test)]
+mod tests;

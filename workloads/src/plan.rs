@@ -1,10 +1,14 @@
 //! What a run will send, as values: written down before it starts, from a seed.
 
+mod check;
+
 use std::{net::SocketAddr, time::Duration};
 
 use controllers::Class;
 use serde::{Deserialize, Serialize};
 pub use traces::PreviousPage;
+
+pub use check::PlanError;
 
 /// Everything that a host needs to know to produce load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     measure::Report,
     persona::{Answer, Call, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn},
-    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Target, Users},
+    plan::{Account, Behaviour, ConnectionHabit, LoadPlan, Users},
     testing::{self, FakeMail, Reaction, Response},
 };
 
@@ -26,31 +26,15 @@ fn users(previous_page: PreviousPage) -> MailUsers {
     }
 }
 
-fn plan(users: MailUsers, phases: &[(u64, u32)]) -> LoadPlan {
-    let address = "127.0.0.1:80".parse().expect("an address");
-    let phase = |&(secs, users): &(u64, u32)| Phase {
-        name: format!("{users} users"),
-        duration: Duration::from_secs(secs),
-        loads: vec![Load::Users { from: users, to: users, class: Class(0) }],
-    };
-    LoadPlan {
-        seed: 7,
-        target: Target { url: "http://127.0.0.1".into(), address, host: "127.0.0.1".into() },
-        users: Users::Mail(users),
-        phases: phases.iter().map(phase).collect(),
-        timeout: Duration::from_secs(60),
-        connect_timeout: Duration::from_secs(10),
-        objective: Duration::from_secs(1),
-        drain: Duration::from_secs(10),
-        sources: 1,
-    }
+fn plan(users: MailUsers, seconds: u64, count: u32) -> LoadPlan {
+    LoadPlan { users: Users::Mail(users), ..testing::url_plan(&[("steady", seconds, count)]) }
 }
 
-/// 50 users for 150 s against a service that answers in 5 ms.
+/// 20 users for 30 s against a service that answers in 5 ms: some 24 000 requests.
 fn walk(previous: PreviousPage) -> Report {
-    let mut mail = FakeMail::new(12_000);
+    let mut mail = FakeMail::new(2_000);
     let answer = |_, call: &Call, _| Reaction::Answer(Duration::from_millis(5), mail.answer(call));
-    testing::run(&plan(users(previous), &[(150, 50)]), |_| {}, answer).expect("it runs")
+    testing::run(&plan(users(previous), 30, 20), |_| {}, answer).expect("it runs")
 }
 
 #[test]
@@ -101,7 +85,7 @@ fn the_mix_of_requests_is_that_of_the_chain() {
     let planned = report.total.ledger.planned as f64;
     for (state, share) in statistics.mix {
         let seen = report.total.by_type[&state].ledger.planned as f64 / planned;
-        assert!((seen - share).abs() < 0.006, "{state}: {seen} for {share}");
+        assert!((seen - share).abs() < 0.015, "{state}: {seen} for {share}");
     }
     assert_eq!(report.transitions.iter().map(|t| t.substituted + t.made_elsewhere).sum::<u64>(), 0);
 }
@@ -121,7 +105,7 @@ fn mail_that_is_gone_is_served_in_the_literal_reading_and_its_draws_become_lists
 fn an_empty_folder_leads_back_to_its_list() {
     let mut mail = FakeMail::new(0);
     let answer = |_, call: &Call, _| Reaction::Answer(Duration::from_millis(5), mail.answer(call));
-    let report = testing::run(&plan(users(PreviousPage::List), &[(20, 3)]), |_| {}, answer).expect("it runs");
+    let report = testing::run(&plan(users(PreviousPage::List), 20, 3), |_| {}, answer).expect("it runs");
     assert_eq!(report.total.ledger.failed, 0);
     assert!(!report.total.by_type.contains_key("show message"));
     assert!(report.transitions.iter().any(|t| t.to == "show message" && t.substituted > 0 && t.made == 0));

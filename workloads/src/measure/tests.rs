@@ -7,7 +7,8 @@ use super::*;
 use crate::{
     health::Health,
     persona::{Call, Connection, Method},
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Target, UrlUsers, Users},
+    plan::{Load, LoadPlan},
+    testing::url_plan,
 };
 
 fn ms(millis: u64) -> Duration {
@@ -20,34 +21,12 @@ fn at(millis: u64) -> Timestamp {
 
 /// Phases "calm" (0 to 10 s) and "spike" (10 to 20 s), classes 0 and 1, objective 1 s, time-out 60 s.
 fn plan() -> LoadPlan {
-    let phase = |name: &str, users| Phase {
-        name: name.into(),
-        duration: Duration::from_secs(10),
-        loads: [0, 1].map(|class| Load::Users { from: users, to: users, class: Class(class) }).into(),
-    };
-    LoadPlan {
-        seed: 1,
-        target: Target {
-            url: "http://127.0.0.1".into(),
-            address: "127.0.0.1:80".parse().expect("an address"),
-            host: "127.0.0.1".into(),
-        },
-        users: Users::Url(UrlUsers {
-            path: "/".into(),
-            method: "GET".into(),
-            headers: Vec::new(),
-            body: None,
-            think: traces::Think::Constant(Duration::ZERO),
-            behaviour: Behaviour::default(),
-            connections: ConnectionHabit::PerUser,
-        }),
-        phases: vec![phase("calm", 3), phase("spike", 500)],
-        timeout: Duration::from_secs(60),
-        connect_timeout: Duration::from_secs(10),
-        objective: Duration::from_secs(1),
-        drain: Duration::from_secs(10),
-        sources: 1,
+    let mut plan = url_plan(&[("calm", 10, 3), ("spike", 10, 500)]);
+    for phase in &mut plan.phases {
+        let Load::Users { from, to, .. } = phase.loads[0] else { panic!("closed users") };
+        phase.loads.push(Load::Users { from, to, class: Class(1) });
     }
+    plan
 }
 
 fn call(kind: u16, class: u8, wanted_at: Timestamp, attempt: u8) -> Call {

@@ -1,36 +1,15 @@
 use std::time::Duration;
 
 use super::*;
-use crate::plan::{ArrivalLaw, Target, UrlUsers, Users};
+use crate::{plan::ArrivalLaw, testing::url_plan};
 
 fn plan(phases: Vec<(u64, Vec<Load>)>) -> LoadPlan {
-    LoadPlan {
-        seed: 7,
-        target: Target {
-            url: "http://127.0.0.1:1".into(),
-            address: "127.0.0.1:1".parse().expect("an address"),
-            host: "127.0.0.1:1".into(),
-        },
-        users: Users::Url(UrlUsers {
-            path: "/".into(),
-            method: "GET".into(),
-            headers: Vec::new(),
-            body: None,
-            think: traces::Think::Constant(Duration::ZERO),
-            behaviour: crate::plan::Behaviour::default(),
-            connections: crate::plan::ConnectionHabit::PerUser,
-        }),
-        phases: phases
-            .into_iter()
-            .enumerate()
-            .map(|(n, (secs, loads))| Phase { name: format!("phase {n}"), duration: Duration::from_secs(secs), loads })
-            .collect(),
-        timeout: Duration::from_secs(60),
-        connect_timeout: Duration::from_secs(10),
-        objective: Duration::from_secs(1),
-        drain: Duration::from_secs(10),
-        sources: 1,
-    }
+    let phase = |(n, (seconds, loads)): (usize, (u64, Vec<Load>))| Phase {
+        name: format!("phase {n}"),
+        duration: Duration::from_secs(seconds),
+        loads,
+    };
+    LoadPlan { phases: phases.into_iter().enumerate().map(phase).collect(), ..url_plan(&[]) }
 }
 
 fn users(from: u32, to: u32, class: u8) -> Load {

@@ -99,6 +99,7 @@ pub fn run(
     let ends: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
     let last_moment = Timestamp::ZERO + ends + plan.drain;
     let mut now = Timestamp::ZERO;
+    let mut second_ends = Timestamp::from_secs(1);
     loop {
         let planned = schedule.peek().map(|event| event.at);
         let due = host.heap.peek().map(|Reverse((at, ..))| *at);
@@ -106,9 +107,12 @@ pub fn run(
             break;
         };
         now = next;
-        let states = host.states();
-        while let Some(window) = host.recorder.next_window(now, states) {
-            on_window(window);
+        if now >= second_ends {
+            let states = host.states();
+            while let Some(window) = host.recorder.next_window(now, states) {
+                second_ends = Timestamp::from_secs(window.second + 2);
+                on_window(window);
+            }
         }
         if planned == Some(now)
             && let Some(event) = schedule.next()

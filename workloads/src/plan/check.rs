@@ -1,0 +1,150 @@
+//! Whether a plan can be carried out.
+
+use std::time::Duration;
+
+use super::{ArrivalLaw, Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Users};
+
+/// A plan that cannot be carried out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{place} {problem}")]
+pub struct PlanError {
+    /// Where in the plan.
+    pub place: String,
+    /// What is wrong, and the way out.
+    pub problem: String,
+}
+
+/// More than any generator sends; a plan beyond it is a slip of the pen, and would take for ever to count.
+const MOST_PER_S: f64 = 10_000_000.0;
+const LONGEST: Duration = traces::think::LONGEST;
+
+impl LoadPlan {
+    /// Checks that the plan can be carried out.
+    ///
+    /// # Errors
+    /// The first problem found, with its place.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if self.phases.is_empty() {
+            return problem("the plan", "has no phases: give it at least one");
+        }
+        for (name, time) in
+            [("timeout", self.timeout), ("connect_timeout", self.connect_timeout), ("objective", self.objective)]
+        {
+            if time.is_zero() || time > LONGEST {
+                return problem(name, &format!("is {time:?}, and must be between 1 ns and a year"));
+            }
+        }
+        let total = self.phases.iter().try_fold(Duration::ZERO, |sum, phase| sum.checked_add(phase.duration));
+        if total.is_none_or(|total| total > LONGEST) {
+            return problem("the plan", "lasts longer than a year: shorten its phases");
+        }
+        for (number, phase) in self.phases.iter().enumerate() {
+            if self.phases[..number].iter().any(|other| other.name == phase.name) {
+                return problem(&place(phase), "has the name of an earlier phase: tables could not tell them apart");
+            }
+            phase.check()?;
+        }
+        let (behaviour, connections) = match &self.users {
+            Users::Mail(users) => (&users.behaviour, users.connections),
+            Users::Url(users) => (&users.behaviour, users.connections),
+        };
+        if let ConnectionHabit::Mixed { keep } = connections
+            && !(0.0..=1.0).contains(&keep)
+        {
+            return problem("connections", &format!("are kept by a share of {keep}, and it must be from 0 to 1"));
+        }
+        behaviour.check()
+    }
+}
+
+impl Phase {
+    fn check(&self) -> Result<(), PlanError> {
+        if self.duration.is_zero() {
+            return problem(&place(self), "lasts no time: give it a duration");
+        }
+        for load in &self.loads {
+            let (Load::Sessions { from_per_s, to_per_s, .. } | Load::Requests { from_per_s, to_per_s, .. }) = load
+            else {
+                continue;
+            };
+            for rate in [from_per_s, to_per_s] {
+                if !(0.0..=MOST_PER_S).contains(rate) {
+                    let allowed = format!("has a rate of {rate}/s, and it must be from 0 to {MOST_PER_S}/s");
+                    return problem(&place(self), &allowed);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Behaviour {
+    fn check(&self) -> Result<(), PlanError> {
+        if let Some(share) = self.retry_budget
+            && !(0.0..1.0).contains(&share)
+        {
+            return problem(
+                "retry_budget",
+                &format!("is {share}, and must be from 0 to under 1 (leave it out for none)"),
+            );
+        }
+        match self.patience.as_ref().and_then(|patience| patience.lasts.problem()) {
+            Some(law) => problem("patience", &format!("cannot be: {law}")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ArrivalLaw {
+    /// Its name in experiment files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Poisson => "poisson",
+            Self::Constant => "constant",
+        }
+    }
+}
+
+fn place(phase: &Phase) -> String {
+    format!("the phase `{}`", phase.name)
+}
+
+fn problem(place: &str, problem: &str) -> Result<(), PlanError> {
+    Err(PlanError { place: place.into(), problem: problem.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::url_plan;
+
+    fn refused(change: impl Fn(&mut LoadPlan)) -> String {
+        let mut plan = url_plan(&[("calm", 10, 3), ("spike", 10, 1000)]);
+        assert_eq!(plan.check(), Ok(()));
+        change(&mut plan);
+        plan.check().expect_err("it cannot be carried out").to_string()
+    }
+
+    #[test]
+    fn what_cannot_be_carried_out_is_named_with_its_place() {
+        assert!(refused(|p| p.phases.clear()).contains("no phases"));
+        assert!(refused(|p| p.timeout = Duration::ZERO).contains("timeout"));
+        assert!(refused(|p| p.phases[1].duration = Duration::ZERO).contains("`spike` lasts no time"));
+        assert!(refused(|p| p.phases[1].duration = Duration::MAX).contains("a year"));
+        assert!(refused(|p| p.phases[1].name = "calm".into()).contains("`calm` has the name"));
+        for rate in [f64::NAN, f64::INFINITY, -1.0, 1e12] {
+            let law = ArrivalLaw::Poisson;
+            let class = controllers::Class(0);
+            let load = Load::Requests { from_per_s: 1.0, to_per_s: rate, law, class };
+            assert!(refused(|p| p.phases[0].loads.push(load.clone())).contains("`calm` has a rate"));
+        }
+        let users = |p: &mut LoadPlan, change: &dyn Fn(&mut crate::plan::UrlUsers)| match &mut p.users {
+            Users::Url(users) => change(users),
+            Users::Mail(_) => unreachable!("they ask for a URL"),
+        };
+        let keep = refused(|p| users(p, &|u| u.connections = ConnectionHabit::Mixed { keep: 1.5 }));
+        assert!(keep.contains("1.5"), "{keep}");
+        assert!(refused(|p| users(p, &|u| u.behaviour.retry_budget = Some(1.0))).contains("retry_budget"));
+    }
+}
