@@ -119,7 +119,7 @@ fn open(browser: &Browser, subject: &str) {
 
 fn choose(browser: &Browser, chosen: &[&str]) {
     for subject in chosen {
-        browser.click(&browser.find(&format!("input[aria-label='Choose {subject}']")));
+        browser.tick(&browser.find(&format!("input[aria-label='Choose {subject}']")));
     }
 }
 
