@@ -85,7 +85,8 @@ impl SignIn {
                 Ok(Outcome::Welcome(account.id))
             }
             _ => {
-                self.failures.count(name, now);
+                // Counted from here: while many passwords wait to be checked, a wait from `now` would be over already.
+                self.failures.count(name, Instant::now());
                 Ok(Outcome::Wrong)
             }
         }
