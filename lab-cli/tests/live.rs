@@ -1,0 +1,285 @@
+//! Live runs of seconds, as a person starts them: shape, never speed.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+const EXPERIMENT: &str = "
+name: short
+about: an emulated service with one server
+target: {app: emulated, service: 5ms, servers: 1}
+objective: {percentile: 90, response_time: 5s}
+users:
+  model: url
+  think: 20ms
+  timeout: 20s
+  phases:
+    - {name: calm, users: 2, for: 1s}
+    - {name: busy, users: 40, for: 2s}
+arms: [none, {concurrency: {max: 4}}]
+declares: [closed-overload]
+thresholds:
+  - none.busy.rejected == 0
+  - concurrency.busy.rejected > 0
+";
+
+/// A folder with the experiment in it.
+struct Scratch {
+    folder: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("short.yaml"), EXPERIMENT).expect("written");
+        Self { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn lab(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+        command.current_dir(self.path()).env("LAB_CACHE", self.path().join("cache")).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.lab().args(args).output().expect("lab runs")
+    }
+
+    /// Starts a long run, and waits until its first second is on disk.
+    fn started(&self, out: &str) -> Child {
+        let mut command = self.lab();
+        command.args(["run", "short.yaml", "--out", out, "--set", "users.phases.busy.for=60s"]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("lab starts");
+        let timeline = self.path().join(out).join("timeline.jsonl");
+        wait_until("the first second is recorded", || fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n')));
+        child
+    }
+
+    /// Process ids of targets that this scratch's lab process started.
+    fn targets_of(parent: u32) -> Vec<u32> {
+        let children = format!("/proc/{parent}/task/{parent}/children");
+        let text = fs::read_to_string(children).unwrap_or_default();
+        text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    }
+
+    fn json(&self, file: &str) -> Value {
+        let bytes = fs::read(self.path().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        serde_json::from_slice(&bytes).expect("JSON")
+    }
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "waited for a minute: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn exists(pid: u32) -> bool {
+    // A zombie that init has not reaped yet is gone for us.
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn signal(name: &str, pid: u32) {
+    let status = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().expect("kill runs");
+    assert!(status.success());
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_run_leaves_a_folder_whose_ledgers_agree() {
+    let scratch = Scratch::new();
+    let output = scratch.run(&["run", "short.yaml", "--out", "run", "--output", "json"]);
+    // A crowded machine may make the measurement INVALID; that the run is whole does not depend on it.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
+    let printed: Value =
+        serde_json::from_slice(&output.stdout).expect("summary.json on standard output, and nothing else");
+    assert_eq!(printed, scratch.json("run/summary.json"));
+    assert_eq!(printed["partial"], false);
+    let arms = printed["arms"].as_array().expect("arms");
+    assert_eq!(arms.len(), 2);
+    for arm in arms {
+        let sum = |key: &str| {
+            let phases = arm["phases"].as_array().expect("phases");
+            phases.iter().map(|phase| phase[key].as_u64().expect("a count")).sum::<u64>()
+        };
+        let parts = ["served", "served_late", "rejected", "timed_out", "failed", "abandoned", "in_flight"];
+        assert_eq!(sum("sent"), parts.iter().map(|part| sum(part)).sum::<u64>());
+        assert_eq!(sum("sent") + sum("hops"), arm["server"]["requests_read"].as_u64().expect("a count"));
+        assert!(sum("served") > 10, "{arm}");
+    }
+    for threshold in printed["thresholds"].as_array().expect("thresholds") {
+        assert_eq!(threshold["held"], true, "{threshold}");
+    }
+    let timeline = fs::read_to_string(scratch.path().join("run/timeline.jsonl")).expect("there");
+    assert!(timeline.lines().count() >= 6, "a line a second and arm");
+    for file in ["none-1.hlog", "concurrency-1.hlog", "events.jsonl", "manifest.json"] {
+        assert!(scratch.path().join("run").join(file).is_file(), "{file}");
+    }
+    let home = std::env::var("HOME").unwrap_or_default();
+    let manifest = fs::read_to_string(scratch.path().join("run/manifest.json")).expect("there");
+    for secret in [scratch.path().to_str().expect("text"), home.as_str()] {
+        assert!(secret.len() < 2 || !manifest.contains(secret), "no absolute path in the manifest: {secret}");
+    }
+}
+
+#[test]
+fn two_runs_with_one_seed_have_the_same_plan_and_another_seed_another() {
+    let scratch = Scratch::new();
+    let plan = |out: &str, seed: &str| {
+        let args = [
+            "run",
+            "short.yaml",
+            "--policy",
+            "none",
+            "--seed",
+            seed,
+            "--out",
+            out,
+            "--set",
+            "users.phases.busy.for=200ms",
+        ];
+        let output = scratch.run(&args);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+        let manifest = scratch.json(&format!("{out}/manifest.json"));
+        manifest["blocks"][0]["plan"].as_str().expect("a digest").to_owned()
+    };
+    let (first, again, other) = (plan("a", "5"), plan("b", "5"), plan("c", "6"));
+    assert_eq!(first.len(), 64);
+    assert_eq!(first, again);
+    assert_ne!(first, other);
+}
+
+#[test]
+fn an_interrupt_saves_what_was_measured() {
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let scratch = Scratch::new();
+        let mut child = scratch.started("run");
+        let targets = Scratch::targets_of(child.id());
+        assert_eq!(targets.len(), 1, "one target at a time");
+        signal(name, child.id());
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(code), "SIG{name}");
+        let summary = scratch.json("run/summary.json");
+        assert_eq!(summary["partial"], true);
+        assert_eq!(summary["arms"].as_array().expect("arms").len(), 1);
+        assert!(!exists(targets[0]), "the target has been stopped and reaped");
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_no_process_and_readable_files_and_the_next_one_works() {
+    let scratch = Scratch::new();
+    let mut child = scratch.started("killed");
+    let targets = Scratch::targets_of(child.id());
+    assert_eq!(targets.len(), 1, "one target at a time");
+    signal("KILL", child.id());
+    child.wait().expect("it ends");
+    wait_until("the target has died with its parent", || !exists(targets[0]));
+    let found = lab_cli::run::read_folder(&scratch.path().join("killed")).expect("readable");
+    assert!(!found.timeline.is_empty());
+    assert!(found.summary.is_none(), "no arm was over");
+    let args = ["run", "short.yaml", "--policy", "none", "--out", "next", "--set", "users.phases.busy.for=200ms"];
+    let output = scratch.run(&args);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+}
+
+#[test]
+fn a_failed_threshold_ends_with_4_and_a_folder_that_is_there_with_2() {
+    let scratch = Scratch::new();
+    let args = |out: &'static str| {
+        [
+            "run",
+            "short.yaml",
+            "--policy",
+            "none",
+            "--out",
+            out,
+            "--set",
+            "users.phases.busy.for=200ms",
+            "--set",
+            "thresholds=[none.busy.rejected > 5]",
+        ]
+    };
+    let output = scratch.run(&args("run"));
+    assert!(matches!(output.status.code(), Some(4 | 3)), "{:?} {}", output.status, stderr(&output));
+    let again = scratch.run(&args("run"));
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("--out"), "{}", stderr(&again));
+}
+
+/// A served Arashi, ended when dropped.
+struct Served {
+    child: Child,
+    url: String,
+}
+
+impl Served {
+    fn start(scratch: &Scratch, args: &[&str]) -> Self {
+        let mut command = scratch.lab();
+        command.arg("serve").args(args).args(["--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("lab starts");
+        let mut line = String::new();
+        let output = child.stdout.as_mut().expect("piped");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        let url = line.trim().strip_prefix("serving ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        Self { child, url }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn mail_from_a_file_is_served_and_loaded() {
+    let scratch = Scratch::new();
+    let mbox: PathBuf = scratch.path().join("inbox.mbox");
+    let mail = "From a@example.org Thu Jan  1 00:00:00 2026\nFrom: a@example.org\nTo: b@example.org\nSubject: hello\n\
+                Date: Thu, 01 Jan 2026 00:00:00 +0000\nMessage-ID: <1@example.org>\n\nA line.\n\n";
+    fs::write(&mbox, mail).expect("written");
+    let served = Served::start(&scratch, &["--mail", "inbox.mbox"]);
+    let output = scratch.run(&["load", &format!("{}/", served.url), "-c", "2", "-n", "200", "--output", "json"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(found["served"], 200);
+    assert_eq!(found["sent"], 200);
+
+    let beyond = scratch.run(&["load", "http://192.0.2.1/"]);
+    assert_eq!(beyond.status.code(), Some(2));
+    assert!(stderr(&beyond).contains("--allow-host"), "{}", stderr(&beyond));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let scratch = Scratch::new();
+    let mut command = scratch.lab();
+    let mut child = command
+        .args(["policies", "--output", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("lab starts");
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+    assert_eq!((child.wait().expect("it ends").code(), said.as_str()), (Some(0), ""));
+}
