@@ -1,6 +1,9 @@
 //! `lab run`.
 
-use std::{io::IsTerminal, path::Path};
+use std::{
+    io::{IsTerminal, Write},
+    path::Path,
+};
 
 use super::{print, read_experiment};
 use crate::{
@@ -29,11 +32,15 @@ pub fn run(args: &args::Run, color: Color) -> Outcome {
     let stop = Stop::listen().map_err(Failure::because)?;
     let mut worst = End::Done;
     for experiment in &experiments {
-        let finished = one(experiment, args, color, &cpus, &stop)?;
+        let finished = one(experiment, args, color, &cpus, &stop);
+        // Whatever could not be carried out because of the interrupt, the interrupt is why.
         if let Some(end) = stop.end() {
+            if let Err(Failure::Cause(message)) = finished {
+                aside(&message);
+            }
             return Ok(end);
         }
-        worst = worse(worst, end_of(&finished.summary));
+        worst = worse(worst, end_of(&finished?.summary));
     }
     Ok(worst)
 }
@@ -112,4 +119,9 @@ fn palette(color: Color) -> Palette {
         Color::Auto if no_color => Palette::Plain,
         Color::Auto | Color::Always => Palette::Colours,
     }
+}
+
+/// For people, beside the result. Nobody may be reading.
+fn aside(message: &str) {
+    let _ = writeln!(std::io::stderr(), "lab: {message}");
 }

@@ -9,6 +9,7 @@ use super::{
     RunFailure, Sinks, Stop, assemble,
     folder::Folder,
     kernel::Counters,
+    policy_events::PolicyEvents,
     target::{Target, log_in},
     watch::{Seconds, Watch},
 };
@@ -55,6 +56,9 @@ pub fn run(
     let before = Counters::read();
     let watch = Watch::begin(&target.control).map_err(super::snapshot::machine("the thread that reads gauges"))?;
 
+    let policy_events = PolicyEvents::begin(&target.control, first.at_ms)
+        .map_err(super::snapshot::machine("the thread that reads policy events"))?;
+
     let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
     let mut seconds = Seconds::new(&turn.arm.label, turn.block, names);
     let mut timeline = Vec::new();
@@ -77,6 +81,7 @@ pub fn run(
                 stopping = true;
                 events.push(LiveEvent::Stopping);
             }
+            events.extend(policy_events.take());
             let second = seconds.next(&window, watch.take());
             timeline.push(second.clone());
             events.push(LiveEvent::Second(Box::new(second)));

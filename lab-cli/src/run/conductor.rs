@@ -1,6 +1,9 @@
 //! A whole run: capacity, blocks of arms, thresholds, the summary.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use controllers::{
     Random,
@@ -8,6 +11,7 @@ use controllers::{
 };
 use serde::Serialize;
 use workloads::{
+    health::StallCause,
     measure::Report,
     plan::{Account, LoadPlan, MailUsers},
 };
@@ -30,6 +34,9 @@ use crate::{
     spec::plan::{App, Arashi, Declared, Experiment, Load, Model, Work},
     summary::{self, Capacity, Mode, SCHEMA, Summary, Verdict},
 };
+
+/// Shorter ones are in the summary as numbers.
+const STALL_WORTH_A_LINE: Duration = Duration::from_millis(100);
 
 /// What to run and where to put what was found.
 #[derive(Debug, Clone, Copy)]
@@ -265,6 +272,16 @@ impl Run<'_> {
         gates::stamp(&mut found, &self.context(arm));
         for fault in &ended.report.faults {
             self.note(&format!("the generator's books: {fault}"))?;
+        }
+        for stall in ended.report.generator.health.stalls.iter().filter(|stall| stall.late >= STALL_WORTH_A_LINE) {
+            let cause = match stall.cause {
+                StallCause::Busy => "it had more to do than time",
+                StallCause::Crowded => "another program had its processor",
+                StallCause::Stolen => "the host of this machine had its processor",
+                StallCause::Asleep => "the machine stood still, or the wake-up came late",
+            };
+            let (late, due) = (stall.late.as_secs_f64() * 1e3, stall.due.as_secs_f64());
+            self.note(&format!("the generator was {late:.0} ms late at {due:.1} s: {cause}"))?;
         }
         let name = format!("{}-{block}.hlog", arm.label);
         histograms::write(&ended.report, &self.folder.path().join(name))?;

@@ -1,0 +1,73 @@
+//! The target's stream of policy events: what is worth a line of its own.
+
+use std::{
+    sync::mpsc::{self, Receiver},
+    thread,
+};
+
+use controllers::PolicyEvent;
+use target_app::control::{client::ControlClient, wire::StreamedEvent};
+
+use crate::live::LiveEvent;
+
+/// Most lines a second: a policy that flaps must not fill the disk. The rest is counted.
+const MOST_A_SECOND: usize = 20;
+/// Most events that wait to be taken.
+const WAITING: usize = 1000;
+
+/// Reads the stream on a thread of its own, which ends with the target.
+#[derive(Debug)]
+pub struct PolicyEvents {
+    received: Receiver<StreamedEvent>,
+    began_ms: f64,
+}
+
+impl PolicyEvents {
+    /// Begins. `began_ms` is the target's own time at which the arm begins.
+    pub fn begin(control: &ControlClient, began_ms: f64) -> std::io::Result<Self> {
+        let (tell, received) = mpsc::sync_channel(WAITING);
+        let control = control.clone();
+        thread::Builder::new().name("policy events".to_owned()).spawn(move || {
+            let Ok(events) = control.events() else { return };
+            for event in events.flatten() {
+                // A full channel drops: gauges tell the rest.
+                if let Err(mpsc::TrySendError::Disconnected(_)) = tell.try_send(event) {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { received, began_ms })
+    }
+
+    /// What came since the last call.
+    pub fn take(&self) -> Vec<LiveEvent> {
+        let mut lines = Vec::new();
+        let mut more = 0;
+        let mut last = 0.0;
+        for event in self.received.try_iter() {
+            let Some(text) = in_words(&event.event) else { continue };
+            last = (event.at_ms - self.began_ms) / 1e3;
+            if lines.len() < MOST_A_SECOND {
+                lines.push(LiveEvent::Policy { second: last, stage: event.stage, text });
+            } else {
+                more += 1;
+            }
+        }
+        if more > 0 {
+            lines.push(LiveEvent::Policy { second: last, stage: String::new(), text: format!("and {more} more") });
+        }
+        lines
+    }
+}
+
+/// `None`: seen in the gauges every second already.
+fn in_words(event: &PolicyEvent) -> Option<String> {
+    Some(match event {
+        PolicyEvent::ControllerRan { .. } | PolicyEvent::Pressure { .. } => return None,
+        PolicyEvent::Preempted { class, by } => format!("class {} gives way to class {}", class.0, by.0),
+        PolicyEvent::Quality { before, after } => format!("quality {before:.2} to {after:.2}"),
+        PolicyEvent::Admission { on: true } => "admission control on".to_owned(),
+        PolicyEvent::Admission { on: false } => "admission control off".to_owned(),
+        PolicyEvent::Resized { what, before, after } => format!("{what} {before} to {after}"),
+    })
+}
