@@ -16,6 +16,9 @@ mod process;
 pub use error::ServeError;
 use process::{ControlPort, Ends};
 
+/// Longest time for the service to close.
+const CLOSING: Duration = Duration::from_secs(5);
+
 /// Serves until it is told to stop: by SIGTERM or SIGINT, or over the control port. `on_ready` is called once requests are
 /// taken. Pins the calling process to the processors of the spec, and runs on threads of its own.
 ///
@@ -70,7 +73,8 @@ async fn serve(spec: TargetSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Ser
         () = ends.told() => {} // told twice: at once
     }
     deadlines.abort();
-    running.app.service.close().await;
+    // A service that cannot close must not keep the process: what was acknowledged is safe without.
+    let _ = tokio::time::timeout(CLOSING, running.app.service.close()).await;
     drop(port);
     Ok(())
 }

@@ -106,6 +106,9 @@ impl<W: Work> Stage<W> {
         if state.pool.workers > state.pool.wanted || (state.pool.closed && state.queue.is_empty()) {
             state.pool.workers -= 1;
             state.pool.idle -= u32::from(waiting);
+            if !state.queue.is_empty() {
+                self.work.notify_one(); // the call that brought this worker here may have been for a job
+            }
             return Found::GoHome;
         }
         if !state.queue.is_empty() {

@@ -85,9 +85,9 @@ impl Service for Emulated {
         Box::pin(async move {
             match &self.station {
                 Station::Fifo(fifo) => {
-                    // From when the job came to the stage: it was in the station's queue since then.
-                    let done = lock(fifo).done_at(at.offered, work);
+                    let done = lock(fifo).arrive(at.offered, at.started, work);
                     tokio::time::sleep_until(self.clock.instant(done)).await;
+                    lock(fifo).leave(done);
                 }
                 Station::Sharing(shared) => {
                     let (sender, done) = oneshot::channel();

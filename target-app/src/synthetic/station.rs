@@ -8,21 +8,35 @@ use std::{collections::BTreeMap, time::Duration};
 use controllers::Timestamp;
 
 /// Servers that take jobs in order of arrival.
+///
+/// Jobs are brought by workers, one at a time each. A worker that comes straight from its last job comes late by as much as
+/// the timer that ended it was; it counts as having come when that job was ideally done.
 #[derive(Debug)]
 pub(super) struct Fifo {
     free_at: Vec<Timestamp>,
+    /// When jobs that have left were ideally done: their workers are free since then.
+    left: Vec<Timestamp>,
 }
 
 impl Fifo {
     pub(super) fn new(servers: u32) -> Self {
-        Self { free_at: vec![Timestamp::ZERO; usize::try_from(servers.max(1)).unwrap_or(1)] }
+        Self { free_at: vec![Timestamp::ZERO; usize::try_from(servers.max(1)).unwrap_or(1)], left: Vec::new() }
     }
 
-    /// When a job that has been here since `arrived` and takes `work` will be done, on the server that is free first.
-    pub(super) fn done_at(&mut self, arrived: Timestamp, work: Duration) -> Timestamp {
+    /// When a job will be done that takes `work`, was `offered` to the stage then and is brought by a worker `now`: it is
+    /// served by the server that is free first.
+    pub(super) fn arrive(&mut self, offered: Timestamp, now: Timestamp, work: Duration) -> Timestamp {
+        // The worker that left last is the one that comes back at once; one that has never been here was free all along.
+        let worker = self.left.pop().unwrap_or(now);
+        let arrived = offered.max(worker.min(now));
         let Some(server) = self.free_at.iter_mut().min() else { return arrived + work };
         *server = arrived.max(*server) + work;
         *server
+    }
+
+    /// The job that was ideally done then has left.
+    pub(super) fn leave(&mut self, done: Timestamp) {
+        self.left.push(done);
     }
 }
 
@@ -96,20 +110,30 @@ mod tests {
     }
 
     #[test]
-    fn one_server_in_order_does_not_lose_time_when_it_is_asked_late() {
+    fn one_server_in_order_does_not_lose_time_when_its_worker_comes_late() {
         let mut station = Fifo::new(1);
-        assert_eq!(station.done_at(ms(0), work(10)), ms(10));
-        // Came at 2 and waited: begins at 10, however late the timer of the first one was.
-        assert_eq!(station.done_at(ms(2), work(10)), ms(20));
+        assert_eq!(station.arrive(ms(0), ms(0), work(10)), ms(10));
+        station.leave(ms(10));
+        // Came at 2 and waited for the worker, whose timer was 3 late: begins at 10 all the same.
+        assert_eq!(station.arrive(ms(2), ms(13), work(10)), ms(20));
+        station.leave(ms(20));
         // Came after a pause: begins when it came.
-        assert_eq!(station.done_at(ms(50), work(5)), ms(55));
+        assert_eq!(station.arrive(ms(50), ms(50), work(5)), ms(55));
     }
 
     #[test]
     fn two_servers_work_side_by_side() {
         let mut station = Fifo::new(2);
-        let done: Vec<_> = (0..4).map(|_| station.done_at(ms(0), work(10))).collect();
+        let done: Vec<_> = (0..4).map(|_| station.arrive(ms(0), ms(0), work(10))).collect();
         assert_eq!(done, [ms(10), ms(10), ms(20), ms(20)]);
+    }
+
+    #[test]
+    fn one_worker_keeps_one_of_many_servers_busy() {
+        let mut station = Fifo::new(100);
+        assert_eq!(station.arrive(ms(0), ms(0), work(20)), ms(20));
+        station.leave(ms(20));
+        assert_eq!(station.arrive(ms(0), ms(21), work(20)), ms(40), "its worker was not free before");
     }
 
     #[test]

@@ -246,3 +246,54 @@ fn the_books_balance_whatever_clients_do() {
     let dispatch = gauges.stages.iter().find(|stage| stage.name == "dispatch").unwrap();
     assert_eq!(dispatch.admitted, dispatch.completed);
 }
+
+/// Response times of 200s and the number of refusals, of users that ask again at once, or after a pause when refused.
+fn crowd(target: &Target, users: usize, time: Duration) -> (Vec<Duration>, u64) {
+    let end = Instant::now() + time;
+    let user = || {
+        let (mut served, mut refused) = (Vec::new(), 0);
+        let mut stream = target.connect();
+        while Instant::now() < end {
+            let asked = Instant::now();
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+            if answer(&mut stream).0 == 200 {
+                served.push(asked.elapsed());
+            } else {
+                refused += 1;
+                thread::sleep(Duration::from_millis(200));
+            }
+        }
+        (served, refused)
+    };
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..users).map(|_| scope.spawn(user)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).fold((Vec::new(), 0), |mut sum, (served, refused)| {
+            sum.0.extend(served);
+            (sum.0, sum.1 + refused)
+        })
+    })
+}
+
+/// 64 users on one server of 5 ms: uncontrolled, each waits for the 63 others, 320 ms. With a target of 50 ms SEDA's
+/// controller must turn most away, and those that it lets in must be much faster.
+#[test]
+fn sedas_control_turns_many_away_and_is_quick_for_the_others() {
+    let run = |name: &str| {
+        let target = start(TargetSpec {
+            app: emulated(Duration::from_millis(5), 1),
+            policy: PolicySpec { place: Some(controllers::Place::Stage), ..policy(name, &[]) },
+            objective: controllers::Objective { percentile: 90.0, response_time: Duration::from_millis(50) },
+            stage_defaults: StageSpec { workers: 1, batch: 1, ..spec().stage_defaults },
+            ..spec()
+        });
+        crowd(&target, 64, Duration::from_secs(1)); // it has to find its rate first
+        let (mut served, refused) = crowd(&target, 64, Duration::from_secs(2));
+        served.sort();
+        (served[served.len() / 2], served.len(), refused)
+    };
+    let (uncontrolled, _, none_refused) = run("none");
+    let (controlled, _, refused) = run("seda");
+    assert_eq!(none_refused, 0);
+    assert!(refused > 100, "{refused}");
+    assert!(controlled < uncontrolled / 2, "median {controlled:?} under control, {uncontrolled:?} without");
+}
