@@ -105,6 +105,9 @@ fn many_users(address: SocketAddr) {
              largest gap {gap_ms:.1} ms",
             cpu * 100.0
         );
+        if let Some((_, rest)) = client.output.split_once("without ports") {
+            println!("    without ports{}", rest.trim_end());
+        }
         lags.push(lag_ms);
         memory.push(megabytes);
     }
@@ -143,12 +146,15 @@ fn many(address: SocketAddr, users: u32, seconds: u64) {
     let report = run(&plan);
     let health = &report.generator.health;
     println!(
-        "{} {} {} {} {} {:?}",
-        report.total.ledger.served,
+        "{} {} {} {} {} without ports {}, without descriptors {}, at most {} in flight, {:?}",
+        report.total.ledger.served + report.total.ledger.served_late,
         report.generator.send_lag_p99_ms.unwrap_or(f64::INFINITY),
         health.resident_peak / 1_000_000,
         health.process_cpu.as_secs_f64() / health.wall.as_secs_f64(),
         health.largest_gap.as_secs_f64() * 1e3,
+        health.out_of_ports,
+        health.out_of_descriptors,
+        health.in_flight_peak,
         report.total.ledger,
     );
 }
