@@ -20,8 +20,7 @@ impl Signed<'_> {
     /// The list of folders, with something that did not work.
     pub(super) async fn folders_with(&self, status: StatusCode, problem: Option<&str>) -> Answered {
         let folders = self.store().folders(self.session.user).await?;
-        let inbox = folders.first().map(|folder| folder.id);
-        Ok(answer::page(status, pages::folders(&self.frame(inbox), &folders, problem)))
+        Ok(answer::page(status, pages::folders(&self.frame(None), &folders, problem)))
     }
 
     pub(super) async fn list(&self) -> Answered {

@@ -60,15 +60,19 @@ impl Fill<'_> {
     /// # Errors
     /// Whatever the database reports; the whole transaction is then void.
     pub async fn folder(&mut self, user: UserId, name: &str, inbox: bool) -> Result<FolderId, StoreError> {
-        query("INSERT INTO folders (user_id, name, inbox) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+        // Looked up first: an insert that does nothing would still use up a number.
+        let there: Option<FolderId> = query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
+            .bind(user)
+            .bind(name)
+            .fetch_optional(&mut *self.change.transaction)
+            .await?;
+        if let Some(id) = there {
+            return Ok(id);
+        }
+        Ok(query_scalar("INSERT INTO folders (user_id, name, inbox) VALUES (?, ?, ?) RETURNING id")
             .bind(user)
             .bind(name)
             .bind(inbox)
-            .execute(&mut *self.change.transaction)
-            .await?;
-        Ok(query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
-            .bind(user)
-            .bind(name)
             .fetch_one(&mut *self.change.transaction)
             .await?)
     }
