@@ -150,6 +150,35 @@ pub struct Arm {
     pub kernel: Kernel,
     /// In order.
     pub phases: Vec<Phase>,
+    /// How users walked their model, row by row; empty for users without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub walk: Vec<WalkRow>,
+}
+
+/// How users left one state of their model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WalkRow {
+    /// The state.
+    pub from: String,
+    /// Transitions made on pages that offered every state of the row: these are held against the model.
+    pub made: u64,
+    /// Chance of a fit at least as bad if users follow the model: Pearson's chi-square test.
+    pub p: f64,
+    /// By the state drawn.
+    pub to: BTreeMap<String, WalkCell>,
+}
+
+/// How often one transition was drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WalkCell {
+    /// And made, on a page that offered every state of the row.
+    pub made: u64,
+    /// And made, on a page that did not offer every state of the row.
+    pub made_elsewhere: u64,
+    /// And not made, since the page did not offer it: the user listed messages instead.
+    pub substituted: u64,
 }
 
 /// How the load generator fared.

@@ -110,6 +110,7 @@ pub fn run(
         server: Some(assemble::server(Some(&first), &last)),
         kernel,
         phases: report.phases.iter().map(assemble::phase).collect(),
+        walk: assemble::walk(&report, &plan),
         ..summary::Arm::default()
     };
     // What was measured is worth more than how the target ended.

@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use controllers::{Catalogue, catalogue::Setting};
 use serde_json::Value;
 use target_app::{control::wire::Gauges, spec::PolicySpec};
-use workloads::measure::{Percentiles, PhaseReport, Report};
+use workloads::{
+    mail::TransitionCount,
+    measure::{Percentiles, PhaseReport, Report},
+    plan::{LoadPlan, Users},
+};
 
-use crate::summary::{Generator, Measured, Phase, Server, Times};
+use crate::summary::{Generator, Measured, Phase, Server, Times, WalkCell, WalkRow};
 
 /// One phase.
 pub fn phase(report: &PhaseReport) -> Phase {
@@ -71,6 +75,23 @@ fn times(found: &Percentiles) -> Times {
         p99_at_least: found.p99_at_least,
         p999_at_least: found.p999_at_least,
     }
+}
+
+/// How users walked their model.
+pub fn walk(report: &Report, plan: &LoadPlan) -> Vec<WalkRow> {
+    let Users::Mail(users) = &plan.users else { return Vec::new() };
+    let made = report.transitions.iter().map(|t| (t.from.as_str(), t.to.as_str(), t.made));
+    let rows = traces::row_fits(&users.model, made).into_iter().map(|fit| {
+        let out = report.transitions.iter().filter(|t| t.from == fit.from);
+        let cell = |t: &TransitionCount| WalkCell {
+            made: t.made,
+            made_elsewhere: t.made_elsewhere,
+            substituted: t.substituted,
+        };
+        let to = out.map(|t| (t.to.clone(), cell(t))).collect();
+        WalkRow { from: fit.from, made: fit.seen, p: fit.p, to }
+    });
+    rows.collect()
 }
 
 /// How the generator fared.
