@@ -55,7 +55,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// A person asks (a key in the live view).
+    /// A person asks (a key in the live view). As with signals, the second time ends the program at once.
     pub fn ask_by_person(&self) {
         self.ask(BY_PERSON);
     }
