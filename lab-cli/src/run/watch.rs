@@ -132,7 +132,7 @@ impl Seconds {
         GeneratorSecond {
             cpu: if wall > 0.0 { used / wall } else { 0.0 },
             send_lag_p99_ms: window.send_lag_p99_ms.unwrap_or(0.0),
-            loop_gap_ms: 0.0,
+            loop_gap_ms: window.loop_gap_ms.unwrap_or(0.0),
             open_files: open_descriptors(),
         }
     }

@@ -45,7 +45,7 @@ impl Pacer {
             if now.since(swept) >= GapMeter::HEARTBEAT {
                 swept = now;
                 self.squad.sweep(now);
-                if self.close_windows(now) {
+                if self.close_windows(now, &mut gaps) {
                     gaps.refresh_machine(MachineSample::take());
                 }
                 gaps.refresh(thread.sample());
@@ -85,10 +85,11 @@ impl Pacer {
     }
 
     /// True if a second has ended.
-    fn close_windows(&self, now: Timestamp) -> bool {
+    fn close_windows(&self, now: Timestamp, gaps: &mut GapMeter) -> bool {
         let mut any = false;
-        while let Some(window) = self.squad.crew(|crew| crew.next_window(now)) {
+        while let Some(mut window) = self.squad.crew(|crew| crew.next_window(now)) {
             any = true;
+            window.loop_gap_ms = Some(gaps.take_recent().as_secs_f64() * 1e3);
             // The caller may have gone, as above.
             let _ = self.tell.send(News::Window(window));
         }

@@ -13,6 +13,7 @@ pub struct GapMeter {
     last: ThreadSample,
     machine: MachineSample,
     largest: Duration,
+    recent: Duration,
     stalls: Vec<Stall>,
     more: u64,
 }
@@ -28,13 +29,14 @@ impl GapMeter {
     /// Starts from what the sender and the machine had used by now.
     #[must_use]
     pub fn new(sample: ThreadSample, machine: MachineSample) -> Self {
-        Self { last: sample, machine, largest: Duration::ZERO, stalls: Vec::new(), more: 0 }
+        Self { last: sample, machine, largest: Duration::ZERO, recent: Duration::ZERO, stalls: Vec::new(), more: 0 }
     }
 
     /// The loop was to wake at `due` and did at `now`; the samples are taken only if they are needed.
     pub fn woke(&mut self, due: Timestamp, now: Timestamp, samples: impl FnOnce() -> (ThreadSample, MachineSample)) {
         let late = now.since(due);
         self.largest = self.largest.max(late);
+        self.recent = self.recent.max(late);
         if late < Self::STALL {
             return;
         }
@@ -59,6 +61,11 @@ impl GapMeter {
     /// The same for the machine, less often: its books are dearer to read.
     pub fn refresh_machine(&mut self, machine: MachineSample) {
         self.machine = machine;
+    }
+
+    /// The largest gap since this was last asked.
+    pub fn take_recent(&mut self) -> Duration {
+        std::mem::take(&mut self.recent)
     }
 
     /// The largest gap so far.
@@ -117,6 +124,18 @@ mod tests {
         let causes: Vec<_> = stalls.iter().map(|stall| stall.cause).collect();
         assert_eq!(causes, [StallCause::Busy, StallCause::Crowded, StallCause::Asleep, StallCause::Stolen]);
         assert_eq!(stalls[1].on_cpu, Duration::from_millis(5));
+    }
+
+    #[test]
+    fn each_second_has_its_own_largest_gap() {
+        let mut meter = GapMeter::new(used(0, 0), machine(0));
+        let due = Timestamp::from_millis(1000);
+        for late in [1, 3, 2] {
+            meter.woke(due, due + Duration::from_millis(late), || unreachable!("no stall, no sample"));
+        }
+        assert_eq!(meter.take_recent(), Duration::from_millis(3));
+        assert_eq!(meter.take_recent(), Duration::ZERO);
+        assert_eq!(meter.largest(), Duration::from_millis(3));
     }
 
     #[test]

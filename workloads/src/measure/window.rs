@@ -72,6 +72,8 @@ pub struct Window {
     pub p90_at_least_ms: Option<f64>,
     /// 99th percentile of the send lag, in milliseconds; the greatest where there are too few for one.
     pub send_lag_p99_ms: Option<f64>,
+    /// Longest time that the host's loop was late to its own wake-up, where the host knows.
+    pub loop_gap_ms: Option<f64>,
     /// What users were doing at its end.
     pub users: UserStates,
 }

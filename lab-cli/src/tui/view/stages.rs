@@ -110,7 +110,7 @@ fn users(frame: &mut Frame<'_>, area: Rect, latest: Option<&Second>, palette: Pa
         let rejected = if answered == 0 { 0.0 } else { second.rejected as f64 / answered as f64 };
         let style = if rejected > 0.0 { palette.warn() } else { palette.faint() };
         lines.push(Line::styled(format!("{:>7} rejected", text::percent(rejected)), style));
-        for (state, count) in &second.users_by_state {
+        for (state, count) in second.users_by_state.iter().filter(|(_, count)| **count > 0) {
             lines.push(Line::from(vec![
                 Span::raw(format!("{count:>7} ")),
                 Span::styled(scrubbed(state), palette.faint()),
