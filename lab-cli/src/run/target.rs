@@ -17,8 +17,9 @@ use target_app::{
 
 use super::RunFailure;
 
-/// Longest wait for a target to take requests.
-const START: Duration = Duration::from_secs(30);
+/// Longest wait for a target to take requests. It opens a fresh copy of the mail, and the first sync of that file may have to
+/// wait for a busy disk.
+const START: Duration = Duration::from_secs(120);
 /// Longest wait for a target to end once it was told to.
 const END: Duration = Duration::from_secs(20);
 
