@@ -86,7 +86,7 @@ pub struct Crossings {
 }
 
 impl Crossings {
-    /// From `now` users to `from` at once, then to `to` along a line.
+    /// From `now` users to `from` at once (those who come, [`STEP_GAP`] apart), then to `to` along a line.
     #[must_use]
     pub fn new(now: u64, from: u64, to: u64, begins: Timestamp, lasts: Duration) -> Self {
         Self {
@@ -117,14 +117,26 @@ impl Crossings {
     pub fn peek(&self) -> Option<Timestamp> {
         let jump = self.jump_down + self.jump_up;
         if self.done < jump {
-            return Some(self.begins);
+            return Some(self.begins + self.step_gap() * u32::try_from(self.done).unwrap_or(u32::MAX));
         }
         let ramp = self.ramp_down + self.ramp_up;
         let done = self.done - jump;
         let share = (done as f64 + 0.5) / ramp as f64;
-        (done < ramp).then(|| self.begins + self.lasts.mul_f64(share))
+        let step_over = self.begins + self.step_gap() * u32::try_from(jump).unwrap_or(u32::MAX);
+        (done < ramp).then(|| (self.begins + self.lasts.mul_f64(share)).max(step_over))
+    }
+
+    fn step_gap(&self) -> Duration {
+        if self.jump_up == 0 {
+            return Duration::ZERO; // who leaves costs nothing, and goes at once
+        }
+        STEP_GAP.min(self.lasts / u32::try_from(self.jump_up).unwrap_or(u32::MAX))
     }
 }
+
+/// Between two users of a step upwards: a thousand come within a tenth of a second. No generator can begin a thousand
+/// connections in one moment; planned in one moment, most of them would be late by its own doing and be counted so.
+pub const STEP_GAP: Duration = Duration::from_micros(100);
 
 impl Iterator for Crossings {
     type Item = Timestamp;

@@ -32,7 +32,7 @@ fn lines(plan: &LoadPlan) -> Vec<String> {
 }
 
 #[test]
-fn a_spike_comes_at_once_and_goes_at_once() {
+fn a_spike_comes_in_a_moment_and_goes_at_once() {
     let plan = plan(vec![(10, vec![users(1, 1, 0)]), (5, vec![users(3, 3, 0)]), (5, vec![users(1, 1, 0)])]);
     assert_eq!(
         lines(&plan),
@@ -41,7 +41,7 @@ fn a_spike_comes_at_once_and_goes_at_once() {
             "0 +0 account 0 class 0",
             "10 phase 1",
             "10 +1 account 1 class 0",
-            "10 +2 account 2 class 0",
+            "10.0001 +2 account 2 class 0",
             "15 phase 2",
             "15 -2",
             "15 -1",
@@ -58,7 +58,7 @@ fn who_comes_later_takes_a_free_account() {
         [
             "0 phase 0",
             "0 +0 account 0 class 0",
-            "0 +1 account 1 class 0",
+            "0.0001 +1 account 1 class 0",
             "1 -1",
             "3 -0",
             "4 phase 1",
