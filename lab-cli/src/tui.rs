@@ -1,6 +1,6 @@
 //! The live view of a run, in the terminal.
 //!
-//! Four parts that know little of each other: [`state`] is what is known, [`update`] changes it by one message, `view`
+//! Four parts that know little of each other: `state` is what is known, `update` changes it by one message, `view`
 //! draws it and changes nothing, and `terminal` moves keys and events in and frames out. It reads the same event stream
 //! as the recorder and the progress lines, so nothing is seen here that is not on disk too.
 
