@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Write,
-    net::{SocketAddr, ToSocketAddrs},
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
     time::Duration,
 };
 
@@ -81,13 +81,22 @@ fn destination(url: &str, allowed: &[String]) -> Result<(Url, Target), Failure> 
         return Err(bad("a name and password in the URL end up in shell histories: send a header (-H)"));
     }
     let bare = host.trim_start_matches('[').trim_end_matches(']');
+    // Decided by name, before anything is looked up: nothing leaves this machine for a host that was not allowed.
+    let here = bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    let named = allowed.iter().any(|name| name == &host || name == bare);
+    let beyond = || {
+        Failure::usage(format!(
+            "{host} is beyond this machine: load only what is yours and prepared for it, then say --allow-host {bare}"
+        ))
+    };
+    if !here && !named {
+        return Err(beyond());
+    }
     let addresses: Vec<SocketAddr> =
         (bare, port).to_socket_addrs().map_err(|error| Failure::because(format!("{host}: {error}")))?.collect();
     let address = *addresses.first().ok_or_else(|| Failure::because(format!("{host} has no address")))?;
-    if !address.ip().is_loopback() && !allowed.iter().any(|name| name == &host || name == bare) {
-        return Err(Failure::usage(format!(
-            "{host} is beyond this machine: load only what is yours and prepared for it, then say --allow-host {bare}"
-        )));
+    if !address.ip().is_loopback() && !named {
+        return Err(beyond()); // a hosts file may say anything of localhost
     }
     let authority = match parsed.port() {
         Some(port) => format!("{host}:{port}"),

@@ -234,17 +234,21 @@ fn the_books_balance_whatever_clients_do() {
         assert!(ledger.balances(), "at every moment: {ledger:?}");
     }
     clients.into_iter().for_each(|client| client.join().unwrap());
-    let gauges =
-        target.until("all to close", |gauges| gauges.ledger.connections_open == 0 && gauges.ledger.in_flight == 0);
+    // Work goes on for clients that hung up, so the last pass may come back after the last connection is closed. That all
+    // do come back says that nothing leaks.
+    let gauges = target.until("all to close and every pass to be back", |gauges| {
+        let dispatch = gauges.stages.iter().find(|stage| stage.name == "dispatch").unwrap();
+        gauges.ledger.connections_open == 0
+            && gauges.ledger.in_flight == 0
+            && dispatch.admitted > 0
+            && dispatch.admitted == dispatch.completed
+    });
     let ledger = &gauges.ledger;
     assert!(ledger.balances(), "{ledger:?}");
     assert!(ledger.client_gone > 0 && ledger.served > 0, "{ledger:?}");
     // A request whose client hung up at once may die with its connection before it was read.
     let unread = sent.load(Ordering::Relaxed) - ledger.requests_read;
     assert!(unread <= 80, "{unread} of {ledger:?}");
-    // Nothing leaks: every pass and every place is back.
-    let dispatch = gauges.stages.iter().find(|stage| stage.name == "dispatch").unwrap();
-    assert_eq!(dispatch.admitted, dispatch.completed);
 }
 
 /// Response times of 200s and the number of refusals, of users that ask again at once, or after a pause when refused.
