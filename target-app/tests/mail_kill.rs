@@ -300,7 +300,8 @@ fn recipient() -> Recipient {
 
 #[test]
 fn an_import_that_is_killed_goes_on_where_it_was() {
-    const MESSAGES: u32 = 6000;
+    // Enough that a fast machine is still at it when the first batch has been looked at.
+    const MESSAGES: u32 = 40_000;
     let dir = tempfile::tempdir().expect("temporary directory");
     let (database, file) = (dir.path().join("mail.sqlite"), dir.path().join("friends.mbox"));
     let mut mbox = String::new();
