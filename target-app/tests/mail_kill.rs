@@ -129,16 +129,16 @@ impl Visit {
         self.stream.write_all(request.as_bytes()).ok()?;
         let (status, head, body) = try_answer(&mut self.stream)?;
         let body = String::from_utf8_lossy(&body).into_owned();
-        assert_eq!(status, 200, "{path}: {body}");
+        assert_eq!(status, 200, "{path}: {}", between(&body, "<main", "<ul").unwrap_or(&body));
         Some((head, body))
     }
 
-    /// A change: whether it was acknowledged.
-    fn change(&mut self, path: &str, fields: &str) -> bool {
+    /// A change: its page, if it was acknowledged.
+    fn change(&mut self, path: &str, fields: &str) -> Option<String> {
         let body = format!("csrf={}&{fields}", self.csrf);
-        let Some((_, page)) = self.post(path, &body) else { return false };
+        let (_, page) = self.post(path, &body)?;
         assert!(page.contains("data-done="), "{page}");
-        true
+        Some(page)
     }
 }
 
@@ -179,21 +179,30 @@ fn live(model: &mut Model, address: &str, round: u32) {
             0 => ("/delete", format!("folderid={inbox}&message={entry}"), Place::Deleted),
             _ => ("/refile", format!("folderid={inbox}&message={entry}&to={other}"), Place::In(other)),
         };
-        let told = visit.change(path, &fields);
+        let told = visit.change(path, &fields).is_some();
         let places = if told { vec![next] } else { vec![Place::In(inbox), next] };
         model.messages.insert(entry, places);
         if !told {
             return;
         }
-        if i % 5 == 0 {
-            let name = format!("f-{round}-{i}");
-            let told = visit.change("/createfolder", &format!("name={name}"));
-            model.folders.insert(name, told.then_some(true));
-            if !told {
-                return;
-            }
+        if i % 5 == 0 && !change_folders(model, &mut visit, &format!("f-{round}-{i}"), i % 50 == 0) {
+            return;
         }
     }
+}
+
+/// Makes a folder, and deletes it again unless it is to be kept. Whether both were acknowledged.
+fn change_folders(model: &mut Model, visit: &mut Visit, name: &str, keep: bool) -> bool {
+    let page = visit.change("/createfolder", &format!("name={name}"));
+    model.folders.insert(name.to_owned(), page.is_some().then_some(true));
+    let Some(page) = page else { return false };
+    if keep {
+        return true;
+    }
+    let id = between(&page, "data-do=\"list\" href=\"/list?folderid=", "\"").expect("a link to the new folder");
+    let told = visit.change("/deletefolder", &format!("folderid={id}")).is_some();
+    model.folders.insert(name.to_owned(), told.then_some(false));
+    told
 }
 
 /// Opens what the killed service left and compares it with what users were told. What they were not told is now known.
