@@ -12,6 +12,7 @@ mod connection;
 mod deadline;
 mod exchange;
 mod pacer;
+mod polled;
 mod runtime;
 mod squad;
 mod worker;

@@ -4,16 +4,17 @@ use std::{
     time::Duration,
 };
 
-use may::io::{CoIo, WaitIo};
 use nix::sys::{
     time::TimeSpec,
     timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags},
 };
 
+use super::polled::Polled;
+
 /// A timer that wakes one fiber through the worker's own epoll, at kernel precision: `may`'s own timers are whole
 /// milliseconds and run on another thread.
 #[derive(Debug)]
-pub(super) struct Alarm(CoIo<Timer>);
+pub(super) struct Alarm(Polled<Timer>);
 
 #[derive(Debug)]
 struct Timer(TimerFd);
@@ -27,7 +28,7 @@ impl AsRawFd for Timer {
 impl Alarm {
     pub(super) fn new() -> io::Result<Self> {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        Ok(Self(CoIo::new(Timer(timer))?))
+        Ok(Self(Polled::new(Timer(timer))?))
     }
 
     /// Rings once after `delay`, and not at any time set before.
@@ -42,6 +43,6 @@ impl Alarm {
     ///
     /// The timer is never read: setting it anew clears it, and epoll reports each ring as an edge.
     pub(super) fn wait(&self) {
-        self.0.wait_io();
+        self.0.wait();
     }
 }

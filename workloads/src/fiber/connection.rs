@@ -4,12 +4,13 @@ use std::{
     os::fd::{AsRawFd, RawFd},
 };
 
-use may::io::{CoIo, WaitIo};
 use nix::{
     libc::{EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLRDHUP},
     sys::socket::{setsockopt, sockopt::IpBindAddressNoPort},
 };
 use socket2::{Domain, Protocol, Socket, Type};
+
+use super::polled::Polled;
 
 const HUNG_UP: usize = (EPOLLRDHUP | EPOLLHUP | EPOLLERR) as usize;
 const READABLE: usize = EPOLLIN as usize;
@@ -20,7 +21,7 @@ const READABLE: usize = EPOLLIN as usize;
 /// cannot be there yet. Waiting first saves one of three system calls.
 #[derive(Debug)]
 pub(super) struct Connection {
-    io: CoIo<Socket>,
+    io: Polled<Socket>,
     /// The last read emptied the socket: nothing more comes without a new event.
     drained: bool,
     /// The peer has closed, or the socket is broken: no further event will come, reads tell what is left.
@@ -50,7 +51,7 @@ impl Connecting {
             Err(e) if is_in_progress(&e) => false,
             Err(e) => return Err(e),
         };
-        let io = CoIo::new(socket)?;
+        let io = Polled::new(socket)?;
         Ok(Self { socket: Connection { io, drained: true, hung_up: false }, done })
     }
 
@@ -64,7 +65,7 @@ impl Connecting {
             return Ok(self.socket);
         }
         loop {
-            let events = self.socket.io.wait_io();
+            let events = self.socket.io.wait();
             if let Some(error) = self.socket.io.inner().take_error()? {
                 return Err(error);
             }
@@ -85,9 +86,8 @@ impl Connection {
 
     /// Whether a kept connection was closed by the peer meanwhile (or has said something unasked): known from the events
     /// seen, without a system call.
-    #[expect(deprecated, reason = "the only way to look at the events without waiting for one")]
     pub(super) fn is_stale(&self) -> bool {
-        self.hung_up || self.io.reset_io() & (HUNG_UP | READABLE) != 0
+        self.hung_up || self.io.events() & (HUNG_UP | READABLE) != 0
     }
 
     pub(super) fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
@@ -96,7 +96,7 @@ impl Connection {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(count) => bytes = &bytes[count..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    if self.io.wait_io() & HUNG_UP != 0 {
+                    if self.io.wait() & HUNG_UP != 0 {
                         return Err(ErrorKind::BrokenPipe.into());
                     }
                 }
@@ -112,7 +112,7 @@ impl Connection {
     pub(super) fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.drained && !self.hung_up {
-                self.hung_up = self.io.wait_io() & HUNG_UP != 0;
+                self.hung_up = self.io.wait() & HUNG_UP != 0;
             }
             match (self.io.inner()).read(room) {
                 Ok(count) => {
