@@ -94,6 +94,8 @@ fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
     let summary = fs::read_to_string(scratch.path().join("result/summary.json")).expect("saved");
     let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
     assert_eq!(summary["partial"], true);
-    assert!(summary["arms"][0]["phases"][0]["served"].as_u64().expect("a count") > 0);
+    // In time or late is the machine's affair.
+    let answered = ["served", "served_late"].map(|how| summary["arms"][0]["phases"][0][how].as_u64().expect("a count"));
+    assert!(answered.iter().sum::<u64>() > 0, "{answered:?}");
     assert!(Path::new(&scratch.path().join("result/timeline.jsonl")).exists());
 }

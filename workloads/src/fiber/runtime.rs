@@ -12,6 +12,10 @@ use may::coroutine::{Builder, JoinHandle};
 /// Size of a fiber's stack in words of 8 bytes. Whole pages, or the pool never takes a stack back.
 const STACK_WORDS: usize = if cfg!(debug_assertions) { 0x4000 } else { 0x1000 };
 
+/// Stacks to have before the first fiber: as many requests can be in flight without making one. Two pages of each are in use
+/// from the start, 12 MB in all.
+const STACKS_AT_START: usize = 1536;
+
 static CONFIGURED: Once = Once::new();
 
 /// Sets `may` up. Must come before anything else of it is touched: its scheduler starts with the first socket, timer or
@@ -20,7 +24,13 @@ pub(super) fn configure() {
     CONFIGURED.call_once(|| {
         // The worker inherits the affinity of the thread that starts the first run: `may` would pin it by itself to the
         // first core, whatever its caller planned.
-        may::config().set_workers(1).set_stack_size(STACK_WORDS).set_pool_capacity(256).set_worker_pin(false);
+        // Stacks are made before the first run: mapping a thousand of them while a crowd arrives takes a tenth of a second,
+        // and the first run of a process, and that one only, would be late by it.
+        may::config()
+            .set_workers(1)
+            .set_stack_size(STACK_WORDS)
+            .set_pool_capacity(STACKS_AT_START)
+            .set_worker_pin(false);
     });
 }
 
