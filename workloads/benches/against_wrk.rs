@@ -146,7 +146,7 @@ fn many(address: SocketAddr, users: u32, seconds: u64) {
     let report = run(&plan);
     let health = &report.generator.health;
     println!(
-        "{} {} {} {} {} without ports {}, without descriptors {}, at most {} in flight, {:?}",
+        "{} {} {} {} {} without ports {}, without descriptors {}, at most {} in flight, {:?}, {} stalls: {:?}",
         report.total.ledger.served + report.total.ledger.served_late,
         report.generator.send_lag_p99_ms.unwrap_or(f64::INFINITY),
         health.resident_peak / 1_000_000,
@@ -156,6 +156,8 @@ fn many(address: SocketAddr, users: u32, seconds: u64) {
         health.out_of_descriptors,
         health.in_flight_peak,
         report.total.ledger,
+        health.stalls.len() as u64 + health.more_stalls,
+        health.stalls,
     );
 }
 
