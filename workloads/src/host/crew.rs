@@ -259,7 +259,7 @@ impl<C> Crew<C> {
         match event.what {
             What::Arrive(arrival) => self.ready.push_back(Box::new(Guest {
                 user: self.crowd.user(arrival.slot, arrival.class, arrival.stay),
-                draws: self.crowd.draws(arrival.user),
+                draws: self.crowd.draws(arrival.key),
                 number: arrival.user,
                 connection: None,
                 errand: None,
@@ -377,3 +377,6 @@ impl<C> PartialEq for Sleeper<C> {
 }
 
 impl<C> Eq for Sleeper<C> {}
+
+#[cfg(test)]
+mod tests;
