@@ -50,6 +50,20 @@ fn a_change_from_the_command_line_is_checked_like_the_file() {
 }
 
 #[test]
+fn a_preset_stands_for_its_policy() {
+    let arms = ["--set", "arms=[usits03-as-coded, {ew02: {as: older, samples: 50}}]", "--set", "thresholds=[]"];
+    let good = lab(&[&["check", "flash-crowd"], &arms[..]].concat());
+    assert!(good.status.success(), "{}", String::from_utf8_lossy(&good.stderr));
+    let line = String::from_utf8(good.stdout).expect("text");
+    assert!(line.contains("arms usits03-as-coded, older"), "{line}");
+    let twice = lab(&["check", "flash-crowd", "--set", "arms=[ew02: {preset: direct}]"]);
+    assert_eq!(twice.status.code(), Some(2));
+    let shown = String::from_utf8(lab(&["policies", "usits03-as-coded"]).stdout).expect("text");
+    let depth = shown.lines().find(|line| line.trim_start().starts_with("depth ")).expect("its depth");
+    assert_eq!(depth.split_whitespace().nth(1), Some("1"), "{depth}");
+}
+
+#[test]
 fn a_slip_in_an_id_gets_a_suggestion() {
     let output = lab(&["check", "flash-crwd"]);
     assert_eq!(output.status.code(), Some(2));

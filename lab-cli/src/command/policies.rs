@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use controllers::{
-    Catalogue, Entry,
+    Catalogue, Entry, Settings,
     catalogue::{Make, Preset, Row},
 };
 use serde::Serialize;
@@ -16,27 +16,31 @@ use crate::{
 };
 
 pub fn policies(args: &args::Policies) -> Outcome {
-    let entries: Vec<&Entry> = match &args.name {
-        None => Catalogue::entries().iter().collect(),
+    let entries: Vec<(&Entry, Option<&Preset>)> = match &args.name {
+        None => Catalogue::entries().iter().map(|entry| (entry, None)).collect(),
         Some(name) => vec![find(name)?],
     };
     match (args.output, &args.name) {
         (Output::Json, _) => {
-            let shown: Vec<Shown> = entries.into_iter().map(Shown::of).collect();
+            let shown: Vec<Shown> = entries.into_iter().map(|(entry, preset)| Shown::of(entry, preset)).collect();
             let mut text = serde_json::to_string_pretty(&shown).map_err(Failure::because)?;
             text.push('\n');
             print(text.as_bytes())
         }
-        (Output::Text, None) => print(list(&entries).as_bytes()),
-        (Output::Text, Some(_)) => print(entries.iter().map(|entry| whole(entry)).collect::<String>().as_bytes()),
+        (Output::Text, None) => print(list().as_bytes()),
+        (Output::Text, Some(_)) => {
+            print(entries.iter().map(|(entry, preset)| whole(entry, *preset)).collect::<String>().as_bytes())
+        }
     }
 }
 
-fn find(name: &str) -> Result<&'static Entry, Failure> {
-    Catalogue::find(name).ok_or_else(|| {
-        let known: Vec<&str> = Catalogue::entries().iter().map(|entry| entry.name).collect();
-        Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &known)))
-    })
+/// The policy of that name, or that of a preset, with the preset.
+fn find(name: &str) -> Result<(&'static Entry, Option<&'static Preset>), Failure> {
+    let unknown = |_| {
+        Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &Catalogue::names())))
+    };
+    let (entry, settings) = Catalogue::resolve(name, &Settings::new()).map_err(unknown)?;
+    Ok((entry, entry.preset(&settings).map_err(unknown)?))
 }
 
 /// One entry, for scripts.
@@ -61,7 +65,8 @@ struct ShownPreset {
 }
 
 impl Shown {
-    fn of(entry: &Entry) -> Self {
+    /// `chosen`: whose defaults the parameters have.
+    fn of(entry: &Entry, chosen: Option<&Preset>) -> Self {
         let preset = |preset: &Preset| ShownPreset {
             name: preset.name,
             about: preset.about,
@@ -76,7 +81,7 @@ impl Shown {
             deviations: entry.deviations,
             scopes: entry.places.iter().map(|place| place.scope()).collect(),
             presets: entry.presets.iter().map(preset).collect(),
-            parameters: entry.rows(None),
+            parameters: entry.rows(chosen),
         }
     }
 }
@@ -85,7 +90,8 @@ fn decides(entry: &Entry) -> bool {
     matches!(entry.make, Make::Policy(_))
 }
 
-fn list(entries: &[&Entry]) -> String {
+fn list() -> String {
+    let entries = Catalogue::entries();
     let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (title, deciding) in [("Policies (arms of an experiment)", true), ("Machines (target.machines)", false)] {
@@ -102,7 +108,7 @@ fn list(entries: &[&Entry]) -> String {
     text
 }
 
-fn whole(entry: &Entry) -> String {
+fn whole(entry: &Entry, chosen: Option<&Preset>) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}: {}", entry.name, entry.about);
     let _ = writeln!(text, "Source: {}, {}", entry.source.title, entry.source.place);
@@ -117,14 +123,15 @@ fn whole(entry: &Entry) -> String {
     for preset in entry.presets {
         let _ = writeln!(text, "Preset {}: {}", preset.name, preset.about);
     }
-    let rows = entry.rows(None);
+    let rows = entry.rows(chosen);
     if rows.is_empty() {
         text.push_str("It has no parameters.\n");
         return text;
     }
     let name = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
     let default = rows.iter().map(|row| row.default.chars().count() + row.unit.chars().count() + 1).max().unwrap_or(0);
-    text.push_str("Parameters (name, default, range)\n");
+    let of = chosen.map_or_else(String::new, |preset| format!(" of {}", preset.name));
+    let _ = writeln!(text, "Parameters (name, default{of}, range)");
     for row in rows {
         let value = if row.unit.is_empty() { row.default.clone() } else { format!("{} {}", row.default, row.unit) };
         let _ = writeln!(text, "  {:name$}  {value:default$}  {}", row.name, row.range);

@@ -84,7 +84,7 @@ fn arm(node: &Node, problems: &Problems) -> Option<Arm> {
         }
     }
     arm.policy.settings = own.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
-    check(&arm.policy, node, settings, &path, problems).then_some(arm)
+    check(&mut arm.policy, node, settings, &path, problems).then_some(arm)
 }
 
 /// A machine (pool sizing, batching, a monitor) in `target.machines`.
@@ -95,9 +95,9 @@ pub fn machine(node: &Node, problems: &Problems) -> Option<PolicySpec> {
         Setting::Map(map) => map,
         _ => Settings::new(),
     };
-    let spec =
+    let mut spec =
         PolicySpec { name: name.to_owned(), place: None, settings: settings.map(settings_of).unwrap_or_default() };
-    check(&spec, node, settings, &path, problems).then_some(spec)
+    check(&mut spec, node, settings, &path, problems).then_some(spec)
 }
 
 fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) -> Option<(&'a str, Option<&'a Node>)> {
@@ -143,14 +143,22 @@ fn lab_key(arm: &mut Arm, key: &str, node: &Node, path: &str, problems: &Problem
     }
 }
 
-/// Checks a policy with its settings against the catalogue.
-fn check(spec: &PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
-    let Some(entry) = Catalogue::find(&spec.name) else {
-        let known: Vec<&str> = Catalogue::entries().iter().map(|entry| entry.name).collect();
+/// Checks a policy with its settings against the catalogue. A preset's name that stands for its policy is written out:
+/// from here on there are policies by their own names, with settings.
+fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
+    let Ok((entry, written_out)) = Catalogue::resolve(&spec.name, &spec.settings) else {
         let message = format!("there is no policy called {:?}", spec.name);
-        problems.add(&node.place, path, message, format!("{} (see lab policies)", suggestion(&spec.name, &known)));
+        let hint = format!("{} (see lab policies)", suggestion(&spec.name, &Catalogue::names()));
+        problems.add(&node.place, path, message, hint);
         return false;
     };
+    if entry.name != spec.name && spec.settings.contains_key("preset") {
+        let hint = format!("write {}: {{preset: …}}, or leave the preset out", entry.name);
+        problems.add(&node.place, path, format!("{} is a preset itself", spec.name), hint);
+        return false;
+    }
+    entry.name.clone_into(&mut spec.name);
+    spec.settings = written_out;
     if path.starts_with("arms") && matches!(entry.make, Make::Machine(_)) {
         let hint = "put it under target.machines";
         problems.add(&node.place, path, format!("{} decides nothing", spec.name), hint);
