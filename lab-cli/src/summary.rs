@@ -341,12 +341,14 @@ pub struct Times {
     pub p99: Option<f64>,
     /// 99.9th percentile.
     pub p999: Option<f64>,
-    /// Longest.
+    /// Longest of the known ones.
     pub max: Option<f64>,
-    /// Mean.
+    /// Mean of the known ones.
     pub mean: Option<f64>,
-    /// How many.
+    /// How many are known.
     pub count: u64,
+    /// How many are only known to be longer than something (time-outs, requests given up): they hide `max` and `mean`.
+    pub censored: u64,
     /// The median is hidden by time-outs and is at least this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_at_least: Option<f64>,

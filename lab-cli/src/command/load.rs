@@ -265,6 +265,7 @@ fn percentiles(text: &mut String, title: &str, times: &Times) {
         let _ = writeln!(text, "    {name:<13} {shown:>12}");
     }
     if let Some(max) = times.max {
-        let _ = writeln!(text, "    {:<13} {max:>12.3}", "max");
+        let shown = if times.censored > 0 { format!("over {max:.0}") } else { format!("{max:.3}") };
+        let _ = writeln!(text, "    {:<13} {shown:>12}", "max");
     }
 }

@@ -69,6 +69,7 @@ fn times(found: &Percentiles) -> Times {
         max: found.max,
         mean: found.mean,
         count: found.count,
+        censored: found.censored,
         p50_at_least: found.p50_at_least,
         p90_at_least: found.p90_at_least,
         p95_at_least: found.p95_at_least,

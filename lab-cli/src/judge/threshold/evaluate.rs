@@ -98,6 +98,9 @@ fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range
             match (statistic.value(times), statistic.bound(times)) {
                 (Some(value), _) => Ok(Range::exactly(value)),
                 (None, Some(bound)) => Ok(Range::at_least(bound)),
+                (None, None) if times.count >= statistic.needs => {
+                    Err(format!("{} of {of} is hidden by {} time-outs", statistic.name, times.censored))
+                }
                 (None, None) => Err(format!(
                     "too few samples: {} of {of} needs {}, there are {}",
                     statistic.name, statistic.needs, times.count

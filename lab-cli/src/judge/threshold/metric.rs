@@ -132,8 +132,9 @@ static STATISTICS: [Statistic; 8] = [
     percentile("p95", 59, |t| t.p95, |t| t.p95_at_least),
     percentile("p99", 299, |t| t.p99, |t| t.p99_at_least),
     percentile("p999", 2995, |t| t.p999, |t| t.p999_at_least),
-    percentile("max", 1, |t| t.max, |_| None),
-    percentile("mean", 1, |t| t.mean, |_| None),
+    // Time-outs are longer than anything that was answered: the greatest answer is then a bound, the mean none.
+    percentile("max", 1, |t| t.max.filter(|_| t.censored == 0), |t| t.max),
+    percentile("mean", 1, |t| t.mean.filter(|_| t.censored == 0), |_| None),
     Statistic { name: "count", unit: Unit::Plain, needs: 0, value: |t| Some(t.count as f64), bound: |_| None },
 ];
 

@@ -107,6 +107,24 @@ fn a_time_against_a_limit() {
 }
 
 #[test]
+fn time_outs_hide_the_longest_and_the_mean() {
+    let mut arms = arms();
+    let times = &mut arms[1].phases[0].measured.response_time_ms;
+    (times.max, times.mean) = (Some(1800.0), Some(400.0));
+    let why = |arms: &[Arm], text: &str| {
+        let result = judged(arms, text);
+        (result.held, result.why)
+    };
+    assert_eq!(why(&arms, "seda.spike.response_time.max < 2s"), (true, "found 1.80 s".to_owned()));
+    assert_eq!(why(&arms, "seda.spike.response_time.mean < 2s"), (true, "found 400.0 ms".to_owned()));
+    arms[1].phases[0].measured.response_time_ms.censored = 7;
+    assert_eq!(why(&arms, "seda.spike.response_time.max < 2s"), (false, "found at least 1.80 s".to_owned()));
+    assert_eq!(why(&arms, "seda.spike.response_time.max > 1s"), (true, "found at least 1.80 s".to_owned()));
+    let hidden = "mean of seda.spike is hidden by 7 time-outs".to_owned();
+    assert_eq!(why(&arms, "seda.spike.response_time.mean < 2s"), (false, hidden));
+}
+
+#[test]
 fn a_part_of_a_phase() {
     holds("seda.spike[50%..].response_time.p90 <= 1s", "found 900.0 ms");
     holds("seda.spike[15s..].response_time.p90 <= 1s", "found 900.0 ms");
