@@ -1,6 +1,6 @@
 //! The stage graph as one value: names, order and links. The live service is built from it, and so can a simulated one be.
 
-use controllers::{Kind, SiteId};
+use controllers::{Kind, Place, SiteId};
 use serde::{Deserialize, Serialize};
 
 /// A service's request types and stages (USITS'03, figure 1), in the order in which a request meets them.
@@ -72,6 +72,23 @@ impl Graph {
     pub fn branches(&self) -> impl Iterator<Item = (SiteId, &Node)> {
         let last = self.stages.len() - 1;
         self.stages[BEFORE..last].iter().enumerate().map(|(at, node)| (site(BEFORE + at), node))
+    }
+
+    /// Names of the stages that have a queue and workers of their own: reading and sending have not.
+    pub fn sized(&self) -> impl Iterator<Item = &str> {
+        let sized = self.stages.iter().filter(|node| !matches!(node.role, Role::Read | Role::Send));
+        sized.map(|node| node.name.as_str())
+    }
+
+    /// Sites where a policy of that place sits by itself.
+    pub fn seats(&self, place: Place) -> impl Iterator<Item = SiteId> {
+        let dynamic = self.branches().filter(move |(_, node)| place == Place::Stage && node.role == Role::Dynamic);
+        let single = match place {
+            Place::Accept => Some(self.accept()),
+            Place::Single => Some(self.dispatch()),
+            Place::Stage | Place::Client | Place::Proxy => None,
+        };
+        dynamic.map(|(site, _)| site).chain(single)
     }
 
     /// Names of the request types in the order of [`Kind`].

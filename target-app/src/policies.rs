@@ -10,7 +10,7 @@ use controllers::{
 
 use crate::{
     control::events::Events,
-    graph::{Graph, Role},
+    graph::Graph,
     spec::PolicySpec,
     stage::{Chosen, Desk, Watcher},
 };
@@ -61,6 +61,18 @@ impl Resolved {
         Ok(Self { entry, values, place })
     }
 
+    /// Settings for stages where it does not sit: slips, which would change nothing in silence.
+    #[must_use]
+    pub fn misplaced(&self, graph: &Graph) -> Vec<Problem> {
+        let seats: Vec<&str> = graph.seats(self.place).map(|site| graph.site_name(site)).collect();
+        let elsewhere = self.values.stages().filter(|(_, stage)| !seats.contains(stage));
+        let problem = |(param, stage): (&str, &str)| Problem {
+            key: format!("{param}.{stage}"),
+            message: format!("{} does not sit there, but at: {}", self.entry.name, seats.join(", ")),
+        };
+        elsewhere.map(problem).collect()
+    }
+
     /// The same entry with no settings: a policy that sits beside others.
     #[must_use]
     pub fn none() -> Self {
@@ -88,15 +100,7 @@ impl Seating {
     /// True if a policy of that place sits at that site by itself.
     #[must_use]
     pub fn sits(&self, place: Place, site: SiteId) -> bool {
-        match place {
-            Place::Accept => site == self.graph.accept(),
-            Place::Single => site == self.graph.dispatch(),
-            Place::Stage => {
-                let node = self.graph.stages().get(usize::from(site.0));
-                node.is_some_and(|node| node.role == Role::Dynamic)
-            }
-            Place::Client | Place::Proxy => false,
-        }
+        self.graph.seats(place).any(|seat| seat == site)
     }
 
     /// The policy for a site: the chosen one if it sits there, else `none`.

@@ -145,7 +145,13 @@ impl Running {
         }
         let graph = &self.app.graph;
         let only = match &change.stage {
-            None => None,
+            None => {
+                let misplaced = chosen.misplaced(graph);
+                if !misplaced.is_empty() {
+                    return Err(misplaced.iter().map(|bad| format!("{}: {bad}", change.policy.name)).collect());
+                }
+                None
+            }
             Some(name) => Some(self.seat_named(name).ok_or_else(|| {
                 let known: Vec<_> = self.seats().map(|site| graph.site_name(site)).collect();
                 vec![format!("stage: no policy can sit at {name:?}; it can at: {}", known.join(", "))]

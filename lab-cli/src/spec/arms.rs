@@ -4,7 +4,11 @@ use controllers::{
     Catalogue, Place as Seat,
     catalogue::{Make, Setting, Settings},
 };
-use target_app::spec::{OnRefuse, PolicySpec};
+use target_app::{
+    graph::Graph,
+    policies::Resolved,
+    spec::{OnRefuse, PolicySpec},
+};
 
 use super::{
     fields::{Fields, count_in, join},
@@ -20,14 +24,14 @@ pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog"];
 const PLACES: &[(&str, Seat)] =
     &[("accept", Seat::Accept), ("single", Seat::Single), ("stage", Seat::Stage), ("per-stage", Seat::Stage)];
 
-/// Reads `arms`.
-pub fn arms(fields: &Fields<'_>) -> Vec<Arm> {
+/// Reads `arms`. `graph`: the target's stages, if its kind is known.
+pub fn arms(fields: &Fields<'_>, graph: Option<&Graph>) -> Vec<Arm> {
     if fields.node("arms").is_none() {
         fields.missing("arms", "[none, seda]");
     }
     let mut arms: Vec<Arm> = Vec::new();
     for node in fields.list("arms") {
-        let Some(arm) = arm(node, fields.problems()) else { continue };
+        let Some(arm) = arm(node, graph, fields.problems()) else { continue };
         if arms.iter().any(|other| other.label == arm.label) {
             let message = format!("there are two arms called {:?}", arm.label);
             let hint = format!("give one a label: - {}: {{as: another}}", arm.policy.name);
@@ -39,7 +43,7 @@ pub fn arms(fields: &Fields<'_>) -> Vec<Arm> {
 }
 
 /// Keeps the named arms; a name that no arm has is a policy with its defaults.
-pub fn only(arms: &[Arm], names: &[String], problems: &Problems) -> Vec<Arm> {
+pub fn only(arms: &[Arm], names: &[String], graph: Option<&Graph>, problems: &Problems) -> Vec<Arm> {
     let mut kept = Vec::new();
     for name in names {
         let of_file = arms.iter().filter(|arm| arm.label == *name || arm.policy.name == *name).cloned();
@@ -48,14 +52,14 @@ pub fn only(arms: &[Arm], names: &[String], problems: &Problems) -> Vec<Arm> {
         if kept.len() == before {
             let place = Place::Flag(format!("--policy {name}"));
             let node = Node { value: Value::Text(name.clone()), place };
-            kept.extend(arm(&node, problems));
+            kept.extend(arm(&node, graph, problems));
         }
     }
     kept
 }
 
 /// `- none` or `- seda: {scope: per-stage}`.
-fn arm(node: &Node, problems: &Problems) -> Option<Arm> {
+fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
     let (name, settings) = policy_and_settings(node, "arms", problems)?;
     let path = join("arms", name);
     let mut arm = Arm {
@@ -84,7 +88,21 @@ fn arm(node: &Node, problems: &Problems) -> Option<Arm> {
         }
     }
     arm.policy.settings = own.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
-    check(&mut arm.policy, node, settings, &path, problems).then_some(arm)
+    if !check(&mut arm.policy, node, settings, &path, problems) {
+        return None;
+    }
+    // What the target itself would refuse: a place that it does not have, settings for stages that it does not have.
+    let unfit = match (Resolved::new(&arm.policy), graph) {
+        (Ok(policy), Some(graph)) => policy.misplaced(graph),
+        (Ok(_), None) => Vec::new(),
+        (Err(unfit), _) => unfit.problems,
+    };
+    for bad in unfit {
+        let param = bad.key.split('.').next().unwrap_or(&bad.key);
+        let place = settings.and_then(|settings| place_of_key(settings, param)).unwrap_or(&node.place);
+        problems.add(place, &join(&path, &bad.key), bad.message, "");
+    }
+    Some(arm)
 }
 
 /// A machine (pool sizing, batching, a monitor) in `target.machines`.
@@ -170,6 +188,7 @@ fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str
         let places: Vec<String> = entry.places.iter().map(|place| format!("{place:?}").to_lowercase()).collect();
         let message = format!("{} cannot sit there", spec.name);
         problems.add(&node.place, path, message, format!("it can sit at: {}", places.join(", ")));
+        return false;
     }
     let Err(found) = entry.check(&spec.settings) else { return true };
     for bad in found {

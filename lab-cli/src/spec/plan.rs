@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use target_app::spec::{ClassRule, Discipline, PolicySpec, ServiceTime, StageSpec};
+use target_app::{
+    graph::Graph,
+    spec::{ClassRule, Discipline, PolicySpec, ServiceTime, StageSpec},
+    synthetic::{Checksum, Emulated},
+};
 use workloads::plan::{ArrivalLaw, Behaviour, ConnectionHabit, PreviousPage};
 
 use crate::summary::Objective;
@@ -262,6 +266,17 @@ pub struct Arm {
     pub on_refuse: Option<target_app::spec::OnRefuse>,
     /// Length of the kernel's listen queue.
     pub backlog: Option<u32>,
+}
+
+impl App {
+    /// Its request types and stages.
+    pub fn graph(&self) -> Graph {
+        match self {
+            Self::Arashi(_) => target_app::mail::Arashi::stage_graph(),
+            Self::Checksum { .. } => Checksum::stage_graph(),
+            Self::Emulated { .. } => Emulated::stage_graph(),
+        }
+    }
 }
 
 impl Arm {

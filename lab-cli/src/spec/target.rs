@@ -9,7 +9,7 @@ use super::{
     arms,
     fields::{Fields, join},
     plan::{App, Arashi, Mail, Target, Work},
-    problem::Problems,
+    problem::{Problems, suggestion},
     raw::{Node, Value},
     users::rate,
 };
@@ -53,6 +53,8 @@ const REFUSALS: &[(&str, ())] = &[("reject", ()), ("block", ()), ("degrade", ())
 pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     let fields = Fields::of(node, "target", KEYS, problems)?;
     let app = app(&fields);
+    let graph = app.as_ref().map(App::graph);
+    let known: Option<Vec<&str>> = graph.as_ref().map(|graph| graph.sized().collect());
     let stage_defaults = stage(
         &fields,
         &StageSpec { queue: 10_000, workers: 2, batch: 8, on_refuse: OnRefuse::Reject, drop_abandoned: false },
@@ -61,6 +63,9 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     if let Some(Node { value: Value::Table(entries), .. }) = fields.node("stages") {
         for entry in entries {
             let path = join("target.stages", &entry.key);
+            if let Some(known) = known.as_ref().filter(|known| !known.contains(&entry.key.as_str())) {
+                problems.add(&entry.place, &path, "there is no such stage", suggestion(&entry.key, known));
+            }
             if let Some(fields) = Fields::of(&entry.node, &path, STAGE_KEYS, problems) {
                 stages.insert(entry.key.clone(), stage(&fields, &stage_defaults));
             }

@@ -63,6 +63,12 @@ pub struct Arashi {
 type Answered = Result<Answer, StoreError>;
 
 impl Arashi {
+    /// Its request types and stages, which are the same for every database.
+    #[must_use]
+    pub fn stage_graph() -> Graph {
+        route::graph()
+    }
+
     /// Opens the database.
     ///
     /// # Errors
@@ -243,7 +249,7 @@ impl<'a> Signed<'a> {
 
 impl Service for Arashi {
     fn graph(&self) -> Graph {
-        route::graph()
+        Self::stage_graph()
     }
 
     fn route(&self, head: &Parts) -> Route {

@@ -13,7 +13,7 @@ use crate::{
     graph::{Graph, Role},
     mail::{Arashi, ArashiSettings, SessionLimits, store::Durability},
     monitor::Monitors,
-    policies::{Resolved, Seating},
+    policies::{Resolved, Seating, Unfit},
     running::{Parts, Running},
     service::Service,
     spec::{self, OnRefuse, StageSpec, TargetSpec},
@@ -51,6 +51,10 @@ pub(super) async fn build(spec: TargetSpec, chosen: Resolved) -> Result<Built, S
     let service = open(&spec.app, spec.seed, clock).await?;
     let graph = Arc::new(service.graph());
     check_stages(&spec, &graph)?;
+    let misplaced = chosen.misplaced(&graph);
+    if !misplaced.is_empty() {
+        return Err(Unfit { name: spec.policy.name, problems: misplaced }.into());
+    }
 
     let events = Events::default();
     let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events.clone());
@@ -146,9 +150,8 @@ fn stage_spec<'a>(spec: &'a TargetSpec, name: &str) -> &'a StageSpec {
 
 /// Settings for stages that do not exist are slips.
 fn check_stages(spec: &TargetSpec, graph: &Graph) -> Result<(), ServeError> {
-    let sized = || graph.stages().iter().filter(|node| !matches!(node.role, Role::Read | Role::Send));
-    if let Some(name) = spec.stages.keys().find(|name| sized().all(|node| node.name != **name)) {
-        let known = sized().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
+    if let Some(name) = spec.stages.keys().find(|name| graph.sized().all(|stage| stage != **name)) {
+        let known = graph.sized().collect::<Vec<_>>().join(", ");
         return Err(ServeError::Stage { name: name.clone(), known });
     }
     let of_stages = spec.stages.values().chain([&spec.stage_defaults]);

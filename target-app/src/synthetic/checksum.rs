@@ -46,6 +46,12 @@ pub struct ChecksumError {
 }
 
 impl Checksum {
+    /// Its request type and stage.
+    #[must_use]
+    pub fn stage_graph() -> Graph {
+        Graph::new(&["request"], &[("checksum", Role::Dynamic)])
+    }
+
     /// The service, with a file of its own in the folder for temporary files.
     ///
     /// # Errors
@@ -72,7 +78,7 @@ impl Checksum {
 
 impl Service for Checksum {
     fn graph(&self) -> Graph {
-        Graph::new(&["request"], &[("checksum", Role::Dynamic)])
+        Self::stage_graph()
     }
 
     fn route(&self, _: &Parts) -> Route {

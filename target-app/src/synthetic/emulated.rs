@@ -48,6 +48,12 @@ struct Shared {
 }
 
 impl Emulated {
+    /// Its request type and stage.
+    #[must_use]
+    pub fn stage_graph() -> Graph {
+        Graph::new(&["request"], &[("work", Role::Dynamic)])
+    }
+
     /// The service. Needs a runtime.
     #[must_use]
     pub fn new(
@@ -73,7 +79,7 @@ impl Emulated {
 
 impl Service for Emulated {
     fn graph(&self) -> Graph {
-        Graph::new(&["request"], &[("work", Role::Dynamic)])
+        Self::stage_graph()
     }
 
     fn route(&self, _: &Parts) -> Route {
