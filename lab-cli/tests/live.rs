@@ -56,10 +56,10 @@ impl Scratch {
         self.lab().args(args).output().expect("lab runs")
     }
 
-    /// Starts a long run, and waits until its first second is on disk.
-    fn started(&self, out: &str) -> Child {
+    /// Starts a run whose second phase lasts so long, and waits until its first second is on disk.
+    fn started(&self, out: &str, busy: &str) -> Child {
         let mut command = self.lab();
-        command.args(["run", "short.yaml", "--out", out, "--set", "users.phases.busy.for=60s"]);
+        command.args(["run", "short.yaml", "--out", out, "--set", &format!("users.phases.busy.for={busy}")]);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("lab starts");
         let timeline = self.path().join(out).join("timeline.jsonl");
         wait_until("the first second is recorded", || fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n')));
@@ -169,7 +169,7 @@ fn two_runs_with_one_seed_have_the_same_plan_and_another_seed_another() {
 fn an_interrupt_saves_what_was_measured() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let scratch = Scratch::new();
-        let mut child = scratch.started("run");
+        let mut child = scratch.started("run", "60s");
         let targets = Scratch::targets_of(child.id());
         assert_eq!(targets.len(), 1, "one target at a time");
         signal(name, child.id());
@@ -185,7 +185,7 @@ fn an_interrupt_saves_what_was_measured() {
 #[test]
 fn a_killed_run_leaves_no_process_and_readable_files_and_the_next_one_works() {
     let scratch = Scratch::new();
-    let mut child = scratch.started("killed");
+    let mut child = scratch.started("killed", "60s");
     let targets = Scratch::targets_of(child.id());
     assert_eq!(targets.len(), 1, "one target at a time");
     signal("KILL", child.id());
@@ -197,6 +197,24 @@ fn a_killed_run_leaves_no_process_and_readable_files_and_the_next_one_works() {
     let args = ["run", "short.yaml", "--policy", "none", "--out", "next", "--set", "users.phases.busy.for=200ms"];
     let output = scratch.run(&args);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+}
+
+#[test]
+fn an_arm_whose_target_dies_is_kept_and_marked_and_the_next_one_runs() {
+    let scratch = Scratch::new();
+    let mut child = scratch.started("run", "3s");
+    signal("KILL", Scratch::targets_of(child.id())[0]);
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+    let summary = scratch.json("run/summary.json");
+    let arms = summary["arms"].as_array().expect("arms");
+    assert_eq!((arms.len(), &summary["partial"]), (2, &Value::Bool(false)));
+    let codes = |arm: &Value| {
+        let reasons = arm["reasons"].as_array().expect("reasons").iter();
+        reasons.map(|reason| reason["code"].as_str().expect("a code").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!((&arms[0]["valid"], &arms[0]["server"]), (&Value::Bool(false), &Value::Null));
+    assert!(codes(&arms[0]).contains(&"LEDGER".to_owned()), "{:?}", codes(&arms[0]));
+    assert!(arms[1]["server"]["requests_read"].as_u64().expect("a ledger") > 0);
 }
 
 #[test]

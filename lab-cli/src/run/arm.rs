@@ -99,7 +99,11 @@ pub fn run(
         return Err(failure);
     }
     drop(watch);
-    let last = settled(&target)?;
+    // A target that has died leaves the arm without its ledger, which makes it INVALID: what clients saw is kept.
+    let last = settled(&target);
+    if let Err(failure) = &last {
+        tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
+    }
     let kernel = Counters::read().since(&before);
     let arm = summary::Arm {
         name: turn.arm.label.clone(),
@@ -107,7 +111,7 @@ pub fn run(
         parameters: assemble::parameters(&turn.arm.policy),
         block: turn.block,
         generator: assemble::generator(&report),
-        server: Some(assemble::server(Some(&first), &last)),
+        server: last.ok().map(|last| assemble::server(Some(&first), &last)),
         kernel,
         phases: report.phases.iter().map(assemble::phase).collect(),
         walk: assemble::walk(&report, &plan),
