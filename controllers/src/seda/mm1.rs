@@ -33,7 +33,8 @@ struct Mm1 {
     estimate_timeout: Duration,
     /// Since the last estimate.
     window: Window,
-    last_estimate: Option<Timestamp>,
+    /// When the window began: at the last estimate, or with the first job.
+    window_began: Option<Timestamp>,
 }
 
 /// What happened since the last estimate.
@@ -72,18 +73,18 @@ impl Mm1 {
         self.window.processed += u64::from(jobs);
         self.window.busy += busy;
         self.batches += 1;
-        let since = cx.now.since(*self.last_estimate.get_or_insert(cx.now));
+        let since = cx.now.since(*self.window_began.get_or_insert(cx.now));
         if self.batches >= self.estimate_every || since >= self.estimate_timeout {
-            self.batches = 0;
-            self.last_estimate = Some(cx.now);
             self.estimate(since, cx);
         }
     }
 
     fn estimate(&mut self, since: Duration, cx: &mut Ctx<'_>) {
         if self.window.processed < LEAST_JOBS || self.window.busy < LEAST_BUSY || since < LEAST_BUSY {
-            return;
+            return; // the window goes on: its jobs and its time belong together
         }
+        self.batches = 0;
+        self.window_began = Some(cx.now);
         let window = std::mem::take(&mut self.window);
         // The code's guess: service scales with the logarithm of the threads.
         let scaling = libm::log(self.threads.current().max(1.0)) + 1.0;
@@ -141,6 +142,7 @@ impl Machine for Mm1 {
 
 impl Policy for Mm1 {
     fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        self.window_began.get_or_insert(cx.now);
         if !self.bucket.pass(cx.now) {
             return Verdict::Refuse(Refusal::new(Reason::Rate));
         }
@@ -260,7 +262,7 @@ pub(crate) const MM1: Entry = Entry {
             estimate_every: values.count("estimate_every"),
             estimate_timeout: values.time("estimate_timeout"),
             window: Window::default(),
-            last_estimate: None,
+            window_began: None,
         })
     }),
 };

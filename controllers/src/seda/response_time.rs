@@ -31,6 +31,9 @@ pub(super) struct ResponseTime {
     pub(super) admission: bool,
 }
 
+/// The least level of pressure that is told: 0 means relief.
+const LEAST_LEVEL: f64 = 0.01;
+
 /// How higher classes are spared.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Multiclass {
@@ -191,7 +194,9 @@ impl ResponseTime {
         let Some(signal) = &mut self.signal else { return };
         let pressed = self.law.direction(estimate.error) == Direction::Down;
         // By which part response times must fall. Repeated while it lasts, since it holds for a while only.
-        let level = if pressed { estimate.error / (1.0 + estimate.error) } else { 0.0 };
+        // Where the rate is cut below the target already, that may be none: then the least, since 0 means relief.
+        let excess = estimate.error / (1.0 + estimate.error);
+        let level = if pressed { excess.max(LEAST_LEVEL) } else { 0.0 };
         if pressed || signal.pressed {
             cx.effects.push(Effect::Shed { to: None, level });
             cx.event(&PolicyEvent::Pressure { level });

@@ -91,6 +91,23 @@ fn mm1_admits_a_tenth_when_more_came_than_can_be_served() {
 }
 
 #[test]
+fn mm1_counts_arrivals_over_the_time_in_which_they_came() {
+    let keys = [("smoothing", 0.0.into()), ("smoothing_rising", 0.0.into()), ("rate_min", 0.001.into())];
+    let mut seat = Seat::new(SiteId(1), policy("mm1", &settings(keys), Duration::from_secs(10)), 1, Box::new(()));
+    for second in [0, 5] {
+        let entered = Timestamp::from_secs(second);
+        let job = Offer { id: JobId(second), tags: Tags::default(), entered, note: None };
+        assert!(matches!(seat.offer(entered, &job), Verdict::Admit(_)));
+        // One job in five seconds is too little for an estimate; the two of ten seconds are enough.
+        seat.observe(Timestamp::from_secs(second + 5), &batch(1, 2500));
+    }
+    // μ = 2 / 5 s = 0.4, λ = 2 / 10 s = 0.2: no overload, 0.4 − 2.302 / 10 s. (With λ = 2 / 5 s it would be one.)
+    let mut rate = None;
+    seat.gauges(&mut |gauge, value| rate = if gauge.name == RATE { Some(value) } else { rate });
+    assert_close(rate, 0.1698);
+}
+
+#[test]
 fn mm1_believes_that_service_grows_with_the_logarithm_of_threads() {
     let settings = settings([("smoothing", 0.0.into()), ("smoothing_rising", 0.0.into())]);
     let mut bench = MachineBench::new("mm1", &settings);

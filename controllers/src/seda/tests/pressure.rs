@@ -68,6 +68,15 @@ fn it_may_be_ignored() {
 }
 
 #[test]
+fn a_cut_below_the_target_is_pressure_too() {
+    let keys = [("signal_upstream", true.into()), ("decrease_above", (-0.2).into())];
+    let mut bench = MachineBench::new("seda", &each_sample_counts(keys));
+    // 0.9 s is above the mark of 0.8 s: nothing is in excess of the target, and yet it is no relief.
+    assert_eq!(bench.respond(0, 0, 900), [Effect::Shed { to: None, level: 0.01 }]);
+    assert_eq!(bench.respond(1, 0, 700), [Effect::Shed { to: None, level: 0.0 }]);
+}
+
+#[test]
 fn a_stage_over_its_target_asks_earlier_ones_for_less_until_it_is_not() {
     let mut bench = MachineBench::new("seda", &each_sample_counts([("signal_upstream", true.into())]));
     assert_eq!(bench.respond(0, 0, 900), []);
