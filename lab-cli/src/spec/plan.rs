@@ -299,7 +299,9 @@ impl Experiment {
             App::Arashi(_) | App::Checksum { .. } => None,
             App::Emulated { service, servers, .. } => {
                 let mean = mean_of(service).as_secs_f64();
-                (mean > 0.0).then(|| f64::from(*servers) / mean)
+                // Workers bring the jobs: no more servers are busy than there are workers.
+                let stage = self.target.stages.get("work").unwrap_or(&self.target.stage_defaults);
+                (mean > 0.0).then(|| f64::from(stage.workers.min(*servers)) / mean)
             }
         }
     }

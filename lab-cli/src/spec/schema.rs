@@ -136,8 +136,14 @@ struct Stage {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Class {
+    /// A number in this header.
     header: Option<String>,
+    /// A number in this cookie.
     cookie: Option<String>,
+    /// By source address: `{127.1.0.0/16: 1}`, the first prefix that fits.
+    address: Option<std::collections::BTreeMap<String, u8>>,
+    /// By the start of path and query: `{/search: 1}`, the first that fits.
+    path: Option<std::collections::BTreeMap<String, u8>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -261,6 +267,7 @@ mod tests {
         assert_eq!(keys("/$defs/Target/properties"), known(target::KEYS));
         assert_eq!(keys("/$defs/Mail/properties"), known(target::MAIL_KEYS));
         assert_eq!(keys("/$defs/Stage/properties"), known(target::STAGE_KEYS));
+        assert_eq!(keys("/$defs/Class/properties"), known(target::CLASS_KEYS));
         assert_eq!(keys("/$defs/Users/properties"), known(users::KEYS));
         assert_eq!(keys("/$defs/Phase/properties"), known(users::PHASE_KEYS));
         assert_eq!(keys("/$defs/Load/properties"), known(users::LOAD_KEYS));

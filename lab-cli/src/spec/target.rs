@@ -3,11 +3,14 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use controllers::catalogue::parse_time;
-use target_app::spec::{ClassRule, Discipline, OnRefuse, ServiceTime, StageSpec};
+use target_app::{
+    spec::{ClassRule, Discipline, OnRefuse, ServiceTime, StageSpec},
+    synthetic::Law,
+};
 
 use super::{
     arms,
-    fields::{Fields, join},
+    fields::{Fields, count_in, join},
     plan::{App, Arashi, Mail, Target, Work},
     problem::{Problems, suggestion},
     raw::{Node, Value},
@@ -45,8 +48,12 @@ pub const KEYS: &[&str] = &[
 pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts"];
 /// Keys of one of `target.stages`.
 pub const STAGE_KEYS: &[&str] = &["queue", "workers", "batch", "on_refuse", "drop_abandoned"];
+/// Keys of `target.class`.
+pub const CLASS_KEYS: &[&str] = &["header", "cookie", "address", "path"];
 
 const SERVICE: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
+/// Most values of an empirical law.
+const MOST_VALUES: usize = 10_000;
 const REFUSALS: &[(&str, ())] = &[("reject", ()), ("block", ()), ("degrade", ())];
 
 /// Reads `target`.
@@ -179,9 +186,15 @@ fn arashi(fields: &Fields<'_>) -> Arashi {
 }
 
 fn service(fields: &Fields<'_>) -> Option<ServiceTime> {
+    let law = service_law(fields)?;
+    Law::new(&law).map_err(|error| fields.problem("service", error.to_string(), "")).ok()?;
+    Some(law)
+}
+
+fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
     let example = "service: 10ms, or {exponential: 10ms}, {lognormal: {median: 10ms, sigma: 1}}, \
                    {pareto: {min: 5ms, alpha: 2}}, {uniform: {min: 5ms, max: 15ms}}, \
-                   {bimodal: {short: 5ms, long: 100ms, long_share: 0.05}}";
+                   {bimodal: {short: 5ms, long: 100ms, long_share: 0.05}}, {empirical: [5ms, 7ms, 90ms]}";
     let Some(node) = fields.node("service") else {
         fields.missing("service", "10ms");
         return None;
@@ -235,6 +248,23 @@ fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<Se
                 long_share: inner.number("long_share", 0.0..=1.0)?,
             })
         }
+        "empirical" => match &node.value {
+            Value::List(nodes) if nodes.len() <= MOST_VALUES => {
+                let one = |node: &Node| match &node.value {
+                    Value::Text(text) => parse_time(text).filter(|time| SERVICE.contains(time)),
+                    _ => None,
+                };
+                let times: Option<Vec<_>> = nodes.iter().map(one).collect();
+                if times.is_none() {
+                    fields.problem("service", "not all of these are service times", example);
+                }
+                times.map(ServiceTime::Empirical)
+            }
+            _ => {
+                fields.problem("service", format!("a list of up to {MOST_VALUES} times is wanted here"), example);
+                None
+            }
+        },
         _ => {
             fields.problem("service", format!("{name:?} is no law of service times"), example);
             None
@@ -264,13 +294,36 @@ fn refusal(fields: &Fields<'_>) -> Option<OnRefuse> {
 }
 
 fn class(fields: &Fields<'_>) -> ClassRule {
-    let Some(inner) = fields.fields("class", &["header", "cookie"]) else { return ClassRule::None };
-    match (inner.text("header"), inner.text("cookie")) {
-        (Some(header), None) => ClassRule::Header(header),
-        (None, Some(cookie)) => ClassRule::Cookie(cookie),
-        _ => {
-            fields.problem("class", "one of header and cookie is wanted", "write {header: User-Class}");
-            ClassRule::None
-        }
+    let Some(inner) = fields.fields("class", CLASS_KEYS) else { return ClassRule::None };
+    let given: Vec<&str> = CLASS_KEYS.iter().copied().filter(|key| inner.node(key).is_some()).collect();
+    let [key] = given[..] else {
+        fields.problem("class", "one of header, cookie, address and path is wanted", "write {header: User-Class}");
+        return ClassRule::None;
+    };
+    let rule = match key {
+        "header" => inner.text(key).map(ClassRule::Header),
+        "cookie" => inner.text(key).map(ClassRule::Cookie),
+        "address" => classes_by(&inner, key).map(ClassRule::Address),
+        _ => classes_by(&inner, key).map(ClassRule::Path),
+    };
+    let Some(rule) = rule else { return ClassRule::None };
+    for bad in rule.read().err().unwrap_or_default() {
+        inner.problem(key, bad.message, "");
     }
+    rule
+}
+
+/// `{127.1.0.0/16: 1, 127.0.0.0/8: 0}`: the first that fits counts.
+fn classes_by(fields: &Fields<'_>, key: &str) -> Option<Vec<(String, u8)>> {
+    let example = if key == "path" { "{/search: 1, /: 0}" } else { "{127.1.0.0/16: 1, 127.0.0.0/8: 0}" };
+    let Value::Table(entries) = &fields.node(key)?.value else {
+        fields.problem(key, "a table of classes is wanted here", format!("write {example}"));
+        return None;
+    };
+    let class = |node: &Node| count_in(node, 0..=255).ok().map(|class| class as u8);
+    let rules: Option<Vec<_>> = entries.iter().map(|entry| Some((entry.key.clone(), class(&entry.node)?))).collect();
+    if rules.is_none() {
+        fields.problem(key, "a class is a whole number from 0 to 255", format!("write {example}"));
+    }
+    rules
 }

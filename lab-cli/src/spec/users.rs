@@ -57,7 +57,8 @@ pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
         redirects: fields.count("redirects", 0..=50).map_or(5, |n| n as u32),
         refresh: fields.flag("refresh").unwrap_or(true),
         retry_after_at_most: fields.time("retry_after", TIMES),
-        retry_budget: fields.number("retry_budget", 0.0..=1.0),
+        // A budget of all requests is none.
+        retry_budget: fields.number("retry_budget", 0.0..=0.999),
     };
     Some(Users {
         model: model?,
