@@ -9,6 +9,7 @@ mod error;
 mod folder;
 mod histograms;
 mod kernel;
+mod manifest;
 mod policy_events;
 pub mod progress;
 mod resolve;

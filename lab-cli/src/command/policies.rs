@@ -36,9 +36,8 @@ pub fn policies(args: &args::Policies) -> Outcome {
 
 /// The policy of that name, or that of a preset, with the preset.
 fn find(name: &str) -> Result<(&'static Entry, Option<&'static Preset>), Failure> {
-    let unknown = |_| {
-        Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &Catalogue::names())))
-    };
+    let unknown =
+        |_| Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &Catalogue::names())));
     let (entry, settings) = Catalogue::resolve(name, &Settings::new()).map_err(unknown)?;
     Ok((entry, entry.preset(&settings).map_err(unknown)?))
 }

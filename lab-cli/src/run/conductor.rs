@@ -9,7 +9,6 @@ use controllers::{
     Random,
     random::{Seeded, seed_for},
 };
-use serde::Serialize;
 use workloads::{
     health::StallCause,
     measure::Report,
@@ -21,7 +20,9 @@ use super::{
     arm::{self, Turn, tell},
     assemble, calibrate,
     folder::Folder,
-    histograms, resolve,
+    histograms,
+    manifest::{Block, manifest},
+    resolve,
     snapshot::Corpus,
     target::{Target, log_in},
 };
@@ -56,40 +57,6 @@ pub struct Finished {
     pub summary: Summary,
     /// Where everything is.
     pub folder: PathBuf,
-}
-
-/// Written before the first arm, and again when the order of a block is known.
-#[derive(Debug, Serialize)]
-struct Manifest<'a> {
-    schema: u32,
-    lab: &'static str,
-    experiment: &'a Experiment,
-    seed: u64,
-    capacity: &'a Option<Capacity>,
-    blocks: &'a [Block],
-    host: Host,
-}
-
-/// One repetition of every arm.
-#[derive(Debug, Clone, Serialize)]
-struct Block {
-    block: u32,
-    seed: u64,
-    order: Vec<String>,
-    /// SHA-256 of the plan and its schedule: the same for every arm of the block, and for every run with this seed.
-    plan: Option<String>,
-}
-
-/// Facts about the machine that bear on the figures. Nothing that names it or its owner.
-#[derive(Debug, Serialize)]
-struct Host {
-    cores: usize,
-    generator_cpu: Option<usize>,
-    target_cpu: Option<usize>,
-    kernel: String,
-    clocksource: String,
-    descriptor_limit: u64,
-    debug_build: bool,
 }
 
 /// Runs an experiment from its first arm to its verdict.
@@ -336,32 +303,8 @@ impl Run<'_> {
     }
 
     fn manifest(&self, capacity: &Option<Capacity>, blocks: &[Block]) -> Result<(), RunFailure> {
-        let experiment = self.request.experiment;
-        let manifest = Manifest {
-            schema: SCHEMA,
-            lab: env!("CARGO_PKG_VERSION"),
-            experiment,
-            seed: experiment.seed,
-            capacity,
-            blocks,
-            host: Host::of(self.request.cpus),
-        };
-        self.folder.replace("manifest.json", &manifest)
-    }
-}
-
-impl Host {
-    fn of(cpus: &Cpus) -> Self {
-        let line = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
-        Self {
-            cores: std::thread::available_parallelism().map_or(0, usize::from),
-            generator_cpu: cpus.generator,
-            target_cpu: cpus.target,
-            kernel: line("/proc/sys/kernel/osrelease"),
-            clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            descriptor_limit: workloads::health::descriptor_limit(),
-            debug_build: cfg!(debug_assertions),
-        }
+        let Request { experiment, cpus, .. } = self.request;
+        self.folder.replace("manifest.json", &manifest(experiment, capacity.as_ref(), blocks, cpus)?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use target_app::{
     graph::Graph,
     spec::{ClassRule, Discipline, PolicySpec, ServiceTime, StageSpec},
@@ -162,7 +162,8 @@ pub enum Model {
     Mail {
         /// The model.
         model: traces::UserModel,
-        /// Where from; `None`: built in.
+        /// Where from; `None`: built in. The manifest has its name alone: folders say whose machine it was.
+        #[serde(serialize_with = "name_only")]
         file: Option<PathBuf>,
         /// What "the previous page" means.
         previous_page: PreviousPage,
@@ -326,6 +327,11 @@ fn mean_of(service: &ServiceTime) -> Duration {
             all.iter().sum::<Duration>() / u32::try_from(all.len().max(1)).unwrap_or(u32::MAX)
         }
     }
+}
+
+fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    let name = path.as_ref().and_then(|path| path.file_name());
+    serializer.serialize_some(&name.map(|name| name.to_string_lossy()))
 }
 
 /// Durations as milliseconds, as in every file that the lab writes.

@@ -1,0 +1,144 @@
+//! `manifest.json`: what was run, so that it can be run again.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Cpus;
+use crate::{
+    spec::Experiment,
+    summary::{Capacity, SCHEMA},
+};
+
+/// Written before the first arm, and again when the order of a block is known.
+#[derive(Debug, Serialize)]
+struct Manifest<'a> {
+    schema: u32,
+    lab: &'static str,
+    experiment: &'a Experiment,
+    seed: u64,
+    capacity: Option<&'a Capacity>,
+    blocks: &'a [Block],
+    host: Host,
+}
+
+/// One repetition of every arm.
+#[derive(Debug, Clone, Serialize)]
+pub struct Block {
+    /// Its number, from 1.
+    pub block: u32,
+    /// Seed of its plan.
+    pub seed: u64,
+    /// Names of the arms as they run.
+    pub order: Vec<String>,
+    /// SHA-256 of the plan and its schedule: the same for every arm of the block, and for every run with this seed.
+    pub plan: Option<String>,
+}
+
+/// Facts about the machine that bear on the figures. Nothing that names it or its owner.
+#[derive(Debug, Serialize)]
+struct Host {
+    cores: usize,
+    generator_cpu: Option<usize>,
+    target_cpu: Option<usize>,
+    kernel: String,
+    clocksource: String,
+    descriptor_limit: u64,
+    debug_build: bool,
+}
+
+/// The manifest as JSON. Times are milliseconds, as in every file that the lab writes.
+///
+/// # Errors
+/// If a value cannot be written as JSON.
+pub fn manifest(
+    experiment: &Experiment,
+    capacity: Option<&Capacity>,
+    blocks: &[Block],
+    cpus: &Cpus,
+) -> serde_json::Result<Value> {
+    let manifest = Manifest {
+        schema: SCHEMA,
+        lab: env!("CARGO_PKG_VERSION"),
+        experiment,
+        seed: experiment.seed,
+        capacity,
+        blocks,
+        host: Host::of(cpus),
+    };
+    Ok(in_millis(serde_json::to_value(manifest)?))
+}
+
+/// Types of the generator and of the target write durations as serde does, in seconds and nanoseconds: as milliseconds.
+fn in_millis(value: Value) -> Value {
+    match value {
+        Value::Object(map) => match (map.len(), map.get("secs").and_then(Value::as_u64), map.get("nanos")) {
+            (2, Some(secs), Some(nanos)) => {
+                let nanos = nanos.as_f64().unwrap_or_default();
+                Value::from(secs as f64 * 1e3 + nanos / 1e6)
+            }
+            _ => map.into_iter().map(|(key, value)| (key, in_millis(value))).collect(),
+        },
+        Value::Array(values) => values.into_iter().map(in_millis).collect(),
+        other => other,
+    }
+}
+
+impl Host {
+    fn of(cpus: &Cpus) -> Self {
+        let line = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+        Self {
+            cores: std::thread::available_parallelism().map_or(0, usize::from),
+            generator_cpu: cpus.generator,
+            target_cpu: cpus.target,
+            kernel: line("/proc/sys/kernel/osrelease"),
+            clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            descriptor_limit: workloads::health::descriptor_limit(),
+            debug_build: cfg!(debug_assertions),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Changes, read};
+
+    const FILE: &str = "
+name: times
+target: {app: emulated, service: {bimodal: {short: 5ms, long: 1500us, long_share: 0.5}}}
+objective: {response_time: 1s}
+users:
+  model: url
+  think: 20ms
+  on_reject: {then: backoff, base: 100ms, cap: 90s}
+  retry_after: 2m
+  phases: [{name: all, users: 1, for: 1s}]
+arms: [none]
+";
+
+    #[test]
+    fn times_are_plain_numbers_of_milliseconds() {
+        let experiment = read(FILE, &Changes::default()).expect("it is sound");
+        let written = manifest(&experiment, None, &[], &Cpus { generator: None, target: None }).expect("JSON");
+        let at = |path: &str| written.pointer(path).unwrap_or_else(|| panic!("{path} in {written:#}")).clone();
+        let behaviour = "/experiment/users/behaviour";
+        assert_eq!(at(&format!("{behaviour}/on_reject/backoff/cap")), 90_000.0);
+        assert_eq!(at(&format!("{behaviour}/on_failure/login/wait")), 5000.0);
+        assert_eq!(at(&format!("{behaviour}/retry_after_at_most")), 120_000.0);
+        assert_eq!(at("/experiment/target/app/service/bimodal/long"), 1.5);
+        assert_eq!(at("/experiment/users/timeout"), 60_000.0);
+        assert!(!written.to_string().contains("nanos"), "{written:#}");
+    }
+
+    #[test]
+    fn a_model_is_named_by_its_file_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("mine.yaml");
+        std::fs::write(&path, workloads::mail::ARASHI).expect("written");
+        let text = FILE.replace("model: url", &format!("model: {}", path.display()));
+        let experiment = read(&text, &Changes::default()).expect("it is sound");
+        let written = manifest(&experiment, None, &[], &Cpus { generator: None, target: None }).expect("JSON");
+        assert_eq!(written.pointer("/experiment/users/model/mail/file"), Some(&Value::from("mine.yaml")));
+        assert!(!written.to_string().contains(folder.path().to_str().expect("text")));
+    }
+}
