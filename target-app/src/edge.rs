@@ -3,8 +3,9 @@
 use std::{
     convert::Infallible,
     io::{self, Write as _},
-    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream},
     os::fd::AsFd,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -256,12 +257,19 @@ async fn serve(app: &Arc<App>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
         http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
     }
     let wire = TokioIo::new(Wire::new(stream, Arc::clone(&conn)));
-    let service = service_fn(move |request| {
+    let service = service_fn(|request| {
         let (app, conn) = (Arc::clone(app), Arc::clone(&conn));
         async move { Ok::<_, Infallible>(answer(&app, request, &conn).await) }
     });
-    if let Err(error) = http.serve_connection(wire, service).await
-        && error.is_parse()
+    let mut serving = pin!(http.serve_connection(wire, service));
+    let served = tokio::select! {
+        biased;
+        served = &mut serving => served,
+        // Asked to read once more, the wire answers for itself.
+        () = conn.called_late() => serving.await,
+    };
+    if let Err(error) = served
+        && (error.is_parse() || conn.is_late())
     {
         app.ledger.malformed();
     }
@@ -283,8 +291,7 @@ async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) ->
         answer.response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
         return finish(app, close(answer), &method, entry, conn);
     }
-    let limit = usize::try_from(app.edge.body_bytes).unwrap_or(usize::MAX);
-    let answer = match body::read(body, limit, conn).await {
+    let answer = match body::read(body, &app.edge, conn).await {
         Ok(body) => app.answer(head, body, entered, conn.peer).await,
         Err(status) => close(app.failed(status)),
     };
@@ -316,11 +323,32 @@ fn unacceptable(head: &Parts, ambiguous: bool, limits: &EdgeSpec) -> Option<Stat
     if ambiguous || !named || hosts.next().is_some() {
         return Some(StatusCode::BAD_REQUEST);
     }
+    // Gateways take an underscore for a hyphen: a header could mean one thing to them and another here.
+    if head.headers.keys().any(|name| name.as_str().contains('_')) {
+        return Some(StatusCode::BAD_REQUEST);
+    }
+    let meant_for = head.headers.get(header::HOST).map(HeaderValue::as_bytes);
+    let meant_for = meant_for.into_iter().chain(head.uri.authority().map(|authority| authority.as_str().as_bytes()));
+    if !meant_for.map(std::str::from_utf8).all(|host| host.is_ok_and(|host| is_ours(host, limits))) {
+        return Some(StatusCode::MISDIRECTED_REQUEST);
+    }
     if head.headers.len() > usize::try_from(limits.headers).unwrap_or(usize::MAX) {
         return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
     }
     let path = head.uri.path_and_query().map_or(0, |path| path.as_str().len());
     (path > URI_BYTES).then_some(StatusCode::URI_TOO_LONG)
+}
+
+/// Whether a `Host` names this service: by an address, which nobody can lead elsewhere, as `localhost`, or by a name that
+/// it was given.
+fn is_ours(host: &str, limits: &EdgeSpec) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or(rest, |(address, _)| address),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.parse::<IpAddr>().is_ok()
+        || name.eq_ignore_ascii_case("localhost")
+        || limits.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Most connections at once: as set, or four fifths of the descriptors, at most 4096.

@@ -200,6 +200,10 @@ pub struct EdgeSpec {
     pub head_timeout: Duration,
     /// Time to send the body.
     pub body_timeout: Duration,
+    /// Part of it before the least rate counts.
+    pub body_grace: Duration,
+    /// Least rate of a body after that, bytes a second; 0: any.
+    pub body_rate: u32,
     /// Time to take the answer.
     pub write_timeout: Duration,
     /// Idle time on a kept connection.
@@ -212,6 +216,9 @@ pub struct EdgeSpec {
     pub body_bytes: u32,
     /// Keep connections open between requests.
     pub keep_alive: bool,
+    /// Names that the service goes by, beside `localhost` and addresses. Requests for other names are refused: a name that
+    /// somebody else leads here would let pages of theirs speak to the service from a browser.
+    pub hosts: Vec<String>,
     /// Longest time to finish what was admitted when told to stop.
     pub drain: Duration,
 }
@@ -223,12 +230,15 @@ impl Default for EdgeSpec {
             backlog: 1024,
             head_timeout: Duration::from_secs(5),
             body_timeout: Duration::from_secs(10),
+            body_grace: Duration::from_secs(5),
+            body_rate: 1000,
             write_timeout: Duration::from_secs(15),
             idle_timeout: Duration::from_secs(75),
             head_bytes: 32 * 1024,
             headers: 64,
             body_bytes: 64 * 1024,
             keep_alive: true,
+            hosts: Vec::new(),
             drain: Duration::from_secs(10),
         }
     }

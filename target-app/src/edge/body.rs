@@ -5,37 +5,65 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::time::{Instant, timeout_at};
 
 use super::conn::{Conn, Phase};
 use crate::{
     ledger::{Ending, Entry},
     service::Bytes,
+    spec::EdgeSpec,
 };
 
 /// Reads a body whole.
 ///
 /// # Errors
-/// The status to answer with: 413 if it is too large, 400 if it is malformed or cut short.
-pub(crate) async fn read(body: Incoming, limit: usize, conn: &Conn) -> Result<Bytes, StatusCode> {
+/// The status to answer with: 413 if it is too large, 408 if it takes too long, 400 if it is malformed or cut short.
+pub(crate) async fn read(body: Incoming, limits: &EdgeSpec, conn: &Conn) -> Result<Bytes, StatusCode> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
+    let limit = usize::try_from(limits.body_bytes).unwrap_or(usize::MAX);
     if body.size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
     }
     conn.enter(Phase::Body);
-    let read = Limited::new(body, limit).collect().await;
+    let read = in_time(Limited::new(body, limit), limits).await;
     conn.enter(Phase::Working);
-    match read {
-        Ok(whole) => Ok(whole.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
-        Err(_) => Err(StatusCode::BAD_REQUEST),
+    read
+}
+
+/// Reads frames until the last, or until too few bytes have come: after the grace each second costs as many as the least
+/// rate says. (A limit on each frame alone would let a byte now and then hold a connection for ever.)
+async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec) -> Result<Bytes, StatusCode> {
+    let began = Instant::now();
+    let mut frames: Vec<Bytes> = Vec::new();
+    let mut come = 0_usize;
+    loop {
+        let paid_for = match limits.body_rate {
+            0 => Duration::MAX,
+            rate => limits.body_grace.saturating_add(Duration::from_secs_f64(come as f64 / f64::from(rate))),
+        };
+        let deadline = began + limits.body_timeout.min(paid_for);
+        match timeout_at(deadline, body.frame()).await {
+            Err(_) => return Err(StatusCode::REQUEST_TIMEOUT),
+            Ok(Some(Ok(frame))) => {
+                // Trailers say nothing that is wanted here.
+                let Ok(data) = frame.into_data() else { continue };
+                come += data.len();
+                frames.push(data);
+            }
+            Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(StatusCode::PAYLOAD_TOO_LARGE),
+            Ok(Some(Err(_))) => return Err(StatusCode::BAD_REQUEST),
+            Ok(None) => break,
+        }
     }
+    Ok(if frames.len() == 1 { frames.remove(0) } else { frames.concat().into() })
 }
 
 /// An answer's body.

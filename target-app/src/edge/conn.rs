@@ -13,6 +13,7 @@ use std::{
 };
 
 use controllers::Timestamp;
+use tokio::sync::Notify;
 
 use super::framing::Framing;
 use crate::{clock::Clock, spec::EdgeSpec};
@@ -28,6 +29,9 @@ pub(crate) struct Conn {
     ahead: AtomicBool,
     /// The answer's last byte has been handed to the writer.
     taken: AtomicBool,
+    /// The head has taken too long: whoever reads next says so and hangs up.
+    late: AtomicBool,
+    tell_late: Notify,
     framing: Mutex<Framing>,
 }
 
@@ -48,6 +52,8 @@ pub(crate) enum Phase {
 
 const PHASES: [Phase; 5] = [Phase::Idle, Phase::Head, Phase::Body, Phase::Working, Phase::Writing];
 const BITS: u32 = 3;
+/// What the reaper gives a body beyond the time that its reader keeps.
+const BODY_SPARE: Duration = Duration::from_secs(1);
 
 impl Conn {
     pub(crate) fn new(peer: SocketAddr, clock: Clock) -> Self {
@@ -57,6 +63,8 @@ impl Conn {
             state: AtomicU64::new(0),
             ahead: AtomicBool::new(false),
             taken: AtomicBool::new(false),
+            late: AtomicBool::new(false),
+            tell_late: Notify::new(),
             framing: Mutex::new(Framing::default()),
         };
         conn.enter(Phase::Idle);
@@ -79,6 +87,7 @@ impl Conn {
     pub(crate) fn request_begins(&self) -> Framing {
         self.taken.store(false, Ordering::Relaxed);
         self.ahead.store(false, Ordering::Relaxed);
+        self.late.store(false, Ordering::Relaxed);
         self.enter(Phase::Working);
         std::mem::take(&mut *self.framing.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -109,17 +118,35 @@ impl Conn {
         }
     }
 
-    /// True if it has taken longer over what it does than it may.
-    pub(crate) fn overdue(&self, now: Timestamp, limits: &EdgeSpec) -> bool {
+    /// Has the connection's task say that the head has taken too long. False if it was told before, and did not.
+    pub(crate) fn call_late(&self) -> bool {
+        let first = !self.late.swap(true, Ordering::Relaxed);
+        self.tell_late.notify_one();
+        first
+    }
+
+    /// Waits for [`Conn::call_late`].
+    pub(crate) async fn called_late(&self) {
+        self.tell_late.notified().await;
+    }
+
+    /// True if the head that is coming in has taken too long: nothing of an answer is under way then.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Relaxed) && self.phase().0 == Phase::Head
+    }
+
+    /// What it has taken longer over than it may, if it has.
+    pub(crate) fn overdue(&self, now: Timestamp, limits: &EdgeSpec) -> Option<Phase> {
         let (phase, since) = self.phase();
         let limit = match phase {
             Phase::Idle => limits.idle_timeout,
             Phase::Head => limits.head_timeout,
-            Phase::Body => limits.body_timeout,
+            // Whoever reads the body keeps its time, and can answer; this is for a task that does not run.
+            Phase::Body => limits.body_timeout + BODY_SPARE,
             Phase::Working => Duration::MAX,
             Phase::Writing => limits.write_timeout,
         };
-        now.since(since) > limit
+        (now.since(since) > limit).then_some(phase)
     }
 
     fn scan(&self, bytes: &[u8], first: bool) {
@@ -167,10 +194,22 @@ mod tests {
         let conn = Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start());
         let limits = EdgeSpec::default();
         let after = |secs| Timestamp::from_secs(secs);
-        assert!(!conn.overdue(after(74), &limits) && conn.overdue(after(76), &limits));
+        let overdue = |secs| conn.overdue(after(secs), &limits);
+        assert_eq!((overdue(74), overdue(76)), (None, Some(Phase::Idle)));
         conn.enter(Phase::Head);
-        assert!(!conn.overdue(after(4), &limits) && conn.overdue(after(6), &limits));
+        assert_eq!((overdue(4), overdue(6)), (None, Some(Phase::Head)));
         conn.enter(Phase::Working);
-        assert!(!conn.overdue(after(100_000), &limits));
+        assert_eq!(overdue(100_000), None);
+    }
+
+    #[test]
+    fn only_a_head_is_called_late() {
+        let conn = Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start());
+        conn.received(b"GET /");
+        assert!(!conn.is_late());
+        assert!(conn.call_late() && conn.is_late());
+        assert!(!conn.call_late(), "told before");
+        conn.request_begins();
+        assert!(!conn.is_late(), "it came after all: an answer may be under way");
     }
 }

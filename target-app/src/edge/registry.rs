@@ -65,9 +65,14 @@ impl Registry {
         true
     }
 
-    /// Closes what is overdue.
+    /// Closes what is overdue. Senders of slow heads are told first: their own task does that, and is given until the next
+    /// look for it.
     pub(crate) fn reap(&self, now: Timestamp, limits: &EdgeSpec) {
-        self.close_if(|conn| conn.overdue(now, limits));
+        self.close_if(|conn| match conn.overdue(now, limits) {
+            None => false,
+            Some(Phase::Head) => !conn.call_late(),
+            Some(_) => true,
+        });
     }
 
     /// Closes what is between requests.

@@ -14,6 +14,9 @@ use tokio::{
 
 use super::conn::Conn;
 
+/// The answer to a head that takes too long.
+const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
 #[derive(Debug)]
 pub(crate) struct Wire {
     stream: TcpStream,
@@ -28,6 +31,10 @@ impl Wire {
 
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.conn.is_late() {
+            let _ = self.stream.try_write(LATE); // what fits at once; a sender that is gone will not miss it
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
         let before = into.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
         let new = &into.filled()[before..];

@@ -42,12 +42,17 @@ pub fn spec() -> TargetSpec {
             drop_abandoned: false,
         },
         stages: BTreeMap::new(),
-        edge: EdgeSpec { drain: Duration::from_secs(5), ..EdgeSpec::default() },
+        edge: edge(),
         class: ClassRule::Header("User-Class".to_owned()),
         seed: 7,
         cpus: Vec::new(),
         die_with_parent: false,
     }
+}
+
+/// Limits as usual, for a service that goes by the name that tests call it.
+pub fn edge() -> EdgeSpec {
+    EdgeSpec { drain: Duration::from_secs(5), hosts: vec!["a".to_owned()], ..EdgeSpec::default() }
 }
 
 pub fn emulated(time: Duration, servers: u32) -> App {

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{Target, answer, spec, start, status};
+use crate::common::{Target, answer, edge, spec, start, status};
 use target_app::spec::{EdgeSpec, TargetSpec};
 
 fn limited(limits: EdgeSpec) -> Target {
@@ -20,12 +20,17 @@ fn answers(text: &str) -> usize {
 }
 
 /// Seconds until the target closes the connection.
-fn closes_after(mut stream: TcpStream) -> f64 {
+fn closes_after(stream: TcpStream) -> f64 {
+    last_words(stream).0
+}
+
+/// Seconds until the target closes the connection, and what it says before.
+fn last_words(mut stream: TcpStream) -> (f64, String) {
     let began = Instant::now();
     let mut rest = Vec::new();
     let ended = stream.read_to_end(&mut rest);
     assert!(!matches!(&ended, Err(error) if error.kind() == std::io::ErrorKind::WouldBlock), "it stayed open");
-    began.elapsed().as_secs_f64()
+    (began.elapsed().as_secs_f64(), String::from_utf8_lossy(&rest).into_owned())
 }
 
 /// Classic ways to have two parsers disagree about where a request ends: each is refused once, and the connection closed,
@@ -121,7 +126,7 @@ fn what_is_too_large_or_not_http_is_answered_with_its_status() {
 
 #[test]
 fn a_slow_head_ends_after_its_time_and_an_idle_connection_does_not() {
-    let limits = EdgeSpec { head_timeout: Duration::from_millis(600), ..EdgeSpec::default() };
+    let limits = EdgeSpec { head_timeout: Duration::from_millis(600), ..edge() };
     let target = limited(limits);
     let mut idle = target.connect();
     idle.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
@@ -135,8 +140,10 @@ fn a_slow_head_ends_after_its_time_and_an_idle_connection_does_not() {
             thread::sleep(Duration::from_millis(100));
         }
     });
-    let took = closes_after(slow);
+    let (took, said) = last_words(slow);
     assert!((0.5..2.5).contains(&took), "{took}");
+    assert_eq!((status(&said), answers(&said)), (408, 1), "{said}");
+    assert_eq!(target.gauges().ledger.malformed, 1);
     dripper.join().unwrap();
     idle.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert_eq!(answer(&mut idle).0, 200, "idle for longer than a head may take, and still open");
@@ -147,23 +154,68 @@ fn a_slow_body_and_an_idle_connection_end_after_their_times() {
     let limits = EdgeSpec {
         body_timeout: Duration::from_millis(500),
         idle_timeout: Duration::from_millis(1200),
-        ..EdgeSpec::default()
+        ..edge()
     };
     let target = limited(limits);
     let mut slow = target.connect();
     slow.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhel").unwrap();
-    let took = closes_after(slow);
+    let (took, said) = last_words(slow);
     assert!((0.4..2.0).contains(&took), "{took}");
-    let took = closes_after(target.connect());
+    assert_eq!(status(&said), 408, "{said}");
+    let (took, said) = last_words(target.connect());
     assert!((1.1..3.0).contains(&took), "{took}");
+    assert_eq!(said, "", "nothing was asked");
     let ledger = target.until("both to close", |gauges| gauges.ledger.connections_open == 0).ledger;
-    assert_eq!((ledger.requests_read, ledger.client_gone), (1, 1), "{ledger:?}");
+    assert_eq!((ledger.requests_read, ledger.served), (1, 1), "{ledger:?}");
     assert!(ledger.balances());
 }
 
 #[test]
+fn a_body_that_drips_ends_when_it_has_fallen_behind_its_rate() {
+    let limits = EdgeSpec { body_grace: Duration::from_millis(400), body_rate: 100, ..edge() };
+    let target = limited(limits);
+    let drip = |bytes: &'static [u8]| {
+        let mut stream = target.connect();
+        stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n").unwrap();
+        let mut dripping = stream.try_clone().unwrap();
+        let dripper = thread::spawn(move || {
+            while dripping.write_all(bytes).is_ok() {
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let ended = last_words(stream);
+        dripper.join().unwrap();
+        ended
+    };
+    // A byte each 100 ms is 10 a second for a rate of 100: 400 ms and a tenth of what follows.
+    let (took, said) = drip(b"x");
+    assert_eq!(status(&said), 408, "{said}");
+    assert!((0.35..2.0).contains(&took), "{took}");
+    // 200 bytes in ten steps of 20 are twice the rate.
+    let (_, said) = drip(b"xxxxxxxxxxxxxxxxxxxx");
+    assert_eq!(status(&said), 200, "{said}");
+}
+
+#[test]
+fn a_name_that_is_not_ours_is_refused() {
+    let target = start(spec());
+    let of = |line: &str, headers: &str| {
+        let text = target.exchange(format!("{line} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").as_bytes());
+        status(&text)
+    };
+    for ours in ["a", "A:80", "localhost:8025", "127.0.0.1", "127.9.9.9:1", "[::1]:80", "192.0.2.1"] {
+        assert_eq!(of("GET /", &format!("Host: {ours}\r\n")), 200, "{ours}");
+    }
+    for foreign in ["evil.example", "a.evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", ""] {
+        assert_eq!(of("GET /", &format!("Host: {foreign}\r\n")), 421, "{foreign}");
+    }
+    assert_eq!(of("GET http://evil.example/", "Host: a\r\n"), 421, "the address counts as well");
+    assert_eq!(of("GET /", "Host: a\r\nContent_Length: 5\r\n"), 400);
+}
+
+#[test]
 fn a_client_that_does_not_read_ends_after_its_time() {
-    let limits = EdgeSpec { write_timeout: Duration::from_millis(700), ..EdgeSpec::default() };
+    let limits = EdgeSpec { write_timeout: Duration::from_millis(700), ..edge() };
     let mut spec = TargetSpec { edge: limits, ..spec() };
     if let target_app::spec::App::Emulated { answer_bytes, .. } = &mut spec.app {
         *answer_bytes = 32 << 20; // more than the socket buffers of both sides
@@ -179,7 +231,7 @@ fn a_client_that_does_not_read_ends_after_its_time() {
 
 #[test]
 fn at_the_cap_the_oldest_idle_connection_makes_room() {
-    let target = limited(EdgeSpec { connections: 8, ..EdgeSpec::default() });
+    let target = limited(EdgeSpec { connections: 8, ..edge() });
     let mut kept: Vec<_> = (0..8).map(|_| target.connect()).collect();
     for stream in &mut kept {
         stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();

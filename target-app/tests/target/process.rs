@@ -21,7 +21,7 @@ use target_app::{
     spec::{EdgeSpec, TargetSpec},
 };
 
-use crate::common::{answer, emulated, spec};
+use crate::common::{answer, edge, emulated, spec};
 
 /// Tells this very test binary, started again, what to be.
 const ROLE: &str = "TARGET_TEST_ROLE";
@@ -111,7 +111,7 @@ fn sigterm_finishes_what_was_admitted_and_exits_with_0() {
 fn a_second_signal_does_not_wait() {
     let spec = TargetSpec {
         app: emulated(Duration::from_secs(8), 4),
-        edge: EdgeSpec { drain: Duration::from_secs(20), ..EdgeSpec::default() },
+        edge: EdgeSpec { drain: Duration::from_secs(20), ..edge() },
         ..spec()
     };
     let mut child = start_with(&spec, "target", None);
@@ -128,7 +128,7 @@ fn a_second_signal_does_not_wait() {
 #[test]
 fn without_descriptors_it_goes_on_for_those_inside_and_lets_others_in() {
     // The cap lies above the descriptors, so that it is the descriptors that run out.
-    let spec = TargetSpec { edge: EdgeSpec { connections: 1000, ..EdgeSpec::default() }, ..spec() };
+    let spec = TargetSpec { edge: EdgeSpec { connections: 1000, ..edge() }, ..spec() };
     let mut child = start_with(&spec, "target", Some(48));
     let ready = ready(&mut child);
     let control = ControlClient::new(&ready.control).unwrap();

@@ -18,7 +18,7 @@ use target_app::{
     spec::{EdgeSpec, OnRefuse, PolicySpec, StageSpec, TargetSpec},
 };
 
-use crate::common::{Target, answer, emulated, policy, spec, start, status};
+use crate::common::{Target, answer, edge, emulated, policy, spec, start, status};
 
 /// One worker, one server, a queue of one: the third request at once is refused.
 fn tight(on_refuse: OnRefuse) -> Target {
@@ -119,7 +119,7 @@ fn a_limit_at_dispatch_counts_until_the_answer() {
 fn with_a_limit_on_connections_the_others_stay_in_the_kernel() {
     let target = start(TargetSpec {
         policy: policy("connections", &[("max", 2.0), ("backlog", 1.0)]),
-        edge: EdgeSpec { idle_timeout: Duration::from_secs(60), ..EdgeSpec::default() },
+        edge: EdgeSpec { idle_timeout: Duration::from_secs(60), ..edge() },
         ..spec()
     });
     let mut inside: Vec<_> = (0..2).map(|_| target.connect()).collect();
