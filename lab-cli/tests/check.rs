@@ -83,3 +83,27 @@ fn files_that_are_made_to_hurt_end_quickly() {
         assert_eq!(output.status.code(), Some(2), "{name}");
     }
 }
+
+#[test]
+fn classes_laws_and_durability_are_read() {
+    for (id, set) in [
+        ("flash-crowd", "target.class={address: {127.1.0.0/16: 1, 127.0.0.0/8: 0}}"),
+        ("flash-crowd", "target.class={path: {/search: 1}}"),
+        ("flash-crowd", "target.durability=full"),
+        ("flash-crowd", "target.hosts=[mail.example]"),
+        ("overload-sweep", "target.service={empirical: [5ms, 7ms, 90ms]}"),
+    ] {
+        let output = lab(&["check", id, "--set", set]);
+        assert!(output.status.success(), "{set}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    for (id, set) in [
+        ("flash-crowd", "target.class={address: {127.1.0.0/16: high}}"),
+        ("flash-crowd", "target.class={header: User-Class, path: {/: 1}}"),
+        ("flash-crowd", "target.class={header: User Class}"),
+        ("flash-crowd", "target.durability=some"),
+        ("flash-crowd", "target.hosts=[a/b]"),
+        ("overload-sweep", "target.service={empirical: []}"),
+    ] {
+        assert_eq!(lab(&["check", id, "--set", set]).status.code(), Some(2), "{set}");
+    }
+}

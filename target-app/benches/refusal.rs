@@ -71,6 +71,7 @@ fn spec(database: &Path) -> TargetSpec {
             work: WorkSpec::default(),
             session_in_links: false,
             full_text: false,
+            durability: target_app::spec::Durability::Normal,
         },
         listen: any,
         control: any,

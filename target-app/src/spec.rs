@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
+pub use crate::mail::store::Durability;
 pub use controllers::ClassRule;
 use controllers::{Objective, Place, Settings};
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,9 @@ pub enum App {
         session_in_links: bool,
         /// Search by full-text index instead of by substring, as in the paper.
         full_text: bool,
+        /// What an acknowledged change survives.
+        #[serde(default)]
+        durability: Durability,
     },
     /// Reads and checksums a file, at a quality between 0 and 1 (USITS'03, section 4.5).
     Checksum {

@@ -59,6 +59,7 @@ fn role_serve() {
         work: WorkSpec::default(),
         session_in_links: false,
         full_text: false,
+        durability: target_app::spec::Durability::Normal,
     };
     let spec = TargetSpec { app, die_with_parent: true, ..common::spec() };
     serve_blocking(spec, |ready| println!("\nREADY {}", ready.url.trim_start_matches("http://"))).expect("serves");

@@ -37,6 +37,7 @@ pub fn target_spec(
             work: WorkSpec { operations: work, ..WorkSpec::default() },
             session_in_links: arashi.session_in_links,
             full_text: arashi.full_text,
+            durability: arashi.durability,
         },
         App::Checksum { rounds, reads, answer_bytes } => {
             spec::App::Checksum { rounds: *rounds, reads: *reads, answer_bytes: *answer_bytes }
@@ -67,7 +68,12 @@ pub fn target_spec(
         },
         stage_defaults,
         stages,
-        edge: EdgeSpec { backlog: backlog(experiment, arm), keep_alive: target.keep_alive, ..EdgeSpec::default() },
+        edge: EdgeSpec {
+            backlog: backlog(experiment, arm),
+            keep_alive: target.keep_alive,
+            hosts: target.hosts.clone(),
+            ..EdgeSpec::default()
+        },
         class: target.class.clone(),
         seed: seed_for(seed, "target"),
         cpus: cpus.target.into_iter().collect(),

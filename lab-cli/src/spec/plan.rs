@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use serde::{Deserialize, Serialize, Serializer};
 use target_app::{
     graph::Graph,
-    spec::{ClassRule, Discipline, PolicySpec, ServiceTime, StageSpec},
+    spec::{ClassRule, Discipline, Durability, PolicySpec, ServiceTime, StageSpec},
     synthetic::{Checksum, Emulated},
 };
 use workloads::plan::{ArrivalLaw, Behaviour, ConnectionHabit, PreviousPage};
@@ -66,6 +66,8 @@ pub struct Target {
     pub backlog: Option<u32>,
     /// Keep connections open between requests.
     pub keep_alive: bool,
+    /// Names that it answers to beside `localhost` and addresses.
+    pub hosts: Vec<String>,
 }
 
 /// What is served.
@@ -109,6 +111,8 @@ pub struct Arashi {
     pub session_in_links: bool,
     /// Full-text index instead of substring.
     pub full_text: bool,
+    /// What an acknowledged change survives. It changes what a write costs.
+    pub durability: Durability,
 }
 
 /// Generated mail.

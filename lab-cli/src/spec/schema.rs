@@ -70,6 +70,8 @@ struct Target {
     session: Option<String>,
     /// arashi: `substring` as in the paper, or `full-text`.
     search: Option<String>,
+    /// arashi: `normal` survives a kill of the process, `full` a power cut as well, at the cost of a sync a change.
+    durability: Option<String>,
     /// checksum: rounds at quality 1.
     rounds: Option<u32>,
     /// checksum: reads a round.
@@ -102,6 +104,8 @@ struct Target {
     backlog: Option<u32>,
     /// Keep connections open between requests.
     keep_alive: Option<bool>,
+    /// Names that it answers to beside `localhost` and addresses.
+    hosts: Option<Vec<String>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use controllers::catalogue::parse_time;
 use target_app::{
-    spec::{ClassRule, Discipline, OnRefuse, ServiceTime, StageSpec},
+    spec::{ClassRule, Discipline, Durability, OnRefuse, ServiceTime, StageSpec},
     synthetic::Law,
 };
 
@@ -27,6 +27,7 @@ pub const KEYS: &[&str] = &[
     "connections",
     "session",
     "search",
+    "durability",
     "rounds",
     "reads",
     "answer",
@@ -43,7 +44,11 @@ pub const KEYS: &[&str] = &[
     "class",
     "backlog",
     "keep_alive",
+    "hosts",
 ];
+/// Those of the web mail alone.
+const ARASHI_KEYS: &[&str] =
+    &["mail", "database", "capacity", "work", "connections", "session", "search", "durability"];
 /// Keys of `target.mail`.
 pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts"];
 /// Keys of one of `target.stages`.
@@ -88,7 +93,20 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
         class: class(&fields),
         backlog: fields.count("backlog", 1..=65_535).map(|n| n as u32),
         keep_alive: fields.flag("keep_alive").unwrap_or(true),
+        hosts: hosts(&fields),
     })
+}
+
+fn hosts(fields: &Fields<'_>) -> Vec<String> {
+    let name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
+    let mut hosts = Vec::new();
+    for node in fields.list("hosts") {
+        match &node.value {
+            Value::Text(text) if name(text) => hosts.push(text.clone()),
+            other => fields.problem("hosts", format!("not {}", other.shown()), "write [mail.example]"),
+        }
+    }
+    hosts
 }
 
 fn app(fields: &Fields<'_>) -> Option<App> {
@@ -106,30 +124,20 @@ fn app(fields: &Fields<'_>) -> Option<App> {
     // Keys of another app are slips, not silently ignored.
     let (own, others): (&[&str], &[&str]) = match kind {
         Kind::Arashi => (
-            &["mail", "database", "capacity", "work", "connections", "session", "search"],
+            ARASHI_KEYS,
             &["rounds", "reads", "answer", "service", "servers", "discipline"],
         ),
         Kind::Checksum => (
             &["rounds", "reads", "answer"],
-            &[
-                "mail",
-                "database",
-                "capacity",
-                "work",
-                "connections",
-                "session",
-                "search",
-                "service",
-                "servers",
-                "discipline",
-            ],
+            &["service", "servers", "discipline"],
         ),
         Kind::Emulated => (
             &["service", "servers", "discipline", "answer"],
-            &["mail", "database", "capacity", "work", "connections", "session", "search", "rounds", "reads"],
+            &["rounds", "reads"],
         ),
     };
-    for key in others.iter().filter(|key| fields.node(key).is_some()) {
+    let of_mail = if matches!(kind, Kind::Arashi) { &[] } else { ARASHI_KEYS };
+    for key in others.iter().chain(of_mail).filter(|key| fields.node(key).is_some()) {
         fields.problem(key, "does not belong to this app", format!("it has: {}", own.join(", ")));
     }
     Some(match kind {
@@ -182,6 +190,9 @@ fn arashi(fields: &Fields<'_>) -> Arashi {
         connections: fields.count("connections", 1..=256).map_or(4, |n| n as u32),
         session_in_links: fields.choice("session", &[("cookie", false), ("link", true)]).unwrap_or(false),
         full_text: fields.choice("search", &[("substring", false), ("full-text", true)]).unwrap_or(false),
+        durability: fields
+            .choice("durability", &[("normal", Durability::Normal), ("full", Durability::Full)])
+            .unwrap_or_default(),
     }
 }
 

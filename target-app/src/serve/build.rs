@@ -11,7 +11,7 @@ use crate::{
     control::events::Events,
     edge::Edge,
     graph::{Graph, Role},
-    mail::{Arashi, ArashiSettings, SessionLimits, store::Durability},
+    mail::{Arashi, ArashiSettings, SessionLimits},
     monitor::Monitors,
     policies::{Resolved, Seating, Unfit},
     running::{Parts, Running},
@@ -106,14 +106,14 @@ impl Built {
 async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Service>, ServeError> {
     let seed = seed_for(seed, "service");
     match app {
-        spec::App::Arashi { database, connections, work, session_in_links, full_text } => {
+        spec::App::Arashi { database, connections, work, session_in_links, full_text, durability } => {
             let settings = ArashiSettings {
                 database: database.clone(),
                 connections: *connections,
                 work: work.clone(),
                 session_in_links: *session_in_links,
                 full_text: *full_text,
-                durability: Durability::Normal,
+                durability: *durability,
                 sessions: SessionLimits::default(),
             };
             let arashi = Arashi::open(&settings).await.map_err(|error| ServeError::Service(Box::new(error)))?;

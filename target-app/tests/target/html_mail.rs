@@ -196,6 +196,7 @@ fn arashi(database: &Path) -> App {
         // So that a browser needs no more than an address to be signed in.
         session_in_links: true,
         full_text: false,
+        durability: target_app::spec::Durability::Normal,
     }
 }
 

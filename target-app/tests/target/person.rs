@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use target_app::{
     mail::deliver::{self, Recipient},
-    spec::{App, TargetSpec, WorkSpec},
+    spec::{App, Durability, TargetSpec, WorkSpec},
 };
 
 use crate::{browser::Browser, common};
@@ -15,8 +15,14 @@ fn a_person_reads_and_keeps_imported_mail() {
     let dir = tempfile::tempdir().expect("a folder");
     let database = dir.path().join("mail.sqlite");
     import(&database, dir.path());
-    let app =
-        App::Arashi { database, connections: 2, work: WorkSpec::default(), session_in_links: false, full_text: false };
+    let app = App::Arashi {
+        database,
+        connections: 2,
+        work: WorkSpec::default(),
+        session_in_links: false,
+        full_text: false,
+        durability: Durability::Normal,
+    };
     let target = common::start(TargetSpec { app, ..common::spec() });
 
     browser.go(&format!("http://{}/", target.address));
