@@ -153,10 +153,10 @@ pub struct Serve {
     #[arg(long, value_name = "N", default_value_t = 8025)]
     pub port: u16,
     /// Account that imported mail goes to.
-    #[arg(long, value_name = "NAME", default_value = "me")]
+    #[arg(long, value_name = "NAME", default_value = "me", requires = "mail")]
     pub user: String,
     /// Read that account's password from standard input, instead of making one up.
-    #[arg(long)]
+    #[arg(long, requires = "mail")]
     pub password_stdin: bool,
     /// Where the mail database is kept [default: a new temporary one].
     #[arg(long, value_name = "FILE")]

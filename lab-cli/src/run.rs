@@ -19,6 +19,7 @@ mod target;
 mod watch;
 
 pub use assemble::{generator as generator_of, phase as phase_of};
+pub use calibrate::search as search_capacity;
 pub use conductor::{Finished, Request, conduct};
 pub use cpus::Cpus;
 pub use error::RunFailure;

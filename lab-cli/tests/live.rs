@@ -287,6 +287,24 @@ fn mail_from_a_file_is_served_and_loaded() {
 }
 
 #[test]
+fn serving_an_experiment_solves_for_its_capacity_or_says_why_not() {
+    let scratch = Scratch::new();
+    let experiment = "
+name: mail
+target: {app: arashi, mail: {accounts: 12}, capacity: 100000/s}
+objective: {response_time: 1s}
+users: {model: arashi, phases: [{name: all, users: 1, for: 1s}]}
+arms: [none]
+";
+    fs::write(scratch.path().join("mail.yaml"), experiment).expect("written");
+    let output = scratch.run(&["serve", "mail.yaml", "--port", "0"]);
+    assert_eq!(output.status.code(), Some(1), "no machine serves that many");
+    assert!(stderr(&output).contains("target.capacity"), "{}", stderr(&output));
+    let unread = scratch.run(&["serve", "--password-stdin"]);
+    assert_eq!(unread.status.code(), Some(2), "there is no account to give it to");
+}
+
+#[test]
 fn a_closed_pipe_ends_quietly() {
     let scratch = Scratch::new();
     let mut command = scratch.lab();

@@ -2,6 +2,7 @@
 
 mod answer;
 mod arashi;
+mod complaints;
 pub mod corpus;
 pub mod deliver;
 pub mod html;

@@ -16,15 +16,16 @@ use target_app::{
     serve::serve_blocking,
     spec::TargetSpec,
 };
+use workloads::StopFlag;
 
 use super::{print, read_experiment};
 use crate::{
     args,
     exit::{End, Failure, Outcome},
-    run::{Corpus, Cpus, Scratch, cache_folder, target_spec},
+    run::{Corpus, Cpus, Scratch, Sinks, cache_folder, progress::Progress, search_capacity, target_spec},
     spec::{
         Changes, Experiment,
-        plan::{App, Arashi, Arm, Work},
+        plan::{App, Arm, Work},
         raw::MAX_BYTES,
     },
     text::scrubbed,
@@ -55,12 +56,8 @@ pub fn serve(args: &args::Serve) -> Outcome {
     // Kept until the service has ended.
     let scratch = Scratch::new(&cache_folder().join("serve")).map_err(Failure::because)?;
     let (database, account) = mail(args, &experiment, &scratch)?;
-    let work = match &experiment.target.app {
-        App::Arashi(Arashi { work: Work::Operations(operations), .. }) => *operations,
-        _ => 0.0,
-    };
-    let anywhere = Cpus { generator: None, target: None };
-    let mut spec = target_spec(&experiment, &arm, database, work, experiment.seed, &anywhere);
+    let (work, cpus) = work(&experiment, &scratch)?;
+    let mut spec = target_spec(&experiment, &arm, database, work, experiment.seed, &cpus);
     spec.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     spec.die_with_parent = false;
     serve_blocking(spec, |ready| {
@@ -70,6 +67,29 @@ pub fn serve(args: &args::Serve) -> Outcome {
     .map_err(Failure::because)?;
     drop(scratch);
     Ok(End::Done)
+}
+
+/// The work knob, and where to run: a capacity is one of a single processor, the one that it was solved for on.
+fn work(experiment: &Experiment, scratch: &Scratch) -> Result<(f64, Cpus), Failure> {
+    let anywhere = Cpus { generator: None, target: None };
+    let App::Arashi(arashi) = &experiment.target.app else { return Ok((0.0, anywhere)) };
+    let wanted = match arashi.work {
+        Work::Operations(operations) => return Ok((operations, anywhere)),
+        Work::Capacity(wanted) => wanted,
+    };
+    let cpus = Cpus::choose();
+    cpus.pin_generator();
+    let mut sinks = Sinks::default();
+    sinks.add(Progress::default());
+    // On generated mail, also where other mail is served: it is the paper's mix that a capacity is about.
+    let corpus = Corpus::prepare(&arashi.mail).map_err(Failure::because)?;
+    let log = scratch.path().join("capacity.log");
+    let stop = StopFlag::new();
+    let found =
+        search_capacity(experiment, &corpus, wanted, &cpus, &log, &stop, &mut sinks).map_err(Failure::because)?;
+    let on = cpus.target.map_or_else(String::new, |cpu| format!(", on processor {cpu}"));
+    sinks.note(format!("serving with {:.1} operations a request{on}", found.operations));
+    Ok((found.operations, cpus))
 }
 
 fn experiment(args: &args::Serve) -> Result<Experiment, Failure> {

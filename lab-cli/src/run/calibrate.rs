@@ -4,8 +4,9 @@
 //! throughput is a straight line over the operations: two points give a guess, and each further point corrects it. The load is
 //! the paper's own mix from closed users without think time, so that the service is never idle.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
+use controllers::random::seed_for;
 use target_app::spec::WorkSpec;
 use traces::Think;
 use workloads::{
@@ -13,8 +14,18 @@ use workloads::{
     plan::{ConnectionHabit, Load, LoadPlan, MailUsers, Phase, Users},
 };
 
-use super::{RunFailure, Sinks, resolve::destination, target::Target};
-use crate::summary::{Capacity, CapacityStep};
+use super::{
+    Corpus, Cpus, RunFailure, Sinks,
+    resolve::{destination, target_spec},
+    target::Target,
+};
+use crate::{
+    spec::{
+        Experiment,
+        plan::{Arm, Model},
+    },
+    summary::{Capacity, CapacityStep},
+};
 
 /// Users that keep the service busy.
 const USERS: u32 = 24;
@@ -30,8 +41,45 @@ const MOST_STEPS: usize = 8;
 /// What one operation costs, seconds, before anything is known of this machine.
 const FIRST_GUESS: f64 = 100e-6;
 
-/// Finds the extra operations a request for `wanted` requests a second.
-pub fn calibrate(
+/// Finds the extra operations a request with which this experiment's service serves `wanted` requests a second, on a target
+/// of its own without control. What the target says goes to `log`.
+///
+/// # Errors
+/// Users that do not walk the mail, a machine that is too slow, or a search that finds nothing.
+pub fn search(
+    experiment: &Experiment,
+    corpus: &Corpus,
+    wanted: f64,
+    cpus: &Cpus,
+    log: &Path,
+    stop: &StopFlag,
+    sinks: &mut Sinks,
+) -> Result<Capacity, RunFailure> {
+    let Model::Mail { model, previous_page, .. } = &experiment.users.model else {
+        return Err(RunFailure::Capacity(
+            "a capacity is solved for on the mail users' mix: set users.model: arashi".to_owned(),
+        ));
+    };
+    let seed = seed_for(experiment.seed, "capacity");
+    let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus);
+    let target = Target::start(&spec, log)?;
+    let mail = MailUsers {
+        model: model.clone(),
+        previous_page: *previous_page,
+        accounts: corpus.accounts().to_vec(),
+        behaviour: experiment.users.behaviour.clone(),
+        connections: experiment.users.connections,
+    };
+    sinks.note(format!("solving for a capacity of {wanted:.0} requests/s on the paper's mix"));
+    let capacity = calibrate(&target, &mail, wanted, seed, stop, sinks)?;
+    // A target that does not end well has been killed by now; each arm has its own.
+    if let Err(failure) = target.stop() {
+        sinks.note(failure.to_string());
+    }
+    Ok(capacity)
+}
+
+fn calibrate(
     target: &Target,
     mail: &MailUsers,
     wanted: f64,

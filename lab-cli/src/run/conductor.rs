@@ -12,7 +12,7 @@ use controllers::{
 use workloads::{
     health::StallCause,
     measure::Report,
-    plan::{Account, LoadPlan, MailUsers},
+    plan::{Account, LoadPlan},
 };
 
 use super::{
@@ -32,7 +32,7 @@ use crate::{
         threshold::{RunEvidence, Threshold},
     },
     live::{LiveEvent, PhaseShape, Second, Shape},
-    spec::plan::{App, Arashi, Declared, Experiment, Load, Model, Work},
+    spec::plan::{App, Arashi, Declared, Experiment, Load, Work},
     summary::{self, Capacity, Mode, SCHEMA, Summary, Verdict},
 };
 
@@ -182,30 +182,9 @@ impl Run<'_> {
     }
 
     fn capacity(&mut self, corpus: &Corpus, wanted: f64) -> Result<Capacity, RunFailure> {
-        let experiment = self.request.experiment;
-        let Model::Mail { model, previous_page, .. } = &experiment.users.model else {
-            return Err(RunFailure::Capacity(
-                "a capacity is solved for on the mail users' mix: set users.model: arashi".to_owned(),
-            ));
-        };
-        let none = crate::spec::plan::Arm::none();
-        let seed = seed_for(experiment.seed, "capacity");
-        let spec = resolve::target_spec(experiment, &none, Some(corpus.copy()?), 0.0, seed, self.request.cpus);
-        let target = Target::start(&spec, &log_in(self.folder.path()))?;
-        let mail = MailUsers {
-            model: model.clone(),
-            previous_page: *previous_page,
-            accounts: corpus.accounts().to_vec(),
-            behaviour: experiment.users.behaviour.clone(),
-            connections: experiment.users.connections,
-        };
-        self.note(&format!("solving for a capacity of {wanted:.0} requests/s on the paper's mix"))?;
-        let capacity = calibrate::calibrate(&target, &mail, wanted, seed, &self.stop.fresh_flag(), self.sinks)?;
-        // A target that does not end well has been killed by now; each arm has its own.
-        if let Err(failure) = target.stop() {
-            self.note(&failure.to_string())?;
-        }
-        Ok(capacity)
+        let Request { experiment, cpus, .. } = self.request;
+        let log = log_in(self.folder.path());
+        calibrate::search(experiment, corpus, wanted, cpus, &log, &self.stop.fresh_flag(), self.sinks)
     }
 
     fn one_arm(

@@ -123,18 +123,9 @@ fn app(fields: &Fields<'_>) -> Option<App> {
     let kind = fields.choice("app", &words)?;
     // Keys of another app are slips, not silently ignored.
     let (own, others): (&[&str], &[&str]) = match kind {
-        Kind::Arashi => (
-            ARASHI_KEYS,
-            &["rounds", "reads", "answer", "service", "servers", "discipline"],
-        ),
-        Kind::Checksum => (
-            &["rounds", "reads", "answer"],
-            &["service", "servers", "discipline"],
-        ),
-        Kind::Emulated => (
-            &["service", "servers", "discipline", "answer"],
-            &["rounds", "reads"],
-        ),
+        Kind::Arashi => (ARASHI_KEYS, &["rounds", "reads", "answer", "service", "servers", "discipline"]),
+        Kind::Checksum => (&["rounds", "reads", "answer"], &["service", "servers", "discipline"]),
+        Kind::Emulated => (&["service", "servers", "discipline", "answer"], &["rounds", "reads"]),
     };
     let of_mail = if matches!(kind, Kind::Arashi) { &[] } else { ARASHI_KEYS };
     for key in others.iter().chain(of_mail).filter(|key| fields.node(key).is_some()) {

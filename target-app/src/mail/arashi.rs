@@ -17,6 +17,7 @@ use maud::html;
 use self::route::Page;
 use super::{
     answer::{self, Answer},
+    complaints::Complaints,
     input::{self, Fields},
     pages::{self, Frame},
     session::{Key, Session, SessionLimits, Sessions},
@@ -57,6 +58,7 @@ pub struct Arashi {
     sessions: Sessions,
     sign_in: SignIn,
     key_in_links: bool,
+    complaints: Complaints,
 }
 
 /// What a handler has decided, or why it could not.
@@ -85,6 +87,7 @@ impl Arashi {
             sessions: Sessions::new(settings.sessions),
             sign_in: SignIn::new(),
             key_in_links: settings.session_in_links,
+            complaints: Complaints::default(),
         };
         route::set_work(service.store.work(), &settings.work).map_err(|error| StoreError::Work(error.to_string()))?;
         Ok(service)
@@ -101,7 +104,7 @@ impl Arashi {
             Err(error) => error,
         };
         // To the operator; what the user sees says nothing about the inside.
-        eprintln!("{} {}: {error}", request.head.method, request.head.uri.path());
+        self.complaints.say(&format_args!("{} {}: {error}", request.head.method, request.head.uri.path()));
         Ok(match error {
             StoreError::TooLong => {
                 answer::error(StatusCode::SERVICE_UNAVAILABLE, "The search took too long. Try it in one folder.")

@@ -124,6 +124,7 @@ fn new_message(parsed: ParsedMail) -> NewMessage {
         // The text goes unused while the HTML is shown, but stays: it is what is left if the HTML may not be shown.
         text: parsed.text,
         html: parsed.html.map(|clean| clean.html),
+        html_problem: parsed.html_problem.map(|problem| problem.to_string()),
         attachments: attachments
             .map(|a| NewAttachment { name: a.name, kind: a.content_type, content: a.bytes })
             .collect(),
@@ -228,6 +229,26 @@ mod tests {
             assert_eq!(message.html_version, html::VERSION);
             let hits = store.search(carol.id, Scope::All, "jürgen", 0).await.expect("search").expect("all");
             assert_eq!(hits.rows.len(), 10, "encoded words are searched decoded");
+        });
+    }
+
+    #[test]
+    fn html_that_is_refused_leaves_its_reason() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let (database, file) = (dir.path().join("mail.sqlite"), dir.path().join("deep.mbox"));
+        let html = "Content-Type: text/html\n\n".to_owned() + &"<div>".repeat(2000) + "deep";
+        std::fs::write(&file, mbox(1).replace("\n\nHello 0", &format!("\n{html}"))).expect("writes");
+        import(&database, &recipient(), std::slice::from_ref(&file)).expect("imports");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("runtime");
+        runtime.block_on(async {
+            let store = Store::open(&database, &StoreOptions::default()).await.expect("opens");
+            let carol = store.account("carol").await.expect("account").expect("is there");
+            let folder = store.folders(carol.id).await.expect("folders")[1].id;
+            let row = store.list(carol.id, folder, Order::default(), 0).await.expect("list").remove(0);
+            let message = store.message(carol.id, folder, row.entry).await.expect("reads").expect("is there");
+            assert_eq!((message.html, message.text.trim_end()), (None, "deep"));
+            let problem = message.html_problem.expect("a reason");
+            assert!(problem.contains("deeper"), "{problem}");
         });
     }
 

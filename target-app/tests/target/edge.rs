@@ -151,11 +151,8 @@ fn a_slow_head_ends_after_its_time_and_an_idle_connection_does_not() {
 
 #[test]
 fn a_slow_body_and_an_idle_connection_end_after_their_times() {
-    let limits = EdgeSpec {
-        body_timeout: Duration::from_millis(500),
-        idle_timeout: Duration::from_millis(1200),
-        ..edge()
-    };
+    let limits =
+        EdgeSpec { body_timeout: Duration::from_millis(500), idle_timeout: Duration::from_millis(1200), ..edge() };
     let target = limited(limits);
     let mut slow = target.connect();
     slow.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhel").unwrap();

@@ -12,7 +12,10 @@ use sha2::{Digest, Sha256};
 use super::{CorpusError, CorpusSpec, VERSION, build};
 
 /// The schema is part of what the file is.
-const SCHEMA: &str = include_str!("../../../migrations/0001_mail.sql");
+const SCHEMA: &str = concat!(
+    include_str!("../../../migrations/0001_mail.sql"),
+    include_str!("../../../migrations/0002_html_problem.sql")
+);
 
 /// The corpus of this specification: from the cache if it is there, else generated and put there. Blocks. Two processes
 /// that ask for the same corpus generate it once. Do not open the file for writing: take a [`snapshot`].

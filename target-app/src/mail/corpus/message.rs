@@ -103,6 +103,7 @@ impl Messages {
             headers,
             text,
             html,
+            html_problem: None,
             attachments,
         }
     }

@@ -46,13 +46,18 @@ pub fn message(frame: &Frame<'_>, folder: &Folder, entry: EntryId, message: &Mes
                     dt { "Date" } dd { (date(message.date)) }
                 }
                 @match html_of(message) {
-                    Some(html) => {
+                    Ok(Some(html)) => {
                         @if html::has_images(&html) {
                             p class="count" { "Pictures in this message are not shown: loading them would tell its sender." }
                         }
                         (framed(&html))
                     }
-                    None => { pre class="body" { (PreEscaped(html::from_text(&message.text))) } }
+                    found => {
+                        @if let Err(problem) = found {
+                            p class="count" { "Shown as text, not as it was laid out: " (problem) "." }
+                        }
+                        pre class="body" { (PreEscaped(html::from_text(&message.text))) }
+                    }
                 }
                 @if !message.attachments.is_empty() {
                     section class="attachments" {
@@ -76,13 +81,17 @@ pub fn message(frame: &Frame<'_>, folder: &Folder, entry: EntryId, message: &Mes
     )
 }
 
-/// Clean HTML. What an older version of the rules cleaned is cleaned again; if these rules refuse it, there is none.
-fn html_of(message: &Message) -> Option<Cow<'_, str>> {
-    let stored = message.html.as_deref()?;
-    if message.html_version == html::VERSION {
-        return Some(Cow::Borrowed(stored));
+/// Clean HTML, if the message has any, or why it is not shown. What an older version of the rules cleaned is cleaned again.
+fn html_of(message: &Message) -> Result<Option<Cow<'_, str>>, Cow<'_, str>> {
+    match (message.html.as_deref(), message.html_problem.as_deref()) {
+        (Some(stored), _) if message.html_version == html::VERSION => Ok(Some(stored.into())),
+        (Some(stored), _) => match html::clean(stored) {
+            Ok(clean) => Ok(Some(clean.html.into())),
+            Err(problem) => Err(problem.to_string().into()),
+        },
+        (None, Some(problem)) => Err(problem.into()),
+        (None, None) => Ok(None),
     }
-    html::clean(stored).ok().map(|clean| Cow::Owned(clean.html))
 }
 
 /// HTML mail in a frame of its own. Cleaning has made it harmless; this is the second wall: in the frame nothing runs,
@@ -110,6 +119,30 @@ fn framed(clean: &str) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn html_that_is_not_shown_has_its_reason() {
+        let message = |html: Option<&str>, html_version, html_problem: Option<&str>| Message {
+            date: 0,
+            subject: String::new(),
+            sender: String::new(),
+            recipients: String::new(),
+            headers: String::new(),
+            text: String::new(),
+            html: html.map(str::to_owned),
+            html_version,
+            html_problem: html_problem.map(str::to_owned),
+            size: 0,
+            attachments: Vec::new(),
+        };
+        let deep = "<div>".repeat(2000);
+        assert_eq!(html_of(&message(Some("<p>a"), html::VERSION, None)), Ok(Some("<p>a".into())));
+        assert_eq!(html_of(&message(Some("<p>a"), html::VERSION - 1, None)), Ok(Some("<p>a</p>".into())));
+        assert_eq!(html_of(&message(None, html::VERSION, None)), Ok(None));
+        let told = "HTML nested deeper than 512 elements";
+        assert_eq!(html_of(&message(None, html::VERSION, Some(told))), Err(told.into()));
+        assert_eq!(html_of(&message(Some(&deep), html::VERSION - 1, None)), Err(told.into()), "by later rules");
+    }
 
     #[test]
     fn the_policy_allows_exactly_our_style() {

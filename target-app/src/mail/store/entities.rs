@@ -94,6 +94,8 @@ pub struct Message {
     pub html: Option<String>,
     /// Version of the cleaner that cleaned it.
     pub html_version: i64,
+    /// Why there is no HTML, where the message came with some.
+    pub html_problem: Option<String>,
     /// Bytes of the message as it came.
     pub size: i64,
     /// What is attached.
@@ -180,6 +182,8 @@ pub struct NewMessage {
     pub text: String,
     /// HTML that is already clean.
     pub html: Option<String>,
+    /// Why there is none, where the message came with some.
+    pub html_problem: Option<String>,
     /// What is attached.
     pub attachments: Vec<NewAttachment>,
     /// Bytes of the message as it came.

@@ -111,8 +111,8 @@ impl Fill<'_> {
         query(
             "INSERT INTO messages (id, digest, date, author, subject, author_key, subject_key, size, attachments)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
-             INSERT INTO bodies (message_id, sender, recipients, headers, text, html, html_version)
-             VALUES (?, ?, ?, ?, ?, ?, ?);
+             INSERT INTO bodies (message_id, sender, recipients, headers, text, html, html_version, html_problem)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?);
              INSERT INTO search_text (message_id, text) VALUES (?, ?);
              INSERT INTO search_index (rowid, text) VALUES (?, ?)",
         )
@@ -132,6 +132,7 @@ impl Fill<'_> {
         .bind(&message.text)
         .bind(&message.html)
         .bind(html::VERSION)
+        .bind(&message.html_problem)
         .bind(id)
         .bind(&searched)
         .bind(id)

@@ -47,7 +47,7 @@ impl Store {
         }
         let row: Option<Row> = query_as(
             "SELECT m.id AS message_id, m.attachments AS attached, m.date, m.subject, m.size,
-                    b.sender, b.recipients, b.headers, b.text, b.html, b.html_version
+                    b.sender, b.recipients, b.headers, b.text, b.html, b.html_version, b.html_problem
              FROM entries e CROSS JOIN folders f ON f.id = e.folder_id CROSS JOIN messages m ON m.id = e.message_id
              CROSS JOIN bodies b ON b.message_id = m.id WHERE e.id = ? AND f.id = ? AND f.user_id = ?",
         )
