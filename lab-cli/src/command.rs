@@ -10,7 +10,8 @@ use clap::CommandFactory;
 use crate::{
     args::{Cli, Command, Output, SchemaOf},
     exit::{End, Failure, Outcome},
-    spec::{Changes, Experiment, Library, problem::nearest},
+    spec::{Changes, Experiment, Library},
+    text::nearest,
 };
 
 mod check;

@@ -3,4 +3,3 @@
 pub mod compare;
 pub mod gates;
 pub mod threshold;
-mod words;

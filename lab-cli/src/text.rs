@@ -1,4 +1,4 @@
-//! Texts and numbers as people read them, in tables, lines and the live view.
+//! Texts and numbers as people read them, in tables, lines, hints and the live view.
 
 /// Without characters that would act on a terminal: texts may come from the target. Control and direction characters
 /// become U+FFFD; line ends become spaces.
@@ -40,6 +40,24 @@ pub fn bytes(bytes: u64) -> String {
     format!("{:.0} MB", bytes as f64 / 1e6)
 }
 
+/// "did you mean": the known word that is nearest to `word`, if it is near enough to be a slip.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(word, known), known))
+        .filter(|(edits, known)| *edits <= 1 + known.len() / 4)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// The hint for an unknown word: the nearest known one, else all of them.
+pub fn suggestion(word: &str, known: &[&str]) -> String {
+    match nearest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("there are: {}", known.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +75,13 @@ mod tests {
         assert_eq!([0.0, 7.25, 9.96, 98.4].map(rate), ["0.0", "7.2", "10", "98"]);
         assert_eq!([0.0, 0.003, 0.64, 1.0].map(percent), ["0 %", "0.3 %", "64 %", "100 %"]);
         assert_eq!(bytes(412_300_000), "412 MB");
+    }
+
+    #[test]
+    fn a_slip_gets_the_word_that_was_meant_and_anything_else_all_of_them() {
+        let known = ["rejected", "served", "timed_out"];
+        assert_eq!(suggestion("sreved", &known), "did you mean served?");
+        assert_eq!(suggestion("nonsense", &known), "there are: rejected, served, timed_out");
+        assert_eq!(nearest("", known), None);
     }
 }

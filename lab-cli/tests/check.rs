@@ -107,3 +107,18 @@ fn classes_laws_and_durability_are_read() {
         assert_eq!(lab(&["check", id, "--set", set]).status.code(), Some(2), "{set}");
     }
 }
+
+#[test]
+fn the_help_says_what_it_did() {
+    let commands = ["run", "load", "serve", "check", "policies", "schema", "completions"];
+    let whole: String = [vec!["--help"]]
+        .into_iter()
+        .chain(commands.map(|command| vec![command, "--help"]))
+        .map(|args| {
+            let output = lab(&args);
+            assert!(output.status.success() && output.stderr.is_empty(), "{args:?}");
+            format!("$ lab {}\n{}\n", args.join(" "), String::from_utf8(output.stdout).expect("text"))
+        })
+        .collect();
+    insta::assert_snapshot!("help", whole);
+}

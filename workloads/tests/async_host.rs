@@ -1,5 +1,5 @@
 //! The async host against real servers on loopback: the same books as the fiber host's, and TLS.
-#![expect(clippy::disallowed_methods, reason = "a live test has threads")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a live test has a clock and threads")]
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustls::{
@@ -77,6 +77,19 @@ fn what_is_in_flight_at_the_end_is_cut() {
     let plan = LoadPlan { drain: Duration::from_millis(50), ..plan(server.address, "/slow?5000", 3, SHORT) };
     let ledger = go(&plan).total.ledger;
     assert_eq!((ledger.planned, ledger.in_flight), (3, 3));
+}
+
+#[test]
+fn a_run_ends_with_the_last_of_a_number_of_requests() {
+    let server = Server::start();
+    let options = Options { host: HostChoice::Async, requests_limit: Some(137), ..Options::default() };
+    let long = plan(server.address, "/ok", 5, Duration::from_secs(3600));
+    let began = Instant::now();
+    let report = run(&long, &options, |_| {}, &StopFlag::new()).expect("it runs");
+    assert!(began.elapsed() < Duration::from_secs(20), "it did not wait for the plan's end");
+    let ledger = report.total.ledger;
+    assert_eq!((ledger.planned, ledger.served, ledger.unsent), (137, 137, 0), "{ledger:?}");
+    assert_eq!(server.seen.requests(), 137);
 }
 
 #[test]

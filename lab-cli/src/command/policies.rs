@@ -12,7 +12,7 @@ use super::print;
 use crate::{
     args::{self, Output},
     exit::{Failure, Outcome},
-    spec::problem::suggestion,
+    text::suggestion,
 };
 
 pub fn policies(args: &args::Policies) -> Outcome {

@@ -13,9 +13,10 @@ use target_app::{
 use super::{
     fields::{Fields, count_in, join},
     plan::Arm,
-    problem::{Place, Problems, suggestion},
+    problem::{Place, Problems},
     raw::{Node, Value},
 };
+use crate::text::suggestion;
 
 /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
 pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog"];

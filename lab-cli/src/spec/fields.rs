@@ -5,9 +5,10 @@ use std::{ops::RangeInclusive, time::Duration};
 use controllers::catalogue::parse_time;
 
 use super::{
-    problem::{Problems, suggestion},
+    problem::Problems,
     raw::{Node, Value},
 };
+use crate::text::suggestion;
 
 /// A table that is being read.
 #[derive(Debug, Clone)]

@@ -77,21 +77,3 @@ impl Problems {
         all
     }
 }
-
-/// "did you mean": the known word that is nearest to `word`, if it is near enough to be a slip.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|known| (strsim::damerau_levenshtein(word, known), known))
-        .filter(|(edits, known)| *edits <= 1 + known.len() / 4)
-        .min()
-        .map(|(_, known)| known)
-}
-
-/// The hint for an unknown word: the nearest known one, else all of them.
-pub fn suggestion(word: &str, known: &[&str]) -> String {
-    match nearest(word, known.iter().copied()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => format!("there are: {}", known.join(", ")),
-    }
-}

@@ -12,10 +12,11 @@ use super::{
     arms,
     fields::{Fields, count_in, join},
     plan::{App, Arashi, Mail, Target, Work},
-    problem::{Problems, suggestion},
+    problem::Problems,
     raw::{Node, Value},
     users::rate,
 };
+use crate::text::suggestion;
 
 /// Keys of `target`.
 pub const KEYS: &[&str] = &[

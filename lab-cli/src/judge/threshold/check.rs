@@ -6,7 +6,7 @@ use super::{
     Claim, ThresholdError, error,
     metric::{Group, Metric, Part, Point},
 };
-use crate::judge::words::suggestion;
+use crate::text::suggestion;
 
 /// Parts of a phase are kept in steps of this share of its length.
 const STEP: f64 = 0.05;

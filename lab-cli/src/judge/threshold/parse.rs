@@ -5,7 +5,7 @@ use super::{
     lex::{Token, TokenKind, tokens},
     metric::{Group, Metric, Number, Over, Part, Point, Quantity, Statistic, TimesOf, names},
 };
-use crate::judge::words::suggestion;
+use crate::text::suggestion;
 
 /// Parentheses within parentheses, at most.
 const MAX_DEPTH: usize = 32;
