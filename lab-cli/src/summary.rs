@@ -207,6 +207,14 @@ pub struct Generator {
     pub ports_exhausted: u64,
     /// Panics caught.
     pub panics: u64,
+    /// Share of the machine's CPU time that its own host took away.
+    pub steal: f64,
+    /// Page faults that waited for a disk.
+    pub major_faults: u64,
+    /// By how much the mean number in flight differs from rate times time (Little's law), as a share of it.
+    pub little: f64,
+    /// Sums of its books that do not add up, in words.
+    pub books: Vec<String>,
 }
 
 /// What the service itself counted, and its health.

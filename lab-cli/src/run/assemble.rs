@@ -112,6 +112,10 @@ pub fn generator(report: &Report) -> Generator {
         files_exhausted: health.out_of_descriptors,
         ports_exhausted: health.out_of_ports,
         panics: health.fiber_panics,
+        steal: health.steal,
+        major_faults: health.major_faults,
+        little: report.little.difference(),
+        books: report.faults.clone(),
     }
 }
 

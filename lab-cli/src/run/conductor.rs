@@ -216,9 +216,6 @@ impl Run<'_> {
         let ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
         let mut found = ended.arm;
         gates::stamp(&mut found, &self.context(arm));
-        for fault in &ended.report.faults {
-            self.note(&format!("the generator's books: {fault}"))?;
-        }
         for stall in ended.report.generator.health.stalls.iter().filter(|stall| stall.late >= STALL_WORTH_A_LINE) {
             let cause = match stall.cause {
                 StallCause::Busy => "it had more to do than time",

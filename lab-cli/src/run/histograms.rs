@@ -1,5 +1,6 @@
 //! `*.hlog`: the histograms of an arm in the interval log format of HdrHistogram, a line each, tagged `phase/family` or
-//! `phase/family/type`.
+//! `phase/family/type`. Times of requests that were given up are known only to be longer: they are lines of their own,
+//! tagged `…/censored`.
 
 use std::{fs::File, io::BufWriter, path::Path, time::Duration};
 
@@ -31,17 +32,21 @@ pub fn write(report: &Report, path: &Path) -> Result<(), RunFailure> {
         for kind in std::iter::once(None).chain(kinds) {
             for family in Family::ALL {
                 let Some(found) = report.distribution(&phase.name, family, kind) else { continue };
-                let bytes = found.known_as_v2().map_err(|error| failed(&error))?;
-                let histogram: Histogram<u64> = Deserializer::new()
-                    .deserialize(&mut bytes.as_slice())
-                    .map_err(|error| failed(&format!("{error:?}")))?;
+                let known = found.known_as_v2().map_err(|error| failed(&error))?;
+                let censored = found.censored_as_v2().map_err(|error| failed(&error))?;
                 let name = match kind {
                     None => format!("{}/{}", phase.name, family.name()),
                     Some(kind) => format!("{}/{}/{}", phase.name, family.name(), kind.replace(' ', "-")),
                 };
-                let Some(tag) = Tag::new(&name) else { continue };
-                log.write_histogram(&histogram, begins, lasts, Some(tag))
-                    .map_err(|error| failed(&format!("{error:?}")))?;
+                let lines = [(name.clone(), Some(known)), (format!("{name}/censored"), censored)];
+                for (name, bytes) in lines.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))) {
+                    let histogram: Histogram<u64> = Deserializer::new()
+                        .deserialize(&mut bytes.as_slice())
+                        .map_err(|error| failed(&format!("{error:?}")))?;
+                    let Some(tag) = Tag::new(&name) else { continue };
+                    log.write_histogram(&histogram, begins, lasts, Some(tag))
+                        .map_err(|error| failed(&format!("{error:?}")))?;
+                }
             }
         }
         begins += lasts;

@@ -1,7 +1,11 @@
 //! The target's stream of policy events: what is worth a line of its own.
 
 use std::{
-    sync::mpsc::{self, Receiver},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{self, Receiver},
+    },
     thread,
 };
 
@@ -19,6 +23,8 @@ const WAITING: usize = 1000;
 #[derive(Debug)]
 pub struct PolicyEvents {
     received: Receiver<StreamedEvent>,
+    /// That came while too many waited.
+    dropped: Arc<AtomicUsize>,
     began_ms: f64,
 }
 
@@ -27,22 +33,28 @@ impl PolicyEvents {
     pub fn begin(control: &ControlClient, began_ms: f64) -> std::io::Result<Self> {
         let (tell, received) = mpsc::sync_channel(WAITING);
         let control = control.clone();
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&dropped);
         thread::Builder::new().name("policy events".to_owned()).spawn(move || {
             let Ok(events) = control.events() else { return };
             for event in events.flatten() {
-                // A full channel drops: gauges tell the rest.
-                if let Err(mpsc::TrySendError::Disconnected(_)) = tell.try_send(event) {
-                    return;
+                match tell.try_send(event) {
+                    Ok(()) => {}
+                    // Gauges tell the rest.
+                    Err(mpsc::TrySendError::Full(event)) => {
+                        count.fetch_add(usize::from(in_words(&event.event).is_some()), Ordering::Relaxed);
+                    }
+                    Err(mpsc::TrySendError::Disconnected(_)) => return,
                 }
             }
         })?;
-        Ok(Self { received, began_ms })
+        Ok(Self { received, dropped, began_ms })
     }
 
     /// What came since the last call.
     pub fn take(&self) -> Vec<LiveEvent> {
         let mut lines = Vec::new();
-        let mut more = 0;
+        let mut more = self.dropped.swap(0, Ordering::Relaxed);
         let mut last = 0.0;
         for event in self.received.try_iter() {
             let Some(text) = in_words(&event.event) else { continue };

@@ -1,8 +1,9 @@
-//! HDR, UNSENT, LAG, CPU, GAP, FILES, PORTS and PANIC: the load generator must not be the bottleneck.
+//! HDR, UNSENT, LAG, CPU, GAP, STEAL, PAGING, FILES, PORTS and PANIC: the load generator must not be the bottleneck; and
+//! LITTLE and BOOKS: its own figures must agree with each other.
 
 use super::{
     Context, fraction, invalid,
-    limits::{self, CPU, GAP_MS, SPARE_FILES, UNSENT},
+    limits::{self, CPU, GAP_MS, LITTLE, SPARE_FILES, STEAL, UNSENT},
 };
 use crate::summary::{Arm, Reason, Verdict};
 
@@ -38,6 +39,8 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
         ));
     }
     gap(arm, context, reasons);
+    machine(arm, reasons);
+    books(arm, reasons);
     files_and_ports(arm, reasons);
     panics(arm, reasons);
 }
@@ -78,6 +81,60 @@ fn gap(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
         );
         reason.verdict = Verdict::Warn;
         reasons.push(reason);
+    }
+}
+
+/// What the machine did to the generator.
+fn machine(arm: &Arm, reasons: &mut Vec<Reason>) {
+    let generator = &arm.generator;
+    let (doubt, void) = STEAL;
+    if generator.steal > doubt {
+        let mut reason = invalid(
+            "STEAL",
+            format!("{:.1} % of the CPU time was taken away by the machine's host", generator.steal * 100.0),
+            format!("{} %, void above {} %", doubt * 100.0, void * 100.0),
+            "another guest of the host had this machine's processors: service and generator both stood still",
+            "run again at another time, or on a machine of your own",
+        );
+        if generator.steal <= void {
+            reason.verdict = Verdict::Warn;
+        }
+        reasons.push(reason);
+    }
+    if generator.major_faults > 0 {
+        let mut reason = invalid(
+            "PAGING",
+            format!("{} page faults of the generator waited for a disk", generator.major_faults),
+            "0".to_owned(),
+            "the machine is short of memory, or the program was read from disk while it ran",
+            "run again; if it stays, free memory or switch swap off",
+        );
+        reason.verdict = Verdict::Warn;
+        reasons.push(reason);
+    }
+}
+
+/// The generator's figures against each other.
+fn books(arm: &Arm, reasons: &mut Vec<Reason>) {
+    let generator = &arm.generator;
+    let fault = "this is a fault of the lab: please report it with the results folder";
+    if generator.little > LITTLE {
+        reasons.push(invalid(
+            "LITTLE",
+            format!("in flight on average, and rate times time, are {:.1} % apart", generator.little * 100.0),
+            format!("{:.0} %", LITTLE * 100.0),
+            "requests were lost, or their times are wrong",
+            fault,
+        ));
+    }
+    if let [first, ..] = &generator.books[..] {
+        reasons.push(invalid(
+            "BOOKS",
+            first.clone(),
+            "sums exactly equal".to_owned(),
+            "the load generator lost count of its own requests",
+            fault,
+        ));
     }
 }
 

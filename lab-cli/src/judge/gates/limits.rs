@@ -6,6 +6,11 @@ pub const UNSENT: f64 = 0.001;
 pub const CPU: f64 = 0.70;
 /// A pause of the whole process that is no scheduling accident, milliseconds.
 pub const GAP_MS: f64 = 1000.0;
+/// Share of the machine's CPU time that its own host may take away before the figures are in doubt, and before they are
+/// void.
+pub const STEAL: (f64, f64) = (0.005, 0.02);
+/// Largest difference between the mean number in flight and rate times time, as a share of the former.
+pub const LITTLE: f64 = 0.05;
 /// Descriptors that should stay free.
 pub const SPARE_FILES: u64 = 64;
 

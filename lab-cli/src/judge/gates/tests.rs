@@ -180,6 +180,27 @@ fn the_generators_health_is_judged() {
 }
 
 #[test]
+fn what_the_machine_did_and_sums_that_differ_are_judged() {
+    for (steal, verdict) in [(0.005, None), (0.006, Some(Verdict::Warn)), (0.021, Some(Verdict::Invalid))] {
+        let mut arm = sound();
+        arm.generator.steal = steal;
+        let expected: Vec<_> = verdict.map(|verdict| ("STEAL".to_owned(), verdict)).into_iter().collect();
+        assert_eq!(codes(&arm, &context()), expected, "{steal}");
+    }
+    let mut arm = sound();
+    arm.generator.major_faults = 1;
+    finds(&arm, &context(), "PAGING", Verdict::Warn);
+    let mut arm = sound();
+    arm.generator.little = 0.05;
+    assert_eq!(codes(&arm, &context()), []);
+    arm.generator.little = 0.051;
+    finds(&arm, &context(), "LITTLE", Verdict::Invalid);
+    let mut arm = sound();
+    arm.generator.books.push("2 requests are in flight by the ledger, 1 by count".to_owned());
+    finds(&arm, &context(), "BOOKS", Verdict::Invalid);
+}
+
+#[test]
 fn a_closed_load_under_overload_is_warned_of() {
     // 1000 of 10 000 were rejected: 10 %.
     let closed = Context { closed: true, ..context() };
