@@ -102,16 +102,16 @@ pub struct Run {
 pub struct Load {
     /// What to ask for: `http://127.0.0.1:8080/path`.
     pub url: String,
-    /// Connections.
-    #[arg(short = 'c', long, value_name = "N", default_value = "64", value_parser = size)]
-    pub connections: u64,
+    /// Connections, each asking again as soon as it is answered [default: 64].
+    #[arg(short = 'c', long, value_name = "N", value_parser = size, conflicts_with = "rate")]
+    pub connections: Option<u64>,
     /// Requests in all; 10k and 1m are understood.
     #[arg(short = 'n', long, value_name = "N", value_parser = size, conflicts_with = "duration")]
     pub requests: Option<u64>,
     /// How long: 30s, 2m [default: 10s].
     #[arg(short = 'd', long, value_name = "TIME", value_parser = time)]
     pub duration: Option<Duration>,
-    /// Requests a second in all, open loop; without it each connection asks again as soon as it is answered.
+    /// Requests a second in all, open loop, each on a connection of its own, whether or not earlier ones were answered.
     #[arg(short = 'R', long, value_name = "RATE", value_parser = size)]
     pub rate: Option<u64>,
     /// Extra header line.

@@ -25,6 +25,7 @@ use crate::{
     summary::{Arm, Generator, Measured, Objective, Reason, Times, Verdict},
 };
 
+const DEFAULT_CONNECTIONS: u64 = 64;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// Longest time for a count of requests without a rate.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
@@ -106,6 +107,10 @@ fn destination(url: &str, allowed: &[String]) -> Result<(Url, Target), Failure> 
     Ok((parsed, Target { url: base, address, host: authority }))
 }
 
+fn connections(args: &args::Load) -> u64 {
+    args.connections.unwrap_or(DEFAULT_CONNECTIONS)
+}
+
 fn plan(args: &args::Load, (url, target): (Url, Target)) -> Result<LoadPlan, Failure> {
     let mut path = url.path().to_owned();
     if let Some(query) = url.query() {
@@ -113,7 +118,7 @@ fn plan(args: &args::Load, (url, target): (Url, Target)) -> Result<LoadPlan, Fai
         path.push_str(query);
     }
     let headers = args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?;
-    let connections = u32::try_from(args.connections).map_err(|_| Failure::usage("-c: too many connections"))?;
+    let connections = u32::try_from(connections(args)).map_err(|_| Failure::usage("-c: too many connections"))?;
     let asks_again = OnTrouble::Login { wait: Duration::ZERO };
     let (duration, loads) = match args.rate {
         None => {
@@ -206,7 +211,7 @@ fn for_people(args: &args::Load, loaded: &Loaded) -> String {
     let found = &loaded.measured;
     let how = match args.rate {
         Some(rate) => format!("{rate} requests/s, open loop"),
-        None => format!("{} connections, closed loop", args.connections),
+        None => format!("{} connections, closed loop", connections(args)),
     };
     let _ = writeln!(text, "{}: {how}, {:.1} s", args.url, loaded.seconds);
     let _ = writeln!(text, "  answered        {:>12.1} /s", loaded.requests_per_s);
