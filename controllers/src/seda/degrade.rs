@@ -6,7 +6,7 @@ use crate::{
 };
 
 use super::{
-    params::{self, PARAMS},
+    params::{self, DIRECT, PARAMS},
     quality::{Change, Quality},
     response_time::ResponseTime,
 };
@@ -192,6 +192,14 @@ const fn joined() -> [Param; OWN.len() + PARAMS.len()] {
     all
 }
 
+/// Settings of the preset `degrade-as-coded`: those of the direct controller, and admission as its stage has it.
+const AS_CODED: [(&str, Given); 1 + DIRECT.len()] = {
+    let mut all = [("admission", Given::Text("as-coded")); 1 + DIRECT.len()];
+    let (_, direct) = all.split_at_mut(1);
+    direct.copy_from_slice(&DIRECT);
+    all
+};
+
 /// Quality doubles below this ratio of response time to target: the load is gone altogether.
 const DOUBLE_BELOW: f64 = 0.0001;
 
@@ -219,17 +227,7 @@ pub(crate) const DEGRADE: Entry = Entry {
         Preset {
             name: "degrade-as-coded",
             about: "as the published code switches, with its direct controller",
-            given: &[
-                ("admission", Given::Text("as-coded")),
-                ("decrease_above", Given::Number(0.2)),
-                ("decrease_factor", Given::Number(2.0)),
-                ("increase_below", Given::Number(-0.1)),
-                ("increase", Given::Text("constant")),
-                ("increase_by", Given::Number(0.5)),
-                ("rate_initial", Given::Number(10.0)),
-                ("tokens", Given::Text("milliseconds")),
-                ("decide", Given::Text("after-batch")),
-            ],
+            given: &AS_CODED,
         },
         Preset { name: "degrade-only", about: "never refuses", given: &[("admission", Given::Text("off"))] },
     ],

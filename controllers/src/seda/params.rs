@@ -70,16 +70,7 @@ pub(crate) const SEDA: Entry = Entry {
         Preset {
             name: "direct",
             about: "the default controller of the published code, before the multiclass one",
-            given: &[
-                ("decrease_above", Given::Number(0.2)),
-                ("decrease_factor", Given::Number(2.0)),
-                ("increase_below", Given::Number(-0.1)),
-                ("increase", Given::Text("constant")),
-                ("increase_by", Given::Number(0.5)),
-                ("rate_initial", Given::Number(10.0)),
-                ("tokens", Given::Text("milliseconds")),
-                ("decide", Given::Text("after-batch")),
-            ],
+            given: &DIRECT,
         },
     ],
     clashes,
@@ -102,6 +93,57 @@ pub(super) const TARGETS: Param = Param {
     kind: ParamKind::Times { by: TimesBy::Stage },
     source: "USITS'03 section 3.1: separate targets for each stage",
 };
+
+/// The first rate.
+pub(super) const fn rate_initial(default: f64, source: &'static str) -> Param {
+    rate("rate_initial", "admissions per second at the start", default, source)
+}
+
+/// A bound of the rate.
+pub(super) const fn rate_min(default: f64, source: &'static str) -> Param {
+    rate("rate_min", "smallest admission rate", default, source)
+}
+
+/// A bound of the rate.
+pub(super) const fn rate_max(source: &'static str) -> Param {
+    rate("rate_max", "largest admission rate", 5000.0, source)
+}
+
+const fn rate(name: &'static str, about: &'static str, default: f64, source: &'static str) -> Param {
+    Param { name, about, kind: ParamKind::Number { min: 0.001, max: 1e6, default, unit: "/s" }, source }
+}
+
+/// The bucket's depth.
+pub(super) const fn depth(default: u64, source: &'static str) -> Param {
+    Param {
+        name: "depth",
+        about: "most admissions at once: the bucket's depth, which is full at the start",
+        kind: ParamKind::Count { min: 1, max: 1_000_000, default },
+        source,
+    }
+}
+
+/// The bucket's clock, where the published code's is the default.
+pub(super) const fn coded_tokens(source: &'static str) -> Param {
+    Param {
+        name: "tokens",
+        about: "the bucket's clock: whole milliseconds with at most 1000 tokens a second, or precise",
+        kind: ParamKind::Choice { words: &["milliseconds", "precise"] },
+        source,
+    }
+}
+
+/// Settings of the published code's direct controller, which `degrade` has too.
+pub(super) const DIRECT: [(&str, Given); 8] = [
+    ("decrease_above", Given::Number(0.2)),
+    ("decrease_factor", Given::Number(2.0)),
+    ("increase_below", Given::Number(-0.1)),
+    ("increase", Given::Text("constant")),
+    ("increase_by", Given::Number(0.5)),
+    ("rate_initial", Given::Number(10.0)),
+    ("tokens", Given::Text("milliseconds")),
+    ("decide", Given::Text("after-batch")),
+];
 
 pub(super) const PARAMS: [Param; 27] = [
     TARGET,
@@ -182,30 +224,10 @@ pub(super) const PARAMS: [Param; 27] = [
         kind: ParamKind::Number { min: -1.0, max: 0.0, default: -0.1, unit: "" },
         source: "c_i, USITS'03 figure 4",
     },
-    Param {
-        name: "rate_initial",
-        about: "admissions per second at the start",
-        kind: ParamKind::Number { min: 0.001, max: 1e6, default: 100.0, unit: "/s" },
-        source: "not in the papers; 100 in the published code's multiclass controller",
-    },
-    Param {
-        name: "rate_min",
-        about: "smallest admission rate",
-        kind: ParamKind::Number { min: 0.001, max: 1e6, default: 0.05, unit: "/s" },
-        source: FIG_4,
-    },
-    Param {
-        name: "rate_max",
-        about: "largest admission rate",
-        kind: ParamKind::Number { min: 0.001, max: 1e6, default: 5000.0, unit: "/s" },
-        source: FIG_4,
-    },
-    Param {
-        name: "depth",
-        about: "most admissions at once: the bucket's depth, which is full at the start",
-        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 10 },
-        source: "not in the papers; 1 in the published code's multiclass controller, 10 in its others",
-    },
+    rate_initial(100.0, "not in the papers; 100 in the published code's multiclass controller"),
+    rate_min(0.05, FIG_4),
+    rate_max(FIG_4),
+    depth(10, "not in the papers; 1 in the published code's multiclass controller, 10 in its others"),
     Param {
         name: "tokens",
         about: "the bucket's clock: precise, or whole milliseconds with at most 1000 tokens a second",

@@ -61,17 +61,13 @@ fn model(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     let worst = arm.phases.iter().map(|phase| (overloaded(&phase.measured), phase.name.as_str()));
     let Some((share, phase)) = worst.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
     if share > LIMIT {
-        reasons.push(Reason {
-            code: "MODEL".to_owned(),
-            verdict: Verdict::Warn,
-            arm: String::new(),
-            value: format!("{:.1} % of the requests of {phase} not served in time", share * 100.0),
-            threshold: format!("{:.0} %", LIMIT * 100.0),
-            message: "a closed load under overload: users who wait do not ask, so offered load falls with the service"
-                .to_owned(),
-            remedy: "read it as an experiment with a fixed number of users; for open arrivals see overload-sweep"
-                .to_owned(),
-        });
+        reasons.push(warn(
+            "MODEL",
+            format!("{:.1} % of the requests of {phase} not served in time", share * 100.0),
+            format!("{:.0} %", LIMIT * 100.0),
+            "a closed load under overload: users who wait do not ask, so offered load falls with the service",
+            "read it as an experiment with a fixed number of users; for open arrivals see overload-sweep",
+        ));
     }
 }
 
@@ -88,6 +84,11 @@ fn fraction(part: u64, whole: u64) -> f64 {
 fn label(arm: &Arm) -> String {
     let name = arm.shown_name();
     if arm.block > 1 { format!("{name} (block {})", arm.block) } else { name.to_owned() }
+}
+
+/// A finding that leaves the arm usable with caution.
+fn warn(code: &str, value: String, threshold: String, message: &str, remedy: &str) -> Reason {
+    Reason { verdict: Verdict::Warn, ..invalid(code, value, threshold, message, remedy) }
 }
 
 /// A finding that makes the arm INVALID.

@@ -4,8 +4,9 @@
 use super::{
     Context, fraction, invalid,
     limits::{self, CPU, GAP_MS, LITTLE, SPARE_FILES, STEAL, UNSENT},
+    warn,
 };
-use crate::summary::{Arm, Reason, Verdict};
+use crate::summary::{Arm, Reason};
 
 pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     let generator = &arm.generator;
@@ -72,15 +73,13 @@ fn gap(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
             "run again on a quiet machine",
         ));
     } else if gap > hiccup {
-        let mut reason = invalid(
+        reasons.push(warn(
             "GAP",
             format!("the generator stood still for {gap:.0} ms"),
             format!("{hiccup:.0} ms (a quarter of the objective)"),
             "pauses of the generator may show as response time",
             "run again on a quieter machine and compare",
-        );
-        reason.verdict = Verdict::Warn;
-        reasons.push(reason);
+        ));
     }
 }
 
@@ -89,28 +88,23 @@ fn machine(arm: &Arm, reasons: &mut Vec<Reason>) {
     let generator = &arm.generator;
     let (doubt, void) = STEAL;
     if generator.steal > doubt {
-        let mut reason = invalid(
+        let finding = if generator.steal > void { invalid } else { warn };
+        reasons.push(finding(
             "STEAL",
             format!("{:.1} % of the CPU time was taken away by the machine's host", generator.steal * 100.0),
             format!("{} %, void above {} %", doubt * 100.0, void * 100.0),
             "another guest of the host had this machine's processors: service and generator both stood still",
             "run again at another time, or on a machine of your own",
-        );
-        if generator.steal <= void {
-            reason.verdict = Verdict::Warn;
-        }
-        reasons.push(reason);
+        ));
     }
     if generator.major_faults > 0 {
-        let mut reason = invalid(
+        reasons.push(warn(
             "PAGING",
             format!("{} page faults of the generator waited for a disk", generator.major_faults),
             "0".to_owned(),
             "the machine is short of memory, or the program was read from disk while it ran",
             "run again; if it stays, free memory or switch swap off",
-        );
-        reason.verdict = Verdict::Warn;
-        reasons.push(reason);
+        ));
     }
 }
 
@@ -150,15 +144,13 @@ fn files_and_ports(arm: &Arm, reasons: &mut Vec<Reason>) {
             raise,
         ));
     } else if generator.open_files_limit > 0 && generator.open_files_max + SPARE_FILES > generator.open_files_limit {
-        let mut reason = invalid(
+        reasons.push(warn(
             "FILES",
             format!("{} of {} descriptors in use", generator.open_files_max, generator.open_files_limit),
             format!("{SPARE_FILES} spare"),
             "the generator came close to its limit",
             raise,
-        );
-        reason.verdict = Verdict::Warn;
-        reasons.push(reason);
+        ));
     }
     if generator.ports_exhausted > 0 {
         reasons.push(invalid(

@@ -1,6 +1,8 @@
 //! Addresses, request types, stages, and what each type weighs.
 
 use controllers::Kind;
+/// The request types: the nine of the thesis, and the rest. Users know them by the same numbers.
+pub use workloads::mail::REQUEST_TYPES as KINDS;
 
 use crate::{
     graph::{Branch, Graph, Role},
@@ -8,20 +10,6 @@ use crate::{
     service::{Route, WorkError},
     spec::WorkSpec,
 };
-
-/// The request types: the nine of the thesis, and the rest.
-pub const KINDS: [&str; 10] = [
-    "login",
-    "list folders",
-    "list messages",
-    "show message",
-    "delete",
-    "refile",
-    "search",
-    "create folder",
-    "delete folder",
-    "other",
-];
 
 /// What each type costs relative to *show message*: the ratio of their 90th percentiles with 16 users and no control
 /// (USITS'03, figure 9: 0.83, 1.73, 2.37, 0.70, 1.00, 1.00, 8.17 s), the only published measure of it. Folders are
