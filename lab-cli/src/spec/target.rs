@@ -86,16 +86,13 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     } else if fields.node("stages").is_some() {
         fields.problem("stages", "a table is wanted here", "write {search: {workers: 1}}");
     }
-    Some(Target {
-        app: app?,
-        stage_defaults,
-        stages,
-        machines: fields.list("machines").iter().filter_map(|node| arms::machine(node, problems)).collect(),
-        class: class(&fields),
-        backlog: fields.count("backlog", 1..=65_535).map(|n| n as u32),
-        keep_alive: fields.flag("keep_alive").unwrap_or(true),
-        hosts: hosts(&fields),
-    })
+    // All of them are read before a wrong app ends it: a person sees every problem at once.
+    let machines = fields.list("machines").iter().filter_map(|node| arms::machine(node, problems)).collect();
+    let class = class(&fields);
+    let backlog = fields.count("backlog", 1..=65_535).map(|n| n as u32);
+    let keep_alive = fields.flag("keep_alive").unwrap_or(true);
+    let hosts = hosts(&fields);
+    Some(Target { app: app?, stage_defaults, stages, machines, class, backlog, keep_alive, hosts })
 }
 
 fn hosts(fields: &Fields<'_>) -> Vec<String> {
@@ -139,17 +136,14 @@ fn app(fields: &Fields<'_>) -> Option<App> {
             reads: fields.count("reads", 1..=100_000).map_or(100, |n| n as u32),
             answer_bytes: fields.count("answer", 0..=1_000_000).map_or(8192, |n| n as u32),
         },
-        Kind::Emulated => App::Emulated {
-            service: service(fields)?,
-            servers: fields.count("servers", 1..=1024).map_or(1, |n| n as u32),
-            discipline: fields
-                .choice(
-                    "discipline",
-                    &[("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)],
-                )
-                .unwrap_or(Discipline::Fifo),
-            answer_bytes: fields.count("answer", 0..=1_000_000).map_or(1024, |n| n as u32),
-        },
+        Kind::Emulated => {
+            let service = service(fields);
+            let servers = fields.count("servers", 1..=1024).map_or(1, |n| n as u32);
+            let words = [("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)];
+            let discipline = fields.choice("discipline", &words).unwrap_or(Discipline::Fifo);
+            let answer_bytes = fields.count("answer", 0..=1_000_000).map_or(1024, |n| n as u32);
+            App::Emulated { service: service?, servers, discipline, answer_bytes }
+        }
     })
 }
 
