@@ -109,6 +109,17 @@ fn classes_laws_and_durability_are_read() {
 }
 
 #[test]
+fn a_user_model_without_end_is_no_user_model() {
+    let endless = tempfile::tempdir().expect("a folder");
+    let path = endless.path().join("zeros.yaml");
+    std::os::unix::fs::symlink("/dev/zero", &path).expect("a link");
+    let output = lab(&["check", "user-ramp", "--set", &format!("users.model={}", path.display())]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert!(message.contains("is the path right?"), "{message}");
+}
+
+#[test]
 fn the_help_says_what_it_did() {
     let commands = ["run", "load", "serve", "check", "policies", "schema", "completions"];
     let whole: String = [vec!["--help"]]

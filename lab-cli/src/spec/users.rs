@@ -1,6 +1,6 @@
 //! The part of an experiment that says who sends, and when.
 
-use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
+use std::{io::Read as _, ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use controllers::catalogue::parse_time;
 use traces::Think;
@@ -10,7 +10,7 @@ use super::{
     fields::{Fields, join},
     plan::{Load, Model, Phase, Rate, Users},
     problem::Problems,
-    raw::{Node, Value},
+    raw::{MAX_BYTES, Node, Value},
 };
 
 /// Keys of `users`.
@@ -115,7 +115,13 @@ fn model(fields: &Fields<'_>) -> Option<Model> {
 }
 
 fn read_model(path: &std::path::Path) -> Result<traces::UserModel, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut text = String::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(format!("{}: over {MAX_BYTES} bytes; is the path right?", path.display()));
+    }
     traces::UserModel::from_yaml(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
