@@ -1,6 +1,9 @@
 //! The one type that every host drives: a policy, its held jobs, and the bookkeeping that keeps both honest.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 mod machine;
 #[cfg(test)]
@@ -55,13 +58,15 @@ pub struct Seat {
     in_flight: u32,
     parked: Parked,
     effects: Effects,
+    /// Held jobs that an earlier policy had released when it was replaced, and the host does not know of yet.
+    released_before: BTreeSet<JobId>,
     /// The quality that the host was last told to serve at.
     quality: f64,
     random: Seeded,
     observer: Box<dyn Observer>,
     counts: Counts,
     #[cfg(debug_assertions)]
-    admitted: std::collections::BTreeSet<JobId>,
+    admitted: BTreeSet<JobId>,
 }
 
 /// Totals since the seat was made: `offered = admitted + refused + sent_back + left + parked`.
@@ -111,12 +116,13 @@ impl Seat {
             in_flight: 0,
             parked: Parked::default(),
             effects: Effects::default(),
+            released_before: BTreeSet::new(),
             quality: FULL_QUALITY,
             random: Seeded::new(seed),
             observer,
             counts: Counts::default(),
             #[cfg(debug_assertions)]
-            admitted: std::collections::BTreeSet::new(),
+            admitted: BTreeSet::new(),
         }
     }
 
@@ -155,6 +161,7 @@ impl Seat {
                     return; // the host has been told of its release or refusal
                 }
                 self.effects.forget(id);
+                self.released_before.remove(&id);
                 self.counts.left += 1;
             }
             _ => {}
@@ -187,11 +194,14 @@ impl Seat {
     pub fn replace(&mut self, now: Timestamp, policy: Box<dyn Policy>) {
         self.advance(now);
         // What the old policy decided about held jobs stands; its other wishes go with it.
-        let mut decided = std::collections::BTreeSet::new();
+        let mut decided = BTreeSet::new();
         let mut standing = Effects::default();
         while let Some(effect) = self.effects.pop() {
             if let Effect::Release(id, _) | Effect::Refuse(id, _) = effect {
                 decided.insert(id);
+                if matches!(effect, Effect::Release(..)) {
+                    self.released_before.insert(id);
+                }
                 standing.push(effect);
             }
         }
@@ -284,7 +294,9 @@ impl Seat {
         match effect {
             Effect::Release(id, mut grant) => {
                 self.parked.remove(id)?;
-                grant.epoch = self.epoch;
+                // The end of what an earlier policy released says nothing to this one.
+                let before = u32::from(self.released_before.remove(&id));
+                grant.epoch = self.epoch.wrapping_sub(before);
                 self.admit(id);
                 Some(Effect::Release(id, grant))
             }

@@ -206,6 +206,20 @@ fn what_the_old_policy_had_decided_stands() {
 }
 
 #[test]
+fn the_end_of_what_the_old_policy_released_is_not_told_to_the_new_one() {
+    let release = Effect::Release(JobId(1), Grant::new(7));
+    let (mut seat, _) = seat(Scripted { on_batch: vec![release], ..Scripted::default() });
+    assert_eq!(seat.offer(at(0), &offer(1)), Verdict::Hold);
+    seat.observe(at(0), &BATCH);
+    let next = Scripted::default();
+    let told = next.told.clone();
+    seat.replace(at(0), Box::new(next));
+    let Next::Do(Effect::Release(JobId(1), grant)) = seat.poll(at(0)) else { panic!("1 was released") };
+    seat.observe(at(1), &ended(1, grant));
+    assert_eq!(take(&told), ["freed 1"]);
+}
+
+#[test]
 fn a_new_policy_does_not_inherit_a_degraded_service() {
     let (mut seat, _) = seat(Scripted { on_batch: vec![Effect::Quality(0.1)], ..Scripted::default() });
     seat.observe(at(0), &BATCH);
