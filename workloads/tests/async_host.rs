@@ -28,6 +28,7 @@ fn go(plan: &LoadPlan) -> Report {
     let options = Options { host: HostChoice::Async, insecure: true, ..Options::default() };
     let report = run(plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(report.faults, Vec::<String>::new());
+    assert!(report.little.difference() < 0.05, "{:?}", report.little);
     assert_eq!(report.generator.health.fiber_panics, 0);
     report
 }

@@ -113,6 +113,8 @@ impl Recorder {
         self.window.sent += 1;
         self.advance(now);
         self.in_flight += 1;
+        // A host that learns of a write only later says so later: the time since then belongs to it.
+        self.area += self.area_until.since(now).as_nanos();
     }
 
     /// A redirect or refresh of it is written to the service.

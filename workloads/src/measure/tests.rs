@@ -295,6 +295,20 @@ fn littles_law_holds() {
 }
 
 #[test]
+fn littles_law_holds_for_a_host_that_learns_late_of_its_writes() {
+    let mut recorder = recorder();
+    for user in 0..2 {
+        let mut ticket = recorder.plan(user, &call(0, 0, at(100), 0), at(100));
+        recorder.sent(&mut ticket, at(100));
+        recorder.end(ticket, Fate::Served, at(1100));
+    }
+    // Both were in flight for the same second, but the second was told of when the first had ended.
+    let report = finish(recorder);
+    assert!((report.little.mean_in_flight - 2.0 / 30.0).abs() < 1e-9, "{:?}", report.little);
+    assert!(report.little.difference() < 1e-9);
+}
+
+#[test]
 fn the_report_has_the_names_that_scripts_rely_on() {
     let mut recorder = recorder();
     request(&mut recorder, 0, 0, at(0), Fate::Served, ms(1));
