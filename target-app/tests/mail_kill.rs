@@ -125,7 +125,7 @@ impl Visit {
         let Self { cookie, .. } = &self;
         let length = body.len();
         let request = format!(
-            "POST {path} HTTP/1.1\r\nhost: mail\r\ncookie: session={cookie}\r\ncontent-length: {length}\r\n\r\n{body}"
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncookie: session={cookie}\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         self.stream.write_all(request.as_bytes()).ok()?;
         let (status, head, body) = try_answer(&mut self.stream)?;
