@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path, process::Command};
 
+use lab_cli::spec::{Changes, Library, read};
+
 fn lab(args: &[&str]) -> std::process::Output {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     Command::new(env!("CARGO_BIN_EXE_lab")).args(args).current_dir(tests).output().expect("lab runs")
@@ -106,6 +108,15 @@ fn classes_laws_and_durability_are_read() {
     ] {
         assert_eq!(lab(&["check", id, "--set", set]).status.code(), Some(2), "{set}");
     }
+}
+
+#[test]
+fn a_policy_that_steers_by_another_percentile_is_said() {
+    let text = Library::find("flash-crowd").expect("it is there").text;
+    let cautions = |text: &str| read(text, &Changes::default()).expect("it is good").cautions();
+    assert_eq!(cautions(text), [""; 0]);
+    let said = cautions(&text.replace("percentile: 90,", "percentile: 99,"));
+    assert_eq!(said, ["seda steers by the 90th percentile, as published; the objective is about the 99th"]);
 }
 
 #[test]

@@ -145,6 +145,9 @@ impl Run<'_> {
         if self.request.cpus.shared() {
             self.note("generator and target share one processor: the target's capacity depends on the load")?;
         }
+        for caution in self.request.experiment.cautions() {
+            self.note(&caution)?;
+        }
         if cfg!(debug_assertions) {
             self.note("this is a debug build: figures are of no use (cargo run --release)")?;
         }

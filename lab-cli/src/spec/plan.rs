@@ -311,6 +311,21 @@ impl Experiment {
         }
     }
 
+    /// What readers of the figures should know before: policies that steer by another percentile than the promise's.
+    pub fn cautions(&self) -> Vec<String> {
+        const BY_THE_90TH: [&str; 4] = ["seda", "degrade", "pid", "mm1"];
+        let percentile = self.objective.percentile;
+        let steers_by_another =
+            |arm: &&Arm| (percentile - 90.0).abs() > 1e-9 && BY_THE_90TH.contains(&arm.policy.name.as_str());
+        let said = |arm: &Arm| {
+            format!(
+                "{} steers by the 90th percentile, as published; the objective is about the {percentile}th",
+                arm.label
+            )
+        };
+        self.arms.iter().filter(steers_by_another).map(said).collect()
+    }
+
     /// How long all arms take, without starting and draining.
     pub fn planned_time(&self) -> Duration {
         let one: Duration = self.users.phases.iter().map(|phase| phase.duration).sum();

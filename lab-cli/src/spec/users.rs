@@ -54,7 +54,7 @@ pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
         on_reject: trouble(&fields, "on_reject").unwrap_or_else(|| five_seconds.clone()),
         on_failure: trouble(&fields, "on_failure").unwrap_or(five_seconds),
         patience: patience(&fields),
-        redirects: fields.count("redirects", 0..=50).map_or(5, |n| n as u32),
+        redirects: fields.count("redirects", 0..=50).map_or(Behaviour::default().redirects, |n| n as u32),
         refresh: fields.flag("refresh").unwrap_or(true),
         retry_after_at_most: fields.time("retry_after", TIMES),
         // A budget of all requests is none.
