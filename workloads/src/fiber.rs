@@ -3,11 +3,10 @@
 //! A user that thinks or waits is an entry in a heap; a fiber is borrowed from a pool for as long as a user has requests
 //! to send. So users are bounded by memory for data, and stacks by requests in flight.
 //!
-//! Everything runs on one worker thread: the *pacer* (a fiber woken by a timer of the kernel, see `alarm`), which lets due
+//! Everything runs on one worker thread: the *pacer* (a fiber woken by a timer of the kernel, see `watch`), which lets due
 //! things happen, keeps deadlines, closes windows and watches for gaps; and the workers, a fiber each. The calling thread
 //! only passes windows on. Hazards of `may`, and how they are met, are listed in `runtime`.
 
-mod alarm;
 mod connection;
 mod deadline;
 mod exchange;
@@ -15,6 +14,7 @@ mod pacer;
 mod polled;
 mod runtime;
 mod squad;
+mod watch;
 mod worker;
 
 use std::sync::{Arc, mpsc};
@@ -32,6 +32,7 @@ use crate::{
 use exchange::Network;
 use pacer::Pacer;
 use squad::Squad;
+use watch::Watch;
 
 /// What the pacer tells the thread that called [`run`].
 #[derive(Debug)]
@@ -58,18 +59,19 @@ pub(crate) fn run(
     let allowance = check(plan, options)?;
     let crowd = Crowd::new(plan)?;
     runtime::configure();
+    let watch = Watch::new().map_err(|cause| RunError::Setup { what: "a timer", cause })?;
     let network = Network {
         target: plan.target.address,
         host: plan.target.host.clone(),
         sources: plan.sources,
         timeout: plan.timeout,
         connect_timeout: plan.connect_timeout,
+        watch: Arc::new(watch),
     };
     let process = ProcessSample::take();
     let (tell, news) = mpsc::channel();
-    let squad =
-        Squad::new(Clock::start(), network, Crew::new(plan, crowd, options.requests_limit), allowance.in_flight)
-            .map_err(|cause| RunError::Setup { what: "a timer", cause })?;
+    let crew = Crew::new(plan, crowd, options.requests_limit);
+    let squad = Squad::new(Clock::start(), network, crew, allowance.in_flight);
     let pacer = Pacer::new(Arc::clone(&squad), plan, stop.clone(), tell);
     let pacing = runtime::spawn(move || pacer.run()).map_err(|cause| RunError::Setup { what: "a fiber", cause })?;
 

@@ -133,6 +133,34 @@ fn what_is_no_http_has_failed() {
 }
 
 #[test]
+fn a_request_that_no_socket_holds_at_once_is_written_whole() {
+    const BODY: usize = 12 << 20;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        // Meanwhile the buffers of both ends fill up.
+        std::thread::sleep(Duration::from_millis(100));
+        let (mut room, mut body) = (vec![0; 1 << 16], 0);
+        while body < BODY {
+            let count = std::io::Read::read(&mut stream, &mut room).expect("bytes");
+            assert!(count > 0, "cut short after {body} bytes");
+            body += room[..count].iter().filter(|&&byte| byte == b'~').count();
+        }
+        std::io::Write::write_all(&mut stream, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").expect("room");
+        body
+    });
+    let plan = with_users(plan(address, "/upload", 1, SHORT), |users| {
+        users.method = "POST".to_owned();
+        users.body = Some("~".repeat(BODY));
+    });
+    let options = Options { requests_limit: Some(1), ..Options::default() };
+    let ledger = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs").total.ledger;
+    assert_eq!((ledger.planned, ledger.sent, ledger.served + ledger.served_late), (1, 1, 1), "{ledger:?}");
+    assert_eq!(server.join().expect("it read all"), BODY);
+}
+
+#[test]
 fn a_redirect_is_one_request_with_a_hop() {
     let server = Server::start();
     let ledger = go(&plan(server.address, "/moved", 2, SHORT)).total.ledger;

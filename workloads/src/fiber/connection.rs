@@ -1,27 +1,28 @@
 use std::{
     io::{self, ErrorKind, Read as _, Write as _},
+    mem::MaybeUninit,
     net::{IpAddr, SocketAddr},
-    os::fd::{AsRawFd, RawFd},
+    os::fd::{AsRawFd as _, RawFd},
+    sync::Arc,
 };
 
-use nix::{
-    libc::{EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLRDHUP},
-    sys::socket::{setsockopt, sockopt::IpBindAddressNoPort},
+use nix::sys::{
+    epoll::EpollFlags,
+    socket::{setsockopt, sockopt::IpBindAddressNoPort},
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::polled::Polled;
+use super::watch::Watch;
 
-const HUNG_UP: usize = (EPOLLRDHUP | EPOLLHUP | EPOLLERR) as usize;
-const READABLE: usize = EPOLLIN as usize;
+const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
 
 /// A connection as one fiber at a time uses it: every call waits for the socket without blocking the thread.
 ///
-/// `may`'s own stream tries a read before each wait, which for a client is always in vain: the answer to a request
-/// cannot be there yet. Waiting first saves one of three system calls.
+/// Few system calls: a read comes after an event and never before, because the answer to a request cannot be there yet.
 #[derive(Debug)]
 pub(super) struct Connection {
-    io: Polled<Socket>,
+    socket: Socket,
+    watch: Arc<Watch>,
     /// The last read emptied the socket: nothing more comes without a new event.
     drained: bool,
     /// The peer has closed, or the socket is broken: no further event will come, reads tell what is left.
@@ -30,50 +31,66 @@ pub(super) struct Connection {
 
 /// A connection on its way.
 #[derive(Debug)]
-pub(super) struct Connecting {
-    socket: Connection,
-    done: bool,
+pub(super) struct Connecting(Connection);
+
+/// What came of a first attempt to write.
+#[derive(Debug)]
+pub(super) enum Attempt {
+    /// The connection is there, and so many bytes are written.
+    Written(Connection, usize),
+    /// It is not there yet.
+    Early(Connecting),
 }
 
 impl Connecting {
     /// Begins to connect, from `source` if given.
-    pub(super) fn begin(target: SocketAddr, source: Option<IpAddr>) -> io::Result<Self> {
+    pub(super) fn begin(watch: &Arc<Watch>, target: SocketAddr, source: Option<IpAddr>) -> io::Result<Self> {
         let domain = if target.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
         let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
-        socket.set_tcp_nodelay(true)?;
         if let Some(source) = source {
             // Without this, a port would be taken for all targets at once, and ports run out with the first one.
             setsockopt(&socket, IpBindAddressNoPort, &true)?;
             socket.bind(&SocketAddr::new(source, 0).into())?;
         }
-        let done = match socket.connect(&target.into()) {
-            Ok(()) => true,
-            Err(e) if is_in_progress(&e) => false,
-            Err(e) => return Err(e),
-        };
-        let io = Polled::new(socket)?;
-        Ok(Self { socket: Connection { io, drained: true, hung_up: false }, done })
+        match socket.connect(&target.into()) {
+            Err(e) if !is_in_progress(&e) => return Err(e),
+            _ => watch.add(&socket, EpollFlags::empty())?,
+        }
+        Ok(Self(Connection { socket, watch: Arc::clone(watch), drained: true, hung_up: false }))
     }
 
     pub(super) fn raw(&self) -> RawFd {
-        self.socket.raw()
+        self.0.raw()
+    }
+
+    /// Tries to write at once: on loopback the connection is there as soon as it was asked for (unless the backlog is
+    /// full), and a write that succeeds proves it without a further system call.
+    ///
+    /// # Errors
+    /// If the connection cannot be made: nothing was written.
+    pub(super) fn attempt(self, bytes: &[u8]) -> io::Result<Attempt> {
+        match (&self.0.socket).write(bytes) {
+            Ok(count) => Ok(Attempt::Written(self.0, count)),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(Attempt::Early(self)),
+            Err(e) => Err(e),
+        }
     }
 
     /// Waits until the connection is there, or cannot be.
     pub(super) fn finish(self) -> io::Result<Connection> {
-        if self.done {
-            return Ok(self.socket);
-        }
+        let Connection { socket, watch, .. } = &self.0;
+        watch.change(socket, EpollFlags::EPOLLOUT)?;
         loop {
-            let events = self.socket.io.wait();
-            if let Some(error) = self.socket.io.inner().take_error()? {
+            let events = watch.wait(self.raw());
+            if let Some(error) = socket.take_error()? {
                 return Err(error);
             }
-            if events & HUNG_UP != 0 {
+            if events.intersects(HUNG_UP) {
                 return Err(ErrorKind::ConnectionAborted.into());
             }
-            if self.socket.io.inner().peer_addr().is_ok() {
-                return Ok(self.socket);
+            if socket.peer_addr().is_ok() {
+                watch.change(socket, EpollFlags::empty())?;
+                return Ok(self.0);
             }
         }
     }
@@ -81,28 +98,43 @@ impl Connecting {
 
 impl Connection {
     pub(super) fn raw(&self) -> RawFd {
-        self.io.as_raw_fd()
+        self.socket.as_raw_fd()
     }
 
     /// Whether a kept connection was closed by the peer meanwhile (or has said something unasked): known from the events
-    /// seen, without a system call.
+    /// seen, mostly without a system call.
     pub(super) fn is_stale(&self) -> bool {
-        self.hung_up || self.io.events() & (HUNG_UP | READABLE) != 0
+        let events = self.watch.take(self.raw());
+        // The last bytes of an answer may have been read before their event was seen: then there is nothing to read now.
+        let unasked =
+            || !self.socket.peek(&mut [MaybeUninit::uninit()]).is_err_and(|e| e.kind() == ErrorKind::WouldBlock);
+        self.hung_up || events.intersects(HUNG_UP) || (!events.is_empty() && unasked())
     }
 
+    /// Writes all of it. No `TCP_NODELAY` is asked for: a request goes out in one piece, after the answer to the one before
+    /// has confirmed that one, so there is nothing that it could be held back for. Where it does not go in one piece, it is.
     pub(super) fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let mut waited = false;
         while !bytes.is_empty() {
-            match (self.io.inner()).write(bytes) {
+            match (&self.socket).write(bytes) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(count) => bytes = &bytes[count..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    if self.io.wait() & HUNG_UP != 0 {
+                    if !waited {
+                        waited = true;
+                        self.socket.set_tcp_nodelay(true)?;
+                        self.watch.change(&self.socket, EpollFlags::EPOLLOUT)?;
+                    }
+                    if self.watch.wait(self.raw()).intersects(HUNG_UP) {
                         return Err(ErrorKind::BrokenPipe.into());
                     }
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
+        }
+        if waited {
+            self.watch.change(&self.socket, EpollFlags::empty())?;
         }
         self.drained = true;
         Ok(())
@@ -112,9 +144,9 @@ impl Connection {
     pub(super) fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.drained && !self.hung_up {
-                self.hung_up = self.io.wait() & HUNG_UP != 0;
+                self.hung_up = self.watch.wait(self.raw()).intersects(HUNG_UP);
             }
-            match (self.io.inner()).read(room) {
+            match (&self.socket).read(room) {
                 Ok(count) => {
                     self.drained = count < room.len();
                     return Ok(count);

@@ -10,8 +10,9 @@ use controllers::Timestamp;
 use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
 
 use super::{
-    connection::{Connecting, Connection},
+    connection::{Attempt, Connecting, Connection},
     deadline::Deadline,
+    watch::Watch,
 };
 use crate::{
     clock::Clock,
@@ -29,6 +30,8 @@ pub(super) struct Network {
     pub(super) sources: u32,
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
+    /// Who sees what happens on them.
+    pub(super) watch: Arc<Watch>,
 }
 
 impl Network {
@@ -105,27 +108,28 @@ impl Desk {
             }
             !stale && call.connection == Habit::Keep
         });
+        self.compose(net, call);
         let was_reused = reused.is_some();
         let opened = match reused {
-            Some(connection) => Ok(connection),
+            Some(connection) => Ok((connection, 0)),
             None => self.connect(net, errand, now, limit, witness),
         };
-        let mut connection = match opened {
-            Ok(connection) => connection,
+        let (mut connection, written) = match opened {
+            Ok(opened) => opened,
             Err(end) => return end,
         };
-        self.compose(net, call);
-        let mut end = self.converse(&mut connection, limit, witness);
+        let mut end = self.converse(&mut connection, written, limit, witness);
         if end == End::Broken && was_reused && self.inbox.is_empty() && call.method == Method::Get {
             // The service closed the kept connection just as it was used again: a client tries once more on a new one
             // (RFC 9112, section 9.3.1).
             witness.found_stale();
             self.deadline.clear();
-            connection = match self.connect(net, errand, self.clock.now(), limit, witness) {
-                Ok(connection) => connection,
+            let (other, written) = match self.connect(net, errand, self.clock.now(), limit, witness) {
+                Ok(opened) => opened,
                 Err(end) => return end,
             };
-            end = self.converse(&mut connection, limit, witness);
+            connection = other;
+            end = self.converse(&mut connection, written, limit, witness);
         }
         self.deadline.clear();
         if end == End::Answered && call.connection != Habit::Once && self.inbox.reusable() {
@@ -134,6 +138,7 @@ impl Desk {
         end
     }
 
+    /// A new connection, and how much of the request is already written to it.
     fn connect(
         &mut self,
         net: &Network,
@@ -141,9 +146,19 @@ impl Desk {
         began: Timestamp,
         limit: Limit,
         witness: &mut impl Witness,
-    ) -> Result<Connection, End> {
-        let connecting = Connecting::begin(net.target, net.source(errand.user)).map_err(|e| failure(&e))?;
+    ) -> Result<(Connection, usize), End> {
+        let source = net.source(errand.user);
+        let connecting = Connecting::begin(&net.watch, net.target, source).map_err(|e| failure(&e))?;
         witness.opened(connecting.raw());
+        let asked = self.clock.now();
+        let connecting = match connecting.attempt(&self.out).map_err(|e| failure(&e))? {
+            Attempt::Written(connection, count) => {
+                witness.connected(asked.since(began));
+                witness.sends(asked);
+                return Ok((connection, count));
+            }
+            Attempt::Early(connecting) => connecting,
+        };
         let connect_by = began + net.connect_timeout;
         self.deadline.set(connect_by.min(limit.at), connecting.raw());
         let connected = connecting.finish();
@@ -152,7 +167,7 @@ impl Desk {
         match connected {
             Ok(connection) if !over => {
                 witness.connected(self.clock.now().since(began));
-                Ok(connection)
+                Ok((connection, 0))
             }
             _ if over && limit.at < connect_by => Err(limit.end),
             _ if over => Err(End::ConnectTimedOut),
@@ -175,11 +190,20 @@ impl Desk {
         .write(&mut self.out);
     }
 
-    fn converse(&mut self, connection: &mut Connection, limit: Limit, witness: &mut impl Witness) -> End {
+    /// Writes what is not `written` yet, and receives the answer.
+    fn converse(
+        &mut self,
+        connection: &mut Connection,
+        written: usize,
+        limit: Limit,
+        witness: &mut impl Witness,
+    ) -> End {
         self.inbox.clear();
         self.deadline.set(limit.at, connection.raw());
-        witness.sends(self.clock.now());
-        let read = match connection.write_all(&self.out) {
+        if written == 0 {
+            witness.sends(self.clock.now());
+        }
+        let read = match connection.write_all(&self.out[written..]) {
             Ok(()) => self.receive(connection),
             Err(_) => End::Broken,
         };

@@ -35,20 +35,8 @@ impl<T: AsRawFd> Polled<T> {
         &self.inner
     }
 
-    /// Suspends this fiber until there is an event, and says which.
-    pub(super) fn wait(&self) -> usize {
-        self.io.wait_io()
-    }
-
-    /// The events that came since the last look, without waiting.
-    #[expect(deprecated, reason = "the only way to look at the events without waiting for one")]
-    pub(super) fn events(&self) -> usize {
-        self.io.reset_io()
-    }
-}
-
-impl<T: AsRawFd> AsRawFd for Polled<T> {
-    fn as_raw_fd(&self) -> RawFd {
-        self.inner.as_raw_fd()
+    /// Suspends this fiber until there is an event.
+    pub(super) fn wait(&self) {
+        self.io.wait_io();
     }
 }

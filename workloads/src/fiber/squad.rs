@@ -1,16 +1,16 @@
 use std::{
-    io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use controllers::Timestamp;
 use may::coroutine::{self, Coroutine};
 
-use super::{alarm::Alarm, connection::Connection, deadline::Deadline, exchange::Network, runtime, worker::Worker};
+use super::{connection::Connection, deadline::Deadline, exchange::Network, runtime, worker::Worker};
 use crate::{
     clock::Clock,
     host::{Crew, Guest},
@@ -24,10 +24,11 @@ use crate::{
 pub(super) struct Squad {
     pub(super) clock: Clock,
     pub(super) network: Network,
-    pub(super) alarm: Alarm,
     state: Mutex<State>,
-    /// When the alarm rings; 0 while the pacer is awake (it sets it anew before it sleeps).
+    /// When the alarm rings; 0 after it has, until the pacer sets it anew.
     armed_for: AtomicU64,
+    /// Wake-ups are gathered to multiples of so many nanoseconds.
+    quantum: AtomicU64,
     /// What is in flight is to be cut off.
     cutting: AtomicBool,
     pub(super) tally: Tally,
@@ -40,6 +41,8 @@ struct State {
     idle: Vec<Coroutine>,
     deadlines: Vec<Arc<Deadline>>,
     workers: u32,
+    /// Workers that have been started, and have not run yet.
+    coming: usize,
     dismissed: bool,
 }
 
@@ -67,18 +70,25 @@ pub(super) struct Counts {
 }
 
 impl Squad {
-    pub(super) fn new(clock: Clock, network: Network, crew: Crew<Connection>, limit: u32) -> io::Result<Arc<Self>> {
-        let state = State { crew: Some(crew), idle: Vec::new(), deadlines: Vec::new(), workers: 0, dismissed: false };
-        Ok(Arc::new(Self {
+    pub(super) fn new(clock: Clock, network: Network, crew: Crew<Connection>, limit: u32) -> Arc<Self> {
+        let state = State {
+            crew: Some(crew),
+            idle: Vec::new(),
+            deadlines: Vec::new(),
+            workers: 0,
+            coming: 0,
+            dismissed: false,
+        };
+        Arc::new(Self {
             clock,
             network,
-            alarm: Alarm::new()?,
             state: Mutex::new(state),
             armed_for: AtomicU64::new(0),
+            quantum: AtomicU64::new(1),
             cutting: AtomicBool::new(false),
             tally: Tally::default(),
             limit,
-        }))
+        })
     }
 
     /// A fiber that panicked may have held the lock. Its user is lost and counted; the books of the others still hold.
@@ -96,7 +106,8 @@ impl Squad {
     pub(super) fn man(self: &Arc<Self>) {
         let (mut ready, mut free) = {
             let state = self.state();
-            (state.crew.as_ref().map_or(0, Crew::ready), state.idle.len())
+            // Each of those that are coming will take one.
+            (state.crew.as_ref().map_or(0, Crew::ready).saturating_sub(state.coming), state.idle.len())
         };
         while ready > 0 && free > 0 {
             let worker = self.state().idle.pop();
@@ -121,6 +132,7 @@ impl Squad {
             }
             let deadline = Deadline::new();
             state.workers += 1;
+            state.coming += 1;
             state.deadlines.push(Arc::clone(&deadline));
             deadline
         };
@@ -130,9 +142,15 @@ impl Squad {
             // No memory for another stack: those that are there take turns.
             let mut state = self.state();
             state.workers -= 1;
+            state.coming -= 1;
             state.deadlines.pop();
         }
         spawned.is_ok()
+    }
+
+    /// A worker that was started runs now.
+    pub(super) fn came(&self) {
+        self.state().coming -= 1;
     }
 
     /// The next user for a fiber that is free; waits for one. `None`: the run is over.
@@ -156,22 +174,46 @@ impl Squad {
     /// A user that went to sleep may be due before the alarm rings.
     fn ring_by_next_due(&self) {
         let armed = self.armed_for.load(Relaxed);
-        let due = self.crew(Crew::next_due).map_or(u64::MAX, Timestamp::as_nanos);
-        if armed != 0 && due < armed {
-            self.ring_at(Timestamp::from_nanos(due), self.clock.now());
+        let due = self.crew(Crew::next_due).unwrap_or(Timestamp::MAX);
+        // While the pacer is awake it sets the alarm itself.
+        if armed != 0 && due.as_nanos() < armed {
+            self.ring_by(self.gathered(due), self.clock.now());
         }
+    }
+
+    /// Gathers wake-ups to multiples of this from now on.
+    pub(super) fn gather_to(&self, quantum: Duration) {
+        self.quantum.store(u64::try_from(quantum.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// When to wake for what is due then.
+    pub(super) fn gathered(&self, due: Timestamp) -> Timestamp {
+        let quantum = self.quantum.load(Relaxed).max(1);
+        Timestamp::from_nanos(due.as_nanos().div_ceil(quantum).saturating_mul(quantum))
     }
 
     /// Sets the alarm. A timer that cannot be set would stop the run in silence, so that is a panic, which the run
     /// reports: the kernel knows no reason to refuse.
     pub(super) fn ring_at(&self, at: Timestamp, now: Timestamp) {
         self.armed_for.store(at.as_nanos(), Relaxed);
-        self.alarm.set(at.since(now)).expect("a timer can be set");
+        self.network.watch.set_alarm(at.since(now)).expect("a timer can be set");
     }
 
-    /// When the alarm was to ring, for the pacer that it woke.
-    pub(super) fn rang(&self) -> Timestamp {
-        Timestamp::from_nanos(self.armed_for.swap(0, Relaxed))
+    /// Sets the alarm if it would ring later than that, or not at all.
+    pub(super) fn ring_by(&self, at: Timestamp, now: Timestamp) {
+        let armed = self.armed_for.load(Relaxed);
+        if armed == 0 || at.as_nanos() < armed {
+            self.ring_at(at, now);
+        }
+    }
+
+    /// When the alarm was to ring, if that is over by now.
+    pub(super) fn rang(&self, now: Timestamp) -> Option<Timestamp> {
+        let armed = self.armed_for.load(Relaxed);
+        (armed != 0 && armed <= now.as_nanos()).then(|| {
+            self.armed_for.store(0, Relaxed);
+            Timestamp::from_nanos(armed)
+        })
     }
 
     /// Ends the waits whose time is over.

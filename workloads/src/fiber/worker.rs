@@ -32,6 +32,7 @@ impl Worker {
     }
 
     pub(super) fn run(self) {
+        self.squad.came();
         let mut desk = Desk::new(self.squad.clock, Arc::clone(&self.deadline));
         while self.squad.survive(|| self.serve_one(&mut desk)).unwrap_or(true) {
             // After a panic it may still be set.
