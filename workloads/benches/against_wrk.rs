@@ -20,7 +20,7 @@ use std::{
 use nix::{
     sched::{CpuSet, sched_setaffinity},
     sys::{
-        resource::{UsageWho, getrusage},
+        resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit},
         time::TimeValLike,
     },
     unistd::Pid,
@@ -32,6 +32,12 @@ use workloads::{
 
 const PAIRS: usize = 7;
 const SECONDS: u64 = 4;
+/// Share of the many users that keep their connection: as many as fit into 20 000 descriptors with room for the others.
+const KEPT: f64 = 0.15;
+/// Over which the many users arrive. Each sends at once and every 10 s on average from then on, so the ramp ends with more
+/// requests a second (14 000) than there are afterwards (10 000).
+const RAMP_SECONDS: u64 = 25;
+const STEADY_SECONDS: u64 = 20;
 const CLIENT_CORE: usize = 0;
 const SERVER_CORE: usize = 1;
 
@@ -40,7 +46,9 @@ fn main() -> ExitCode {
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["serve"] => null_server::serve(),
         ["closed", address, connections, seconds] => closed(parsed(address), parsed(connections), parsed(seconds)),
-        ["many", address, users, seconds] => many(parsed(address), parsed(users), parsed(seconds)),
+        ["many", address, users, ramp, seconds] => {
+            many(parsed(address), parsed(users), parsed(ramp), parsed(seconds));
+        }
         ["paced", address, users, seconds] => paced(parsed(address), parsed(users), parsed(seconds)),
         [] => return compare(&["cpu", "many"]),
         parts => return compare(parts),
@@ -90,20 +98,22 @@ fn cpu_per_request(address: SocketAddr) {
     print_median("CPU per request at 64 connections, lab / wrk", &mut ratios, "at most 1.15", |median| median <= 1.15);
 }
 
-/// 100 000 users with 10 s of think time in one process.
+/// 100 000 users with 10 s of think time in one process. The bound is on the time when all are there; the ramp is shown too.
 fn many_users(address: SocketAddr) {
     let (mut lags, mut memory) = (Vec::new(), Vec::new());
     for run in 1..=PAIRS {
-        let client = measure(myself().args(["many", &address.to_string(), "100000", "20"]), first_number);
+        let (ramp, steady) = (RAMP_SECONDS.to_string(), STEADY_SECONDS.to_string());
+        let client = measure(myself().args(["many", &address.to_string(), "100000", &ramp, &steady]), first_number);
         let numbers: Vec<f64> = client.output.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let [requests, lag_ms, megabytes, cpu, gap_ms, ..] = numbers[..] else {
+        let [requests, lag_ms, with_ramp_ms, megabytes, cpu, gap_ms, steal, ..] = numbers[..] else {
             println!("  run {run}: the client failed: {}", client.output);
             continue;
         };
         println!(
-            "  run {run}: {requests:.0} requests, send lag p99 {lag_ms:.2} ms, {megabytes:.0} MB, {:.0} % of a core, \
-             largest gap {gap_ms:.1} ms",
-            cpu * 100.0
+            "  run {run}: {requests:.0} requests, send lag p99 {lag_ms:.2} ms ({with_ramp_ms:.2} with the ramp), \
+             {megabytes:.0} MB, {:.0} % of a core, largest gap {gap_ms:.1} ms, steal {:.1} % of the machine",
+            cpu * 100.0,
+            steal * 100.0,
         );
         if let Some((_, rest)) = client.output.split_once("without ports") {
             println!("    without ports{}", rest.trim_end());
@@ -134,10 +144,10 @@ fn closed(address: SocketAddr, connections: u32, seconds: u64) {
     println!("{}", report.total.ledger.served);
 }
 
-fn many(address: SocketAddr, users: u32, seconds: u64) {
+fn many(address: SocketAddr, users: u32, ramp_seconds: u64, seconds: u64) {
     let ramp = Load::Users { from: 0, to: users, class: controllers::Class(0) };
     let all = Load::Users { from: users, to: users, class: controllers::Class(0) };
-    let mut plan = plan(address, Duration::from_secs(10), vec![ramp], ConnectionHabit::Mixed { keep: 0.1 });
+    let mut plan = plan(address, Duration::from_secs(ramp_seconds), vec![ramp], ConnectionHabit::Mixed { keep: KEPT });
     plan.phases.push(Phase { name: "all".to_owned(), duration: Duration::from_secs(seconds), loads: vec![all] });
     if let Users::Url(users) = &mut plan.users {
         users.think = traces::Think::Exponential { mean: Duration::from_secs(10) };
@@ -145,19 +155,22 @@ fn many(address: SocketAddr, users: u32, seconds: u64) {
     plan.sources = 16;
     let report = run(&plan);
     let health = &report.generator.health;
+    let steady = report.distribution("all", workloads::measure::Family::SendLag, None);
+    let steady_lag = steady.and_then(|lag| lag.percentiles().p99).unwrap_or(f64::INFINITY);
     println!(
-        "{} {} {} {} {} without ports {}, without descriptors {}, at most {} in flight, {:?}, {} stalls: {:?}",
+        "{} {steady_lag} {} {} {} {} {} without ports {}, without descriptors {}, at most {} in flight, {:?}, {} stalls: {:?}",
         report.total.ledger.served + report.total.ledger.served_late,
         report.generator.send_lag_p99_ms.unwrap_or(f64::INFINITY),
         health.resident_peak / 1_000_000,
         health.process_cpu.as_secs_f64() / health.wall.as_secs_f64(),
         health.largest_gap.as_secs_f64() * 1e3,
+        health.steal,
         health.out_of_ports,
         health.out_of_descriptors,
         health.in_flight_peak,
         report.total.ledger,
         health.stalls.len() as u64 + health.more_stalls,
-        health.stalls,
+        &health.stalls[..health.stalls.len().min(8)],
     );
 }
 
@@ -282,6 +295,14 @@ fn print_median(what: &str, values: &mut [f64], bound: &str, holds: impl Fn(f64)
     let median = values[values.len() / 2];
     let verdict = if holds(median) { "holds" } else { "DOES NOT HOLD" };
     println!("{what}: median {median:.3} [{least:.3}, {most:.3}] of {}; {bound}: {verdict}", values.len());
+}
+
+/// A server of many needs a descriptor for each.
+fn raise_descriptor_limit() {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
+    if soft < hard {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard).expect("a soft limit may be raised to the hard one");
+    }
 }
 
 fn myself() -> Command {
