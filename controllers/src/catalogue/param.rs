@@ -159,7 +159,14 @@ impl Values {
         let problem = |message: String| vec![Problem { key: param.name.to_owned(), message }];
         match param.kind {
             ParamKind::Number { min, max, default, unit } => {
-                let number = match setting {
+                // A number may carry its parameter's unit: `12.5/s`.
+                let bare = match setting {
+                    Some(Setting::Text(text)) if !unit.is_empty() => {
+                        text.strip_suffix(unit).and_then(|text| text.trim_end().parse().ok()).map(Setting::Number)
+                    }
+                    _ => None,
+                };
+                let number = match bare.as_ref().or(setting) {
                     None => default,
                     Some(Setting::Number(number)) if (min..=max).contains(number) => *number,
                     Some(Setting::Number(number)) => {

@@ -120,6 +120,23 @@ fn a_preset_sets_defaults_that_other_keys_override() {
 }
 
 #[test]
+fn a_number_may_carry_its_unit() {
+    let entry = Catalogue::find("seda").unwrap();
+    let values = entry.check(&settings([("increase_by", "12.5/s".into()), ("rate_initial", "40 /s".into())])).unwrap();
+    assert!(
+        (values.number("increase_by") - 12.5).abs() < 1e-12 && (values.number("rate_initial") - 40.0).abs() < 1e-12
+    );
+    assert_eq!(
+        problems("seda", [("increase_by", "12.5ms".into())]),
+        ["increase_by: a number is wanted here, not \"12.5ms\""]
+    );
+    assert_eq!(
+        problems("seda", [("increase_by", "-3/s".into())]),
+        ["increase_by: -3 is out of range: 0.001 to 10000 /s"]
+    );
+}
+
+#[test]
 fn a_scope_chooses_the_place() {
     let entry = Catalogue::find("seda").unwrap();
     assert_eq!(entry.place(&Settings::new()), Ok(Place::Stage));

@@ -90,7 +90,8 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
     }
     arm.policy.settings = own.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
     if !check(&mut arm.policy, node, settings, &path, problems) {
-        return None;
+        // An arm with a slip keeps its name, so that thresholds on it are no further slips.
+        return Some(arm);
     }
     // What the target itself would refuse: a place that it does not have, settings for stages that it does not have.
     let unfit = match (Resolved::new(&arm.policy), graph) {

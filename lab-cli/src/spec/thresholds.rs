@@ -37,11 +37,22 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
             Ok(_) => {}
             Err(found) => {
                 for problem in found {
-                    let message = format!("{} (at character {} of {text:?})", problem.message, problem.at + 1);
+                    let message =
+                        format!("{} (at character {} of {:?})", problem.message, problem.at + 1, clipped(text));
                     fields.problems().add(&node.place, "thresholds", message, problem.hint);
                 }
             }
         }
     }
     kept
+}
+
+/// Enough of a threshold to know it again.
+fn clipped(text: &str) -> String {
+    const CHARS: usize = 80;
+    let mut short: String = text.chars().take(CHARS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
 }
