@@ -12,6 +12,7 @@ mod kernel;
 mod manifest;
 mod policy_events;
 pub mod progress;
+mod renew;
 mod resolve;
 mod snapshot;
 mod stop;

@@ -64,6 +64,9 @@ pub enum App {
     Checksum {
         /// Rounds at quality 1 (50 in the original code), each of `reads` reads of 100 bytes and as many sums.
         rounds: u32,
+        /// Rounds more, done in full at any quality: what a page costs however poor it is (0: the original code has none).
+        #[serde(default)]
+        fixed_rounds: u32,
         /// Reads a round (100 in the original code).
         reads: u32,
         /// Bytes of the answer (8192 in the original code).

@@ -10,12 +10,13 @@ use super::{
     folder::Folder,
     kernel::Counters,
     policy_events::PolicyEvents,
+    renew::Renewals,
     target::{Target, log_in},
     watch::{Seconds, Watch},
 };
 use crate::{
     live::{LiveEvent, Second},
-    spec::plan::Arm,
+    spec::plan::{Arm, Phase},
     summary,
 };
 
@@ -39,6 +40,8 @@ pub struct Turn<'a> {
     pub block: u32,
     /// Its target.
     pub target: TargetSpec,
+    /// What the load consists of.
+    pub phases: &'a [Phase],
 }
 
 /// Runs it. `plan` makes the load plan once it is known where the target listens.
@@ -66,6 +69,8 @@ pub fn run(
     let mut stopping = false;
     let mut failed = None;
     let flag = stop.fresh_flag();
+    let renewals = Renewals::begin(&target.control, &turn.arm.policy, turn.phases)
+        .map_err(super::snapshot::machine("the thread that renews policies"))?;
     let report = workloads::run(
         &plan,
         &Options::default(),
@@ -97,6 +102,13 @@ pub fn run(
     )?;
     if let Some(failure) = failed {
         return Err(failure);
+    }
+    if let Err(failure) = renewals.end() {
+        tell(
+            &LiveEvent::Note { text: format!("a phase did not begin with a fresh policy: {failure}") },
+            folder,
+            sinks,
+        )?;
     }
     drop(watch);
     // A target that has died leaves the arm without its ledger, which makes it INVALID: what clients saw is kept.

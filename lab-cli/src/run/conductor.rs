@@ -207,7 +207,7 @@ impl Run<'_> {
             _ => 0.0,
         };
         let target = resolve::target_spec(experiment, arm, database, work, seed, self.request.cpus);
-        let turn = Turn { arm, block, target };
+        let turn = Turn { arm, block, target, phases: &experiment.users.phases };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());

@@ -39,9 +39,12 @@ pub fn target_spec(
             full_text: arashi.full_text,
             durability: arashi.durability,
         },
-        App::Checksum { rounds, reads, answer_bytes } => {
-            spec::App::Checksum { rounds: *rounds, reads: *reads, answer_bytes: *answer_bytes }
-        }
+        App::Checksum { rounds, fixed_rounds, reads, answer_bytes } => spec::App::Checksum {
+            rounds: *rounds,
+            fixed_rounds: *fixed_rounds,
+            reads: *reads,
+            answer_bytes: *answer_bytes,
+        },
         App::Emulated { service, servers, discipline, answer_bytes } => spec::App::Emulated {
             service: service.clone(),
             servers: *servers,

@@ -80,6 +80,8 @@ pub enum App {
     Checksum {
         /// Rounds at quality 1.
         rounds: u32,
+        /// Rounds more, done in full at any quality.
+        fixed_rounds: u32,
         /// Reads a round.
         reads: u32,
         /// Bytes of the answer.
@@ -189,6 +191,8 @@ pub struct Phase {
     /// How long.
     #[serde(with = "millis")]
     pub duration: Duration,
+    /// The arm's policy begins anew with it, as if the run did.
+    pub fresh_policy: bool,
     /// What arrives.
     pub loads: Vec<Load>,
 }

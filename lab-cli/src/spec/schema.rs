@@ -74,6 +74,8 @@ struct Target {
     durability: Option<String>,
     /// checksum: rounds at quality 1.
     rounds: Option<u32>,
+    /// checksum: rounds more, done in full at any quality.
+    fixed_rounds: Option<u32>,
     /// checksum: reads a round.
     reads: Option<u32>,
     /// checksum, emulated: bytes of the answer.
@@ -239,6 +241,8 @@ struct Phase {
     law: Option<String>,
     class: Option<u8>,
     loads: Option<Vec<Load>>,
+    /// The arm's policy begins anew with this phase.
+    fresh_policy: Option<bool>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -30,6 +30,7 @@ pub const KEYS: &[&str] = &[
     "search",
     "durability",
     "rounds",
+    "fixed_rounds",
     "reads",
     "answer",
     "service",
@@ -121,9 +122,11 @@ fn app(fields: &Fields<'_>) -> Option<App> {
     let kind = fields.choice("app", &words)?;
     // Keys of another app are slips, not silently ignored.
     let (own, others): (&[&str], &[&str]) = match kind {
-        Kind::Arashi => (ARASHI_KEYS, &["rounds", "reads", "answer", "service", "servers", "discipline"]),
-        Kind::Checksum => (&["rounds", "reads", "answer"], &["service", "servers", "discipline"]),
-        Kind::Emulated => (&["service", "servers", "discipline", "answer"], &["rounds", "reads"]),
+        Kind::Arashi => {
+            (ARASHI_KEYS, &["rounds", "fixed_rounds", "reads", "answer", "service", "servers", "discipline"])
+        }
+        Kind::Checksum => (&["rounds", "fixed_rounds", "reads", "answer"], &["service", "servers", "discipline"]),
+        Kind::Emulated => (&["service", "servers", "discipline", "answer"], &["rounds", "fixed_rounds", "reads"]),
     };
     let of_mail = if matches!(kind, Kind::Arashi) { &[] } else { ARASHI_KEYS };
     for key in others.iter().chain(of_mail).filter(|key| fields.node(key).is_some()) {
@@ -133,6 +136,7 @@ fn app(fields: &Fields<'_>) -> Option<App> {
         Kind::Arashi => App::Arashi(arashi(fields)),
         Kind::Checksum => App::Checksum {
             rounds: fields.count("rounds", 1..=100_000).map_or(50, |n| n as u32),
+            fixed_rounds: fields.count("fixed_rounds", 0..=100_000).map_or(0, |n| n as u32),
             reads: fields.count("reads", 1..=100_000).map_or(100, |n| n as u32),
             answer_bytes: fields.count("answer", 0..=1_000_000).map_or(8192, |n| n as u32),
         },

@@ -34,7 +34,8 @@ pub const KEYS: &[&str] = &[
     "phases",
 ];
 /// Keys of one of `users.phases`.
-pub const PHASE_KEYS: &[&str] = &["name", "for", "users", "sessions", "requests", "law", "class", "loads"];
+pub const PHASE_KEYS: &[&str] =
+    &["name", "for", "users", "sessions", "requests", "law", "class", "loads", "fresh_policy"];
 /// Keys of one of a phase's `loads`.
 pub const LOAD_KEYS: &[&str] = &["users", "sessions", "requests", "law", "class"];
 /// Keys of `users.on_reject` and `users.on_failure`.
@@ -249,7 +250,8 @@ fn phases(fields: &Fields<'_>) -> Vec<Phase> {
             }
         };
         if let Some(duration) = duration {
-            phases.push(Phase { name, duration, loads });
+            let fresh_policy = inner.flag("fresh_policy").unwrap_or(false);
+            phases.push(Phase { name, duration, fresh_policy, loads });
         }
     }
     phases

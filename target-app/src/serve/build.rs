@@ -119,7 +119,9 @@ async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Servic
             let arashi = Arashi::open(&settings).await.map_err(|error| ServeError::Service(Box::new(error)))?;
             Ok(Arc::new(arashi))
         }
-        spec::App::Checksum { rounds, reads, answer_bytes } => Ok(Checksum::new(*rounds, *reads, *answer_bytes, seed)?),
+        spec::App::Checksum { rounds, fixed_rounds, reads, answer_bytes } => {
+            Ok(Checksum::new(*rounds, *fixed_rounds, *reads, *answer_bytes, seed)?)
+        }
         spec::App::Emulated { service, servers, discipline, answer_bytes } => {
             Ok(Emulated::new(Law::new(service)?, *servers, *discipline, *answer_bytes, seed, clock))
         }

@@ -141,7 +141,7 @@ fn quality_falls_when_the_checksum_service_cannot_keep_up() {
     let objective = controllers::Objective { percentile: 90.0, response_time: Duration::from_millis(1) };
     let degrade = PolicySpec { place: Some(Place::Stage), ..policy("degrade", &[]) };
     let target = start(TargetSpec {
-        app: App::Checksum { rounds: 10, reads: 100, answer_bytes: 100 },
+        app: App::Checksum { rounds: 10, fixed_rounds: 0, reads: 100, answer_bytes: 100 },
         policy: degrade,
         objective,
         ..spec()

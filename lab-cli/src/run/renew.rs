@@ -1,0 +1,86 @@
+//! Phases that begin with a policy as new: points of a curve that the paper measured in runs of their own.
+
+use std::{
+    sync::mpsc::{self, RecvTimeoutError, Sender},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use target_app::{
+    control::{
+        client::{ControlClient, ControlError},
+        wire::SetPolicy,
+    },
+    spec::PolicySpec,
+};
+
+use crate::spec::plan::Phase;
+
+/// Puts an arm's policy anew into its place at the start of each phase that asks for it.
+#[derive(Debug)]
+pub struct Renewals {
+    /// Dropped at the end.
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<Result<(), ControlError>>>,
+}
+
+impl Renewals {
+    /// Begins: the load starts now.
+    pub fn begin(control: &ControlClient, policy: &PolicySpec, phases: &[Phase]) -> std::io::Result<Self> {
+        let (over, wait) = mpsc::channel::<()>();
+        let (control, due) = (control.clone(), starts(phases));
+        let change = SetPolicy { stage: None, policy: policy.clone() };
+        let began = Instant::now();
+        let thread = thread::Builder::new().name("renewals".to_owned()).spawn(move || {
+            for at in due {
+                if wait.recv_timeout((began + at).saturating_duration_since(Instant::now()))
+                    == Err(RecvTimeoutError::Disconnected)
+                {
+                    return Ok(());
+                }
+                control.set_policy(&change)?;
+            }
+            Ok(())
+        })?;
+        Ok(Self { over: Some(over), thread: Some(thread) })
+    }
+
+    /// Ends.
+    ///
+    /// # Errors
+    /// The target did not take the policy.
+    pub fn end(mut self) -> Result<(), ControlError> {
+        self.over = None;
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))
+    }
+}
+
+/// When the phases begin that ask for a fresh policy; the first has one anyway.
+fn starts(phases: &[Phase]) -> Vec<Duration> {
+    let mut at = Duration::ZERO;
+    let mut starts = Vec::new();
+    for phase in phases {
+        if phase.fresh_policy && !at.is_zero() {
+            starts.push(at);
+        }
+        at += phase.duration;
+    }
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_later_phases_that_ask_for_it_begin_anew() {
+        let phase = |seconds, fresh_policy| Phase {
+            name: String::new(),
+            duration: Duration::from_secs(seconds),
+            fresh_policy,
+            loads: Vec::new(),
+        };
+        let phases = [phase(10, true), phase(5, false), phase(7, true), phase(1, true)];
+        assert_eq!(starts(&phases), [Duration::from_secs(15), Duration::from_secs(22)]);
+    }
+}
