@@ -1,0 +1,88 @@
+//! `lab serve` as a process, killed when it is dropped.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+/// Longest wait for anything that the program says.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Program {
+    child: Child,
+    out: Receiver<String>,
+    err: Receiver<String>,
+}
+
+/// Mail to import, and whose it becomes.
+#[derive(Clone, Copy)]
+pub struct Mail<'a> {
+    pub path: &'a Path,
+    pub user: &'a str,
+}
+
+impl Program {
+    /// Starts it on a free port, with every setting as it comes.
+    pub fn serve(home: &Path, database: &Path, mail: Option<Mail<'_>>) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+        command.current_dir(home).env("LAB_CACHE", home.join("cache"));
+        command.args(["serve", "--port", "0", "--database"]).arg(database);
+        if let Some(Mail { path, user }) = mail {
+            command.args(["--user", user, "--password-stdin", "--mail"]).arg(path);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("lab starts");
+        child.stdin.take().expect("piped").write_all(b"secret\n").expect("takes a password");
+        let out = lines(child.stdout.take().expect("piped"));
+        let err = lines(child.stderr.take().expect("piped"));
+        Self { child, out, err }
+    }
+
+    /// Waits until it takes requests; says where.
+    pub fn address(&self) -> String {
+        let line = self.out.recv_timeout(PATIENCE);
+        let line = line.unwrap_or_else(|_| panic!("it does not serve: {:?}", self.err.try_iter().collect::<Vec<_>>()));
+        line.strip_prefix("serving http://").unwrap_or_else(|| panic!("{line:?}")).to_owned()
+    }
+
+    /// The next line on standard error, if it comes in time.
+    pub fn says(&self, within: Duration) -> Option<String> {
+        match self.err.recv_timeout(within.min(PATIENCE)) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => panic!("it ended by itself"),
+        }
+    }
+
+    /// `kill -9`; gives what it had said on standard error and nobody had read.
+    pub fn kill(mut self) -> Vec<String> {
+        assert!(self.child.try_wait().expect("is a child").is_none(), "it had ended by itself");
+        self.child.kill().expect("can be killed");
+        self.child.wait().expect("is gone");
+        self.err.iter().collect()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Lines as they come, until the pipe is closed.
+fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            if tell.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    told
+}
