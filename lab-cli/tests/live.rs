@@ -73,6 +73,18 @@ impl Scratch {
         text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
 
+    /// Every process that lives on this scratch's cache, whoever its parent is now.
+    fn processes(&self) -> Vec<u32> {
+        let mark = format!("LAB_CACHE={}\0", self.path().join("cache").display());
+        let is_ours = |pid: &u32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            // The last one has its zero as well. A zombie has no environment any more.
+            environment.windows(mark.len()).any(|part| part == mark.as_bytes())
+        };
+        let listed = fs::read_dir("/proc").expect("readable").flatten();
+        listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_ours).collect()
+    }
+
     fn json(&self, file: &str) -> Value {
         let bytes = fs::read(self.path().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
         serde_json::from_slice(&bytes).expect("JSON")
@@ -186,17 +198,43 @@ fn an_interrupt_saves_what_was_measured() {
 fn a_killed_run_leaves_no_process_and_readable_files_and_the_next_one_works() {
     let scratch = Scratch::new();
     let mut child = scratch.started("killed", "60s");
-    let targets = Scratch::targets_of(child.id());
-    assert_eq!(targets.len(), 1, "one target at a time");
+    assert_eq!(scratch.processes().len(), 2, "the lab and its target");
     signal("KILL", child.id());
     child.wait().expect("it ends");
-    wait_until("the target has died with its parent", || !exists(targets[0]));
+    wait_until("no process is left", || scratch.processes().is_empty());
     let found = lab_cli::run::read_folder(&scratch.path().join("killed")).expect("readable");
-    assert!(!found.timeline.is_empty());
+    assert!(found.timeline.iter().any(|second| second.served > 0), "{:?}", found.timeline);
     assert!(found.summary.is_none(), "no arm was over");
+    next_run_works(&scratch);
+}
+
+#[test]
+fn a_run_that_is_killed_in_its_second_arm_keeps_the_first() {
+    let scratch = Scratch::new();
+    let mut command = scratch.lab();
+    command.args(["run", "short.yaml", "--out", "killed", "--set", "users.phases.busy.for=500ms"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("lab starts");
+    wait_until("the first arm is over", || scratch.path().join("killed/summary.json").exists());
+    signal("KILL", child.id());
+    child.wait().expect("it ends");
+    wait_until("no process is left", || scratch.processes().is_empty());
+    let found = lab_cli::run::read_folder(&scratch.path().join("killed")).expect("readable");
+    let summary = found.summary.expect("written when the first arm was over");
+    assert!(summary.partial);
+    assert_eq!(summary.arms.len(), 1, "{:?}", summary.arms);
+    assert!(summary.arms[0].phases.iter().all(|phase| phase.measured.served > 0));
+    next_run_works(&scratch);
+}
+
+/// A run in the same place, to its end.
+fn next_run_works(scratch: &Scratch) {
     let args = ["run", "short.yaml", "--policy", "none", "--out", "next", "--set", "users.phases.busy.for=200ms"];
     let output = scratch.run(&args);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    let summary = scratch.json("next/summary.json");
+    assert_eq!(summary["partial"], false);
+    assert!(summary["arms"][0]["phases"][0]["served"].as_u64().expect("a count") > 0);
+    assert_eq!(scratch.processes(), [0; 0], "nothing is left of it either");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn spec(database: &Path) -> TargetSpec {
         class: ClassRule::Header("User-Class".to_owned()),
         seed: 1,
         cpus: vec![processors - 1],
-        die_with_parent: true,
+        die_with: Some(std::process::id()),
     }
 }
 

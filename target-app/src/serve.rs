@@ -25,8 +25,8 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// # Errors
 /// What kept it from serving. Once it serves, it ends well.
 pub fn serve_blocking(spec: TargetSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
-    if spec.die_with_parent {
-        process::die_with_parent()?;
+    if let Some(parent) = spec.die_with {
+        process::die_with(parent)?;
     }
     process::pin(&spec.cpus)?;
     let runtime = process::runtime()?;

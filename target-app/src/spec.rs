@@ -35,9 +35,10 @@ pub struct TargetSpec {
     pub seed: u64,
     /// Processors to run on; empty: any.
     pub cpus: Vec<usize>,
-    /// Be killed with the process that started this one, however it ends.
+    /// Process id of the parent, where this process is to be killed with it, however it ends. Named, since a parent that has
+    /// ended by the time that this is read has left its place to another one.
     #[serde(default)]
-    pub die_with_parent: bool,
+    pub die_with: Option<u32>,
 }
 
 /// What is served.

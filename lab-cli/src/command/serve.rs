@@ -59,7 +59,7 @@ pub fn serve(args: &args::Serve) -> Outcome {
     let (work, cpus) = work(&experiment, &scratch)?;
     let mut spec = target_spec(&experiment, &arm, database, work, experiment.seed, &cpus);
     spec.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
-    spec.die_with_parent = false;
+    spec.die_with = None;
     serve_blocking(spec, |ready| {
         // A closed pipe is no reason to stop serving.
         let _ = print(for_people(&ready, account.as_ref()).as_bytes());

@@ -80,7 +80,7 @@ pub fn target_spec(
         class: target.class.clone(),
         seed: seed_for(seed, "target"),
         cpus: cpus.target.into_iter().collect(),
-        die_with_parent: true,
+        die_with: Some(std::process::id()),
     }
 }
 

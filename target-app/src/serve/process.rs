@@ -17,12 +17,11 @@ use super::ServeError;
 use crate::{control, running::Running};
 
 /// Has the kernel kill this process when its parent ends, however that ends.
-pub(super) fn die_with_parent() -> Result<(), ServeError> {
-    let parent = getppid();
+pub(super) fn die_with(parent: u32) -> Result<(), ServeError> {
     let system = |errno: nix::Error| ServeError::System { what: "cannot be tied to the parent", source: errno.into() };
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(system)?;
-    // The parent may have ended before the kernel was asked.
-    if getppid() == parent { Ok(()) } else { Err(ServeError::Orphaned) }
+    // The parent may have ended before the kernel was asked, even before this process ran at all.
+    if u32::try_from(getppid().as_raw()) == Ok(parent) { Ok(()) } else { Err(ServeError::Orphaned) }
 }
 
 /// Pins this thread, and with it every thread that it starts. Nothing if no processors are named.

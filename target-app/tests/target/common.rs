@@ -46,7 +46,7 @@ pub fn spec() -> TargetSpec {
         class: ClassRule::Header("User-Class".to_owned()),
         seed: 7,
         cpus: Vec::new(),
-        die_with_parent: false,
+        die_with: None,
     }
 }
 

@@ -35,6 +35,7 @@ fn child() {
     let spec: TargetSpec = serde_json::from_str(&std::env::var(SPEC).unwrap()).unwrap();
     if role == "parent" {
         // Starts the target, passes its ready line on, and waits to be killed.
+        let spec = TargetSpec { die_with: Some(std::process::id()), ..spec };
         let mut target = start_with(&spec, "target", None);
         println!("\n{}", serde_json::to_string(&ready(&mut target)).unwrap());
         thread::sleep(Duration::from_secs(30));
@@ -153,8 +154,7 @@ fn without_descriptors_it_goes_on_for_those_inside_and_lets_others_in() {
 
 #[test]
 fn it_dies_with_the_process_that_started_it() {
-    let spec = TargetSpec { die_with_parent: true, ..spec() };
-    let mut parent = start_with(&spec, "parent", None);
+    let mut parent = start_with(&spec(), "parent", None);
     let ready = ready(&mut parent);
     assert_eq!(get(&mut connect(&ready)), 200);
     parent.kill().unwrap();
@@ -164,4 +164,13 @@ fn it_dies_with_the_process_that_started_it() {
         assert!(Instant::now() < end, "it lives on");
         thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// As if it had been killed while this one was being started: its place has been taken by another process.
+#[test]
+fn it_does_not_begin_without_the_process_that_started_it() {
+    let spec = TargetSpec { die_with: Some(1), ..spec() };
+    let mut child = start_with(&spec, "target", None);
+    let status = wait(&mut child, Duration::from_secs(5)).expect("it ends by itself");
+    assert!(!status.success());
 }
