@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::{
-    summary::{Arm, Measured, Phase, Reason, Summary},
+    summary::{Arm, Joined, Measured, Phase, Reason, Summary},
     text::{percent, rate, scrubbed, time},
 };
 
@@ -95,7 +95,9 @@ fn ledgers(summary: &Summary) -> String {
         let written = sum(Measured::written);
         let (read, difference) = match &arm.server {
             None => ("-".to_owned(), "-".to_owned()),
-            Some(server) => (count(server.requests_read), difference(written, server.requests_read, server.unread)),
+            Some(server) => {
+                (count(server.requests_read), difference(written, server.requests_read, arm.requests.as_ref()))
+            }
         };
         table.row(vec![
             name(arm, summary),
@@ -110,10 +112,21 @@ fn ledgers(summary: &Summary) -> String {
     table.into_text()
 }
 
-fn difference(written: u64, read: u64, unread: Option<u64>) -> String {
+/// `16, timed out unread`, or `16 unread: 2 in flight, 14 timed out`.
+fn difference(written: u64, read: u64, joined: Option<&Joined>) -> String {
     let difference = i128::from(written) - i128::from(read);
-    match unread {
-        Some(unread) if unread > 0 && difference == i128::from(unread) => format!("{difference}, timed out unread"),
+    match joined {
+        Some(joined) if joined.unread() > 0 && difference == i128::from(joined.unread()) => {
+            let names = joined.unread.keys().map(|name| name.replace('_', " "));
+            let counts = names.zip(joined.unread.values()).collect::<Vec<_>>();
+            match &counts[..] {
+                [(only, _)] => format!("{difference}, {only} unread"),
+                all => {
+                    let parts = all.iter().map(|(name, count)| format!("{count} {name}"));
+                    format!("{difference} unread: {}", parts.collect::<Vec<_>>().join(", "))
+                }
+            }
+        }
         _ => difference.to_string(),
     }
 }

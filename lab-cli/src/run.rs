@@ -8,6 +8,7 @@ mod cpus;
 mod error;
 mod folder;
 mod histograms;
+mod join;
 mod kernel;
 mod manifest;
 mod policy_events;

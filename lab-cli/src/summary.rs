@@ -9,6 +9,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod joined;
+
+pub use joined::Joined;
+
 /// Version of the layout of `summary.json`.
 pub const SCHEMA: u32 = 1;
 
@@ -145,6 +149,9 @@ pub struct Arm {
     /// What the service itself counted.
     #[serde(default)]
     pub server: Option<Server>,
+    /// The requests of both sides, joined; `None` where they carried no numbers, or too many had no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Joined>,
     /// What the kernel did behind both their backs.
     #[serde(default)]
     pub kernel: Kernel,
@@ -241,7 +248,7 @@ pub struct Server {
     pub client_gone: u64,
     /// Not finished when it was asked.
     pub in_flight: u64,
-    /// Requests that lay unread in the kernel when the service stopped, where that was counted.
+    /// Requests of clients without an answer that it never read, where both sides could be joined.
     pub unread: Option<u64>,
     /// CPU used, as a share of its core.
     pub cpu: f64,

@@ -132,7 +132,10 @@ fn a_run_leaves_a_folder_whose_ledgers_agree() {
         };
         let parts = ["served", "served_late", "rejected", "timed_out", "failed", "abandoned", "in_flight"];
         assert_eq!(sum("sent"), parts.iter().map(|part| sum(part)).sum::<u64>());
-        assert_eq!(sum("sent") + sum("hops"), arm["server"]["requests_read"].as_u64().expect("a count"));
+        let written = sum("sent") + sum("hops");
+        assert_eq!(written, arm["server"]["requests_read"].as_u64().expect("a count"));
+        assert_eq!(arm["requests"]["written"], written);
+        assert_eq!((&arm["server"]["unread"], &arm["requests"]["strange"]), (&0.into(), &0.into()), "{arm}");
         assert!(sum("served") > 10, "{arm}");
     }
     for threshold in printed["thresholds"].as_array().expect("thresholds") {

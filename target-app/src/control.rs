@@ -65,6 +65,7 @@ async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<
     }
     match (head.method.clone(), head.uri.path()) {
         (Method::GET, "/gauges") => json(StatusCode::OK, &running.gauges()),
+        (Method::GET, "/requests") => json(StatusCode::OK, &running.requests()),
         (Method::GET, "/policies") => json(StatusCode::OK, &running.policies()),
         (Method::GET, "/events") => {
             let mut response = Response::new(Either::Right(EventLines::new(running.events().subscribe())));
@@ -86,7 +87,7 @@ async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<
     }
 }
 
-const PATHS: [&str; 7] = ["/gauges", "/events", "/policies", "/policy", "/work", "/drain", "/stop"];
+const PATHS: [&str; 8] = ["/gauges", "/requests", "/events", "/policies", "/policy", "/work", "/drain", "/stop"];
 
 #[derive(Serialize)]
 struct Done {

@@ -285,7 +285,7 @@ async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) ->
         app.ledger.malformed();
         return finish(app, close(app.failed(status)), &method, None, conn);
     }
-    let entry = Some(app.ledger.open());
+    let entry = Some(app.ledger.open(number(&head)));
     if ![Method::GET, Method::HEAD, Method::POST].contains(&method) {
         let mut answer = app.failed(StatusCode::METHOD_NOT_ALLOWED);
         answer.response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
@@ -314,6 +314,11 @@ fn finish(
 fn close(mut answer: Answer) -> Answer {
     answer.response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     answer
+}
+
+/// The number that a client of ours gave the request in its own books.
+fn number(head: &Parts) -> Option<u64> {
+    head.headers.get("x-request-number")?.to_str().ok()?.parse().ok()
 }
 
 /// What is wrong with a head that the parser let through.

@@ -7,7 +7,11 @@ use std::{
 
 use controllers::Reason;
 
-use crate::control::wire::ServerLedger;
+use crate::control::wire::{ReadRequests, ServerLedger};
+
+mod numbers;
+
+use numbers::Numbers;
 
 /// The books. One lock, so that the equation holds at every moment at which they are read.
 #[derive(Debug, Default)]
@@ -17,6 +21,7 @@ pub struct Ledger(Mutex<Books>);
 struct Books {
     sums: ServerLedger,
     refused: BTreeMap<Reason, u64>,
+    numbers: Numbers,
 }
 
 /// How a request ended.
@@ -31,10 +36,11 @@ pub enum Ending {
 }
 
 impl Ledger {
-    /// A request's head was read whole.
+    /// A request's head was read whole; it named this number.
     #[must_use]
-    pub fn open(self: &Arc<Self>) -> Entry {
+    pub fn open(self: &Arc<Self>, number: Option<u64>) -> Entry {
         let mut books = self.lock();
+        books.numbers.read(number);
         books.sums.requests_read += 1;
         books.sums.in_flight += 1;
         drop(books);
@@ -71,14 +77,30 @@ impl Ledger {
     /// The books as they are now.
     #[must_use]
     pub fn read(&self) -> ServerLedger {
+        self.lock().sums()
+    }
+
+    /// The books, and by number which requests were read, as of one moment.
+    #[must_use]
+    pub fn requests(&self) -> ReadRequests {
         let books = self.lock();
-        let mut sums = books.sums.clone();
-        sums.refused = books.refused.iter().map(|(reason, &count)| (reason.name().to_owned(), count)).collect();
-        sums
+        ReadRequests {
+            ledger: books.sums(),
+            read: books.numbers.runs(),
+            again: books.numbers.again(),
+            unnumbered: books.numbers.unnumbered(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Books> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Books {
+    fn sums(&self) -> ServerLedger {
+        let refused = self.refused.iter().map(|(reason, &count)| (reason.name().to_owned(), count)).collect();
+        ServerLedger { refused, ..self.sums.clone() }
     }
 }
 
@@ -120,7 +142,7 @@ mod tests {
     #[test]
     fn every_request_ends_in_one_place() {
         let ledger = Arc::new(Ledger::default());
-        let mut open: Vec<_> = (0..5).map(|_| ledger.open()).collect();
+        let mut open: Vec<_> = (0..5).map(|number| ledger.open(Some(number))).collect();
         open.pop().unwrap().close(Ending::Served);
         open.pop().unwrap().close(Ending::Refused(Reason::Rate));
         open.pop().unwrap().close(Ending::Failed);
@@ -132,5 +154,7 @@ mod tests {
         );
         assert_eq!(books.refused, BTreeMap::from([("rate".to_owned(), 1)]));
         assert!(books.balances());
+        let requests = ledger.requests();
+        assert_eq!((requests.ledger, requests.read), (books, vec![[0, 4]]));
     }
 }

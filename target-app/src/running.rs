@@ -16,7 +16,7 @@ use crate::{
     control::{
         Policies,
         events::Events,
-        wire::{Gauges, SetPolicy, StageGauges},
+        wire::{Gauges, ReadRequests, SetPolicy, StageGauges},
     },
     edge::Edge,
     monitor::Monitors,
@@ -113,6 +113,12 @@ impl Running {
             panics: self.app.stages.iter().map(|stage| stage.panics()).sum(),
             events_dropped: self.events.dropped(),
         }
+    }
+
+    /// Which requests were read, by number.
+    #[must_use]
+    pub fn requests(&self) -> ReadRequests {
+        self.app.ledger.requests()
     }
 
     /// Which policy sits where, and which there are.

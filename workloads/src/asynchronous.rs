@@ -65,7 +65,7 @@ pub(crate) fn run(
     let floor = Rc::new(Floor {
         clock: Clock::start(),
         clients,
-        crew: RefCell::new(Crew::new(plan, Crowd::new(plan)?, options.requests_limit)),
+        crew: RefCell::new(Crew::new(plan, Crowd::new(plan)?, options.requests_limit, false)),
         changed: Notify::new(),
         cut,
         timeout: plan.timeout,

@@ -70,7 +70,7 @@ pub(crate) fn run(
     };
     let process = ProcessSample::take();
     let (tell, news) = mpsc::channel();
-    let crew = Crew::new(plan, crowd, options.requests_limit);
+    let crew = Crew::new(plan, crowd, options.requests_limit, options.numbered);
     let squad = Squad::new(Clock::start(), network, crew, allowance.in_flight);
     let pacer = Pacer::new(Arc::clone(&squad), plan, stop.clone(), tell);
     let pacing = runtime::spawn(move || pacer.run()).map_err(|cause| RunError::Setup { what: "a fiber", cause })?;

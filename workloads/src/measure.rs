@@ -3,11 +3,12 @@
 //! A host drives a [`Recorder`]: it [plans](Recorder::plan) each request at its intended start, and hands the [`Ticket`]
 //! back when the request has ended. The recorder keeps a ledger in which every planned request ends exactly once, and
 //! histograms from which percentiles are read that do not hide what timed out. Memory is bounded by phases, types and
-//! classes, never by requests.
+//! classes, never by requests; only [`Numbers`] of requests without an answer are kept one by one, up to a limit.
 
 mod cell;
 mod distribution;
 mod ledger;
+mod numbers;
 mod recorder;
 mod report;
 mod window;
@@ -16,6 +17,7 @@ pub use crate::health::Health;
 pub use cell::Family;
 pub use distribution::{Distribution, Percentile, Percentiles, least_samples};
 pub use ledger::{Fate, Ledger};
+pub use numbers::Numbers;
 pub use recorder::{Recorder, Ticket};
 pub use report::{GeneratorReport, Little, PhaseReport, Report};
 pub use window::{UserStates, Window};

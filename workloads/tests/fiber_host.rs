@@ -9,19 +9,27 @@ use std::time::{Duration, Instant};
 use support::{Server, closed, phase, plan, with_users};
 use workloads::{
     Options, RunError, StopFlag,
-    measure::Report,
+    measure::{Fate, Report},
     plan::{ConnectionHabit, LoadPlan, Patience},
     run,
 };
 
 const SHORT: Duration = Duration::from_millis(400);
 
+/// Runs it with numbered requests: that as many are numbered as written is one of the report's own checks.
 fn go(plan: &LoadPlan) -> Report {
-    let report = run(plan, &Options::default(), |_| {}, &StopFlag::new()).expect("it runs");
+    let options = Options { numbered: true, ..Options::default() };
+    let report = run(plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(report.faults, Vec::<String>::new());
     assert_eq!(report.generator.health.fiber_panics, 0);
     assert_eq!(report.total.ledger.imbalance(), None);
     report
+}
+
+/// How each request without an answer ended.
+fn without_answer(report: &Report) -> Vec<Fate> {
+    let numbers = report.numbers.as_ref().expect("they were numbered");
+    numbers.without_answer().expect("few").map(|(_, fate)| fate).collect()
 }
 
 #[test]
@@ -33,6 +41,7 @@ fn kept_connections_are_used_again_and_the_ledgers_agree() {
     assert_eq!(ledger.served, ledger.planned);
     assert_eq!(ledger.written(), server.seen.requests());
     assert_eq!(server.seen.connections(), 4);
+    assert_eq!(without_answer(&report), []);
 }
 
 #[test]
@@ -85,6 +94,7 @@ fn no_answer_is_a_time_out_at_its_time() {
     assert_eq!((ledger.timed_out, ledger.written()), (ledger.planned, server.seen.requests()));
     assert_eq!(report.total.response_time_ms.count, 0);
     assert_eq!(report.total.response_time_ms.censored, ledger.timed_out);
+    assert_eq!(without_answer(&report), vec![Fate::TimedOut; ledger.timed_out as usize]);
 }
 
 #[test]
@@ -245,6 +255,7 @@ fn what_is_in_flight_at_the_end_is_drained_then_cut() {
     let cut = LoadPlan { drain: Duration::from_millis(50), ..drained };
     let report = go(&cut);
     assert_eq!((report.total.ledger.served, report.total.ledger.in_flight), (0, 3));
+    assert_eq!(without_answer(&report), [Fate::InFlight; 3]);
 }
 
 #[test]

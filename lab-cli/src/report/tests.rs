@@ -51,7 +51,8 @@ fn summary() -> Summary {
         response_time_ms: Times { p50: Some(640.0), count: 284, ..Times::default() },
         ..Measured::default()
     };
-    let read = |requests_read, unread| Server { requests_read, unread, ..Server::default() };
+    let read = |requests_read| Server { requests_read, ..Server::default() };
+    let unread = |unread| Some(Joined { unread, ..Joined::default() });
     Summary {
         schema: SCHEMA,
         experiment: "flash-crowd".to_owned(),
@@ -59,8 +60,11 @@ fn summary() -> Summary {
         valid: true,
         objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec![
-            arm("none", 1, before.clone(), none, read(3600, None)),
-            arm("connections", 1, before, connections, read(884, Some(16))),
+            arm("none", 1, before.clone(), none, read(3600)),
+            Arm {
+                requests: unread([("timed_out".to_owned(), 16)].into()),
+                ..arm("connections", 1, before, connections, read(884))
+            },
         ],
         thresholds: vec![
             ThresholdResult {
@@ -95,6 +99,20 @@ fn reason(code: &str, verdict: Verdict, arm: &str, value: &str) -> Reason {
 #[test]
 fn a_valid_run() {
     insta::assert_snapshot!(text(&summary()));
+}
+
+#[test]
+fn what_was_left_unread_is_told_by_how_it_ended() {
+    let joined = |unread: &[(&str, u64)]| Joined {
+        unread: unread.iter().map(|&(name, count)| (name.to_owned(), count)).collect(),
+        ..Joined::default()
+    };
+    assert_eq!(difference(10, 10, Some(&joined(&[]))), "0");
+    assert_eq!(difference(10, 8, Some(&joined(&[("timed_out", 2)]))), "2, timed out unread");
+    let both = joined(&[("in_flight", 1), ("timed_out", 1)]);
+    assert_eq!(difference(10, 8, Some(&both)), "2 unread: 1 in flight, 1 timed out");
+    assert_eq!(difference(10, 7, Some(&both)), "3", "what does not add up is not explained away");
+    assert_eq!(difference(10, 11, None), "-1");
 }
 
 #[test]

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use target_app::spec::TargetSpec;
+use target_app::{
+    control::wire::{Gauges, ReadRequests},
+    spec::TargetSpec,
+};
 use workloads::{Options, measure::Report, plan::LoadPlan};
 
 use super::{
     RunFailure, Sinks, Stop, assemble,
     folder::Folder,
+    join::join,
     kernel::Counters,
     policy_events::PolicyEvents,
     renew::Renewals,
@@ -73,7 +77,7 @@ pub fn run(
         .map_err(super::snapshot::machine("the thread that renews policies"))?;
     let report = workloads::run(
         &plan,
-        &Options::default(),
+        &Options { numbered: true, ..Options::default() },
         |window| {
             let mut events = Vec::new();
             if phase != Some(window.phase) {
@@ -112,10 +116,12 @@ pub fn run(
     }
     drop(watch);
     // A target that has died leaves the arm without its ledger, which makes it INVALID: what clients saw is kept.
-    let last = settled(&target);
-    if let Err(failure) = &last {
+    let seen = settled(&target);
+    if let Err(failure) = &seen {
         tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
     }
+    let seen = seen.ok();
+    let joined = report.numbers.as_ref().zip(seen.as_ref()).and_then(|(numbers, (_, read))| join(numbers, read));
     let kernel = Counters::read().since(&before);
     let arm = summary::Arm {
         name: turn.arm.label.clone(),
@@ -123,7 +129,8 @@ pub fn run(
         parameters: assemble::parameters(&turn.arm.policy),
         block: turn.block,
         generator: assemble::generator(&report),
-        server: last.ok().map(|last| assemble::server(Some(&first), &last)),
+        server: seen.map(|(last, read)| assemble::server(Some(&first), &last, &read.ledger, joined.as_ref())),
+        requests: joined,
         kernel,
         phases: report.phases.iter().map(assemble::phase).collect(),
         walk: assemble::walk(&report, &plan),
@@ -136,8 +143,8 @@ pub fn run(
     Ok(Ended { arm, report, timeline })
 }
 
-/// The target's last look at itself, once what clients wrote has been read.
-fn settled(target: &Target) -> Result<target_app::control::wire::Gauges, RunFailure> {
+/// The target's last look at itself, once what clients wrote has been read, and which requests that were.
+fn settled(target: &Target) -> Result<(Gauges, ReadRequests), RunFailure> {
     let mut last = target.control.gauges()?;
     for _ in 0..20 {
         std::thread::sleep(Duration::from_millis(100));
@@ -148,7 +155,7 @@ fn settled(target: &Target) -> Result<target_app::control::wire::Gauges, RunFail
             break;
         }
     }
-    Ok(last)
+    Ok((last, target.control.requests()?))
 }
 
 /// Records first, then shows.

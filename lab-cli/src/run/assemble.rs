@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 
 use controllers::{Catalogue, catalogue::Setting};
 use serde_json::Value;
-use target_app::{control::wire::Gauges, spec::PolicySpec};
+use target_app::{
+    control::wire::{Gauges, ServerLedger},
+    spec::PolicySpec,
+};
 use workloads::{
     mail::TransitionCount,
     measure::{Percentiles, PhaseReport, Report},
     plan::{LoadPlan, Users},
 };
 
-use crate::summary::{Generator, Measured, Phase, Server, Times, WalkCell, WalkRow};
+use crate::summary::{Generator, Joined, Measured, Phase, Server, Times, WalkCell, WalkRow};
 
 /// One phase.
 pub fn phase(report: &PhaseReport) -> Phase {
@@ -119,9 +122,8 @@ pub fn generator(report: &Report) -> Generator {
     }
 }
 
-/// What the target counted, from its first to its last look at itself.
-pub fn server(first: Option<&Gauges>, last: &Gauges) -> Server {
-    let ledger = &last.ledger;
+/// What the target counted, from its first to its last look at itself. `ledger`: its books as both sides were joined.
+pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, joined: Option<&Joined>) -> Server {
     let (cpu_before, at_before) = first.map_or((0.0, 0.0), |first| (first.cpu_s, first.at_ms));
     let seconds = (last.at_ms - at_before) / 1e3;
     Server {
@@ -135,7 +137,7 @@ pub fn server(first: Option<&Gauges>, last: &Gauges) -> Server {
         errors: ledger.errors,
         client_gone: ledger.client_gone,
         in_flight: ledger.in_flight,
-        unread: None,
+        unread: joined.map(Joined::unread),
         cpu: if seconds > 0.0 { (last.cpu_s - cpu_before) / seconds } else { 0.0 },
         panics: last.panics,
     }

@@ -11,7 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Policies, Problems,
-    wire::{Gauges, SetPolicy, StreamedEvent},
+    wire::{Gauges, ReadRequests, SetPolicy, StreamedEvent},
 };
 use crate::spec::WorkSpec;
 
@@ -57,6 +57,14 @@ impl ControlClient {
     /// See [`ControlError`]; so for all calls.
     pub fn gauges(&self) -> Result<Gauges, ControlError> {
         self.call("GET", "/gauges", &())
+    }
+
+    /// Which requests were read, by number.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn requests(&self) -> Result<ReadRequests, ControlError> {
+        self.call("GET", "/requests", &())
     }
 
     /// Which policies sit where, and which there are.

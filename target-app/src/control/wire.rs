@@ -67,6 +67,20 @@ pub struct ServerLedger {
     pub in_flight: u64,
 }
 
+/// Which requests the service has read, by the number that the client gave each (`GET /requests`). Books and numbers are
+/// of one moment: `requests_read` is the numbers that were read, `again` and `unnumbered` together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadRequests {
+    /// The service's own ledger.
+    pub ledger: ServerLedger,
+    /// First and last of each run of numbers that were read, in order.
+    pub read: Vec<[u64; 2]>,
+    /// Requests whose number had been read before.
+    pub again: u64,
+    /// Requests without a number.
+    pub unnumbered: u64,
+}
+
 impl ServerLedger {
     /// True if every request that was read is in exactly one place.
     #[must_use]

@@ -62,6 +62,28 @@ fn ambiguous_lengths_are_refused_and_end_the_connection() {
 }
 
 #[test]
+fn requests_are_written_down_by_the_number_that_they_carry() {
+    let target = start(spec());
+    let one = |header: &str| {
+        let text =
+            target.exchange(format!("GET / HTTP/1.1\r\nHost: a\r\n{header}Connection: close\r\n\r\n").as_bytes());
+        assert_eq!(status(&text), 200, "{text}");
+    };
+    for header in ["X-Request-Number: 0\r\n", "x-request-number: 1\r\n", "X-Request-Number: 7\r\n"] {
+        one(header);
+    }
+    one("X-Request-Number: 7\r\n");
+    one("");
+    for none in ["-1", "seven", "18446744073709551616", "99999999999"] {
+        one(&format!("X-Request-Number: {none}\r\n"));
+    }
+    let requests = target.control.requests().unwrap();
+    assert_eq!(requests.read, [[0, 1], [7, 7]]);
+    assert_eq!((requests.again, requests.unnumbered), (1, 5));
+    assert_eq!(requests.ledger.requests_read, 9);
+}
+
+#[test]
 fn bad_chunks_are_refused_and_end_the_connection() {
     let target = start(spec());
     for (name, chunk) in [

@@ -55,6 +55,8 @@ pub(super) trait Witness {
     fn opened(&mut self, descriptor: RawFd);
     /// A connection was made, and took so long.
     fn connected(&mut self, took: Duration);
+    /// It is about to be written, if there is a connection: its number, where requests are numbered.
+    fn number(&mut self) -> Option<u64>;
     /// It is written now.
     fn sends(&mut self, now: Timestamp);
     /// A kept connection had been closed by the service.
@@ -108,7 +110,7 @@ impl Desk {
             }
             !stale && call.connection == Habit::Keep
         });
-        self.compose(net, call);
+        self.compose(net, call, witness.number());
         let was_reused = reused.is_some();
         let opened = match reused {
             Some(connection) => Ok((connection, 0)),
@@ -176,7 +178,7 @@ impl Desk {
         }
     }
 
-    fn compose(&mut self, net: &Network, call: &Call) {
+    fn compose(&mut self, net: &Network, call: &Call, number: Option<u64>) {
         self.out.clear();
         Outgoing {
             method: if call.method == Method::Get { "GET" } else { "POST" },
@@ -185,6 +187,7 @@ impl Desk {
             headers: &call.headers,
             body: call.body.as_deref(),
             attempt: call.attempt,
+            number,
             close: call.connection == Habit::Once,
         }
         .write(&mut self.out);

@@ -109,6 +109,10 @@ impl Witness for Book<'_> {
         self.squad.crew(|crew| crew.connected(self.guest, took));
     }
 
+    fn number(&mut self) -> Option<u64> {
+        self.squad.crew(|crew| crew.number(self.guest))
+    }
+
     fn sends(&mut self, now: Timestamp) {
         self.squad.crew(|crew| crew.sends(self.guest, now));
     }

@@ -8,7 +8,7 @@ use controllers::Timestamp;
 
 use crate::{
     crowd::{Crowd, User},
-    measure::{Fate, Health, Recorder, Report, Ticket, UserStates, Window},
+    measure::{Fate, Health, Numbers, Recorder, Report, Ticket, UserStates, Window},
     persona::{Call, Draws, Ending, Move, Pause, Persona as _, Reply},
     plan::LoadPlan,
     schedule::{Schedule, What},
@@ -24,6 +24,8 @@ pub(crate) struct Crew<C> {
     crowd: Crowd,
     schedule: Peekable<Schedule>,
     recorder: Recorder,
+    /// `None`: requests carry no number.
+    numbers: Option<Numbers>,
     sleepers: BinaryHeap<Sleeper<C>>,
     ready: VecDeque<Box<Guest<C>>>,
     departed: HashSet<u64>,
@@ -54,7 +56,11 @@ pub(crate) struct Guest<C> {
     /// The intended start of its request, or the intended end of its pause.
     pub(crate) at: Timestamp,
     ticket: Option<Ticket>,
+    /// The number of its request, if requests are numbered and it has not ended.
+    request: Option<u64>,
     begun: Option<Timestamp>,
+    /// Its request has been written. A second write is the same request, on a new connection in place of one that was closed.
+    written: bool,
     pause: Option<Pause>,
 }
 
@@ -80,9 +86,10 @@ impl<C> Guest<C> {
 }
 
 impl<C> Crew<C> {
-    pub(crate) fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>) -> Self {
+    pub(crate) fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>, numbered: bool) -> Self {
         Self {
             recorder: Recorder::new(plan, crowd.kinds()),
+            numbers: numbered.then(Numbers::default),
             schedule: Schedule::new(plan).peekable(),
             crowd,
             sleepers: BinaryHeap::new(),
@@ -164,12 +171,24 @@ impl<C> Crew<C> {
         }
     }
 
+    /// The number of the user's request, which is about to be written if there is a connection for it.
+    pub(crate) fn number(&mut self, guest: &mut Guest<C>) -> Option<u64> {
+        guest.request = self.numbers.as_mut().map(Numbers::give);
+        guest.request
+    }
+
     /// The user's request is written now.
     pub(crate) fn sends(&mut self, guest: &mut Guest<C>, now: Timestamp) {
         let hop = guest.errand.as_ref().is_some_and(|call| call.hop > 0);
+        let again = std::mem::replace(&mut guest.written, true);
         let Some(ticket) = &mut guest.ticket else { return };
+        if !again {
+            self.numbers.as_mut().into_iter().for_each(Numbers::wrote);
+        }
         if hop {
-            self.recorder.hop(ticket);
+            if !again {
+                self.recorder.hop(ticket);
+            }
         } else {
             self.recorder.begin(ticket, guest.begun.unwrap_or(now));
             self.recorder.sent(ticket, now);
@@ -183,6 +202,8 @@ impl<C> Crew<C> {
         is: Outcome<'_>,
         now: Timestamp,
     ) -> Option<Box<Guest<C>>> {
+        let answered = matches!(is.reply, Reply::Answer(_));
+        self.wait_is_over(&mut guest, (!answered).then_some(is.fate));
         let turn = guest.user.next(is.reply, now, &mut guest.draws);
         let fate = match turn.ending {
             Ending::Continued => None,
@@ -204,6 +225,7 @@ impl<C> Crew<C> {
     /// The request is let go because the run ends.
     pub(crate) fn cut(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) {
         self.active -= 1;
+        self.wait_is_over(&mut guest, Some(Fate::InFlight));
         self.close(&mut guest, Fate::InFlight, now);
     }
 
@@ -244,6 +266,15 @@ impl<C> Crew<C> {
         }
         let mut report = self.recorder.finish(now, health);
         report.transitions = self.crowd.transitions();
+        if let Some(numbers) = &self.numbers
+            && numbers.written() != report.total.ledger.written()
+        {
+            let (numbered, written) = (numbers.written(), report.total.ledger.written());
+            report
+                .faults
+                .push(format!("{numbered} requests were written by their numbers, and {written} by the ledger"));
+        }
+        report.numbers = self.numbers;
         report
     }
 
@@ -270,7 +301,9 @@ impl<C> Crew<C> {
                 errand: None,
                 at: event.at,
                 ticket: None,
+                request: None,
                 begun: None,
+                written: false,
                 pause: None,
             })),
             What::Depart(user) => {
@@ -292,6 +325,7 @@ impl<C> Crew<C> {
     fn go_on(&mut self, mut guest: Box<Guest<C>>, then: Move, may_begin: bool) -> Option<Box<Guest<C>>> {
         guest.errand = None;
         guest.begun = None;
+        guest.written = false;
         // A request that is being redirected is ended first.
         let leaves = guest.ticket.is_none() && (!may_begin || self.departs(guest.number));
         let may_sleep = !leaves && (!self.over || guest.ticket.is_some());
@@ -343,6 +377,14 @@ impl<C> Crew<C> {
             self.recorder.begin(&mut ticket, begun);
         }
         self.recorder.end(ticket, fate, now);
+    }
+
+    /// The user does not wait for an answer to its request any more; `without`: why there was none.
+    fn wait_is_over(&mut self, guest: &mut Guest<C>, without: Option<Fate>) {
+        let written = guest.request.take().filter(|_| guest.written);
+        if let (Some(numbers), Some(number), Some(fate)) = (&mut self.numbers, written, without) {
+            numbers.unanswered(number, fate);
+        }
     }
 
     fn count(&mut self, pause: Option<Pause>, change: i64) {

@@ -19,11 +19,14 @@ pub struct Options {
     pub insecure: bool,
     /// The run ends when this many requests (retries count, redirects do not) have been begun; `None`: with the plan.
     pub requests_limit: Option<u64>,
+    /// Each request carries its number (`X-Request-Number`), which our own services write down: what they never read can
+    /// then be told. Only the fiber host knows how.
+    pub numbered: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { host: HostChoice::Auto, in_flight_limit: None, insecure: false, requests_limit: None }
+        Self { host: HostChoice::Auto, in_flight_limit: None, insecure: false, requests_limit: None, numbered: false }
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Outgoing<'a> {
     pub body: Option<&'a str>,
     /// Number of the retry, sent as `X-Attempt`; 0 for a first attempt, which sends none.
     pub attempt: u8,
+    /// Number of the request in its run, sent as `X-Request-Number`; `None` sends none.
+    pub number: Option<u64>,
     /// Asks the server to close after the answer.
     pub close: bool,
 }
@@ -32,6 +34,9 @@ impl Outgoing<'_> {
         // Writing into a Vec cannot fail.
         if self.attempt > 0 {
             let _ = write!(out, "X-Attempt: {}\r\n", self.attempt);
+        }
+        if let Some(number) = self.number {
+            let _ = write!(out, "X-Request-Number: {number}\r\n");
         }
         if self.close {
             out.extend_from_slice(b"Connection: close\r\n");

@@ -141,17 +141,32 @@ fn written(outgoing: &Outgoing<'_>) -> String {
     String::from_utf8(out).expect("text")
 }
 
-const PLAIN: Outgoing<'_> =
-    Outgoing { method: "GET", path: "/a?b=c", host: "h:1", headers: "", body: None, attempt: 0, close: false };
+const PLAIN: Outgoing<'_> = Outgoing {
+    method: "GET",
+    path: "/a?b=c",
+    host: "h:1",
+    headers: "",
+    body: None,
+    attempt: 0,
+    number: None,
+    close: false,
+};
 
 #[test]
 fn requests_are_written_as_a_server_reads_them() {
     assert_eq!(written(&PLAIN), "GET /a?b=c HTTP/1.1\r\nHost: h:1\r\n\r\n");
-    let post =
-        Outgoing { method: "POST", headers: "Cookie: k=v\r\n", body: Some("a=1"), attempt: 2, close: true, ..PLAIN };
+    let post = Outgoing {
+        method: "POST",
+        headers: "Cookie: k=v\r\n",
+        body: Some("a=1"),
+        attempt: 2,
+        number: Some(7),
+        close: true,
+        ..PLAIN
+    };
     assert_eq!(
         written(&post),
-        "POST /a?b=c HTTP/1.1\r\nHost: h:1\r\nCookie: k=v\r\nX-Attempt: 2\r\nConnection: close\r\n\
+        "POST /a?b=c HTTP/1.1\r\nHost: h:1\r\nCookie: k=v\r\nX-Attempt: 2\r\nX-Request-Number: 7\r\nConnection: close\r\n\
          Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 3\r\n\r\na=1"
     );
     let empty = Outgoing { method: "POST", ..PLAIN };

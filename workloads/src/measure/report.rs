@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range, time::Duration};
 use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, Family, Health, Ledger, Percentiles, cell::Cell, recorder::PARTS};
+use super::{Distribution, Family, Health, Ledger, Numbers, Percentiles, cell::Cell, recorder::PARTS};
 use crate::plan::{LoadPlan, Phase};
 
 /// What a run measured. Serialises without the raw counts; write those out first if they are to be kept
@@ -24,6 +24,9 @@ pub struct Report {
     pub little: Little,
     /// Transitions that Markov users made, filled in by the host ([`crate::Crowd::transitions`]); empty for other users.
     pub transitions: Vec<crate::mail::TransitionCount>,
+    /// The requests by number, if they were numbered ([`Options::numbered`](crate::Options::numbered)); filled in by the host.
+    #[serde(skip)]
+    pub numbers: Option<Numbers>,
     /// Why the numbers do not add up, if they do not; a run with any is not to be believed.
     pub faults: Vec<String>,
     #[serde(skip)]
@@ -142,7 +145,7 @@ impl Report {
             sent_per_s: per_second(total.ledger.sent as f64),
             mean_time_ms: raw.sojourn.as_secs_f64() * 1000.0 / total.ledger.sent.max(1) as f64,
         };
-        Self { phases, total, seconds, generator, little, transitions: Vec::new(), faults, raw }
+        Self { phases, total, seconds, generator, little, transitions: Vec::new(), numbers: None, faults, raw }
     }
 
     /// A part of a phase, from and to as shares of its length (0.5..1.0: the last half), in steps of a twentieth. `None`

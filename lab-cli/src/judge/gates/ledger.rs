@@ -1,9 +1,9 @@
 //! LEDGER, EMPTY and BACKLOG: every request is accounted for once, on both sides, and the kernel refused none in secret.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{Context, invalid};
-use crate::summary::{Arm, Measured, Phase, Reason, Server};
+use crate::summary::{Arm, Joined, Measured, Phase, Reason, Server};
 
 /// Largest difference between requests written by the client and read by the service, as a share of the former.
 const TOLERANCE: f64 = 0.001;
@@ -110,28 +110,50 @@ fn both_sides(arm: &Arm, written: u64, server: &Server, context: &Context, reaso
     }
 }
 
-/// A policy at accept leaves connections in the kernel: what was written on them and never read must be exactly what
-/// timed out there. Where the unread ones were counted the sum is exact; else they must at least be among those that
-/// never got an answer.
+/// A policy at accept leaves connections in the kernel: what was written and not read must be exactly those requests that
+/// never got an answer and were never read. Where both sides could not be joined, what is missing must at least be no more
+/// than what never got an answer.
 fn backlog(arm: &Arm, written: u64, server: &Server, reasons: &mut Vec<Reason>) {
     let read = server.requests_read;
-    let unanswered: u64 = arm.phases.iter().map(|phase| unanswered(&phase.measured)).sum();
-    let (holds, wanted) = match server.unread {
-        Some(unread) => (written == read + unread, format!("{read} read and {unread} left unread")),
-        None => (
-            read <= written && written - read <= unanswered,
-            format!("{read} read and at most {unanswered} unanswered"),
-        ),
+    let (holds, wanted) = match &arm.requests {
+        Some(joined) => exactly(written, server, joined),
+        None => {
+            let unanswered: u64 = arm.phases.iter().map(|phase| unanswered(&phase.measured)).sum();
+            let bounded = read <= written && written - read <= unanswered;
+            (bounded, format!("{read} read and at most {unanswered} unanswered"))
+        }
     };
     if !holds {
         reasons.push(invalid(
             "LEDGER",
             format!("{written} written"),
             wanted,
-            "the difference between what was written and what was read is not what timed out unread",
+            "the difference between what was written and what was read is not what was left unread without an answer",
             "compare both ledgers; with connections waiting in the kernel only those may be missing",
         ));
     }
+}
+
+/// Every request by its number. An answer to one that was not read can only come from the door, which counts whom it turns
+/// away.
+fn exactly(written: u64, server: &Server, joined: &Joined) -> (bool, String) {
+    let Joined { turned_away, read_again, strange, .. } = joined;
+    let holds = written == joined.written
+        && joined.read_of(written) == Some(server.requests_read)
+        && *turned_away <= server.connections_refused
+        && *strange as f64 <= (written as f64 * TOLERANCE).max(1.0);
+    let mut wanted = format!("{} read and {} left unread", server.requests_read, joined.unread());
+    let others = [
+        (*turned_away, "answered unread"),
+        (server.connections_refused, "refused at the door"),
+        (*read_again, "read again"),
+        (*strange, "of somebody else"),
+        (written.abs_diff(joined.written), "without a number"),
+    ];
+    for (count, what) in others.iter().filter(|(count, _)| *count > 0) {
+        let _ = write!(wanted, ", {count} {what}");
+    }
+    (holds, wanted)
 }
 
 fn unanswered(measured: &Measured) -> u64 {

@@ -9,7 +9,7 @@ use crate::{
 
 /// First draws of the users of a class, in order of arrival.
 fn draws(plan: &LoadPlan, class: u8) -> Vec<f64> {
-    let mut crew: Crew<()> = Crew::new(plan, Crowd::new(plan).expect("users can be made"), None);
+    let mut crew: Crew<()> = Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, false);
     crew.advance(Timestamp::from_secs(1));
     let guests = std::iter::from_fn(|| crew.take());
     let of_class = guests.filter(|guest| guest.call().is_some_and(|call| call.class == Class(class)));
@@ -28,4 +28,31 @@ fn one_more_class_does_not_shift_the_draws_of_another() {
     plan.phases[0].loads.push(Load::Users { from: 3, to: 3, class: Class(2) });
     plan.phases[0].loads.reverse();
     assert_eq!(draws(&plan, 0), alone);
+}
+
+#[test]
+fn a_redirect_that_is_written_again_on_a_new_connection_is_one_hop() {
+    let plan = url_plan(&[("all", 10, 2)]);
+    let mut crew: Crew<()> = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
+    let now = Timestamp::from_secs(1);
+    crew.advance(now);
+    let mut guest = crew.take().expect("a user");
+    assert_eq!(crew.number(&mut guest), Some(0));
+    crew.sends(&mut guest, now);
+    // As `go_on` leaves a user that was redirected.
+    guest.errand.as_mut().expect("a request").hop = 1;
+    guest.written = false;
+    assert_eq!(crew.number(&mut guest), Some(1));
+    crew.sends(&mut guest, now);
+    crew.sends(&mut guest, now);
+    crew.cut(guest, now);
+    let mut unconnected = crew.take().expect("another user");
+    assert_eq!(crew.number(&mut unconnected), Some(2));
+    crew.cut(unconnected, now);
+    let report = crew.finish(now, Health::default());
+    assert_eq!(report.faults, [""; 0]);
+    assert_eq!((report.total.ledger.sent, report.total.ledger.hops), (1, 1));
+    let numbers = report.numbers.expect("they were numbered");
+    assert_eq!((numbers.given(), numbers.written()), (3, 2), "what found no connection was not written");
+    assert_eq!(numbers.without_answer().expect("few").collect::<Vec<_>>(), [(1, Fate::InFlight)]);
 }
