@@ -7,6 +7,7 @@ pub mod plan;
 pub mod problem;
 pub mod raw;
 mod read;
+mod refusal;
 pub mod schema;
 mod target;
 mod thresholds;

@@ -326,6 +326,9 @@ pub struct Measured {
     pub reject_fraction: f64,
     /// Attempts beyond the first.
     pub retries: u64,
+    /// Of `failed`: sent to another host, where users do not go.
+    #[serde(default)]
+    pub elsewhere: u64,
     /// Redirects and refreshes that were followed: written beside `sent`, so the service reads `sent + hops`.
     pub hops: u64,
     /// Users that asked for something.

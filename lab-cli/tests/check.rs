@@ -94,6 +94,9 @@ fn classes_laws_and_durability_are_read() {
         ("flash-crowd", "target.durability=full"),
         ("flash-crowd", "target.hosts=[mail.example]"),
         ("overload-sweep", "target.service={empirical: [5ms, 7ms, 90ms]}"),
+        ("flash-crowd", "target.on_refuse={redirect: http://127.0.0.1:8081}"),
+        ("flash-crowd", "target.stages={search: {on_refuse: {redirect: http://127.0.0.1:8081/}}}"),
+        ("flash-crowd", "arms.seda.on_refuse={redirect: http://127.0.0.1:8081}"),
     ] {
         let output = lab(&["check", id, "--set", set]);
         assert!(output.status.success(), "{set}: {}", String::from_utf8_lossy(&output.stderr));
@@ -104,6 +107,10 @@ fn classes_laws_and_durability_are_read() {
         ("flash-crowd", "target.class={header: User Class}"),
         ("flash-crowd", "target.durability=some"),
         ("flash-crowd", "target.hosts=[a/b]"),
+        ("flash-crowd", "target.on_refuse=redirect"),
+        ("flash-crowd", "target.on_refuse={redirect: 127.0.0.1:8081}"),
+        ("flash-crowd", "target.stages={search: {on_refuse: {redirect: http://127.0.0.1:8081/elsewhere}}}"),
+        ("flash-crowd", "arms.seda.on_refuse={away: http://127.0.0.1:8081}"),
         ("overload-sweep", "target.service={empirical: []}"),
     ] {
         assert_eq!(lab(&["check", id, "--set", set]).status.code(), Some(2), "{set}");

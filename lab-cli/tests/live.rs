@@ -154,6 +154,25 @@ fn a_run_leaves_a_folder_whose_ledgers_agree() {
 }
 
 #[test]
+fn what_a_stage_sends_elsewhere_is_counted_by_its_name_in_both_books() {
+    let scratch = Scratch::new();
+    let stages = "target.stages={work: {queue: 2, workers: 1, on_refuse: {redirect: http://127.0.0.1:9}}}";
+    let args = ["run", "short.yaml", "--policy", "none", "--out", "run", "--set", stages, "--set", "thresholds=[]"];
+    let output = scratch.run(&args);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
+    let arm = &scratch.json("run/summary.json")["arms"][0];
+    let sum = |key: &str| {
+        let phases = arm["phases"].as_array().expect("phases");
+        phases.iter().map(|phase| phase[key].as_u64().expect("a count")).sum::<u64>()
+    };
+    let refused = arm["server"]["refused"].as_object().expect("reasons").values();
+    let refused: u64 = refused.map(|count| count.as_u64().expect("a count")).sum();
+    assert!(refused > 10, "{arm}");
+    assert_eq!((sum("elsewhere"), sum("failed"), sum("rejected")), (refused, refused, 0), "{arm}");
+    assert_eq!((sum("sent"), sum("hops")), (arm["server"]["requests_read"].as_u64().expect("a count"), 0), "{arm}");
+}
+
+#[test]
 fn two_runs_with_one_seed_have_the_same_plan_and_another_seed_another() {
     let scratch = Scratch::new();
     let plan = |out: &str, seed: &str| {

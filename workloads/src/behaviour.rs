@@ -5,10 +5,12 @@
 
 mod errand;
 mod follow;
+mod home;
 
 pub use errand::{Errand, Reaction, Trouble};
 pub(crate) use follow::retry_after;
 pub use follow::{Onward, onward};
+pub use home::Home;
 
 use crate::persona::{Connection, Draws, Purpose};
 use crate::plan::ConnectionHabit;

@@ -3,6 +3,7 @@
 use controllers::{Class, Timestamp};
 
 use crate::{
+    behaviour::Home,
     mail::{MailCrowd, MailUser, REQUEST_TYPES, TransitionCount},
     persona::{Draws, Persona, Reply, Stay, Turn},
     plan::{LoadPlan, PlanError, Users},
@@ -65,9 +66,13 @@ impl Crowd {
     /// If the plan asks for users that cannot be: see [`CrowdError`].
     pub fn new(plan: &LoadPlan) -> Result<Self, CrowdError> {
         plan.check()?;
+        let home = Home::of(&plan.target).ok_or_else(|| CrowdError::Unsendable {
+            what: format!("a request to {:?}", plan.target.url),
+            problem: "write it as http://127.0.0.1:8080".into(),
+        })?;
         let shared = match &plan.users {
-            Users::Mail(users) => Shared::Mail(MailCrowd::new(users)?),
-            Users::Url(users) => Shared::Url(UrlCrowd::new(users)?),
+            Users::Mail(users) => Shared::Mail(MailCrowd::new(users, home)?),
+            Users::Url(users) => Shared::Url(UrlCrowd::new(users, home)?),
         };
         Ok(Self { seed: plan.seed, shared })
     }

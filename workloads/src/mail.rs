@@ -23,7 +23,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 pub use transitions::TransitionCount;
 pub use user::MailUser;
 
-use crate::{crowd::CrowdError, page::push_encoded, plan::MailUsers};
+use crate::{behaviour::Home, crowd::CrowdError, page::push_encoded, plan::MailUsers};
 use model::{State, Walk};
 
 /// The request types of the mail service, in the order of their [`controllers::Kind`].
@@ -47,6 +47,7 @@ pub struct MailCrowd(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     users: MailUsers,
+    home: Home,
     walk: Walk,
     /// The form that signs in, by account.
     logins: Vec<Arc<str>>,
@@ -73,11 +74,11 @@ pub fn arashi() -> traces::UserModel {
 }
 
 impl MailCrowd {
-    /// Users of this model.
+    /// Users of this model, of the service at `home`.
     ///
     /// # Errors
     /// If there are no accounts, or the model has states that web-mail users do not have.
-    pub fn new(users: &MailUsers) -> Result<Self, CrowdError> {
+    pub fn new(users: &MailUsers, home: Home) -> Result<Self, CrowdError> {
         if users.accounts.is_empty() {
             return Err(CrowdError::NoAccounts);
         }
@@ -91,6 +92,7 @@ impl MailCrowd {
         });
         Ok(Self(Arc::new(Shared {
             logins: logins.collect(),
+            home,
             walk,
             login_path: "/login".into(),
             nothing: "".into(),

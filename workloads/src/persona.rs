@@ -37,6 +37,8 @@ pub enum Ending {
     Rejected,
     /// Answered with something else than what was asked for.
     Failed,
+    /// Failed: sent to another host, where users do not go.
+    Elsewhere,
     /// Sent on (a redirect, a `Refresh`): the same request goes on with the next [`Move::Send`], whose
     /// [`hop`](Call::hop) is not 0. The host keeps the ticket of the request open until its last hop has ended, so the
     /// response time holds every hop and every wait.

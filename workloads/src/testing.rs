@@ -5,7 +5,7 @@ mod plans;
 mod virtual_host;
 
 pub use fake_mail::FakeMail;
-pub use plans::url_plan;
+pub use plans::{home, url_plan};
 pub use virtual_host::{Reaction, Response, run};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use crate::{
-    behaviour::{Errand, Onward, Reaction, Trouble, onward, retry_after},
+    behaviour::{Errand, Home, Onward, Reaction, Trouble, onward, retry_after},
     crowd::CrowdError,
     persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
     plan::UrlUsers,
@@ -18,6 +18,7 @@ pub struct UrlCrowd(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     users: UrlUsers,
+    home: Home,
     method: Method,
     path: Arc<str>,
     headers: Arc<str>,
@@ -25,11 +26,11 @@ struct Shared {
 }
 
 impl UrlCrowd {
-    /// Users of this URL.
+    /// Users of this URL, of the service at `home`.
     ///
     /// # Errors
     /// If the method is neither GET nor POST, or the path or a header line cannot be sent.
-    pub fn new(users: &UrlUsers) -> Result<Self, CrowdError> {
+    pub fn new(users: &UrlUsers, home: Home) -> Result<Self, CrowdError> {
         let method = match users.method.to_ascii_uppercase().as_str() {
             "GET" => Method::Get,
             "POST" => Method::Post,
@@ -66,6 +67,7 @@ impl UrlCrowd {
             headers: headers.into(),
             body: users.body.as_deref().map(Arc::from),
             users: users.clone(),
+            home,
         })))
     }
 }
@@ -149,11 +151,12 @@ impl UrlUser {
     }
 
     fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
-        match onward(answer, self.errand.call(), &self.shared.0.users.behaviour) {
+        match onward(answer, self.errand.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
             Onward::To(call, wait) => {
                 self.errand.follow(*call);
                 return Turn { ending: Ending::Continued, then: self.resume(wait, Pause::Waiting) };
             }
+            Onward::Elsewhere => return self.troubled(Ending::Elsewhere, Trouble::Failed, now, draws),
             Onward::Astray => return self.troubled(Ending::Failed, Trouble::Failed, now, draws),
             Onward::Here => {}
         }

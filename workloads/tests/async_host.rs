@@ -59,7 +59,7 @@ fn rejects_time_outs_and_redirects_are_told_apart() {
     let silent = LoadPlan { timeout: Duration::from_millis(100), ..plan(server.address, "/silent", 2, SHORT) };
     let time_outs = go(&silent).total.ledger;
     assert!(time_outs.timed_out >= 2 && time_outs.timed_out == time_outs.planned, "{time_outs:?}");
-    let redirects = go(&plan(server.address, "/moved", 2, SHORT)).total.ledger;
+    let redirects = go(&plan(server.address, "/moved-in-full", 2, SHORT)).total.ledger;
     assert!(redirects.served > 2 && redirects.hops == redirects.served, "{redirects:?}");
     let written = rejects.written() + time_outs.written() + redirects.written();
     assert_eq!(written, server.seen.requests());

@@ -179,6 +179,16 @@ fn a_redirect_is_one_request_with_a_hop() {
 }
 
 #[test]
+fn a_redirect_in_full_is_followed_at_home_and_counted_by_name_elsewhere() {
+    let server = Server::start();
+    let home = go(&plan(server.address, "/moved-in-full", 2, SHORT)).total.ledger;
+    assert!(home.served > 5 && home.served == home.hops && home.failed == 0, "{home:?}");
+    let away = go(&plan(server.address, "/away", 2, SHORT)).total.ledger;
+    assert!(away.elsewhere >= 2 && away.elsewhere == away.failed && away.hops == 0, "{away:?}");
+    assert_eq!(home.written() + away.written(), server.seen.requests());
+}
+
+#[test]
 fn users_come_and_go_with_the_phases() {
     let server = Server::start();
     let mut plan = plan(server.address, "/slow?20", 0, SHORT);

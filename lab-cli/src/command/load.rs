@@ -219,6 +219,7 @@ fn for_people(args: &args::Load, loaded: &Loaded) -> String {
         ("served", found.served + found.served_late),
         ("rejected", found.rejected),
         ("failed", found.failed),
+        ("- elsewhere", found.elsewhere),
         ("timed out", found.timed_out),
         ("no connection", found.connect_failed),
         ("open at the end", found.in_flight),

@@ -47,6 +47,7 @@ fn measured(report: &PhaseReport) -> Measured {
         rejected: ledger.rejected,
         timed_out: ledger.timed_out,
         failed: ledger.failed,
+        elsewhere: ledger.elsewhere,
         abandoned: ledger.abandoned,
         in_flight: ledger.in_flight,
         offered_per_s: report.offered_per_s,

@@ -4,17 +4,14 @@ use controllers::{
     Catalogue, Place as Seat,
     catalogue::{Make, Setting, Settings},
 };
-use target_app::{
-    graph::Graph,
-    policies::Resolved,
-    spec::{OnRefuse, PolicySpec},
-};
+use target_app::{graph::Graph, policies::Resolved, spec::PolicySpec};
 
 use super::{
     fields::{Fields, count_in, join},
     plan::Arm,
     problem::{Place, Problems},
     raw::{Node, Value},
+    refusal::refusal,
 };
 use crate::text::suggestion;
 
@@ -150,11 +147,9 @@ fn lab_key(arm: &mut Arm, key: &str, node: &Node, path: &str, problems: &Problem
             Some((_, place)) => arm.policy.place = Some(*place),
             None => problems.add(&node.place, &full, format!("{text:?} is no place"), "accept, single or stage"),
         },
-        "on_refuse" => match text {
-            "reject" => arm.on_refuse = Some(OnRefuse::Reject),
-            "block" => arm.on_refuse = Some(OnRefuse::Block),
-            "degrade" => arm.on_refuse = Some(OnRefuse::Degrade),
-            _ => problems.add(&node.place, &full, format!("{text:?} is not known here"), "reject, block or degrade"),
+        "on_refuse" => match refusal(node) {
+            Ok(refusal) => arm.on_refuse = Some(refusal),
+            Err((message, hint)) => problems.add(&node.place, &full, message, hint),
         },
         _ => match count_in(node, 1..=65_535) {
             Ok(backlog) => arm.backlog = Some(backlog as u32),

@@ -92,8 +92,8 @@ struct Target {
     workers: Option<u32>,
     /// Most jobs that a worker takes at once.
     batch: Option<u32>,
-    /// `reject`, `block` or `degrade`.
-    on_refuse: Option<String>,
+    /// What is done with requests that a stage refuses.
+    on_refuse: Option<OnRefuse>,
     /// Do not work on requests whose client has gone.
     drop_abandoned: Option<bool>,
     /// Stages that differ, by name.
@@ -134,9 +134,20 @@ struct Stage {
     queue: Option<u32>,
     workers: Option<u32>,
     batch: Option<u32>,
-    on_refuse: Option<String>,
+    on_refuse: Option<OnRefuse>,
     /// Do not work on requests whose client has gone.
     drop_abandoned: Option<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum OnRefuse {
+    Reject,
+    Block,
+    Degrade,
+    /// To this node: `http://127.0.0.1:8081`.
+    Redirect(String),
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -14,6 +14,7 @@ use super::{
     plan::{App, Arashi, Mail, Target, Work},
     problem::Problems,
     raw::{Node, Value},
+    refusal::refusal,
     users::rate,
 };
 use crate::text::suggestion;
@@ -61,7 +62,6 @@ pub const CLASS_KEYS: &[&str] = &["header", "cookie", "address", "path"];
 const SERVICE: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
 /// Most values of an empirical law.
 const MOST_VALUES: usize = 10_000;
-const REFUSALS: &[(&str, ())] = &[("reject", ()), ("block", ()), ("degrade", ())];
 
 /// Reads `target`.
 pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
@@ -279,19 +279,13 @@ fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
         workers: fields.count("workers", 1..=1024).map_or(otherwise.workers, |n| n as u32),
         batch: fields.count("batch", 1..=10_000).map_or(otherwise.batch, |n| n as u32),
         drop_abandoned: fields.flag("drop_abandoned").unwrap_or(otherwise.drop_abandoned),
-        on_refuse: refusal(fields).unwrap_or_else(|| otherwise.on_refuse.clone()),
+        on_refuse: on_refuse(fields).unwrap_or_else(|| otherwise.on_refuse.clone()),
     }
 }
 
-fn refusal(fields: &Fields<'_>) -> Option<OnRefuse> {
-    let Value::Text(text) = &fields.node("on_refuse")?.value else {
-        return fields.choice("on_refuse", REFUSALS).map(|()| OnRefuse::Reject);
-    };
-    match text.as_str() {
-        "block" => Some(OnRefuse::Block),
-        "degrade" => Some(OnRefuse::Degrade),
-        _ => fields.choice("on_refuse", REFUSALS).map(|()| OnRefuse::Reject),
-    }
+fn on_refuse(fields: &Fields<'_>) -> Option<OnRefuse> {
+    let refusal = refusal(fields.node("on_refuse")?);
+    refusal.map_err(|(message, hint)| fields.problem("on_refuse", message, hint)).ok()
 }
 
 fn class(fields: &Fields<'_>) -> ClassRule {

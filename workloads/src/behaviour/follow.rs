@@ -1,9 +1,10 @@
 //! Where an answer sends the user on: redirects, `Refresh` headers, meta refresh.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use memchr::memmem;
 
+use super::home::{Home, Lies};
 use crate::{
     persona::{Answer, Call, Connection, Method},
     plan::Behaviour,
@@ -16,18 +17,20 @@ pub enum Onward {
     Here,
     /// There, after this long.
     To(Box<Call>, Duration),
-    /// Somewhere the user does not go: too many hops, another host, or a redirect without a place.
+    /// To another host, port or scheme, where users do not go.
+    Elsewhere,
+    /// Nowhere that the user could go: too many hops, or a redirect without a place.
     Astray,
 }
 
 /// Where this answer to `call` sends the user.
 ///
 /// Redirects by RFC 9110, section 15.4: 303 turns every method into GET; 301 and 302 turn POST into GET, as every browser
-/// does; 307 and 308 keep method and body. Users stay on the host they came to: another host or scheme is astray, since a
-/// load generator must not be led to third parties. `Refresh` (the header, or the meta element in the first 2 KiB) is
-/// followed on 2xx answers only: on a 503 the reject counts.
+/// does; 307 and 308 keep method and body. A place may be written with the service's own scheme, host and port; users go
+/// to no other, since a load generator must not be led to third parties. `Refresh` (the header, or the meta element in the
+/// first 2 KiB) is followed on 2xx answers only: on a 503 the reject counts.
 #[must_use]
-pub fn onward(answer: &Answer<'_>, call: &Call, behaviour: &Behaviour) -> Onward {
+pub fn onward(answer: &Answer<'_>, call: &Call, home: &Home, behaviour: &Behaviour) -> Onward {
     let (place, wait, method) = match answer.status {
         301 | 302 => (answer.header("location"), Duration::ZERO, Method::Get),
         303 => (answer.header("location"), Duration::ZERO, Method::Get),
@@ -38,12 +41,14 @@ pub fn onward(answer: &Answer<'_>, call: &Call, behaviour: &Behaviour) -> Onward
         },
         _ => return Onward::Here,
     };
+    let path = match place.map(|place| home.find(place, &call.path)) {
+        Some(Lies::Here(path)) => path,
+        Some(Lies::Elsewhere) => return Onward::Elsewhere,
+        Some(Lies::Nowhere) | None => return Onward::Astray,
+    };
     if u32::from(call.hop) >= behaviour.redirects || call.hop == u8::MAX {
         return Onward::Astray;
     }
-    let Some(path) = place.and_then(|place| resolve(place, &call.path)) else {
-        return Onward::Astray;
-    };
     let connection = if call.connection == Connection::Fresh { Connection::Keep } else { call.connection };
     let body = if method == Method::Post { call.body.clone() } else { None };
     Onward::To(Box::new(Call { method, path, body, connection, ..call.clone() }), wait)
@@ -73,26 +78,6 @@ fn parse_refresh(value: &str) -> Option<(Duration, Option<&str>)> {
         Some(after.trim_matches(['\'', '"']))
     });
     Some((wait, place.filter(|place| !place.is_empty())))
-}
-
-/// A place as written, seen from `base`, as a path on the same host; `None` for another host.
-fn resolve(place: &str, base: &str) -> Option<Arc<str>> {
-    let place = place.split('#').next().unwrap_or_default();
-    if place.bytes().any(|b| b <= b' ' || b == 0x7F) || place.starts_with("//") {
-        return None;
-    }
-    if place.starts_with('/') {
-        return Some(place.into());
-    }
-    if place.contains("://") {
-        return None;
-    }
-    let base = base.split('?').next().unwrap_or_default();
-    if place.is_empty() || place.starts_with('?') {
-        return Some(format!("{base}{place}").into());
-    }
-    let folder = base.rfind('/').map_or("/", |at| &base[..=at]);
-    Some(format!("{folder}{place}").into())
 }
 
 /// The wait that a `Retry-After` in seconds asks for. The other form, a date, would need a wall clock and is ignored.

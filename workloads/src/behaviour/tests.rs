@@ -5,7 +5,7 @@ use controllers::{Class, Kind, Timestamp};
 use super::*;
 use crate::{
     persona::{Answer, Call, Method, Move, Stay},
-    plan::{Behaviour, OnTrouble, Patience},
+    plan::{Behaviour, OnTrouble, Patience, Target},
 };
 
 fn call(path: &str) -> Call {
@@ -24,12 +24,18 @@ fn call(path: &str) -> Call {
     }
 }
 
+/// Users came to 127.0.0.1:8080, and call it mail.example.
+fn home() -> Home {
+    let (url, host) = ("http://127.0.0.1:8080".into(), "mail.example".into());
+    Home::of(&Target { url, address: ([127, 0, 0, 1], 8080).into(), host }).expect("it can be read")
+}
+
 fn behaviour(on_reject: OnTrouble) -> Behaviour {
     Behaviour { on_reject, ..Behaviour::default() }
 }
 
 fn sent_on(status: u16, headers: &[(&str, &[u8])], body: &str, call: &Call) -> Onward {
-    onward(&Answer { status, headers, body: body.as_bytes() }, call, &Behaviour::default())
+    onward(&Answer { status, headers, body: body.as_bytes() }, call, &home(), &Behaviour::default())
 }
 
 #[test]
@@ -50,12 +56,44 @@ fn redirects_keep_or_change_the_method_by_their_status() {
 #[test]
 fn users_are_not_led_to_other_hosts_nor_in_circles() {
     let here = call("/a/b?c=d");
-    for place in ["http://elsewhere/", "//elsewhere/", "/a b", "/a\r\nX: y"] {
+    for place in [
+        "http://elsewhere/",
+        "//elsewhere/",
+        "http://127.0.0.1:8081/",
+        "https://127.0.0.1:8080/",
+        "http://127.0.0.1:8080@elsewhere/",
+        "http://user@127.0.0.1:8080/",
+        "http://127.0.0.1:8080.elsewhere/",
+        "mailto:a@b",
+    ] {
+        assert_eq!(sent_on(307, &[("location", place.as_bytes())], "", &here), Onward::Elsewhere, "{place:?}");
+        let refresh = format!("0; url={place}");
+        assert_eq!(sent_on(200, &[("refresh", refresh.as_bytes())], "", &here), Onward::Elsewhere, "{place:?}");
+    }
+    for place in ["/a b", "/a\r\nX: y", "http://127.0.0.1:8080/a b"] {
         assert_eq!(sent_on(302, &[("location", place.as_bytes())], "", &here), Onward::Astray, "{place:?}");
     }
     assert_eq!(sent_on(302, &[], "", &here), Onward::Astray);
     let tired = Call { hop: 10, ..here };
     assert_eq!(sent_on(302, &[("location", b"/y")], "", &tired), Onward::Astray);
+}
+
+#[test]
+fn places_written_in_full_are_followed_on_the_users_own_host() {
+    for (place, path) in [
+        ("http://127.0.0.1:8080/c?d", "/c?d"),
+        ("HTTP://127.0.0.1:8080", "/"),
+        ("//127.0.0.1:8080/c", "/c"),
+        ("http://MAIL.example/c#e", "/c"),
+        ("http://mail.example:80?f", "/?f"),
+    ] {
+        let refresh = format!("0; url={place}");
+        let by_refresh = sent_on(200, &[("refresh", refresh.as_bytes())], "", &call("/a"));
+        for onward in [sent_on(302, &[("location", place.as_bytes())], "", &call("/a")), by_refresh] {
+            let Onward::To(next, _) = onward else { panic!("{place} is followed") };
+            assert_eq!(&*next.path, path, "{place}");
+        }
+    }
 }
 
 #[test]
@@ -82,7 +120,7 @@ fn refresh_waits_as_long_as_it_says() {
     assert_eq!(sent_on(200, &[("refresh", b"soon")], "", &call("/x")), Onward::Here);
     let deaf = Behaviour { refresh: false, ..Behaviour::default() };
     let answer = Answer { status: 200, headers: &[("refresh", b"5")], body: b"" };
-    assert_eq!(onward(&answer, &call("/x"), &deaf), Onward::Here);
+    assert_eq!(onward(&answer, &call("/x"), &home(), &deaf), Onward::Here);
 }
 
 #[test]

@@ -211,6 +211,7 @@ impl<C> Crew<C> {
             Ending::Served => Some(Fate::Served),
             Ending::Rejected => Some(Fate::Rejected),
             Ending::Failed => Some(Fate::Failed),
+            Ending::Elsewhere => Some(Fate::Elsewhere),
         };
         if let Some(fate) = fate {
             self.close(&mut guest, fate, now);

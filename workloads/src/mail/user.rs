@@ -136,12 +136,13 @@ impl MailUser {
         if let Some(cookies) = session::updated(session::cookies(&self.errand.call().headers), answer) {
             self.errand.set_headers(session::headers(self.class, &cookies).into());
         }
-        match onward(answer, self.errand.call(), &self.shared.0.users.behaviour) {
+        match onward(answer, self.errand.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
             Onward::To(call, wait) => {
                 self.errand.follow(*call);
                 let then = self.pause(wait, Pause::Waiting, Next::Resume, now, draws);
                 return Turn { ending: Ending::Continued, then };
             }
+            Onward::Elsewhere => return self.troubled(Ending::Elsewhere, Trouble::Failed, now, draws),
             Onward::Astray => return self.troubled(Ending::Failed, Trouble::Failed, now, draws),
             Onward::Here => {}
         }

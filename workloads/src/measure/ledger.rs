@@ -15,6 +15,8 @@ pub enum Fate {
     TimedOut,
     /// Answered wrongly, or the connection broke.
     Failed,
+    /// Failed: sent to another host, where users do not go.
+    Elsewhere,
     /// The user gave up, or was let go with the request open.
     Abandoned,
     /// Still open when the run ended.
@@ -33,7 +35,7 @@ impl Fate {
     /// Whether a request that ended so has been written to the service.
     #[must_use]
     pub fn implies_sent(self) -> bool {
-        matches!(self, Self::Served | Self::Rejected | Self::Failed)
+        matches!(self, Self::Served | Self::Rejected | Self::Failed | Self::Elsewhere)
     }
 }
 
@@ -75,6 +77,8 @@ pub struct Ledger {
     pub retries: u64,
     /// Of `connect_failed`: those that timed out.
     pub connect_timed_out: u64,
+    /// Of `failed`: sent to another host, where users do not go.
+    pub elsewhere: u64,
     /// Requests written beside `sent`: redirects and refreshes that were followed. The service reads `sent + hops`.
     pub hops: u64,
     /// Wanted by a user, and answered as asked within the objective, counted from when the user first wanted it and over
@@ -149,6 +153,7 @@ impl AddAssign for Ledger {
         self.in_flight += other.in_flight;
         self.retries += other.retries;
         self.connect_timed_out += other.connect_timed_out;
+        self.elsewhere += other.elsewhere;
         self.hops += other.hops;
         self.served_intents += other.served_intents;
     }

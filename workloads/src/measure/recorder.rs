@@ -179,8 +179,9 @@ impl Recorder {
             // Left open: the end of the run counts what was sent and has not ended.
             Fate::InFlight | Fate::Unsent => {}
             // A later hop found no connection, or was refused by the client: the request as a whole has failed.
-            Fate::Failed | Fate::ConnectTimedOut | Fate::ConnectFailed | Fate::RefusedLocally => {
+            Fate::Failed | Fate::Elsewhere | Fate::ConnectTimedOut | Fate::ConnectFailed | Fate::RefusedLocally => {
                 ledger.failed += 1;
+                ledger.elsewhere += u64::from(fate == Fate::Elsewhere);
                 self.window.failed += 1;
                 return;
             }

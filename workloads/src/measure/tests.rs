@@ -74,6 +74,7 @@ fn every_fate_has_its_line() {
         (Fate::Rejected, 5),
         (Fate::TimedOut, 60_000),
         (Fate::Failed, 5),
+        (Fate::Elsewhere, 5),
         (Fate::Abandoned, 8000),
         (Fate::InFlight, 9000),
         (Fate::ConnectTimedOut, 10_000),
@@ -88,29 +89,30 @@ fn every_fate_has_its_line() {
     }
     let report = finish(recorder);
     let expected = Ledger {
-        planned: 11,
+        planned: 12,
         unsent: 1,
         refused_locally: 1,
         connect_failed: 2,
-        sent: 7,
+        sent: 8,
         served: 1,
         served_late: 1,
         rejected: 1,
         timed_out: 1,
-        failed: 1,
+        failed: 2,
         abandoned: 1,
         in_flight: 1,
         retries: 0,
         connect_timed_out: 1,
+        elsewhere: 1,
         hops: 0,
         served_intents: 1,
     };
     assert_eq!((report.phases[0].ledger, report.phases[1].ledger), (expected, Ledger::default()));
     assert_eq!(report.total.ledger, expected);
-    assert_eq!((report.phases[0].clients, report.phases[0].clients_connect_timed_out), (11, 1));
-    assert!((report.phases[0].offered_per_s - 1.1).abs() < 1e-9);
+    assert_eq!((report.phases[0].clients, report.phases[0].clients_connect_timed_out), (12, 1));
+    assert!((report.phases[0].offered_per_s - 1.2).abs() < 1e-9);
     assert!((report.phases[0].goodput_per_s - 0.1).abs() < 1e-9);
-    assert!((report.phases[0].reject_fraction - 1.0 / 7.0).abs() < 1e-9);
+    assert!((report.phases[0].reject_fraction - 1.0 / 8.0).abs() < 1e-9);
 }
 
 #[test]
@@ -377,6 +379,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         Fate::Rejected,
         Fate::TimedOut,
         Fate::Failed,
+        Fate::Elsewhere,
         Fate::Abandoned,
         Fate::InFlight,
         Fate::ConnectTimedOut,

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use controllers::Class;
 
-use crate::plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Target, UrlUsers, Users};
+use crate::{
+    behaviour::Home,
+    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Target, UrlUsers, Users},
+};
 
 /// Users of `/` on a host that is not there, in these phases: name, seconds, closed users of class 0. They think 100 ms,
 /// and their objective is 1 s.
@@ -17,11 +20,7 @@ pub fn url_plan(phases: &[(&str, u64, u32)]) -> LoadPlan {
     };
     LoadPlan {
         seed: 7,
-        target: Target {
-            url: "http://127.0.0.1".into(),
-            address: ([127, 0, 0, 1], 80).into(),
-            host: "127.0.0.1".into(),
-        },
+        target: target(),
         users: Users::Url(UrlUsers {
             path: "/".into(),
             method: "GET".into(),
@@ -38,4 +37,17 @@ pub fn url_plan(phases: &[(&str, u64, u32)]) -> LoadPlan {
         drain: Duration::from_secs(10),
         sources: 1,
     }
+}
+
+fn target() -> Target {
+    Target { url: "http://127.0.0.1".into(), address: ([127, 0, 0, 1], 80).into(), host: "127.0.0.1".into() }
+}
+
+/// The home of the users of [`url_plan`].
+///
+/// # Panics
+/// Never: its address can be read.
+#[must_use]
+pub fn home() -> Home {
+    Home::of(&target()).expect("its address can be read")
 }

@@ -191,6 +191,7 @@ impl Host<'_> {
             Ending::Served => Some(Fate::Served),
             Ending::Rejected => Some(Fate::Rejected),
             Ending::Failed => Some(Fate::Failed),
+            Ending::Elsewhere => Some(Fate::Elsewhere),
         });
         if let Some(fate) = fate
             && let Some(ticket) = guest.ticket.take()

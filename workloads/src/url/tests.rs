@@ -3,7 +3,10 @@ use std::time::Duration;
 use controllers::Timestamp;
 
 use super::*;
-use crate::plan::{Behaviour, ConnectionHabit, OnTrouble};
+use crate::{
+    plan::{Behaviour, ConnectionHabit, OnTrouble},
+    testing,
+};
 
 fn users(path: &str) -> UrlUsers {
     UrlUsers {
@@ -18,7 +21,7 @@ fn users(path: &str) -> UrlUsers {
 }
 
 fn user(users: &UrlUsers, stay: Stay) -> UrlUser {
-    UrlUser::new(UrlCrowd::new(users).expect("it can be sent"), Class(0), stay)
+    UrlUser::new(UrlCrowd::new(users, testing::home()).expect("it can be sent"), Class(0), stay)
 }
 
 fn answer(status: u16) -> Reply<'static> {
@@ -59,6 +62,18 @@ fn it_tells_rejects_from_failures() {
 }
 
 #[test]
+fn a_redirect_to_another_host_is_told_apart_from_other_failures() {
+    let mut user = user(&users("/"), Stay::Forever);
+    let mut draws = Draws::new(1, 1);
+    user.next(Reply::Start, Timestamp::ZERO, &mut draws);
+    let headers: [(&str, &[u8]); 1] = [("location", b"http://127.0.0.1:8081/")];
+    let turn =
+        user.next(Reply::Answer(Answer { status: 307, headers: &headers, body: b"" }), Timestamp::ZERO, &mut draws);
+    let wait = Move::Think(Duration::from_secs(5), Pause::BackingOff);
+    assert_eq!(turn, Turn { ending: Ending::Elsewhere, then: wait });
+}
+
+#[test]
 fn an_open_user_leaves_after_its_request_and_its_retries() {
     let mut patient = users("/");
     patient.behaviour.on_reject = OnTrouble::RetryNow { attempts: 2 };
@@ -85,7 +100,7 @@ fn what_cannot_be_sent_is_refused_by_name() {
     ] {
         let mut users = users("/");
         change(&mut users);
-        let error = UrlCrowd::new(&users).expect_err("it is refused").to_string();
+        let error = UrlCrowd::new(&users, testing::home()).expect_err("it is refused").to_string();
         assert!(error.contains(what), "{error}");
     }
 }

@@ -45,7 +45,7 @@ pub struct Server {
 impl Server {
     /// Answers by path: `/ok`, `/chunked`, `/close` (closes after the answer), `/until-close` (the end of the connection
     /// ends the body), `/rude` (closes without having said so), `/503`, `/silent` (never answers), `/garbage`,
-    /// `/slow?MS`, `/moved` (to `/ok`).
+    /// `/slow?MS`, `/moved` (to `/ok`), `/moved-in-full` (the same, with scheme and host), `/away` (to another port).
     pub fn start() -> Self {
         let (tell, told) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -92,6 +92,7 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>) {
         bytes.drain(..head);
         let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
         let asked_to_close = text.contains("Connection: close");
+        let whole;
         let (answer, close): (&[u8], bool) = match path.split('?').next().unwrap_or_default() {
             "/ok" => (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false),
             "/chunked" => {
@@ -104,6 +105,16 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>) {
             "/rude" => (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", true),
             "/503" => (b"HTTP/1.1 503 Service Unavailable\r\nX-Refused: test\r\nContent-Length: 4\r\n\r\nbusy", false),
             "/moved" => (b"HTTP/1.1 302 Found\r\nLocation: /ok\r\nContent-Length: 0\r\n\r\n", false),
+            "/moved-in-full" => {
+                let head = text.to_ascii_lowercase();
+                let host = head.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
+                whole = format!("HTTP/1.1 302 Found\r\nLocation: http://{host}/ok\r\nContent-Length: 0\r\n\r\n");
+                (whole.as_bytes(), false)
+            }
+            "/away" => (
+                b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:9/ok\r\nContent-Length: 0\r\n\r\n",
+                false,
+            ),
             "/garbage" => (b"220 smtp.example ESMTP\r\n\r\n", true),
             "/slow" => {
                 let wait = path.split('?').nth(1).and_then(|ms| ms.parse().ok()).unwrap_or(0);

@@ -88,7 +88,7 @@ macro_rules! counts {
 }
 
 /// Counts of requests, as in the summary.
-static COUNTS: [Number; 15] = counts![
+static COUNTS: [Number; 16] = counts![
     planned,
     unsent,
     refused_locally,
@@ -100,6 +100,7 @@ static COUNTS: [Number; 15] = counts![
     rejected,
     timed_out,
     failed,
+    elsewhere,
     abandoned,
     in_flight,
     retries,

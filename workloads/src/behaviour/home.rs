@@ -1,0 +1,91 @@
+//! The service that users came to, and where an answer sends them as seen from there.
+
+use std::sync::Arc;
+
+use http::{Uri, uri::Authority};
+
+use crate::plan::Target;
+
+/// The service that users came to. They go nowhere else: a load generator must not be led to third parties.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    scheme: String,
+    /// Its address as given, and the name that users call it by where that differs: host in lower case, and port.
+    names: [(String, u16); 2],
+}
+
+/// Where a place lies that an answer names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Lies {
+    /// On the service that users came to, at this path.
+    Here(Arc<str>),
+    /// On another host, port or scheme.
+    Elsewhere,
+    /// It cannot be read.
+    Nowhere,
+}
+
+impl Home {
+    /// The home of users of this target; `None` if its URL has no scheme, or no host that can be read.
+    #[must_use]
+    pub fn of(target: &Target) -> Option<Self> {
+        let url: Uri = target.url.parse().ok()?;
+        let scheme = url.scheme_str()?.to_ascii_lowercase();
+        let address = name(&scheme, url.authority()?)?;
+        let called = target.host.parse().ok().and_then(|authority| name(&scheme, &authority));
+        Some(Self { names: [address.clone(), called.unwrap_or(address)], scheme })
+    }
+
+    /// Where a place lies, as written on the page at `base` (RFC 3986, section 5; `..` is left to the service).
+    pub(super) fn find(&self, place: &str, base: &str) -> Lies {
+        let place = place.split('#').next().unwrap_or_default();
+        if place.bytes().any(|b| b <= b' ' || b == 0x7F) {
+            return Lies::Nowhere;
+        }
+        if place.starts_with("//") {
+            return self.find_absolute(&format!("{}:{place}", self.scheme));
+        }
+        if place.starts_with('/') {
+            return Lies::Here(place.into());
+        }
+        if has_scheme(place) {
+            return self.find_absolute(place);
+        }
+        let base = base.split('?').next().unwrap_or_default();
+        if place.is_empty() || place.starts_with('?') {
+            return Lies::Here(format!("{base}{place}").into());
+        }
+        let folder = base.rfind('/').map_or("/", |at| &base[..=at]);
+        Lies::Here(format!("{folder}{place}").into())
+    }
+
+    fn find_absolute(&self, place: &str) -> Lies {
+        // `mailto:` and its like have no authority: they lie elsewhere, too.
+        let Ok(place) = place.parse::<Uri>() else { return Lies::Elsewhere };
+        let scheme = place.scheme_str().map(str::to_ascii_lowercase);
+        let there = place.authority().and_then(|authority| name(&self.scheme, authority));
+        if scheme.as_deref() != Some(&self.scheme) || !there.is_some_and(|there| self.names.contains(&there)) {
+            return Lies::Elsewhere;
+        }
+        match place.path_and_query().map_or("/", http::uri::PathAndQuery::as_str) {
+            path if path.starts_with('/') => Lies::Here(path.into()),
+            query => Lies::Here(format!("/{query}").into()),
+        }
+    }
+}
+
+/// Host and port; `None` where somebody signs in with the address (`user@host`), which no service of ours asks for.
+fn name(scheme: &str, authority: &Authority) -> Option<(String, u16)> {
+    if authority.as_str().contains('@') {
+        return None;
+    }
+    let usual = if scheme == "https" { 443 } else { 80 };
+    Some((authority.host().to_ascii_lowercase(), authority.port_u16().unwrap_or(usual)))
+}
+
+/// Whether it begins with a scheme: a letter, then letters, digits, `+`, `-`, `.`, then a colon.
+fn has_scheme(place: &str) -> bool {
+    let Some((scheme, _)) = place.split_once(':') else { return false };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+}
