@@ -194,6 +194,10 @@ pub struct WalkCell {
 pub struct Generator {
     /// CPU used, as a share of its core.
     pub cpu: f64,
+    /// Share of the time that the thread that sends was ready to run and waited for its core (run-queue delay).
+    pub run_queue: f64,
+    /// Of that, what is beyond the few microseconds that every wake-up takes (25 µs each): others had its core.
+    pub crowded: f64,
     /// Actual send minus intended send, 99th percentile.
     pub send_lag_p99_ms: f64,
     /// The longest.

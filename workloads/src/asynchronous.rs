@@ -149,6 +149,7 @@ impl Pace<'_> {
         health.wall = floor.clock.now().since(Timestamp::ZERO);
         health.sender_cpu = ended.cpu.saturating_sub(began.cpu);
         health.run_queue_delay = ended.run_queue_delay.saturating_sub(began.run_queue_delay);
+        health.sender_turns = ended.turns.saturating_sub(began.turns);
         health.largest_gap = gaps.largest();
         (health.stalls, health.more_stalls) = gaps.into_stalls();
         health

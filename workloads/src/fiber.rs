@@ -121,6 +121,7 @@ fn health(
     if let Some(watched) = watched {
         health.sender_cpu = watched.ended.cpu.saturating_sub(watched.began.cpu);
         health.run_queue_delay = watched.ended.run_queue_delay.saturating_sub(watched.began.run_queue_delay);
+        health.sender_turns = watched.ended.turns.saturating_sub(watched.began.turns);
         health.largest_gap = watched.gaps.largest();
         (health.stalls, health.more_stalls) = watched.gaps.into_stalls();
     }

@@ -28,6 +28,8 @@ pub struct Health {
     pub sender_cpu: Duration,
     /// How long that thread was ready to run and waited for its core (field 2 of `schedstat`).
     pub run_queue_delay: Duration,
+    /// How often it was given its core: each time it waits for some microseconds, however quiet the machine.
+    pub sender_turns: u64,
     /// Share of the machine's CPU time that its own host took away, 0 to 1.
     pub steal: f64,
     /// Longest time that the sender's loop was late for a wake-up of its own.

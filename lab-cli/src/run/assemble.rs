@@ -1,6 +1,6 @@
 //! From what generator, target and kernel counted to the summary of an arm.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{Catalogue, catalogue::Setting};
 use serde_json::Value;
@@ -99,13 +99,20 @@ pub fn walk(report: &Report, plan: &LoadPlan) -> Vec<WalkRow> {
     rows.collect()
 }
 
+/// What a wake-up may take on a machine with nothing else to do: about 13 µs were seen, and twice that is allowed.
+const WAKE_UP: Duration = Duration::from_micros(25);
+
 /// How the generator fared.
 pub fn generator(report: &Report) -> Generator {
     let found = &report.generator;
     let health = &found.health;
     let wall = health.wall.as_secs_f64();
+    let share_of_wall = |time: Duration| if wall > 0.0 { time.as_secs_f64() / wall } else { 0.0 };
+    let own_waits = WAKE_UP.saturating_mul(u32::try_from(health.sender_turns).unwrap_or(u32::MAX));
     Generator {
-        cpu: if wall > 0.0 { health.process_cpu.as_secs_f64() / wall } else { 0.0 },
+        cpu: share_of_wall(health.process_cpu),
+        run_queue: share_of_wall(health.run_queue_delay),
+        crowded: share_of_wall(health.run_queue_delay.saturating_sub(own_waits)),
         send_lag_p99_ms: found.send_lag_p99_ms.or(found.send_lag_max_ms).unwrap_or(0.0),
         send_lag_max_ms: found.send_lag_max_ms.unwrap_or(0.0),
         unsent: found.unsent,
@@ -172,5 +179,29 @@ fn setting_as_json(setting: &Setting) -> Value {
         Setting::Number(number) => Value::from(*number),
         Setting::Text(text) => Value::from(text.as_str()),
         Setting::Map(map) => map.iter().map(|(key, value)| (key.clone(), setting_as_json(value))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use controllers::Timestamp;
+    use workloads::{health::Health, measure::Recorder, testing::url_plan};
+
+    use super::*;
+
+    #[test]
+    fn times_of_the_generator_are_shares_of_the_run() {
+        let health = Health {
+            wall: Duration::from_secs(10),
+            process_cpu: Duration::from_secs(5),
+            run_queue_delay: Duration::from_millis(200),
+            sender_turns: 2000,
+            ..Health::default()
+        };
+        let report = Recorder::new(&url_plan(&[("all", 10, 1)]), &["request"]).finish(Timestamp::from_secs(10), health);
+        let found = generator(&report);
+        assert!((found.cpu - 0.5).abs() < 1e-9 && (found.run_queue - 0.02).abs() < 1e-9, "{found:?}");
+        // 2000 wake-ups of 25 µs are 50 ms of the 200.
+        assert!((found.crowded - 0.015).abs() < 1e-9, "{found:?}");
     }
 }

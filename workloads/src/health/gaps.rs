@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     const fn used(cpu_ms: u64, delay_ms: u64) -> ThreadSample {
-        ThreadSample { cpu: Duration::from_millis(cpu_ms), run_queue_delay: Duration::from_millis(delay_ms) }
+        ThreadSample { cpu: Duration::from_millis(cpu_ms), run_queue_delay: Duration::from_millis(delay_ms), turns: 0 }
     }
 
     const fn machine(stolen_ticks: u64) -> MachineSample {

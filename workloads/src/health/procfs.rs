@@ -15,6 +15,8 @@ pub struct ThreadSample {
     pub cpu: Duration,
     /// Time ready to run, waiting for a core.
     pub run_queue_delay: Duration,
+    /// How often it was given one.
+    pub turns: u64,
 }
 
 impl ThreadSample {
@@ -25,9 +27,9 @@ impl ThreadSample {
     }
 
     fn parse(text: &str) -> Self {
-        let mut numbers = text.split_ascii_whitespace().map(|n| Duration::from_nanos(n.parse().unwrap_or_default()));
-        let cpu = numbers.next().unwrap_or_default();
-        Self { cpu, run_queue_delay: numbers.next().unwrap_or_default() }
+        let mut numbers = text.split_ascii_whitespace().map(|n| n.parse::<u64>().unwrap_or_default());
+        let mut next = || numbers.next().unwrap_or_default();
+        Self { cpu: Duration::from_nanos(next()), run_queue_delay: Duration::from_nanos(next()), turns: next() }
     }
 }
 
@@ -161,6 +163,16 @@ pub fn local_ports() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_line_has_three_numbers() {
+        let sample = ThreadSample::parse("341936649 36032363 438\n");
+        assert_eq!(
+            (sample.cpu.as_nanos(), sample.run_queue_delay.as_nanos(), sample.turns),
+            (341_936_649, 36_032_363, 438)
+        );
+        assert_eq!(ThreadSample::parse(""), ThreadSample::default());
+    }
 
     #[test]
     fn the_kernel_answers() {

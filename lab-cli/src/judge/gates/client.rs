@@ -1,9 +1,9 @@
-//! HDR, UNSENT, LAG, CPU, GAP, STEAL, PAGING, FILES, PORTS and PANIC: the load generator must not be the bottleneck; and
+//! HDR, UNSENT, LAG, CPU, CROWDED, GAP, STEAL, PAGING, FILES, PORTS and PANIC: the load generator must not be the bottleneck; and
 //! LITTLE and BOOKS: its own figures must agree with each other.
 
 use super::{
     Context, fraction, invalid,
-    limits::{self, CPU, GAP_MS, LITTLE, SPARE_FILES, STEAL, UNSENT},
+    limits::{self, CPU, GAP_MS, LITTLE, RUN_QUEUE, SPARE_FILES, STEAL, UNSENT},
     warn,
 };
 use crate::summary::{Arm, Reason};
@@ -39,6 +39,7 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
             "lower the load, or raise the work a request (target.capacity) so that the service saturates first",
         ));
     }
+    crowded(arm, reasons);
     gap(arm, context, reasons);
     machine(arm, reasons);
     books(arm, reasons);
@@ -59,6 +60,27 @@ fn unsent(arm: &Arm, reasons: &mut Vec<Reason>) {
             "lower the load; look at the generator's CPU and descriptors",
         ));
     }
+}
+
+/// A sender that wakes thousands of times a second waits over the limit in waits that are all harmless: void is only what
+/// is over it beyond them.
+fn crowded(arm: &Arm, reasons: &mut Vec<Reason>) {
+    let generator = &arm.generator;
+    if generator.run_queue <= RUN_QUEUE {
+        return;
+    }
+    let finding = if generator.crowded > RUN_QUEUE { invalid } else { warn };
+    reasons.push(finding(
+        "CROWDED",
+        format!(
+            "the sender waited for its core for {:.1} % of the time, {:.1} % in other waits than those of every wake-up",
+            generator.run_queue * 100.0,
+            generator.crowded * 100.0
+        ),
+        format!("{} %, void if the latter is", RUN_QUEUE * 100.0),
+        "others ran on the generator's core while it was ready to send",
+        "stop other programs, or run without the live view (--no-tui)",
+    ));
 }
 
 fn gap(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {

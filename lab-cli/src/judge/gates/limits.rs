@@ -4,6 +4,8 @@
 pub const UNSENT: f64 = 0.001;
 /// Largest share of its core that the generator may use.
 pub const CPU: f64 = 0.70;
+/// Largest share of the run that the sender may spend ready to run and waiting for its core.
+pub const RUN_QUEUE: f64 = 0.01;
 /// A pause of the whole process that is no scheduling accident, milliseconds.
 pub const GAP_MS: f64 = 1000.0;
 /// Share of the machine's CPU time that its own host may take away before the figures are in doubt, and before they are

@@ -223,6 +223,15 @@ fn the_generators_health_is_judged() {
     };
     assert_eq!(codes(&with(|arm| arm.generator.cpu = 0.70), &context()), []);
     finds(&with(|arm| arm.generator.cpu = 0.71), &context(), "CPU", Verdict::Invalid);
+    assert_eq!(codes(&with(|arm| arm.generator.run_queue = 0.01), &context()), []);
+    finds(&with(|arm| arm.generator.run_queue = 0.011), &context(), "CROWDED", Verdict::Warn);
+    let crowded = |share: f64| {
+        let mut arm = sound();
+        (arm.generator.run_queue, arm.generator.crowded) = (0.03, share);
+        arm
+    };
+    finds(&crowded(0.01), &context(), "CROWDED", Verdict::Warn);
+    finds(&crowded(0.011), &context(), "CROWDED", Verdict::Invalid);
     finds(&with(|arm| arm.generator.saturated = 1), &context(), "HDR", Verdict::Invalid);
     assert_eq!(codes(&with(|arm| arm.generator.loop_gap_max_ms = 250.0), &context()), []);
     finds(&with(|arm| arm.generator.loop_gap_max_ms = 251.0), &context(), "GAP", Verdict::Warn);
