@@ -134,8 +134,7 @@ fn primary_code(error: &sqlx::Error) -> Option<u32> {
 pub struct Store {
     read: SqlitePool,
     write: SqlitePool,
-    /// The writer met a failed read, write or sync: what its caches hold cannot be trusted, so its connection must go.
-    writer_broken: Arc<AtomicBool>,
+    writer: WriterState,
     work: Arc<Work>,
     search_time: Duration,
     full_text: bool,
@@ -181,11 +180,15 @@ impl Store {
     }
 
     async fn connect_with(connect: SqliteConnectOptions, options: &StoreOptions) -> Result<Self, StoreError> {
-        let writer_broken = Arc::new(AtomicBool::new(false));
-        let broken = Arc::clone(&writer_broken);
+        let writer = WriterState::default();
+        let (released, acquired) = (writer.clone(), writer.clone());
         let write = pool(1, options.patience)
             .after_release(move |_, _| {
-                let keep = !broken.swap(false, Ordering::Relaxed);
+                let keep = released.may_stay();
+                Box::pin(async move { Ok(keep) })
+            })
+            .before_acquire(move |_, _| {
+                let keep = acquired.may_stay();
                 Box::pin(async move { Ok(keep) })
             })
             .connect_with(connect.clone().create_if_missing(true))
@@ -195,7 +198,7 @@ impl Store {
         Ok(Self {
             read,
             write,
-            writer_broken,
+            writer,
             work: Arc::default(),
             search_time: options.search_time,
             full_text: options.full_text,
@@ -213,8 +216,12 @@ impl Store {
     /// # Errors
     /// Whatever the database reports.
     pub async fn optimise(&self) -> Result<(), StoreError> {
-        sqlx::query("INSERT INTO search_index (search_index) VALUES ('optimize')").execute(&self.write).await?;
-        sqlx::query("ANALYZE").execute(&self.write).await?;
+        let watch = |error| self.writer.failed(error);
+        sqlx::query("INSERT INTO search_index (search_index) VALUES ('optimize')")
+            .execute(&self.write)
+            .await
+            .map_err(watch)?;
+        sqlx::query("ANALYZE").execute(&self.write).await.map_err(watch)?;
         Ok(())
     }
 
@@ -256,8 +263,8 @@ impl Store {
     /// Starts a change. Dropped without [`Change::commit`] (an error, or a client that went away) it changes nothing.
     async fn change(&self) -> Result<Change<'_>, StoreError> {
         // Immediate: taking the write lock later, in the middle, could fail in a way that no waiting mends.
-        let transaction = self.write.begin_with("BEGIN IMMEDIATE").await?;
-        Ok(Change { transaction, writer_broken: &self.writer_broken })
+        let begun = self.write.begin_with("BEGIN IMMEDIATE").await;
+        Ok(Change { transaction: begun.map_err(|error| self.writer.failed(error))?, writer: &self.writer })
     }
 }
 
@@ -265,19 +272,42 @@ impl Store {
 #[derive(Debug)]
 struct Change<'a> {
     transaction: Transaction<'static, Sqlite>,
-    writer_broken: &'a AtomicBool,
+    writer: &'a WriterState,
 }
 
-impl Change<'_> {
+impl<'a> Change<'a> {
     /// Only when this returns `Ok` has the change happened.
     async fn commit(self) -> Result<(), StoreError> {
-        let Err(error) = self.transaction.commit().await else { return Ok(()) };
-        // After a failed sync the kernel marks the pages clean, so that trying again would succeed without having
-        // written anything (Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020).
+        let writer = self.writer;
+        self.transaction.commit().await.map_err(|error| writer.failed(error))
+    }
+
+    /// What every statement of a change tells of its error, before the connection goes back.
+    fn watch(&self) -> impl FnOnce(sqlx::Error) -> StoreError + use<'a> {
+        let writer = self.writer;
+        move |error| writer.failed(error)
+    }
+}
+
+/// Whether the writer met a failed read, write or sync: what its caches hold cannot be trusted then, so its connection
+/// must go. After a failed sync the kernel marks the pages clean, so that trying again would succeed without having
+/// written anything (Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020).
+#[derive(Debug, Clone, Default)]
+struct WriterState {
+    broken: Arc<AtomicBool>,
+}
+
+impl WriterState {
+    fn failed(&self, error: sqlx::Error) -> StoreError {
         if primary_code(&error) == Some(SQLITE_IOERR) {
-            self.writer_broken.store(true, Ordering::Relaxed);
+            self.broken.store(true, Ordering::Relaxed);
         }
-        Err(error.into())
+        error.into()
+    }
+
+    /// Asked of a connection that comes back, or is about to be used: a broken one goes, and the next is sound.
+    fn may_stay(&self) -> bool {
+        !self.broken.swap(false, Ordering::Relaxed)
     }
 }
 

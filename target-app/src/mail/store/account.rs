@@ -36,11 +36,13 @@ impl Store {
         .bind(name)
         .bind(password_hash)
         .fetch_one(&mut *change.transaction)
-        .await?;
+        .await
+        .map_err(change.watch())?;
         sqlx::query("INSERT INTO folders (user_id, name, inbox) VALUES (?, 'inbox', 1) ON CONFLICT DO NOTHING")
             .bind(id)
             .execute(&mut *change.transaction)
-            .await?;
+            .await
+            .map_err(change.watch())?;
         change.commit().await?;
         Ok(id)
     }

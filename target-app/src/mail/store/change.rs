@@ -38,7 +38,8 @@ impl Store {
                 .bind(entry)
                 .bind(from)
                 .execute(&mut *change.transaction)
-                .await?
+                .await
+                .map_err(change.watch())?
                 .rows_affected();
             change.count(from, -1).await?;
         }
@@ -75,7 +76,8 @@ impl Store {
                 .bind(entry)
                 .bind(from)
                 .execute(&mut *change.transaction)
-                .await?
+                .await
+                .map_err(change.watch())?
                 .rows_affected();
             change.count(from, -1).await?;
             change.count(to, 1).await?;
@@ -94,14 +96,16 @@ impl Store {
             .bind(user)
             .bind(name)
             .fetch_optional(&mut *change.transaction)
-            .await?;
+            .await
+            .map_err(change.watch())?;
         if let Some(id) = there {
             return Ok(NewFolder::Exists(id));
         }
         let count: i64 = query_scalar("SELECT count(*) FROM folders WHERE user_id = ?")
             .bind(user)
             .fetch_one(&mut *change.transaction)
-            .await?;
+            .await
+            .map_err(change.watch())?;
         if count >= MAX_FOLDERS {
             return Ok(NewFolder::TooMany);
         }
@@ -109,7 +113,8 @@ impl Store {
             .bind(user)
             .bind(name)
             .fetch_one(&mut *change.transaction)
-            .await?;
+            .await
+            .map_err(change.watch())?;
         change.commit().await?;
         Ok(NewFolder::Created(id))
     }
@@ -125,16 +130,22 @@ impl Store {
             .bind(folder)
             .bind(user)
             .fetch_optional(&mut *change.transaction)
-            .await?;
+            .await
+            .map_err(change.watch())?;
         if there.is_none() {
             return Ok(None);
         }
         let gone = query("DELETE FROM entries WHERE folder_id = ?")
             .bind(folder)
             .execute(&mut *change.transaction)
-            .await?
+            .await
+            .map_err(change.watch())?
             .rows_affected();
-        query("DELETE FROM folders WHERE id = ?").bind(folder).execute(&mut *change.transaction).await?;
+        query("DELETE FROM folders WHERE id = ?")
+            .bind(folder)
+            .execute(&mut *change.transaction)
+            .await
+            .map_err(change.watch())?;
         change.commit().await?;
         Ok(Some(gone))
     }
@@ -146,7 +157,8 @@ impl super::Change<'_> {
             .bind(folder)
             .bind(user)
             .fetch_optional(&mut *self.transaction)
-            .await?;
+            .await
+            .map_err(self.watch())?;
         Ok(there.is_some())
     }
 
@@ -158,7 +170,8 @@ impl super::Change<'_> {
         .bind(entry)
         .bind(user)
         .fetch_optional(&mut *self.transaction)
-        .await?;
+        .await
+        .map_err(self.watch())?;
         Ok(lies.filter(|&folder| match scope {
             Scope::Folder(only) => folder == only,
             Scope::All => true,
@@ -174,7 +187,8 @@ impl super::Change<'_> {
             .bind(more)
             .bind(folder)
             .execute(&mut *self.transaction)
-            .await?;
+            .await
+            .map_err(self.watch())?;
         Ok(())
     }
 }

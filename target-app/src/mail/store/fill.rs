@@ -47,7 +47,8 @@ impl Fill<'_> {
             .bind(name)
             .bind(password_hash)
             .fetch_one(&mut *self.change.transaction)
-            .await?;
+            .await
+            .map_err(self.change.watch())?;
         let mut ids = Vec::with_capacity(folders.len());
         for (i, folder) in folders.iter().enumerate() {
             ids.push(self.folder(user, folder, i == 0).await?);
@@ -65,7 +66,8 @@ impl Fill<'_> {
             .bind(user)
             .bind(name)
             .fetch_optional(&mut *self.change.transaction)
-            .await?;
+            .await
+            .map_err(self.change.watch())?;
         if let Some(id) = there {
             return Ok(id);
         }
@@ -74,7 +76,8 @@ impl Fill<'_> {
             .bind(name)
             .bind(inbox)
             .fetch_one(&mut *self.change.transaction)
-            .await?)
+            .await
+            .map_err(self.change.watch())?)
     }
 
     /// Stores a message, in no folder yet, and gives its number. One with the same digest is stored once.
@@ -85,7 +88,8 @@ impl Fill<'_> {
         let there: Option<i64> = query_scalar("SELECT id FROM messages WHERE digest = ?")
             .bind(&message.digest[..])
             .fetch_optional(&mut *self.change.transaction)
-            .await?;
+            .await
+            .map_err(self.change.watch())?;
         match there {
             Some(id) => Ok(id),
             None => self.new_message(message).await,
@@ -99,11 +103,10 @@ impl Fill<'_> {
     pub async fn new_message(&mut self, message: &NewMessage) -> Result<i64, StoreError> {
         let id = match self.next_message {
             Some(id) => id,
-            None => {
-                query_scalar("SELECT coalesce(max(id), 0) + 1 FROM messages")
-                    .fetch_one(&mut *self.change.transaction)
-                    .await?
-            }
+            None => query_scalar("SELECT coalesce(max(id), 0) + 1 FROM messages")
+                .fetch_one(&mut *self.change.transaction)
+                .await
+                .map_err(self.change.watch())?,
         };
         self.next_message = Some(id + 1);
         let searched = message.headers.to_lowercase();
@@ -138,7 +141,8 @@ impl Fill<'_> {
         .bind(id)
         .bind(&searched)
         .execute(&mut *self.change.transaction)
-        .await?;
+        .await
+        .map_err(self.change.watch())?;
         for (part, attachment) in message.attachments.iter().enumerate() {
             query("INSERT INTO attachments (message_id, part, name, kind, size, content) VALUES (?, ?, ?, ?, ?, ?)")
                 .bind(id)
@@ -148,7 +152,8 @@ impl Fill<'_> {
                 .bind(attachment.content.len() as i64)
                 .bind(&attachment.content)
                 .execute(&mut *self.change.transaction)
-                .await?;
+                .await
+                .map_err(self.change.watch())?;
         }
         Ok(id)
     }
@@ -166,7 +171,8 @@ impl Fill<'_> {
         .bind(first)
         .bind(first + i64::from(count) - 1)
         .execute(&mut *self.change.transaction)
-        .await?
+        .await
+        .map_err(self.change.watch())?
         .rows_affected();
         self.change.count(folder, put as i64).await
     }
@@ -187,7 +193,8 @@ impl Fill<'_> {
             .bind(source)
             .bind(&message.digest[..])
             .execute(&mut *self.change.transaction)
-            .await?
+            .await
+            .map_err(self.change.watch())?
             .rows_affected();
         if new == 0 {
             return Ok(Filled::Known);

@@ -212,6 +212,35 @@ async fn what_is_not_committed_did_not_happen() {
 }
 
 #[tokio::test]
+async fn a_writer_whose_statement_met_an_io_error_is_replaced() {
+    let (dir, store) = small().await;
+    store.close().await.expect("closes");
+    let path = dir.path().join("mail.sqlite");
+    let store = Store::open(&path, &StoreOptions::default()).await.expect("opens");
+    let marked = async || {
+        let marks: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_temp_master")
+            .fetch_one(&store.write)
+            .await
+            .expect("a connection that can be asked");
+        marks
+    };
+    sqlx::query("CREATE TEMP TABLE mark (x)").execute(&store.write).await.expect("marks the connection");
+    let other = Store::open(&path, &StoreOptions::default()).await.expect("opens");
+    let row = newest(&other, ANN).await;
+    other.delete(ANN, Scope::All, &[row.entry]).await.expect("delete");
+    assert_eq!(marked().await, 1, "the connection stays as long as nothing is wrong");
+    // What the other one wrote is gone from the log: the next statement that looks for it cannot read it.
+    let log = std::fs::File::options().write(true).open(dir.path().join("mail.sqlite-wal")).expect("there is a log");
+    log.set_len(32).expect("is cut");
+    let failed = store.delete(ANN, Scope::All, &[row.entry]).await;
+    assert!(
+        matches!(&failed, Err(StoreError::Database(error)) if primary_code(error) == Some(SQLITE_IOERR)),
+        "{failed:?}"
+    );
+    assert_eq!(marked().await, 0, "a new connection");
+}
+
+#[tokio::test]
 async fn two_writers_wait_no_longer_than_they_may() {
     let (dir, store) = small().await;
     let options = StoreOptions { patience: Duration::from_millis(50), ..StoreOptions::default() };
