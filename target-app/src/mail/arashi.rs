@@ -126,7 +126,8 @@ impl Arashi {
         if changes && !input::is_same_site(head) {
             return Ok(foreign_form().into());
         }
-        let fields = Fields::parse(if changes { &request.body } else { head.uri.query().unwrap_or("").as_bytes() });
+        let encoded = if changes { &request.body[..] } else { head.uri.query().unwrap_or("").as_bytes() };
+        let Some(fields) = Fields::parse(encoded) else { return Ok(too_many_fields(changes).into()) };
         match page {
             Page::SignIn => return Ok(answer::page(StatusCode::OK, pages::sign_in(None)).into()),
             Page::Logo => return Ok(answer::file("image/png", pages::LOGO).into()),
@@ -217,6 +218,11 @@ impl From<Answer> for Reply {
     fn from(answer: Answer) -> Self {
         Self::Answer(answer)
     }
+}
+
+fn too_many_fields(in_form: bool) -> Answer {
+    let status = if in_form { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
+    answer::error(status, &format!("There are more than {} fields. Nothing was changed.", input::MAX_FIELDS))
 }
 
 fn foreign_form() -> Answer {

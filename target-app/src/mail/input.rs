@@ -9,8 +9,9 @@ use super::{
     store::{EntryId, FolderId},
 };
 
-/// Most fields of a form or query that are looked at.
-const MAX_FIELDS: usize = 1100;
+/// Most fields of a form or query: a page of the longest list, with all its rows ticked, has far fewer. What is longer
+/// is refused whole: acting on a part of it would not be what was asked for.
+pub const MAX_FIELDS: usize = 1100;
 
 /// The cookie that holds the session's key.
 pub const COOKIE: &str = "session";
@@ -20,10 +21,11 @@ pub const COOKIE: &str = "session";
 pub struct Fields<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Fields<'a> {
-    /// Of `a=1&b=2`.
+    /// Of `a=1&b=2`. `None`: there are more than [`MAX_FIELDS`].
     #[must_use]
-    pub fn parse(encoded: &'a [u8]) -> Self {
-        Self(form_urlencoded::parse(encoded).take(MAX_FIELDS).collect())
+    pub fn parse(encoded: &'a [u8]) -> Option<Self> {
+        let fields: Vec<_> = form_urlencoded::parse(encoded).take(MAX_FIELDS + 1).collect();
+        (fields.len() <= MAX_FIELDS).then_some(Self(fields))
     }
 
     /// The first field of that name.
@@ -130,14 +132,26 @@ mod tests {
     }
 
     #[test]
+    fn too_many_fields_are_none_at_all() {
+        let form = |fields: usize| "message=1&".repeat(fields);
+        let most = form(MAX_FIELDS);
+        assert_eq!(
+            Fields::parse(most.as_bytes()).and_then(|fields| fields.messages()).map(|all| all.len()),
+            Some(1100)
+        );
+        assert!(Fields::parse(form(MAX_FIELDS + 1).as_bytes()).is_none());
+    }
+
+    #[test]
     fn numbers_are_digits() {
-        let fields = Fields::parse(b"a=12&b=-1&c=+3&d=1e3&e=99999999999999999999&f=&message=4&message=5&g=%31");
+        let fields =
+            Fields::parse(b"a=12&b=-1&c=+3&d=1e3&e=99999999999999999999&f=&message=4&message=5&g=%31").expect("few");
         assert_eq!(fields.number("a"), Some(12));
         for name in ["b", "c", "d", "e", "f"] {
             assert_eq!(fields.number::<i64>(name), None, "{name}");
         }
         assert_eq!(fields.number("g"), Some(1));
         assert_eq!(fields.messages(), Some(vec![EntryId(4), EntryId(5)]));
-        assert_eq!(Fields::parse(b"message=4&message=x").messages(), None);
+        assert_eq!(Fields::parse(b"message=4&message=x").expect("few").messages(), None);
     }
 }

@@ -257,3 +257,20 @@ async fn people_are_protected_from_guessing() {
         assert!(came.headers.contains_key(header::RETRY_AFTER));
     }
 }
+
+#[tokio::test]
+async fn a_form_of_too_many_fields_is_refused_whole() {
+    let world = world(false).await;
+    let (mut ann, _) = world.sign_in("ann", "a").await;
+    let csrf = world.read(&mut ann, "/folderlist").await.hidden()["csrf"].clone();
+    let mut form = vec![("csrf", csrf.as_str()), ("folderid", "1"), ("message", "1")];
+    form.resize(crate::mail::input::MAX_FIELDS + 1, ("message", "2"));
+    let came = world.post(&mut ann, "/delete", &form).await;
+    assert_eq!(came.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert!(came.body.contains("more than 1100 fields"), "{}", came.body);
+    form.pop();
+    let came = world.post(&mut ann, "/delete", &form).await;
+    assert!(came.body.contains("data-count=\"2\""), "the first one deleted nothing: {}", came.body);
+    let query = format!("/list?{}", "folderid=1&".repeat(1101));
+    assert_eq!(world.read(&mut ann, &query).await.status, StatusCode::BAD_REQUEST);
+}
