@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{
-    import::{self, ImportProblem, RawMail, Reason, Source, Summary},
+    import::{self, ImportProblem, Place, RawMail, Reason, Source, Summary},
     parse::{ParsedMail, parse},
     password::{self, Cost},
-    store::{Filled, NewAttachment, NewMessage, Store, StoreError, StoreOptions, UserId},
+    store::{Filled, MAX_FOLDERS, NewAttachment, NewMessage, Store, StoreError, StoreOptions, UserId},
 };
 
 /// A transaction takes this many messages, or bytes, whatever is reached first: large enough that the log is synced
@@ -94,7 +94,7 @@ pub async fn deliver(store: &Store, user: UserId, source: Source, summary: &mut 
     let mut batch = Batch::default();
     for found in source {
         match found.and_then(read) {
-            Ok((folder, message)) => batch.push(folder, message),
+            Ok(found) => batch.push(found),
             Err(problem) => summary.count_skipped(problem),
         }
         if batch.is_full() {
@@ -104,9 +104,9 @@ pub async fn deliver(store: &Store, user: UserId, source: Source, summary: &mut 
     batch.store(store, user, summary).await
 }
 
-fn read(found: RawMail) -> Result<(String, NewMessage), ImportProblem> {
+fn read(found: RawMail) -> Result<Read, ImportProblem> {
     match parse(&found.raw, found.received) {
-        Ok(parsed) => Ok((found.folder, new_message(parsed))),
+        Ok(parsed) => Ok(Read { folder: found.folder, place: found.place, message: new_message(parsed) }),
         Err(problem) => Err(ImportProblem { place: found.place, reason: Reason::NotParsed(problem) }),
     }
 }
@@ -132,25 +132,34 @@ fn new_message(parsed: ParsedMail) -> NewMessage {
     }
 }
 
+/// A message that was read.
+#[derive(Debug)]
+struct Read {
+    folder: String,
+    place: Place,
+    message: NewMessage,
+}
+
 /// Messages that will be stored in one transaction.
 #[derive(Debug, Default)]
 struct Batch {
-    messages: Vec<(String, NewMessage)>,
+    messages: Vec<Read>,
     bytes: usize,
 }
 
 impl Batch {
-    fn push(&mut self, folder: String, message: NewMessage) {
+    fn push(&mut self, found: Read) {
+        let message = &found.message;
         let attached: usize = message.attachments.iter().map(|a| a.content.len()).sum();
         self.bytes += message.text.len() + message.html.as_ref().map_or(0, String::len) + attached;
-        self.messages.push((folder, message));
+        self.messages.push(found);
     }
 
     fn is_full(&self) -> bool {
         self.messages.len() >= BATCH_MESSAGES || self.bytes >= BATCH_BYTES
     }
 
-    /// Stores it and leaves it empty. Counts only what is committed.
+    /// Stores it and leaves it empty. Counts only what is committed, and what the account has no folder for.
     async fn store(&mut self, store: &Store, user: UserId, summary: &mut Summary) -> Result<(), StoreError> {
         if self.messages.is_empty() {
             return Ok(());
@@ -158,15 +167,18 @@ impl Batch {
         self.bytes = 0;
         let mut became = Vec::with_capacity(self.messages.len());
         let mut fill = store.fill().await?;
-        for (folder, message) in self.messages.drain(..) {
-            let id = fill.folder(user, &folder, false).await?;
-            became.push(fill.import(user, &folder, id, &message).await?);
+        for Read { folder, place, message } in self.messages.drain(..) {
+            became.push(match fill.folder(user, &folder).await? {
+                Some(id) => Ok(fill.import(user, &folder, id, &message).await?),
+                None => Err(ImportProblem { place, reason: Reason::TooManyFolders { limit: MAX_FOLDERS } }),
+            });
         }
         fill.commit().await?;
         for filled in became {
             match filled {
-                Filled::Stored => summary.count_imported(),
-                Filled::Known => summary.count_known(),
+                Ok(Filled::Stored) => summary.count_imported(),
+                Ok(Filled::Known) => summary.count_known(),
+                Err(problem) => summary.count_skipped(problem),
             }
         }
         Ok(())
@@ -230,6 +242,24 @@ mod tests {
             let hits = store.search(carol.id, Scope::All, "jürgen", 0).await.expect("search").expect("all");
             assert_eq!(hits.rows.len(), 10, "encoded words are searched decoded");
         });
+    }
+
+    #[test]
+    fn mail_of_folders_beyond_the_limit_is_left_out_and_counted() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let (database, folders) = (dir.path().join("mail.sqlite"), dir.path().join("mail"));
+        std::fs::create_dir(&folders).expect("is made");
+        // With the inbox, 199 more fit.
+        for i in 0..202 {
+            std::fs::write(folders.join(format!("f{i}.mbox")), mbox(1)).expect("writes");
+        }
+        let paths = [folders];
+        for _ in 0..2 {
+            let summary = import(&database, &recipient(), &paths).expect("imports");
+            assert_eq!((summary.read, summary.imported + summary.known), (202, 199));
+            assert_eq!(summary.skipped.get("too many folders"), Some(&3));
+            assert!(summary.problems[0].to_string().contains("200 folders"), "{}", summary.problems[0]);
+        }
     }
 
     #[test]

@@ -86,6 +86,12 @@ pub enum Reason {
         /// The limit.
         limit: usize,
     },
+    /// It lies in a folder that the account has no room for.
+    #[error("the account has {limit} folders already, and may have no more")]
+    TooManyFolders {
+        /// The limit.
+        limit: i64,
+    },
     /// It was read, and is not a message that can be kept.
     #[error("{0}")]
     NotParsed(#[from] ParseError),
@@ -100,6 +106,7 @@ impl Reason {
             Self::Unreadable(_) => "cannot be read",
             Self::BeforeFirst { .. } => "before the first message",
             Self::TooDeep { .. } => "folders too deep",
+            Self::TooManyFolders { .. } => "too many folders",
             Self::NotParsed(problem) => problem.label(),
         }
     }

@@ -31,7 +31,7 @@ use sqlx::{
 };
 
 pub use account::Account;
-pub use change::NewFolder;
+pub use change::{MAX_FOLDERS, NewFolder};
 pub use entities::{
     Attachment, AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, NewAttachment, NewMessage,
     Order, PAGE_ROWS, Scope, Sort, UserId,

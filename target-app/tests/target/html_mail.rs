@@ -179,7 +179,7 @@ fn put_uncleaned(database: &Path, attacks: &[String]) {
         let store = Store::create(database, &StoreOptions::default()).await.expect("opens");
         let user = store.set_account("ann", &password::hash("a", &[1; 16], Cost::Least)).await.expect("is there");
         let mut fill = store.fill().await.expect("begins");
-        let folder = fill.folder(user, "uncleaned", false).await.expect("is made");
+        let folder = fill.folder(user, "uncleaned").await.expect("is asked").expect("is made");
         let html = Some(attacks.join("\n"));
         let message = NewMessage { digest: [9; 32], subject: "uncleaned".to_owned(), html, ..NewMessage::default() };
         fill.import(user, "uncleaned", folder, &message).await.expect("is stored");

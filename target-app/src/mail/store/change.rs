@@ -16,7 +16,7 @@ pub enum NewFolder {
 }
 
 /// Most folders of one user: every page with a list offers them all as places to refile into.
-const MAX_FOLDERS: i64 = 200;
+pub const MAX_FOLDERS: i64 = 200;
 
 impl Store {
     /// Deletes these messages and says how many were there: in one folder, or wherever they lie. `None`: the user has no
@@ -101,12 +101,7 @@ impl Store {
         if let Some(id) = there {
             return Ok(NewFolder::Exists(id));
         }
-        let count: i64 = query_scalar("SELECT count(*) FROM folders WHERE user_id = ?")
-            .bind(user)
-            .fetch_one(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
-        if count >= MAX_FOLDERS {
+        if change.has_all_folders(user).await? {
             return Ok(NewFolder::TooMany);
         }
         let id = query_scalar("INSERT INTO folders (user_id, name) VALUES (?, ?) RETURNING id")
@@ -160,6 +155,16 @@ impl super::Change<'_> {
             .await
             .map_err(self.watch())?;
         Ok(there.is_some())
+    }
+
+    /// Whether the user has as many folders as a user may have.
+    pub(super) async fn has_all_folders(&mut self, user: UserId) -> Result<bool, StoreError> {
+        let count: i64 = query_scalar("SELECT count(*) FROM folders WHERE user_id = ?")
+            .bind(user)
+            .fetch_one(&mut *self.transaction)
+            .await
+            .map_err(self.watch())?;
+        Ok(count >= MAX_FOLDERS)
     }
 
     /// Where this user's entry lies, if it is there and within the scope.

@@ -51,16 +51,16 @@ impl Fill<'_> {
             .map_err(self.change.watch())?;
         let mut ids = Vec::with_capacity(folders.len());
         for (i, folder) in folders.iter().enumerate() {
-            ids.push(self.folder(user, folder, i == 0).await?);
+            ids.push(self.new_folder(user, folder, i == 0).await?);
         }
         Ok((user, ids))
     }
 
-    /// The user's folder of that name, made if there is none.
+    /// The user's folder of that name, made if there is none. `None`: the user has as many as a user may have.
     ///
     /// # Errors
     /// Whatever the database reports; the whole transaction is then void.
-    pub async fn folder(&mut self, user: UserId, name: &str, inbox: bool) -> Result<FolderId, StoreError> {
+    pub async fn folder(&mut self, user: UserId, name: &str) -> Result<Option<FolderId>, StoreError> {
         // Looked up first: an insert that does nothing would still use up a number.
         let there: Option<FolderId> = query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
             .bind(user)
@@ -68,16 +68,20 @@ impl Fill<'_> {
             .fetch_optional(&mut *self.change.transaction)
             .await
             .map_err(self.change.watch())?;
-        if let Some(id) = there {
-            return Ok(id);
+        if there.is_some() || self.change.has_all_folders(user).await? {
+            return Ok(there);
         }
-        Ok(query_scalar("INSERT INTO folders (user_id, name, inbox) VALUES (?, ?, ?) RETURNING id")
+        self.new_folder(user, name, false).await.map(Some)
+    }
+
+    async fn new_folder(&mut self, user: UserId, name: &str, inbox: bool) -> Result<FolderId, StoreError> {
+        query_scalar("INSERT INTO folders (user_id, name, inbox) VALUES (?, ?, ?) RETURNING id")
             .bind(user)
             .bind(name)
             .bind(inbox)
             .fetch_one(&mut *self.change.transaction)
             .await
-            .map_err(self.change.watch())?)
+            .map_err(self.change.watch())
     }
 
     /// Stores a message, in no folder yet, and gives its number. One with the same digest is stored once.

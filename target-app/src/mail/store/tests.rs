@@ -171,7 +171,7 @@ async fn a_search_has_a_time_limit_and_the_connection_lives_on() {
     let options = StoreOptions { readers: 1, search_time: Duration::ZERO, ..StoreOptions::default() };
     let mut store = Store::open(&path, &options).await.expect("opens");
     let mut fill = store.fill().await.expect("fill");
-    let folder = fill.folder(ANN, "big", false).await.expect("folder");
+    let folder = fill.folder(ANN, "big").await.expect("folder").expect("there is room");
     for _ in 0..400 {
         fill.put_range(folder, 1, 25).await.expect("put");
     }
