@@ -95,6 +95,8 @@ fn classes_laws_and_durability_are_read() {
         ("flash-crowd", "target.hosts=[mail.example]"),
         ("overload-sweep", "target.service={empirical: [5ms, 7ms, 90ms]}"),
         ("flash-crowd", "target.on_refuse={redirect: http://127.0.0.1:8081}"),
+        ("flash-crowd", "target.idle_timeout=75s"),
+        ("flash-crowd", "target.connection_requests=0"),
         ("flash-crowd", "target.stages={search: {on_refuse: {redirect: http://127.0.0.1:8081/}}}"),
         ("flash-crowd", "arms.seda.on_refuse={redirect: http://127.0.0.1:8081}"),
     ] {
@@ -108,6 +110,8 @@ fn classes_laws_and_durability_are_read() {
         ("flash-crowd", "target.durability=some"),
         ("flash-crowd", "target.hosts=[a/b]"),
         ("flash-crowd", "target.on_refuse=redirect"),
+        ("flash-crowd", "target.idle_timeout=75"),
+        ("flash-crowd", "target.connection_requests=many"),
         ("flash-crowd", "target.on_refuse={redirect: 127.0.0.1:8081}"),
         ("flash-crowd", "target.stages={search: {on_refuse: {redirect: http://127.0.0.1:8081/elsewhere}}}"),
         ("flash-crowd", "arms.seda.on_refuse={away: http://127.0.0.1:8081}"),

@@ -173,6 +173,23 @@ fn what_a_stage_sends_elsewhere_is_counted_by_its_name_in_both_books() {
 }
 
 #[test]
+fn connections_that_the_service_ends_as_announced_cost_no_request() {
+    let scratch = Scratch::new();
+    let set = ["--set", "target.connection_requests=2", "--set", "thresholds=[]"];
+    let args = [&["run", "short.yaml", "--policy", "none", "--out", "run"], &set[..]].concat();
+    let output = scratch.run(&args);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
+    let arm = &scratch.json("run/summary.json")["arms"][0];
+    let sum = |key: &str| {
+        let phases = arm["phases"].as_array().expect("phases");
+        phases.iter().map(|phase| phase[key].as_u64().expect("a count")).sum::<u64>()
+    };
+    assert_eq!((sum("failed"), sum("connect_failed"), sum("served") + sum("in_flight")), (0, 0, sum("sent")), "{arm}");
+    let connections = arm["server"]["connections_accepted"].as_u64().expect("a count");
+    assert!(connections >= sum("sent") / 2, "{connections} connections for {} requests", sum("sent"));
+}
+
+#[test]
 fn two_runs_with_one_seed_have_the_same_plan_and_another_seed_another() {
     let scratch = Scratch::new();
     let plan = |out: &str, seed: &str| {

@@ -86,7 +86,8 @@ fn spec(database: &Path) -> TargetSpec {
             drop_abandoned: false,
         },
         stages: BTreeMap::new(),
-        edge: EdgeSpec::default(),
+        // Refusals are measured on kept connections: the cost of a new one is not theirs.
+        edge: EdgeSpec { connection_requests: 0, ..EdgeSpec::default() },
         class: ClassRule::Header("User-Class".to_owned()),
         seed: 1,
         cpus: vec![processors - 1],

@@ -305,7 +305,8 @@ fn finish(
     entry: Option<crate::ledger::Entry>,
     conn: &Arc<Conn>,
 ) -> Response<Answered> {
-    let Answer { response, ending } = if app.draining.load(Ordering::Relaxed) { close(answer) } else { answer };
+    let last = app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
+    let Answer { response, ending } = if last { close(answer) } else { answer };
     conn.enter(Phase::Writing);
     response.map(|page| Answered::new(page, method, entry, ending, Arc::clone(conn)))
 }

@@ -216,6 +216,8 @@ pub struct EdgeSpec {
     pub write_timeout: Duration,
     /// Idle time on a kept connection.
     pub idle_timeout: Duration,
+    /// Most requests of one connection, which closes with the last one's answer (and says so in it); 0: any number.
+    pub connection_requests: u32,
     /// Most bytes of the head.
     pub head_bytes: u32,
     /// Most header lines.
@@ -241,7 +243,8 @@ impl Default for EdgeSpec {
             body_grace: Duration::from_secs(5),
             body_rate: 1000,
             write_timeout: Duration::from_secs(15),
-            idle_timeout: Duration::from_secs(75),
+            idle_timeout: Duration::from_secs(15),
+            connection_requests: 1000,
             head_bytes: 32 * 1024,
             headers: 64,
             body_bytes: 64 * 1024,

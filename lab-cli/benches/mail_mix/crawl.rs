@@ -74,9 +74,15 @@ impl Drop for Arashi {
     }
 }
 
+/// Requests on one connection. The service ends one with its 1000th answer and says so in it, which would be copied.
+const PER_CONNECTION: u32 = 500;
+
 /// One user's way through its mail.
 struct Reader<'a> {
+    address: SocketAddr,
     stream: TcpStream,
+    /// Requests that the stream has carried.
+    carried: u32,
     host: String,
     /// As a header line.
     cookie: String,
@@ -88,7 +94,7 @@ impl<'a> Reader<'a> {
     fn new(address: SocketAddr, answers: &'a mut Answers) -> Result<Self, String> {
         let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
         let inbox = Inbox::new(Limits::default());
-        Ok(Self { stream, host: address.to_string(), cookie: String::new(), inbox, answers })
+        Ok(Self { address, stream, carried: 0, host: address.to_string(), cookie: String::new(), inbox, answers })
     }
 
     /// Reads everything, then moves a message and deletes another. False for users with less than two messages.
@@ -123,6 +129,11 @@ impl<'a> Reader<'a> {
         let (host, headers) = (&self.host, &self.cookie);
         Outgoing { method, path, host, headers, body, attempt: 0, number: None, close: false }.write(&mut request);
         let failed = |what: &dyn std::fmt::Display| format!("{method} {path}: {what}");
+        if self.carried == PER_CONNECTION {
+            self.stream = TcpStream::connect(self.address).map_err(|error| failed(&error))?;
+            self.carried = 0;
+        }
+        self.carried += 1;
         self.stream.write_all(&request).map_err(|error| failed(&error))?;
         self.inbox.clear();
         let mut whole = Vec::new();

@@ -74,6 +74,8 @@ pub fn target_spec(
         edge: EdgeSpec {
             backlog: backlog(experiment, arm),
             keep_alive: target.keep_alive,
+            idle_timeout: target.idle_timeout,
+            connection_requests: target.connection_requests,
             hosts: target.hosts.clone(),
             ..EdgeSpec::default()
         },

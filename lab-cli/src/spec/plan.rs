@@ -66,6 +66,11 @@ pub struct Target {
     pub backlog: Option<u32>,
     /// Keep connections open between requests.
     pub keep_alive: bool,
+    /// Longest time that such a connection may be idle.
+    #[serde(rename = "idle_timeout_ms", with = "millis")]
+    pub idle_timeout: Duration,
+    /// Most requests of one connection; 0: any number.
+    pub connection_requests: u32,
     /// Names that it answers to beside `localhost` and addresses.
     pub hosts: Vec<String>,
 }

@@ -106,6 +106,10 @@ struct Target {
     backlog: Option<u32>,
     /// Keep connections open between requests.
     keep_alive: Option<bool>,
+    /// Longest time that a kept connection may be idle: `15s`.
+    idle_timeout: Option<String>,
+    /// Most requests of one connection, 1000 unless set; 0: any number.
+    connection_requests: Option<u32>,
     /// Names that it answers to beside `localhost` and addresses.
     hosts: Option<Vec<String>>,
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use controllers::catalogue::parse_time;
 use target_app::{
-    spec::{ClassRule, Discipline, Durability, OnRefuse, ServiceTime, StageSpec},
+    spec::{ClassRule, Discipline, Durability, EdgeSpec, OnRefuse, ServiceTime, StageSpec},
     synthetic::Law,
 };
 
@@ -47,6 +47,8 @@ pub const KEYS: &[&str] = &[
     "class",
     "backlog",
     "keep_alive",
+    "idle_timeout",
+    "connection_requests",
     "hosts",
 ];
 /// Those of the web mail alone.
@@ -59,6 +61,7 @@ pub const STAGE_KEYS: &[&str] = &["queue", "workers", "batch", "on_refuse", "dro
 /// Keys of `target.class`.
 pub const CLASS_KEYS: &[&str] = &["header", "cookie", "address", "path"];
 
+const IDLE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3600);
 const SERVICE: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
 /// Most values of an empirical law.
 const MOST_VALUES: usize = 10_000;
@@ -92,8 +95,23 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     let class = class(&fields);
     let backlog = fields.count("backlog", 1..=65_535).map(|n| n as u32);
     let keep_alive = fields.flag("keep_alive").unwrap_or(true);
+    let usual = EdgeSpec::default();
+    let idle_timeout = fields.time("idle_timeout", IDLE).unwrap_or(usual.idle_timeout);
+    let connection_requests =
+        fields.count("connection_requests", 0..=1_000_000_000).map_or(usual.connection_requests, |n| n as u32);
     let hosts = hosts(&fields);
-    Some(Target { app: app?, stage_defaults, stages, machines, class, backlog, keep_alive, hosts })
+    Some(Target {
+        app: app?,
+        stage_defaults,
+        stages,
+        machines,
+        class,
+        backlog,
+        keep_alive,
+        idle_timeout,
+        connection_requests,
+        hosts,
+    })
 }
 
 fn hosts(fields: &Fields<'_>) -> Vec<String> {

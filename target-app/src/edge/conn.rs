@@ -7,7 +7,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -33,6 +33,8 @@ pub(crate) struct Conn {
     late: AtomicBool,
     tell_late: Notify,
     framing: Mutex<Framing>,
+    /// Heads that were read whole.
+    requests: AtomicU32,
 }
 
 /// What a connection is doing.
@@ -66,6 +68,7 @@ impl Conn {
             late: AtomicBool::new(false),
             tell_late: Notify::new(),
             framing: Mutex::new(Framing::default()),
+            requests: AtomicU32::new(0),
         };
         conn.enter(Phase::Idle);
         conn
@@ -88,8 +91,15 @@ impl Conn {
         self.taken.store(false, Ordering::Relaxed);
         self.ahead.store(false, Ordering::Relaxed);
         self.late.store(false, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         self.enter(Phase::Working);
         std::mem::take(&mut *self.framing.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The request under way is the last one that this connection may bring.
+    pub(crate) fn is_used_up(&self, limits: &EdgeSpec) -> bool {
+        let most = limits.connection_requests;
+        most > 0 && self.requests.load(Ordering::Relaxed) >= most
     }
 
     /// Bytes came in.
@@ -195,7 +205,7 @@ mod tests {
         let limits = EdgeSpec::default();
         let after = |secs| Timestamp::from_secs(secs);
         let overdue = |secs| conn.overdue(after(secs), &limits);
-        assert_eq!((overdue(74), overdue(76)), (None, Some(Phase::Idle)));
+        assert_eq!((overdue(14), overdue(16)), (None, Some(Phase::Idle)));
         conn.enter(Phase::Head);
         assert_eq!((overdue(4), overdue(6)), (None, Some(Phase::Head)));
         conn.enter(Phase::Working);

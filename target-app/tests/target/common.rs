@@ -50,9 +50,11 @@ pub fn spec() -> TargetSpec {
     }
 }
 
-/// Limits as usual, for a service that goes by the name that tests call it.
+/// Limits as usual, for a service that goes by the name that tests call it, and whose clients keep one connection however
+/// often they ask.
 pub fn edge() -> EdgeSpec {
-    EdgeSpec { drain: Duration::from_secs(5), hosts: vec!["a".to_owned()], ..EdgeSpec::default() }
+    let hosts = vec!["a".to_owned()];
+    EdgeSpec { drain: Duration::from_secs(5), connection_requests: 0, hosts, ..EdgeSpec::default() }
 }
 
 pub fn emulated(time: Duration, servers: u32) -> App {

@@ -265,3 +265,23 @@ fn at_the_cap_the_oldest_idle_connection_makes_room() {
     assert_eq!(answer(&mut kept[6]).0, 200, "the youngest was spared");
     assert_eq!(target.gauges().ledger.connections_refused, 1);
 }
+
+#[test]
+fn a_connection_ends_with_the_answer_to_its_last_request() {
+    let target = limited(EdgeSpec { connection_requests: 3, ..edge() });
+    let mut stream = target.connect();
+    for left in [2, 1, 0] {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let (status, head, _) = answer(&mut stream);
+        assert_eq!((status, head.to_ascii_lowercase().contains("connection: close")), (200, left == 0), "{head}");
+    }
+    assert!(closes_after(stream) < 2.0);
+    let endless = limited(EdgeSpec { connection_requests: 0, ..edge() });
+    let mut stream = endless.connect();
+    let asked = 1001;
+    for _ in 0..asked {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        assert!(!answer(&mut stream).1.to_ascii_lowercase().contains("connection: close"));
+    }
+    assert_eq!(EdgeSpec::default().connection_requests, 1000);
+}
