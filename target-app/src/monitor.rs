@@ -45,7 +45,10 @@ impl Monitors {
 impl Timed for Monitors {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.clock.now();
+        let mut now = self.clock.now();
+        for watcher in &mut *watchers {
+            now = watcher.read(self.clock);
+        }
         let mut wants = Vec::new();
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let wake = watchers.iter_mut().map(|watcher| watcher.turn(now, nothing, &mut wants)).fold(None, earliest);

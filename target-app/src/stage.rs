@@ -225,7 +225,7 @@ impl<W: Work> Stage<W> {
     pub fn enqueue(self: &Arc<Self>, work: W) -> Result<(), Refused<W>> {
         let offer = work.offer();
         let mut state = self.lock();
-        let now = self.clock.now();
+        let now = state.desk.read(self.clock);
         if state.pool.closed() {
             return Err(Refused { work, refusal: Refusal::new(Reason::Draining) });
         }
@@ -266,7 +266,7 @@ impl<W: Work> Stage<W> {
     /// Switches the policy; nobody in the stage notices but the policy.
     pub fn replace(self: &Arc<Self>, chosen: Chosen) {
         let mut state = self.lock();
-        let now = self.clock.now();
+        let now = state.desk.read(self.clock);
         state.desk.replace(now, chosen);
         self.quality.store(1.0_f64.to_bits(), Ordering::Relaxed);
         self.p90.store(UNKNOWN, Ordering::Relaxed);
@@ -280,7 +280,7 @@ impl<W: Work> Stage<W> {
     /// Tells the seat and the machines a fact that another site saw.
     pub fn hear(self: &Arc<Self>, seen: &Seen) {
         let mut state = self.lock();
-        let now = self.clock.now();
+        let now = state.desk.read(self.clock);
         state.desk.tell(now, seen);
         let mut after = After::default();
         self.settle(&mut state, now, &mut after);
@@ -413,7 +413,7 @@ impl<W: Work> Timed for Stage<W> {
         if state.pool.closed() && state.queue.is_empty() && state.held.is_empty() {
             return None;
         }
-        let now = self.clock.now();
+        let now = state.desk.read(self.clock);
         state.armed = None;
         self.tell_room(&mut state, now);
         let mut after = After::default();

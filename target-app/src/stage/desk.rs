@@ -7,7 +7,10 @@ use controllers::{
     catalogue::{SampleKind, Sampling},
 };
 
-use crate::signals::{self, CpuMeter};
+use crate::{
+    clock::Clock,
+    signals::{self, CpuMeter},
+};
 
 /// A policy, and which entry of the catalogue it is.
 #[derive(Debug)]
@@ -30,6 +33,12 @@ impl Watcher {
     #[must_use]
     pub fn new(seat: MachineSeat, samples: &[Sampling]) -> Self {
         Self { seat, samples: Due::all(samples, Timestamp::ZERO) }
+    }
+
+    /// Reads the clocks, as [`Desk::read`].
+    pub fn read(&mut self, clock: Clock) -> Timestamp {
+        self.seat.set_wall(clock.wall());
+        clock.now()
     }
 
     /// Tells the machine a fact.
@@ -68,6 +77,17 @@ impl Desk {
     #[must_use]
     pub fn new(seat: Seat, entry: &'static Entry, watchers: Vec<Watcher>) -> Self {
         Self { seat, entry, samples: Due::all(entry.samples, Timestamp::ZERO), watchers }
+    }
+
+    /// Reads the clocks: the time for the calls that follow, and the wall clock that policy and machines are shown.
+    /// Every entry begins with it, inside the site's lock.
+    pub fn read(&mut self, clock: Clock) -> Timestamp {
+        let wall = clock.wall();
+        self.seat.set_wall(wall);
+        for watcher in &mut self.watchers {
+            watcher.seat.set_wall(wall);
+        }
+        clock.now()
     }
 
     /// Asks the policy.

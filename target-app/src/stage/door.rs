@@ -160,7 +160,7 @@ impl Door {
     /// Runs under the lock with the time read inside it, then does what policy and machines want.
     fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut State, Timestamp) -> T) -> T {
         let mut state = self.lock();
-        let now = self.clock.now();
+        let now = state.desk.read(self.clock);
         let result = act(&mut state, now);
         let (letters, alarm) = self.settle(&mut state, now);
         drop(state);
@@ -279,7 +279,7 @@ impl Drop for Leaving<'_> {
 impl Timed for Door {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
         let mut state = self.lock();
-        let now = self.clock.now();
+        let now = state.desk.read(self.clock);
         state.armed = None;
         let (letters, _) = self.settle(&mut state, now);
         let armed = state.armed;

@@ -124,7 +124,7 @@ impl<W: Work> Stage<W> {
         if !waiting {
             state.pool.idle += 1;
         }
-        let now = self.clock.now();
+        let now = state.desk.read(self.clock);
         let mut after = After::default();
         self.tell_room(&mut state, now);
         self.settle(&mut state, now, &mut after);
@@ -137,7 +137,7 @@ impl<W: Work> Stage<W> {
         let Queued { mut work, offer, grant, offered } = queued;
         let started = {
             let mut state = self.lock();
-            let now = self.clock.now();
+            let now = state.desk.read(self.clock);
             state.desk.tell(now, &Seen::Started { id: offer.id, waited: now.since(offered) });
             now
         };
@@ -145,7 +145,7 @@ impl<W: Work> Stage<W> {
         let outcome = if skip { Outcome::Abandoned } else { self.run(&mut work, offered, started).await };
         let outcome = if work.gone() { Outcome::Abandoned } else { outcome };
         let mut state = self.lock();
-        let ended = self.clock.now();
+        let ended = state.desk.read(self.clock);
         state.completed += 1;
         let timing = Timing { entered: offer.entered, offered, started, ended };
         let seen = Seen::Ended { id: offer.id, grant, tags: offer.tags, outcome, timing, cost: None, note: offer.note };
@@ -174,7 +174,7 @@ impl<W: Work> Stage<W> {
 
     fn batch_done(self: &Arc<Self>, jobs: usize, began: Timestamp) {
         let mut state = self.lock();
-        let now = self.clock.now();
+        let now = state.desk.read(self.clock);
         let busy = now.since(began);
         state.busy += busy;
         state.desk.tell(now, &Seen::Batch { jobs: super::count(jobs), busy });

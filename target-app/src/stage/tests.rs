@@ -3,7 +3,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use controllers::{
@@ -86,13 +86,16 @@ fn none() -> Chosen {
 fn bench(policy: Box<dyn Policy>, spec: StageSpec) -> Bench {
     let entry: &'static Entry = none().entry;
     let seat = Seat::new(SiteId(2), policy, 7, Box::new(()));
-    let stage = Stage::new("work", Desk::new(seat, entry, Vec::new()), spec, Clock::start());
-    stage.start(Vec::new());
-    let (says, said) = mpsc::unbounded_channel();
-    Bench { stage, says, said, ran: Arc::default() }
+    Bench::of(Stage::new("work", Desk::new(seat, entry, Vec::new()), spec, Clock::start()))
 }
 
 impl Bench {
+    fn of(stage: Arc<Stage<Piece>>) -> Self {
+        stage.start(Vec::new());
+        let (says, said) = mpsc::unbounded_channel();
+        Self { stage, says, said, ran: Arc::default() }
+    }
+
     fn piece(&self, id: u64, millis: u64) -> Piece {
         Piece {
             id,
@@ -379,4 +382,54 @@ async fn a_policy_is_woken_in_time_and_its_word_reaches_upstream() {
     let woken = woken.load(Ordering::Relaxed);
     assert!((5..=25).contains(&woken), "{woken} wakes in 500 ms, one each 20 ms or later");
     assert_eq!(heard.load(Ordering::Relaxed), woken);
+}
+
+/// Counts calls that were shown another wall clock than the machine's.
+#[derive(Debug, Default, Clone)]
+struct Watch {
+    calls: Arc<AtomicU32>,
+    wrong: Arc<AtomicU32>,
+}
+
+impl Watch {
+    fn look(&self, cx: &Ctx<'_>) {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.wrong.fetch_add(u32::from(cx.wall.0.abs_diff(wall) > 2), Ordering::Relaxed);
+    }
+}
+
+impl Machine for Watch {
+    fn observe(&mut self, _: &Seen, cx: &mut Ctx<'_>) {
+        self.look(cx);
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        None
+    }
+
+    fn wake(&mut self, _: &mut Ctx<'_>) {}
+
+    fn gauges(&self, _: &mut dyn FnMut(Gauge, f64)) {}
+}
+
+impl Policy for Watch {
+    fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        self.look(cx);
+        Verdict::Admit(Grant::default())
+    }
+}
+
+#[tokio::test]
+async fn policies_and_machines_are_shown_the_wall_clock() {
+    let (policy, machine) = (Watch::default(), Watch::default());
+    let seat = Seat::new(SiteId(2), Box::new(policy.clone()), 7, Box::new(()));
+    let beside = controllers::MachineSeat::new(SiteId(2), Box::new(machine.clone()), 7, Box::new(()));
+    let desk = Desk::new(seat, none().entry, vec![Watcher::new(beside, &[])]);
+    let mut bench = Bench::of(Stage::new("work", desk, spec(1, 1), Clock::start()));
+    bench.stage.enqueue(bench.piece(1, 1)).unwrap();
+    assert_eq!(bench.next().await, Said::Done(1));
+    // The policy: an offer, a start, an end. The machine: the latter two.
+    assert!(policy.calls.load(Ordering::Relaxed) >= 3 && machine.calls.load(Ordering::Relaxed) >= 2);
+    assert_eq!((policy.wrong.load(Ordering::Relaxed), machine.wrong.load(Ordering::Relaxed)), (0, 0));
 }
