@@ -1,6 +1,6 @@
 use std::{
     cmp::Ordering,
-    collections::{BinaryHeap, HashSet, VecDeque},
+    collections::{BTreeSet, BinaryHeap, HashSet, VecDeque},
     iter::Peekable,
 };
 
@@ -9,9 +9,9 @@ use controllers::Timestamp;
 use crate::{
     crowd::{Crowd, User},
     measure::{Fate, Health, Numbers, Recorder, Report, Ticket, UserStates, Window},
-    persona::{Call, Draws, Ending, Move, Pause, Persona as _, Reply},
+    persona::{Call, Draws, Ending, Move, Pause, Persona as _, Reply, Stay},
     plan::LoadPlan,
-    schedule::{Schedule, What},
+    schedule::{Arrival, Schedule, What},
 };
 
 /// The users of a run as every host sees them: who is due, who thinks, who is at work, and the books.
@@ -28,6 +28,10 @@ pub(crate) struct Crew<C> {
     numbers: Option<Numbers>,
     sleepers: BinaryHeap<Sleeper<C>>,
     ready: VecDeque<Box<Guest<C>>>,
+    /// Closed users that are there: whom the plan may still let go. A tree, since a table of a hundred thousand would stop
+    /// everything for some milliseconds whenever it grows.
+    present: BTreeSet<u64>,
+    /// Of these, the ones that are to leave as soon as their request has ended.
     departed: HashSet<u64>,
     thinking: u64,
     waiting: u64,
@@ -94,6 +98,7 @@ impl<C> Crew<C> {
             crowd,
             sleepers: BinaryHeap::new(),
             ready: VecDeque::new(),
+            present: BTreeSet::new(),
             departed: HashSet::new(),
             thinking: 0,
             waiting: 0,
@@ -294,25 +299,35 @@ impl<C> Crew<C> {
     fn happen(&mut self) {
         let Some(event) = self.schedule.next() else { return };
         match event.what {
-            What::Arrive(arrival) => self.ready.push_back(Box::new(Guest {
-                user: self.crowd.user(arrival.slot, arrival.class, arrival.stay),
-                draws: self.crowd.draws(arrival.key),
-                number: arrival.user,
-                connection: None,
-                errand: None,
-                at: event.at,
-                ticket: None,
-                request: None,
-                begun: None,
-                written: false,
-                pause: None,
-            })),
+            What::Arrive(arrival) => self.arrive(event.at, &arrival),
             What::Depart(user) => {
-                self.departed.insert(user);
+                // One that went by itself is not waited for: nobody would ever take its number out again.
+                if self.present.contains(&user) {
+                    self.departed.insert(user);
+                }
             }
             What::Phase(_) => {}
             What::End => self.end(),
         }
+    }
+
+    fn arrive(&mut self, at: Timestamp, arrival: &Arrival) {
+        if arrival.stay == Stay::Forever {
+            self.present.insert(arrival.user);
+        }
+        self.ready.push_back(Box::new(Guest {
+            user: self.crowd.user(arrival.slot, arrival.class, arrival.stay),
+            draws: self.crowd.draws(arrival.key),
+            number: arrival.user,
+            connection: None,
+            errand: None,
+            at,
+            ticket: None,
+            request: None,
+            begun: None,
+            written: false,
+            pause: None,
+        }));
     }
 
     fn wake(&mut self) {
@@ -347,6 +362,7 @@ impl<C> Crew<C> {
                 None
             }
             Move::Send(_) | Move::Think(..) | Move::Leave => {
+                self.present.remove(&guest.number);
                 self.departed.remove(&guest.number);
                 None
             }

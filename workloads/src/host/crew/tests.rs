@@ -2,8 +2,8 @@ use controllers::Class;
 
 use super::*;
 use crate::{
-    persona::Purpose,
-    plan::{Load, LoadPlan},
+    persona::{Answer, Purpose},
+    plan::{Load, LoadPlan, OnTrouble, Users},
     testing::url_plan,
 };
 
@@ -55,4 +55,27 @@ fn a_redirect_that_is_written_again_on_a_new_connection_is_one_hop() {
     let numbers = report.numbers.expect("they were numbered");
     assert_eq!((numbers.given(), numbers.written()), (3, 2), "what found no connection was not written");
     assert_eq!(numbers.without_answer().expect("few").collect::<Vec<_>>(), [(1, Fate::InFlight)]);
+}
+
+#[test]
+fn users_that_leave_by_themselves_are_forgotten() {
+    // Every second 100 users come and all but one go; a reject makes a user leave for good.
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
+    let phases = names.iter().enumerate().map(|(n, name)| (*name, 1, if n % 2 == 0 { 1 } else { 100 }));
+    let mut plan = url_plan(&phases.collect::<Vec<_>>());
+    let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
+    users.behaviour.on_reject = OnTrouble::Leave;
+    let mut crew: Crew<()> = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
+    let rejected = Answer { status: 503, headers: &[], body: b"" };
+    for second in 0..11 {
+        let now = Timestamp::from_secs(second);
+        crew.advance(now + std::time::Duration::from_millis(500));
+        while let Some(mut guest) = crew.take() {
+            crew.sends(&mut guest, now);
+            let outcome = Outcome { reply: Reply::Answer(rejected), fate: Fate::Failed };
+            assert!(crew.settle(guest, outcome, now).is_none(), "it leaves");
+        }
+        assert_eq!((crew.present.len(), crew.departed.len()), (0, 0), "second {second}");
+    }
+    assert!(crew.schedule.next().is_some(), "the run is not over");
 }
