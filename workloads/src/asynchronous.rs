@@ -24,7 +24,7 @@ use tokio::{
 use crate::{
     clock::Clock,
     crowd::Crowd,
-    health::{GapMeter, Health, MachineSample, ProcessSample, ThreadMeter},
+    health::{DescriptorMeter, GapMeter, Health, MachineSample, ProcessSample, ThreadMeter},
     host::{Crew, Cut, Options, RunError, StopFlag, check},
     measure::{Report, Window},
     plan::LoadPlan,
@@ -44,6 +44,7 @@ struct Floor {
     changed: Notify,
     cut: watch::Receiver<bool>,
     timeout: Duration,
+    descriptors: DescriptorMeter,
     out_of_ports: Cell<u64>,
     out_of_descriptors: Cell<u64>,
 }
@@ -69,6 +70,7 @@ pub(crate) fn run(
         changed: Notify::new(),
         cut,
         timeout: plan.timeout,
+        descriptors: DescriptorMeter::new(),
         out_of_ports: Cell::new(0),
         out_of_descriptors: Cell::new(0),
     });
@@ -83,6 +85,7 @@ pub(crate) fn run(
     health.steal = after.steal_since(&before);
     health.major_faults = after.major_faults.saturating_sub(before.major_faults);
     health.resident_peak = after.resident_peak;
+    health.descriptors_peak = floor.descriptors.peak();
     health.descriptors_limit = allowance.descriptors;
     health.in_flight_limit = allowance.in_flight;
     health.out_of_ports = floor.out_of_ports.get();
@@ -125,6 +128,7 @@ impl Pace<'_> {
             if now.since(beat) >= GapMeter::HEARTBEAT {
                 beat = now;
                 gaps.refresh(thread.sample());
+                floor.descriptors.look();
                 while let Some(window) = next_window(floor, now) {
                     on_window(window);
                     gaps.refresh_machine(MachineSample::take());

@@ -2,6 +2,7 @@
 //!
 //! Numbers only. What is too much is judged where runs are judged.
 
+mod descriptors;
 mod gaps;
 mod procfs;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 use controllers::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use descriptors::DescriptorMeter;
 pub use gaps::GapMeter;
 pub use procfs::{
     MachineSample, ProcessSample, ThreadMeter, ThreadSample, descriptor_limit, local_ports, max_map_count,

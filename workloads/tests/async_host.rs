@@ -43,6 +43,14 @@ fn kept_connections_are_used_again_and_the_ledgers_agree() {
 }
 
 #[test]
+fn descriptors_are_counted_at_their_peak() {
+    let server = Server::start();
+    let health = go(&plan(server.address, "/ok", 40, SHORT)).generator.health;
+    // Both ends of 40 connections are this process's.
+    assert!((80..health.descriptors_limit).contains(&health.descriptors_peak), "{health:?}");
+}
+
+#[test]
 fn a_connection_a_request_when_the_users_want_it() {
     let server = Server::start();
     let plan = with_users(plan(server.address, "/chunked", 2, SHORT), |u| u.connections = ConnectionHabit::PerRequest);

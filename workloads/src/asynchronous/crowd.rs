@@ -36,6 +36,7 @@ async fn exchange(floor: &Floor, guest: &mut Box<Guest<Client>>) -> Option<Resul
     }
     guest.begins(began);
     let kept = guest.connection.take().filter(|_| call.connection == Connection::Keep);
+    let is_new = kept.is_none();
     // The set-up was tried before the run: what fails now is the process's own lack of something.
     let Ok(client) = kept.map_or_else(|| floor.clients.build(call.connection), Ok) else {
         return Some(Err(End::ConnectFailed));
@@ -49,6 +50,9 @@ async fn exchange(floor: &Floor, guest: &mut Box<Guest<Client>>) -> Option<Resul
             _ = cut.wait_for(|cut| *cut) => None,
         }
     };
+    if is_new {
+        floor.descriptors.look();
+    }
     let unconnected = matches!(
         answer,
         Some(Err(End::ConnectFailed | End::ConnectTimedOut | End::OutOfPorts | End::OutOfDescriptors))
