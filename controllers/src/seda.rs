@@ -2,7 +2,7 @@
 //!
 //! | entry | estimator | law | gate |
 //! |---|---|---|---|
-//! | `seda` | 90th percentile of `samples` response times, smoothed | AIMD by class | a token bucket for each class |
+//! | `seda` | a percentile (the 90th) of `samples` response times, smoothed | AIMD by class | a token bucket for each class |
 //! | `degrade` | the same | quality up by steps, down by halves | quality, and admission at the floor |
 //! | `pid` | the same | PID | token bucket |
 //! | `mm1` | service and arrival rates | an M/M/1 queue solved for its 90th percentile | token bucket |
@@ -38,6 +38,7 @@ mod class_controller;
 mod degrade;
 mod mm1;
 mod params;
+mod percentile;
 mod pid;
 mod pressure;
 mod quality;

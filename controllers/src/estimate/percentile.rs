@@ -17,6 +17,11 @@ impl PercentileOfN {
         Self { percent, full, nanos: Vec::with_capacity(full) }
     }
 
+    /// Which percentile it gives.
+    pub(crate) fn percent(&self) -> usize {
+        self.percent
+    }
+
     /// Takes in a sample; once full, further ones are dropped until [`Self::take`].
     pub(crate) fn record(&mut self, sample: Duration) {
         if !self.is_full() {

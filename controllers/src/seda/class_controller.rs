@@ -8,6 +8,8 @@ use crate::{
     gate::TokenBucket,
 };
 
+use super::percentile;
+
 /// Estimator, admission rate and bucket of one class (USITS'03, section 3.3: "a separate instance for each class").
 #[derive(Debug)]
 pub(super) struct ClassController {
@@ -102,6 +104,11 @@ impl ClassController {
     /// The smoothed percentile, seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.estimate_s.current()
+    }
+
+    /// Name of the gauge of that percentile.
+    pub(super) fn gauge(&self) -> &'static str {
+        percentile::gauge(self.samples.percent())
     }
 
     /// The target, seconds.

@@ -10,7 +10,7 @@ use crate::{
     gate::TokenBucket,
 };
 
-use super::params::{self, PERCENTILE, TARGET, TARGETS};
+use super::params::{self, TARGET, TARGETS};
 
 /// Estimates service and arrival rates, and admits at the rate at which an M/M/1 queue would just meet the target.
 #[derive(Debug)]
@@ -241,7 +241,7 @@ pub(crate) const MM1: Entry = Entry {
             lambda: Ewma::from_zero(old_weight),
             threads,
             model_p90_s: Ewma::from_zero(old_weight),
-            samples: PercentileOfN::new(PERCENTILE, usize::try_from(values.count("samples")).unwrap_or(usize::MAX)),
+            samples: PercentileOfN::new(90, usize::try_from(values.count("samples")).unwrap_or(usize::MAX)),
             p90_s: Ewma::from_zero(old_weight),
             batches: 0,
             estimate_every: values.count("estimate_every"),

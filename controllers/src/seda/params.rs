@@ -12,20 +12,21 @@ use std::time::Duration;
 use crate::{
     Class, Entry, Policy, Site,
     catalogue::{Given, Make, Param, ParamKind, Place, Preset, Problem, Source, TimesBy, Values},
-    estimate::{Ewma, PercentileOfN},
+    estimate::Ewma,
     gate::{TokenBucket, TokenClock},
     law::{Aimd, Increase},
 };
 
 use super::{
     class_controller::ClassController,
+    percentile::{self, PERCENTILE},
     pressure::Pressure,
     response_time::{Decide, Multiclass, ResponseTime, Signal},
 };
 
 pub(crate) const SEDA: Entry = Entry {
     name: "seda",
-    about: "adapts an admission rate to keep the 90th percentile of response times under a target, by class",
+    about: "adapts an admission rate to keep a percentile of response times (the 90th) under a target, by class",
     caution: "a stage that gets few requests adapts slowly: it learns from what it admits",
     source: Source {
         title: "Adaptive Overload Control for Busy Internet Servers, USITS'03",
@@ -145,9 +146,10 @@ pub(super) const DIRECT: [(&str, Given); 8] = [
     ("decide", Given::Text("after-batch")),
 ];
 
-pub(super) const PARAMS: [Param; 27] = [
+pub(super) const PARAMS: [Param; 28] = [
     TARGET,
     TARGETS,
+    PERCENTILE,
     Param {
         name: "class_targets",
         about: "targets of single user classes, by class; they override the stage's",
@@ -287,9 +289,6 @@ pub(super) const PARAMS: [Param; 27] = [
 /// How long a report of pressure holds: five runs of the default time-out, so that one lost report is no relief.
 const PRESSURE_HOLD: Duration = Duration::from_secs(5);
 
-/// Which part of response times lies under the target, in percent (USITS'03, section 3.1).
-pub(super) const PERCENTILE: usize = 90;
-
 pub(super) fn clashes(values: &Values) -> Vec<Problem> {
     let mut problems = rate_clashes(values);
     if values.number("increase_below") >= values.number("decrease_above") {
@@ -382,7 +381,7 @@ fn class_controller(class: Class, values: &Values, site: &Site) -> ClassControll
     ClassController::new(
         class,
         own.unwrap_or_else(|| target(values, site)),
-        PercentileOfN::new(PERCENTILE, usize::try_from(values.count("samples")).unwrap_or(usize::MAX)),
+        percentile::samples(values),
         average(values),
         rate,
         TokenBucket::new(rate, values.count("depth") as f64, token_clock(values)),

@@ -6,14 +6,14 @@ use crate::{
     Class, Ctx, Entry, Gauge, Grant, Machine, Offer, Outcome, Policy, PolicyEvent, Reason, Refusal, Seen, Timestamp,
     Verdict,
     catalogue::{Make, Param, ParamKind, Place, Source},
-    estimate::PercentileOfN,
     gate::TokenBucket,
     law,
 };
 
 use super::{
     class_controller::ClassController,
-    params::{self, PERCENTILE, TARGET, TARGETS},
+    params::{self, TARGET, TARGETS},
+    percentile::{self, PERCENTILE},
     response_time::Decide,
 };
 
@@ -87,7 +87,7 @@ impl Machine for PidControl {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
-        visit(Gauge::of("p90_ms"), self.all.seconds() * 1e3);
+        visit(Gauge::of(self.all.gauge()), self.all.seconds() * 1e3);
         visit(Gauge::of("admission_rate_per_s"), self.all.rate());
     }
 }
@@ -107,7 +107,7 @@ const CODE: &str = "the published code's PID controller";
 
 pub(crate) const PID: Entry = Entry {
     name: "pid",
-    about: "adds to an admission rate by a PID law on the 90th percentile of response times",
+    about: "adds to an admission rate by a PID law on a percentile of response times",
     caution: "the published gains move the rate by about one a run: it lags behind a sudden crowd for minutes",
     source: Source {
         title: "Adaptive Overload Control for Busy Internet Servers, USITS'03",
@@ -121,6 +121,7 @@ pub(crate) const PID: Entry = Entry {
     params: &[
         TARGET,
         TARGETS,
+        PERCENTILE,
         Param {
             name: "samples",
             about: "response times before the controller runs",
@@ -194,7 +195,7 @@ pub(crate) const PID: Entry = Entry {
             all: ClassController::new(
                 Class(0),
                 params::target(values, site),
-                PercentileOfN::new(PERCENTILE, usize::try_from(values.count("samples")).unwrap_or(usize::MAX)),
+                percentile::samples(values),
                 params::average(values),
                 rate,
                 TokenBucket::new(rate, values.count("depth") as f64, params::token_clock(values)),

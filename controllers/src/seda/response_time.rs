@@ -236,7 +236,7 @@ impl Machine for ResponseTime {
 
     /// Without a rate while admission control is off.
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
-        visit(Gauge::of("p90_ms"), self.classes[0].seconds() * 1e3);
+        visit(Gauge::of(self.classes[0].gauge()), self.classes[0].seconds() * 1e3);
         if self.admission {
             visit(Gauge::of("admission_rate_per_s"), self.classes.iter().map(ClassController::rate).sum());
         }
@@ -244,7 +244,7 @@ impl Machine for ResponseTime {
             return;
         }
         for class in &self.classes {
-            visit(Gauge::of_class("p90_ms", class.class), class.seconds() * 1e3);
+            visit(Gauge::of_class(class.gauge(), class.class), class.seconds() * 1e3);
             if self.admission {
                 visit(Gauge::of_class("admission_rate_per_s", class.class), class.rate());
             }

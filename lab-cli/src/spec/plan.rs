@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use controllers::Catalogue;
 use serde::{Deserialize, Serialize, Serializer};
 use target_app::{
     graph::Graph,
@@ -322,23 +323,30 @@ impl Experiment {
 
     /// What readers of the figures should know before: policies that steer by another percentile than the promise's.
     pub fn cautions(&self) -> Vec<String> {
-        const BY_THE_90TH: [&str; 4] = ["seda", "degrade", "pid", "mm1"];
-        let percentile = self.objective.percentile;
-        let steers_by_another =
-            |arm: &&Arm| (percentile - 90.0).abs() > 1e-9 && BY_THE_90TH.contains(&arm.policy.name.as_str());
-        let said = |arm: &Arm| {
-            format!(
-                "{} steers by the 90th percentile, as published; the objective is about the {percentile}th",
-                arm.label
-            )
+        let promised = self.objective.percentile;
+        let by_another = |arm: &Arm| {
+            let percentile = steers_by(&arm.policy).filter(|percentile| (promised - percentile).abs() > 1e-9)?;
+            let label = &arm.label;
+            Some(format!("{label} steers by the {percentile}th percentile; the objective is about the {promised}th"))
         };
-        self.arms.iter().filter(steers_by_another).map(said).collect()
+        self.arms.iter().filter_map(by_another).collect()
     }
 
     /// How long all arms take, without starting and draining.
     pub fn planned_time(&self) -> Duration {
         let one: Duration = self.users.phases.iter().map(|phase| phase.duration).sum();
         one * self.repeat * u32::try_from(self.arms.len()).unwrap_or(u32::MAX)
+    }
+}
+
+/// The percentile that a policy holds against its target, if it does: a parameter of all but the M/M/1 model, which is
+/// written for the 90th.
+fn steers_by(policy: &PolicySpec) -> Option<f64> {
+    let values = Catalogue::find(&policy.name)?.check(&policy.settings).ok()?;
+    match policy.name.as_str() {
+        "seda" | "degrade" | "pid" => Some(values.count("percentile") as f64),
+        "mm1" => Some(90.0),
+        _ => None,
     }
 }
 

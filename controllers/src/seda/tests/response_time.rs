@@ -36,6 +36,26 @@ fn as_published_three_slow_runs() {
 }
 
 #[test]
+fn another_percentile_is_taken_and_named() {
+    // Of ten samples of 100 to 1000 ms the 50th percentile is the sixth, the 90th the last.
+    for (name, percentile, gauge, ms) in [
+        ("seda", None, "p90_ms", 1000.0),
+        ("seda", Some(50.0), "p50_ms", 600.0),
+        ("degrade", Some(50.0), "p50_ms", 600.0),
+        ("pid", Some(50.0), "p50_ms", 600.0),
+    ] {
+        let mut given = settings([("samples", 10.0.into()), ("smoothing", 0.0.into()), ("decide", "timer".into())]);
+        given.extend(percentile.map(|percent: f64| ("percentile".to_owned(), percent.into())));
+        let mut bench = MachineBench::new(name, &given);
+        for tenth in 1..=10 {
+            bench.respond(2000, 0, tenth * 100);
+        }
+        assert_close(bench.gauge(gauge), ms);
+        assert_eq!(bench.gauge("p90_ms").is_some(), percentile.is_none(), "{name}: named by its percentile alone");
+    }
+}
+
+#[test]
 fn as_published_a_quick_run() {
     let mut bench = MachineBench::new("seda", &Settings::new());
     // Estimate 0.3 × 100 = 30 ms: error −0.97, −(−0.97 + 0.1) × 2 = 1.74 more.
