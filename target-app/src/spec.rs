@@ -63,7 +63,8 @@ pub enum App {
     },
     /// Reads and checksums a file, at a quality between 0 and 1 (USITS'03, section 4.5).
     Checksum {
-        /// Rounds at quality 1 (50 in the original code), each of `reads` reads of 100 bytes and as many sums.
+        /// Rounds at quality 1 (50 in the original code), each of `reads` reads of 100 bytes and a sum for
+        /// every second one.
         rounds: u32,
         /// Rounds more, done in full at any quality: what a page costs however poor it is (0: the original code has none).
         #[serde(default)]
