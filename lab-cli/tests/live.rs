@@ -161,10 +161,7 @@ fn what_a_stage_sends_elsewhere_is_counted_by_its_name_in_both_books() {
     let output = scratch.run(&args);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
     let arm = &scratch.json("run/summary.json")["arms"][0];
-    let sum = |key: &str| {
-        let phases = arm["phases"].as_array().expect("phases");
-        phases.iter().map(|phase| phase[key].as_u64().expect("a count")).sum::<u64>()
-    };
+    let sum = |key: &str| sum(arm, key);
     let refused = arm["server"]["refused"].as_object().expect("reasons").values();
     let refused: u64 = refused.map(|count| count.as_u64().expect("a count")).sum();
     assert!(refused > 10, "{arm}");
@@ -180,10 +177,7 @@ fn connections_that_the_service_ends_as_announced_cost_no_request() {
     let output = scratch.run(&args);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
     let arm = &scratch.json("run/summary.json")["arms"][0];
-    let sum = |key: &str| {
-        let phases = arm["phases"].as_array().expect("phases");
-        phases.iter().map(|phase| phase[key].as_u64().expect("a count")).sum::<u64>()
-    };
+    let sum = |key: &str| sum(arm, key);
     assert_eq!((sum("failed"), sum("connect_failed"), sum("served") + sum("in_flight")), (0, 0, sum("sent")), "{arm}");
     let connections = arm["server"]["connections_accepted"].as_u64().expect("a count");
     assert!(connections >= sum("sent") / 2, "{connections} connections for {} requests", sum("sent"));
@@ -395,4 +389,9 @@ fn a_closed_pipe_ends_quietly() {
     let mut said = String::new();
     child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
     assert_eq!((child.wait().expect("it ends").code(), said.as_str()), (Some(0), ""));
+}
+
+fn sum(arm: &Value, key: &str) -> u64 {
+    let phases = arm["phases"].as_array().expect("phases");
+    phases.iter().map(|phase| phase[key].as_u64().expect("a count")).sum()
 }

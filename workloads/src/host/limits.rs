@@ -110,7 +110,7 @@ const PLACES: u64 = 1 << 16;
 fn grow_descriptor_table(descriptors: u64) {
     let last = i32::try_from(descriptors.min(PLACES)).unwrap_or(i32::MAX).saturating_sub(1);
     // What goes wrong here costs only the growth during the run.
-    if let Ok(any) = std::fs::File::open("/dev/null")
+    if let Ok(any) = File::open("/dev/null")
         && let Ok(high) = fcntl(&any, FcntlArg::F_DUPFD_CLOEXEC(last))
     {
         let _ = close(high);
