@@ -152,6 +152,9 @@ pub struct Arm {
     /// The requests of both sides, joined; `None` where they carried no numbers, or too many had no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Joined>,
+    /// Why a phase that was to begin with a fresh policy did not; `None` if all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renewal_failed: Option<String>,
     /// What the kernel did behind both their backs.
     #[serde(default)]
     pub kernel: Kernel,

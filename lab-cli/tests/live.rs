@@ -184,6 +184,40 @@ fn connections_that_the_service_ends_as_announced_cost_no_request() {
 }
 
 #[test]
+fn a_phase_that_asks_for_it_begins_with_a_policy_as_new() {
+    let scratch = Scratch::new();
+    // Response times are far below the target all the time, so the rate only climbs, unless the policy begins anew.
+    let arms = "arms=[{seda: {increase_by: 100/s, timeout: 200ms}}]";
+    let rates = |out: &str, fresh: bool| {
+        let fresh = format!("users.phases.busy.fresh_policy={fresh}");
+        let set = ["--set", arms, "--set", &fresh, "--set", "users.phases.calm.for=4s", "--set", "thresholds=[]"];
+        let output = scratch.run(&[&["run", "short.yaml", "--out", out], &set[..]].concat());
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
+        let lines = fs::read_to_string(scratch.path().join(out).join("timeline.jsonl")).expect("there");
+        let seconds = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let rate = |second: &Value| {
+            let stages = second["target"]["stages"].as_array()?;
+            stages.iter().find_map(|stage| stage["gauges"]["admission_rate_per_s"].as_f64())
+        };
+        let (mut calm, mut busy) = (Vec::new(), Vec::new());
+        for second in seconds {
+            match second["phase"].as_str() {
+                Some("calm") => calm.extend(rate(&second)),
+                Some("busy") => busy.extend(rate(&second)),
+                _ => {}
+            }
+        }
+        assert!(calm.len() >= 2 && !busy.is_empty(), "{calm:?} {busy:?}");
+        // Gauges are up to a quarter of a second from the second's end: that of the last calm one may be of the new policy.
+        (calm.into_iter().fold(0.0, f64::max), busy.into_iter().take(2).fold(f64::INFINITY, f64::min))
+    };
+    let (reached, kept) = rates("kept", false);
+    assert!(reached > 500.0 && kept >= reached, "from {reached} to {kept}");
+    let (reached, fresh) = rates("fresh", true);
+    assert!(reached > 500.0 && fresh < reached / 2.0, "from {reached} to {fresh}");
+}
+
+#[test]
 fn two_runs_with_one_seed_have_the_same_plan_and_another_seed_another() {
     let scratch = Scratch::new();
     let plan = |out: &str, seed: &str| {

@@ -32,6 +32,7 @@ pub fn judge(arm: &Arm, context: &Context) -> Vec<Reason> {
     ledger::check(arm, context, &mut reasons);
     client::check(arm, context, &mut reasons);
     model(arm, context, &mut reasons);
+    renewal(arm, &mut reasons);
     for reason in &mut reasons {
         reason.arm = label(arm);
     }
@@ -67,6 +68,19 @@ fn model(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
             format!("{:.0} %", LIMIT * 100.0),
             "a closed load under overload: users who wait do not ask, so offered load falls with the service",
             "read it as an experiment with a fixed number of users; for open arrivals see overload-sweep",
+        ));
+    }
+}
+
+/// What such a phase shows is the policy as the phases before it left it, which is another experiment.
+fn renewal(arm: &Arm, reasons: &mut Vec<Reason>) {
+    if let Some(failure) = &arm.renewal_failed {
+        reasons.push(warn(
+            "RENEWAL",
+            failure.clone(),
+            "every phase with fresh_policy".to_owned(),
+            "a phase did not begin with a fresh policy: it shows what the phases before it had taught the old one",
+            "read such phases as one long run, or run again",
         ));
     }
 }

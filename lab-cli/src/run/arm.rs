@@ -107,12 +107,10 @@ pub fn run(
     if let Some(failure) = failed {
         return Err(failure);
     }
-    if let Err(failure) = renewals.end() {
-        tell(
-            &LiveEvent::Note { text: format!("a phase did not begin with a fresh policy: {failure}") },
-            folder,
-            sinks,
-        )?;
+    let renewal_failed = renewals.end();
+    if let Some(failure) = &renewal_failed {
+        let text = format!("a phase did not begin with a fresh policy: {failure}");
+        tell(&LiveEvent::Note { text }, folder, sinks)?;
     }
     drop(watch);
     // A target that has died leaves the arm without its ledger, which makes it INVALID: what clients saw is kept.
@@ -131,6 +129,7 @@ pub fn run(
         generator: assemble::generator(&report),
         server: seen.map(|(last, read)| assemble::server(Some(&first), &last, &read.ledger, joined.as_ref())),
         requests: joined,
+        renewal_failed,
         kernel,
         phases: report.phases.iter().map(assemble::phase).collect(),
         walk: assemble::walk(&report, &plan),

@@ -45,13 +45,13 @@ impl Renewals {
         Ok(Self { over: Some(over), thread: Some(thread) })
     }
 
-    /// Ends.
-    ///
-    /// # Errors
-    /// The target did not take the policy.
-    pub fn end(mut self) -> Result<(), ControlError> {
+    /// Ends, and says why a renewal that was due did not come about, if one did not.
+    pub fn end(mut self) -> Option<String> {
         self.over = None;
-        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))
+        match self.thread.take()?.join() {
+            Ok(renewed) => renewed.err().map(|failure| failure.to_string()),
+            Err(_) => Some("the thread that renews policies panicked".to_owned()),
+        }
     }
 }
 

@@ -47,6 +47,13 @@ fn a_sound_arm_is_valid() {
 }
 
 #[test]
+fn a_policy_that_was_not_renewed_is_a_caution() {
+    let mut arm = sound();
+    arm.renewal_failed = Some("the target did not answer".to_owned());
+    finds(&arm, &context(), "RENEWAL", Verdict::Warn);
+}
+
+#[test]
 fn a_request_lost_by_the_client_is_found_in_the_whole_and_in_groups() {
     let mut arm = sound();
     arm.phases[0].measured.served -= 1;
