@@ -18,6 +18,7 @@ mod estimate;
 mod gate;
 pub mod job;
 mod law;
+pub mod millis;
 pub mod observe;
 pub mod policy;
 pub mod random;

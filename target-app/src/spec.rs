@@ -102,15 +102,17 @@ pub struct WorkSpec {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ServiceTime {
     /// Always this.
-    Constant(Duration),
+    Constant(#[serde(with = "controllers::millis")] Duration),
     /// Exponential.
     Exponential {
         /// Mean.
+        #[serde(with = "controllers::millis")]
         mean: Duration,
     },
     /// Lognormal.
     Lognormal {
         /// Median.
+        #[serde(with = "controllers::millis")]
         median: Duration,
         /// Standard deviation of the logarithm.
         sigma: f64,
@@ -118,8 +120,10 @@ pub enum ServiceTime {
     /// One of two constants.
     Bimodal {
         /// The usual one.
+        #[serde(with = "controllers::millis")]
         short: Duration,
         /// The rare one.
+        #[serde(with = "controllers::millis")]
         long: Duration,
         /// Share of the rare one, 0 to 1.
         long_share: f64,
@@ -127,6 +131,7 @@ pub enum ServiceTime {
     /// Pareto.
     Pareto {
         /// The least.
+        #[serde(with = "controllers::millis")]
         min: Duration,
         /// Tail index, over 1.
         alpha: f64,
@@ -134,12 +139,14 @@ pub enum ServiceTime {
     /// Uniform.
     Uniform {
         /// The least.
+        #[serde(with = "controllers::millis")]
         min: Duration,
         /// The most.
+        #[serde(with = "controllers::millis")]
         max: Duration,
     },
     /// Drawn from these with equal chances.
-    Empirical(Vec<Duration>),
+    Empirical(#[serde(with = "controllers::millis::list")] Vec<Duration>),
 }
 
 /// How emulated servers are shared.

@@ -180,6 +180,7 @@ pub struct Behaviour {
     /// Follow `Refresh` headers and meta refresh after their wait.
     pub refresh: bool,
     /// Wait as long as `Retry-After` says, up to this; `None`: it is ignored.
+    #[serde(with = "controllers::millis::option")]
     pub retry_after_at_most: Option<Duration>,
     /// A user may retry while retries are under this share of its requests; `None`: no budget.
     pub retry_budget: Option<f64>,
@@ -209,6 +210,7 @@ pub enum OnTrouble {
     /// Waits, then begins anew with a login: the session is lost (the papers' users: 5 s).
     Login {
         /// The wait.
+        #[serde(with = "controllers::millis")]
         wait: Duration,
     },
     /// Tries the same request again at once, up to so many attempts in all; then as `Login` with a wait of 5 s.
@@ -219,8 +221,10 @@ pub enum OnTrouble {
     /// Tries again after a pause drawn uniformly from 0 to min(cap, base·2^n) ("full jitter"); then as `Login`.
     Backoff {
         /// Base.
+        #[serde(with = "controllers::millis")]
         base: Duration,
         /// Cap.
+        #[serde(with = "controllers::millis")]
         cap: Duration,
         /// Attempts in all.
         attempts: u8,

@@ -65,22 +65,7 @@ pub fn manifest(
         blocks,
         host: Host::of(cpus),
     };
-    Ok(in_millis(serde_json::to_value(manifest)?))
-}
-
-/// Types of the generator and of the target write durations as serde does, in seconds and nanoseconds: as milliseconds.
-fn in_millis(value: Value) -> Value {
-    match value {
-        Value::Object(map) => match (map.len(), map.get("secs").and_then(Value::as_u64), map.get("nanos")) {
-            (2, Some(secs), Some(nanos)) => {
-                let nanos = nanos.as_f64().unwrap_or_default();
-                Value::from(secs as f64 * 1e3 + nanos / 1e6)
-            }
-            _ => map.into_iter().map(|(key, value)| (key, in_millis(value))).collect(),
-        },
-        Value::Array(values) => values.into_iter().map(in_millis).collect(),
-        other => other,
-    }
+    serde_json::to_value(manifest)
 }
 
 impl Host {

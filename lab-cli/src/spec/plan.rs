@@ -68,7 +68,7 @@ pub struct Target {
     /// Keep connections open between requests.
     pub keep_alive: bool,
     /// Longest time that such a connection may be idle.
-    #[serde(rename = "idle_timeout_ms", with = "millis")]
+    #[serde(rename = "idle_timeout_ms", with = "controllers::millis")]
     pub idle_timeout: Duration,
     /// Most requests of one connection; 0: any number.
     pub connection_requests: u32,
@@ -152,13 +152,13 @@ pub struct Users {
     /// Which connections they use.
     pub connections: ConnectionHabit,
     /// Longest wait for an answer.
-    #[serde(with = "millis")]
+    #[serde(with = "controllers::millis")]
     pub timeout: Duration,
     /// Longest wait for a connection.
-    #[serde(with = "millis")]
+    #[serde(with = "controllers::millis")]
     pub connect_timeout: Duration,
     /// Longest wait after the last phase for what is in flight.
-    #[serde(with = "millis")]
+    #[serde(with = "controllers::millis")]
     pub drain: Duration,
     /// Source addresses that users are spread over.
     pub sources: u32,
@@ -195,7 +195,7 @@ pub struct Phase {
     /// Its name.
     pub name: String,
     /// How long.
-    #[serde(with = "millis")]
+    #[serde(with = "controllers::millis")]
     pub duration: Duration,
     /// The arm's policy begins anew with it, as if the run did.
     pub fresh_policy: bool,
@@ -368,15 +368,4 @@ fn mean_of(service: &ServiceTime) -> Duration {
 fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     let name = path.as_ref().and_then(|path| path.file_name());
     serializer.serialize_some(&name.map(|name| name.to_string_lossy()))
-}
-
-/// Durations as milliseconds, as in every file that the lab writes.
-mod millis {
-    use std::time::Duration;
-
-    use serde::Serializer;
-
-    pub fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(time.as_secs_f64() * 1e3)
-    }
 }
