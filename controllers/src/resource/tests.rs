@@ -17,7 +17,7 @@ const TARGET: Duration = Duration::from_secs(1);
 fn crowd() -> Plant {
     let phase = |users, lasts| {
         let arrive_over = Duration::from_secs(1);
-        Phase { users, lasts: Duration::from_secs(lasts), arrive_over }
+        Phase { users, lasts: Duration::from_secs(lasts), arrive_over, open_per_s: 0 }
     };
     Plant {
         workers: 1,

@@ -4,8 +4,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
-    Class, Effect, Entry, Gauge, Grant, JobId, LoadSample, MachineSeat, Next, Offer, Outcome, PeerReport, Place,
-    Policy, Seat, Seen, Settings, Site, SiteId, Tags, Timestamp, Timing, Verdict, catalogue::Values, random::mix,
+    Class, Criticality, Effect, Entry, Gauge, Grant, JobId, Kind, LoadSample, MachineSeat, Next, Note, Offer, Outcome,
+    PeerReport, Place, Policy, Seat, Seen, Settings, Site, SiteId, Tags, Timestamp, Timing, UnixSeconds, Verdict,
+    catalogue::Values, random::mix,
 };
 
 /// One thing that a host may do.
@@ -13,8 +14,8 @@ use crate::{
 pub enum Operation {
     /// Time passes.
     Pass(Duration),
-    /// A job of a class arrives.
-    Offer(Class),
+    /// A job of which this is known arrives.
+    Offer(Tags),
     /// Work on a waiting job starts.
     Start(usize),
     /// A running (or still waiting) job ends.
@@ -23,6 +24,8 @@ pub enum Operation {
     Batch(u32),
     /// A held job goes away.
     Leave(usize),
+    /// So many workers are free, or the host thinks so.
+    Room(u32),
     /// A load sample.
     Load(LoadSample),
     /// Word from another site.
@@ -42,10 +45,11 @@ impl Operation {
         let (what, detail) = (code % 100, mix(code));
         let nth = (detail % 64) as usize;
         match what {
-            0..=34 => Self::Offer(Class((detail % 4) as u8)),
+            0..=34 => Self::Offer(tags(detail)),
             35..=49 => Self::Start(nth),
             50..=69 => Self::End(nth, OUTCOMES[(detail >> 8) as usize % OUTCOMES.len()]),
-            70..=76 => Self::Batch((detail % 8) as u32),
+            70..=72 => Self::Batch((detail % 8) as u32),
+            73..=76 => Self::Room((detail % 6) as u32),
             77..=79 => Self::Leave(nth),
             80..=84 => Self::Load(sample(detail)),
             85..=86 => Self::Peer((detail % 5) as f64 / 4.0),
@@ -68,6 +72,19 @@ const OUTCOMES: [Outcome; 7] = [
     Outcome::Overloaded { retry: false },
 ];
 
+fn tags(detail: u64) -> Tags {
+    let criticality =
+        [Criticality::Sheddable, Criticality::SheddablePlus, Criticality::Critical, Criticality::CriticalPlus];
+    Tags {
+        kind: Kind((detail >> 8) as u16 % 5),
+        class: Class((detail % 4) as u8),
+        customer: (detail >> 24) as u32 % 20,
+        criticality: criticality[(detail >> 32) as usize % 4],
+        attempt: ((detail >> 40) % 4) as u8,
+        deadline: None,
+    }
+}
+
 fn sample(detail: u64) -> LoadSample {
     let share = (detail >> 8) % 101;
     match detail % 3 {
@@ -89,6 +106,7 @@ pub type Transcript = Vec<String>;
 ///
 /// - a limit that a person set is kept, also across a live switch;
 /// - jobs are conserved, and in flight and held are what the host thinks they are;
+/// - held jobs are released or refused once there is room for all of them;
 /// - only held jobs are released or refused, once each, in no other state;
 /// - gauges are finite, rates and limits lie within the settings' bounds, qualities within 0 and 1;
 /// - effects for one moment come to an end, and wake-ups move time on;
@@ -151,8 +169,8 @@ impl<'a> Host<'a> {
 
     fn apply(&mut self, operation: Operation) {
         match operation {
-            Operation::Pass(time) => self.now = self.now + time,
-            Operation::Offer(class) => self.offer(class),
+            Operation::Pass(time) => self.pass(time),
+            Operation::Offer(tags) => self.offer(tags),
             Operation::Start(nth) => self.start(nth),
             Operation::End(nth, outcome) => self.end(nth, outcome),
             Operation::Batch(jobs) => {
@@ -160,6 +178,7 @@ impl<'a> Host<'a> {
                 self.seat.observe(self.now, &Seen::Batch { jobs, busy });
             }
             Operation::Leave(nth) => self.leave(nth),
+            Operation::Room(free) => self.seat.observe(self.now, &Seen::Room(free)),
             Operation::Load(sample) => self.seat.observe(self.now, &Seen::Load(sample)),
             Operation::Peer(level) => {
                 let report = PeerReport::Pressure { from: SiteId(9), level };
@@ -179,11 +198,16 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn offer(&mut self, class: Class) {
+    fn pass(&mut self, time: Duration) {
+        self.now = self.now + time;
+        // From half an hour before the turn of an hour, so that runs cross it.
+        self.seat.set_wall(UnixSeconds(1_799_998_200 + self.now.as_nanos() / 1_000_000_000));
+    }
+
+    fn offer(&mut self, tags: Tags) {
         self.next_id += 1;
-        let tags = Tags { class, ..Tags::default() };
         let entered = self.now - Duration::from_millis(2);
-        let offer = Offer { id: JobId(self.next_id), tags, entered, note: None };
+        let offer = Offer { id: JobId(self.next_id), tags, entered, note: note(self.next_id) };
         let verdict = self.seat.offer(self.now, &offer);
         self.transcript.push(format!("{:?} {verdict:?}", self.now));
         match verdict {
@@ -216,7 +240,9 @@ impl<'a> Host<'a> {
             started: started.unwrap_or(self.now),
             ended: self.now,
         };
-        let ended = Seen::Ended { id: offer.id, grant, tags: offer.tags, outcome, timing, cost: None, note: None };
+        let cost = offer.id.0.is_multiple_of(3).then_some(Duration::from_millis(3));
+        let note = note(mix(offer.id.0));
+        let ended = Seen::Ended { id: offer.id, grant, tags: offer.tags, outcome, timing, cost, note };
         self.seat.observe(self.now, &ended);
     }
 
@@ -271,6 +297,7 @@ impl<'a> Host<'a> {
         let limited = match self.entry.name {
             "concurrency" | "connections" => self.waiting.len() + self.running.len(),
             "queue-length" => self.waiting.len(),
+            "codel" | "lifo" => self.held.len(),
             _ => 0,
         };
         assert!(
@@ -294,14 +321,26 @@ impl<'a> Host<'a> {
             assert!(self.now.since(from) >= Duration::from_millis(1), "{}: wake-ups spin", self.entry.name);
         }
         // What is held must be let go once everything else has ended, or it would be held for ever.
-        while !(self.waiting.is_empty() && self.running.is_empty()) {
+        loop {
             self.end(0, Outcome::Served);
+            // Hosts tell of room as long as jobs are held.
+            if !self.held.is_empty() {
+                self.seat.observe(self.now, &Seen::Room(1));
+            }
             self.poll();
             self.check_invariants();
+            if self.waiting.is_empty() && self.running.is_empty() {
+                break;
+            }
         }
         assert!(self.held.is_empty(), "{} holds {} jobs of an empty service", self.entry.name, self.held.len());
         self.transcript
     }
+}
+
+/// Some jobs and replies carry a number, of which a policy knows nothing.
+fn note(detail: u64) -> Option<Note> {
+    detail.is_multiple_of(5).then(|| Note(mix(detail)))
 }
 
 fn build(entry: &'static Entry, values: &Values, site: &Site) -> Box<dyn Policy> {
@@ -316,6 +355,10 @@ fn check_gauge(entry: &Entry, values: &Values, gauge: Gauge, value: f64) {
         "admission_rate_per_s" if gauge.class.is_some() => {
             let (min, max) = (values.number("rate_min"), values.number("rate_max"));
             assert!((min..=max).contains(&value), "{name}: {gauge:?} {value} is not in {min} to {max}");
+        }
+        "limit" if entry.params.iter().any(|param| param.name == "limit_max") => {
+            let max = values.count("limit_max") as f64;
+            assert!((1.0..=max).contains(&value), "{name}: limit {value} is not in 1 to {max}");
         }
         "admission_rate_per_s" => assert!(value > 0.0, "{name}: rate {value}"),
         _ => assert!(value >= 0.0, "{name}: {gauge:?} is {value}"),

@@ -1,11 +1,15 @@
-//! A tiny service under a closed loop of users, in virtual time: one queue, some workers, users who think, ask, and
-//! retreat when they are refused. Enough to see what a control loop does; the real simulator lives elsewhere.
+//! A tiny service in virtual time: one queue, some workers, users who think, ask, and retreat when they are refused, and
+//! jobs that come whatever becomes of them. Enough to see what a control loop does; the real simulator lives elsewhere.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap, VecDeque},
     time::Duration,
 };
+
+mod series;
+
+pub use series::{Second, Series};
 
 use crate::{
     Class, Effect, Gauge, Grant, JobId, LoadSample, Machine, MachineSeat, Next, Observer, Offer, Outcome, PeerReport,
@@ -33,6 +37,9 @@ pub struct Phase {
     /// A retreat of constant length keeps users in step who were refused together: a crowd that arrives within a moment
     /// comes back as one, again and again.
     pub arrive_over: Duration,
+    /// Jobs a second that come besides, on average, at exponential intervals. Nobody waits for their answers, so that their
+    /// number does not fall when answers are late, and a refused one does not come back.
+    pub open_per_s: u32,
 }
 
 /// The service and its users.
@@ -52,34 +59,6 @@ pub struct Plant {
     pub phases: Vec<Phase>,
     /// Of all draws.
     pub seed: u64,
-}
-
-/// What happened in one second, in whole numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Second {
-    /// Requests made.
-    pub offered: u32,
-    /// Requests refused.
-    pub refused: u32,
-    /// Answers given.
-    pub served: u32,
-    /// 90th percentile of the response times of those answers, milliseconds; 0 without answers.
-    pub p90_ms: u64,
-    /// The policy's admission rate at the end of the second, rounded; `None` if it has none.
-    pub rate_per_s: Option<u64>,
-    /// Quality at its end, percent.
-    pub quality_percent: u32,
-    /// Workers at its end.
-    pub workers: u32,
-}
-
-/// What a run gave.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Series {
-    /// Second by second.
-    pub seconds: Vec<Second>,
-    /// By class: offered and refused over the run.
-    pub by_class: BTreeMap<Class, (u32, u32)>,
 }
 
 impl Plant {
@@ -108,6 +87,8 @@ const SAMPLE: Duration = Duration::from_millis(100);
 enum Event {
     PhaseBegins(usize),
     UserAsks(usize),
+    /// The next of the jobs that come by themselves, in this phase.
+    JobComes(usize),
     WorkEnds(JobId),
     Sample,
     SecondEnds,
@@ -117,10 +98,11 @@ enum Event {
 
 #[derive(Debug)]
 struct Job {
-    user: usize,
+    /// Who waits for it, if anybody.
+    user: Option<usize>,
     offer: Offer,
     grant: Grant,
-    started: Timestamp,
+    started: Option<Timestamp>,
 }
 
 struct Run<'a> {
@@ -131,6 +113,9 @@ struct Run<'a> {
     sequence: u64,
     now: Timestamp,
     random: Seeded,
+    /// When jobs come by themselves: apart, so that no policy shifts it.
+    arrivals: Seeded,
+    phase: usize,
     /// Users that may ask now.
     users: usize,
     jobs: BTreeMap<JobId, Job>,
@@ -166,6 +151,8 @@ impl<'a> Run<'a> {
             sequence: 0,
             now: Timestamp::ZERO,
             random: Seeded::new(seed_for(plant.seed, "plant")),
+            arrivals: Seeded::new(seed_for(plant.seed, "arrivals")),
+            phase: 0,
             users: 0,
             jobs: BTreeMap::new(),
             queue: VecDeque::new(),
@@ -210,8 +197,9 @@ impl<'a> Run<'a> {
 
     fn step(&mut self, event: Event) {
         match event {
-            Event::PhaseBegins(index) => self.begin(self.plant.phases[index]),
+            Event::PhaseBegins(index) => self.begin(index),
             Event::UserAsks(user) => self.ask(user),
+            Event::JobComes(phase) => self.job_comes(phase),
             Event::WorkEnds(id) => self.end(id),
             Event::Sample => self.sample(),
             Event::SecondEnds => self.close_second(),
@@ -219,7 +207,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn begin(&mut self, phase: Phase) {
+    fn begin(&mut self, index: usize) {
+        let phase = self.plant.phases[index];
+        self.phase = index;
+        self.next_job();
         // Users that leave still get their last answer.
         for user in self.users..phase.users {
             let first = self.random.below(phase.arrive_over.as_nanos() as u64 + 1);
@@ -228,20 +219,42 @@ impl<'a> Run<'a> {
         self.users = phase.users;
     }
 
-    fn ask(&mut self, user: usize) {
-        if user >= self.users {
-            return;
+    fn next_job(&mut self) {
+        let rate = self.plant.phases[self.phase].open_per_s;
+        if rate > 0 {
+            let after = self.arrivals.exponential(1.0 / f64::from(rate));
+            self.at(self.now + Duration::from_secs_f64(after), Event::JobComes(self.phase));
         }
+    }
+
+    fn job_comes(&mut self, phase: usize) {
+        if phase == self.phase {
+            self.offer(None);
+            self.next_job();
+        }
+    }
+
+    fn ask(&mut self, user: usize) {
+        if user < self.users {
+            self.offer(Some(user));
+        }
+    }
+
+    fn offer(&mut self, user: Option<usize>) {
         self.next_id += 1;
-        let class = Class((user % usize::from(self.plant.classes.max(1))) as u8);
+        let number = user.map_or(self.next_id, |user| user as u64);
+        let class = Class((number % u64::from(self.plant.classes.max(1))) as u8);
         let tags = Tags { class, ..Tags::default() };
         let offer = Offer { id: JobId(self.next_id), tags, entered: self.now, note: None };
         self.second.offered += 1;
         self.series.by_class.entry(class).or_default().0 += 1;
-        let job = Job { user, offer, grant: Grant::default(), started: self.now };
+        let job = Job { user, offer, grant: Grant::default(), started: None };
         match self.seat.offer(self.now, &offer) {
             Verdict::Admit(grant) => self.admit(Job { grant, ..job }),
-            Verdict::Hold => drop(self.jobs.insert(offer.id, job)),
+            Verdict::Hold => {
+                self.jobs.insert(offer.id, job);
+                self.tell_room();
+            }
             Verdict::Refuse(_) => self.refuse(&job, self.plant.retreat),
             Verdict::ComeBack(wait) => self.refuse(&job, wait),
         }
@@ -256,7 +269,21 @@ impl<'a> Run<'a> {
     fn refuse(&mut self, job: &Job, wait: Duration) {
         self.second.refused += 1;
         self.series.by_class.entry(job.offer.tags.class).or_default().1 += 1;
-        self.at(self.now + wait, Event::UserAsks(job.user));
+        self.comes_again(job, wait);
+    }
+
+    fn comes_again(&mut self, job: &Job, wait: Duration) {
+        if let Some(user) = job.user {
+            self.at(self.now + wait, Event::UserAsks(user));
+        }
+    }
+
+    /// As a stage does: policies that hold jobs are told how many more of them workers could begin with.
+    fn tell_room(&mut self) {
+        let free = self.workers.saturating_sub(self.busy).saturating_sub(self.queue.len() as u32);
+        if free > 0 && self.seat.parked() > 0 {
+            self.seat.observe(self.now, &Seen::Room(free));
+        }
     }
 
     fn start(&mut self) {
@@ -272,7 +299,7 @@ impl<'a> Run<'a> {
                 Service::Exponential(_) => self.random.exponential(mean),
             };
             let Some(job) = self.jobs.get_mut(&id) else { continue };
-            job.started = self.now;
+            job.started = Some(self.now);
             let waited = self.now.since(job.offer.entered);
             self.at(self.now + Duration::from_secs_f64(takes), Event::WorkEnds(id));
             self.seat.observe(self.now, &Seen::Started { id, waited });
@@ -284,17 +311,19 @@ impl<'a> Run<'a> {
         self.busy -= 1;
         self.completed += 1;
         self.second.served += 1;
-        let busy = self.now.since(job.started);
+        let started = job.started.unwrap_or(self.now);
+        let busy = self.now.since(started);
         self.busy_since_sample += busy;
         let entered = job.offer.entered;
-        let timing = Timing { entered, offered: entered, started: job.started, ended: self.now };
+        let timing = Timing { entered, offered: entered, started, ended: self.now };
         self.responses_ms.push(timing.response().as_millis() as u64);
         let (tags, grant) = (job.offer.tags, job.grant);
         let ended = Seen::Ended { id, grant, tags, outcome: Outcome::Served, timing, cost: Some(busy), note: None };
         self.seat.observe(self.now, &ended);
         self.seat.observe(self.now, &Seen::Batch { jobs: 1, busy });
-        self.at(self.now + self.plant.think, Event::UserAsks(job.user));
+        self.comes_again(&job, self.plant.think);
         self.start();
+        self.tell_room();
     }
 
     fn sample(&mut self) {
@@ -318,12 +347,17 @@ impl<'a> Run<'a> {
         let index = self.responses_ms.len() * 9 / 10;
         self.second.p90_ms = self.responses_ms.get(index).copied().unwrap_or(0);
         self.responses_ms.clear();
-        let rate_per_s = &mut self.second.rate_per_s;
+        let Second { rate_per_s, limit, .. } = &mut self.second;
         self.seat.gauges(&mut |gauge, value| {
-            if gauge == Gauge::of("admission_rate_per_s") {
-                *rate_per_s = Some(value.round() as u64);
-            }
+            let shown = match gauge {
+                Gauge { name: "admission_rate_per_s", class: None } => &mut *rate_per_s,
+                Gauge { name: "limit", class: None } => &mut *limit,
+                _ => return,
+            };
+            *shown = Some(value.round() as u64);
         });
+        let oldest = self.jobs.values().filter(|job| job.started.is_none()).map(|job| job.offer.entered).min();
+        self.second.oldest_ms = oldest.map_or(0, |entered| self.now.since(entered).as_millis() as u64);
         self.second.quality_percent = (self.quality * 100.0).round() as u32;
         self.second.workers = self.workers;
         self.series.seconds.push(std::mem::take(&mut self.second));
@@ -375,6 +409,7 @@ impl<'a> Run<'a> {
             Effect::Resize(Resize::Workers(workers)) => {
                 self.workers = workers;
                 self.start();
+                self.tell_room();
             }
             // One stage alone: what it says to earlier ones comes to itself, as from a monitor.
             Effect::Shed { level, .. } => {
@@ -383,29 +418,5 @@ impl<'a> Run<'a> {
             }
             Effect::Resize(Resize::Batch(_)) | Effect::Annotate(..) => {}
         }
-    }
-}
-
-impl Series {
-    /// The seconds from `from` up to `to`.
-    #[must_use]
-    pub fn between(&self, from: usize, to: usize) -> &[Second] {
-        &self.seconds[from..to.min(self.seconds.len())]
-    }
-
-    /// Share of requests refused in some seconds, 0 to 1.
-    #[must_use]
-    pub fn refused_share(seconds: &[Second]) -> f64 {
-        let (offered, refused) =
-            seconds.iter().fold((0, 0), |(offered, refused), s| (offered + s.offered, refused + s.refused));
-        f64::from(refused) / f64::from(offered.max(1))
-    }
-
-    /// The median of the seconds' 90th percentiles, milliseconds.
-    #[must_use]
-    pub fn median_p90_ms(seconds: &[Second]) -> u64 {
-        let mut all: Vec<_> = seconds.iter().map(|second| second.p90_ms).collect();
-        all.sort_unstable();
-        all.get(all.len() / 2).copied().unwrap_or(0)
     }
 }

@@ -17,7 +17,7 @@ const fn seconds(seconds: u64) -> Duration {
 
 /// Users who arrive over 5 s, as long as their retreat is, so that those who were refused do not come back as one.
 fn phase(users: usize, lasts: u64) -> Phase {
-    Phase { users, lasts: seconds(lasts), arrive_over: seconds(5) }
+    Phase { users, lasts: seconds(lasts), arrive_over: seconds(5), open_per_s: 0 }
 }
 
 /// 3 users, then 1000 for 40 s, then 3 again; one worker that serves 100 a second.
