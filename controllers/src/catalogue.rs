@@ -115,7 +115,7 @@ pub struct Source {
 /// A load sample that a machine needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampling {
-    /// Which: `cpu`, `memory`, `stage`.
+    /// Which: `cpu`, `memory`, `stage`, `ready`.
     pub what: SampleKind,
     /// How often.
     pub period: Duration,
@@ -130,6 +130,8 @@ pub enum SampleKind {
     Memory,
     /// [`crate::LoadSample::Stage`].
     Stage,
+    /// [`crate::LoadSample::Ready`].
+    Ready,
 }
 
 /// One policy or machine of the catalogue.

@@ -34,6 +34,34 @@ pub enum Criticality {
     CriticalPlus,
 }
 
+impl Criticality {
+    /// All four, lowest first.
+    pub const ALL: [Self; 4] = [Self::Sheddable, Self::SheddablePlus, Self::Critical, Self::CriticalPlus];
+
+    /// Its place from the lowest, 0 to 3.
+    #[must_use]
+    pub const fn level(self) -> usize {
+        self as usize
+    }
+
+    /// The name used in headers and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sheddable => "SHEDDABLE",
+            Self::SheddablePlus => "SHEDDABLE_PLUS",
+            Self::Critical => "CRITICAL",
+            Self::CriticalPlus => "CRITICAL_PLUS",
+        }
+    }
+
+    /// The criticality of that name, if it is one.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|criticality| criticality.name() == name)
+    }
+}
+
 /// What is known of a job when it arrives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tags {
@@ -47,6 +75,9 @@ pub struct Tags {
     pub criticality: Criticality,
     /// 0 for a first attempt, then the number of the retry.
     pub attempt: u8,
+    /// On the sender's side, for a retry: the attempt before was answered "overloaded; don't retry"
+    /// ([`Outcome::Overloaded`] with `retry: false`).
+    pub told_not_to_retry: bool,
     /// When its sender stops waiting, if it said so.
     pub deadline: Option<Timestamp>,
 }

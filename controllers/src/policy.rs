@@ -112,11 +112,34 @@ pub enum Reason {
     Pressure,
     /// A lower class gives way.
     Class,
+    /// The sender holds it back itself: too much of what it sends is refused.
+    Throttled,
+    /// The sender holds a retry back: its budget is used up, or it was told not to retry.
+    RetryBudget,
+    /// The customer has used up its share.
+    Quota,
+    /// Too little CPU, memory or room for one of this criticality.
+    Utilization,
     /// The service is shutting down.
     Draining,
 }
 
 impl Reason {
+    /// Every reason, for tables made in advance.
+    pub const ALL: [Self; 11] = [
+        Self::Rate,
+        Self::Concurrency,
+        Self::QueueFull,
+        Self::Connections,
+        Self::Pressure,
+        Self::Class,
+        Self::Throttled,
+        Self::RetryBudget,
+        Self::Quota,
+        Self::Utilization,
+        Self::Draining,
+    ];
+
     /// The name used in headers, files and pages.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -127,6 +150,10 @@ impl Reason {
             Self::Connections => "connections",
             Self::Pressure => "pressure",
             Self::Class => "class",
+            Self::Throttled => "throttled",
+            Self::RetryBudget => "retry-budget",
+            Self::Quota => "quota",
+            Self::Utilization => "utilization",
             Self::Draining => "draining",
         }
     }
@@ -207,6 +234,8 @@ pub enum LoadSample {
         /// Jobs finished since the stage began.
         completed: u64,
     },
+    /// Tasks at this site that are running or ready to run now: jobs being worked on, and those that wait for a worker.
+    Ready(u32),
 }
 
 /// What one site tells others.
@@ -218,6 +247,27 @@ pub enum PeerReport {
         from: SiteId,
         /// 0 to 1.
         level: f64,
+    },
+    /// To whoever divides quotas: what a customer uses at `from`. CPU seconds per second, over the time since the last
+    /// such report.
+    Usage {
+        /// Who says so.
+        from: SiteId,
+        /// Whose usage.
+        customer: u32,
+        /// What was used.
+        used: f64,
+        /// What would have been used if no request had been refused for its quota: `used` or more.
+        wanted: f64,
+    },
+    /// To a site with quotas: from now on a customer may use this much there.
+    Quota {
+        /// Whom it is for.
+        to: SiteId,
+        /// Whose limit.
+        customer: u32,
+        /// CPU seconds per second.
+        limit: f64,
     },
 }
 
@@ -241,6 +291,8 @@ pub enum Effect {
     Resize(Resize),
     /// Put this on the job's reply.
     Annotate(JobId, Note),
+    /// Take this to other sites: a usage report to whoever divides quotas, a quota to the site that it names.
+    Tell(PeerReport),
 }
 
 /// What to resize.

@@ -9,8 +9,10 @@ use std::{
     },
 };
 
-use controllers::{JobId, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp, classify::Classifier};
-use http::{HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
+use controllers::{
+    Criticality, JobId, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp, classify::Classifier,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
@@ -151,7 +153,7 @@ impl App {
     #[must_use]
     pub fn new(parts: Parted) -> Arc<Self> {
         let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, classes } = parts;
-        let pages = REASONS.iter().map(|&reason| (reason, service.refused_page(reason))).collect();
+        let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
             service,
             graph,
@@ -182,12 +184,8 @@ impl App {
             return self.refused(Refusal::new(Reason::Draining));
         }
         let route = self.service.route(&head);
-        let tags = Tags {
-            kind: route.kind,
-            class: self.classes.class(&Shown { head: &head, peer }),
-            attempt: number(&head, &ATTEMPT).unwrap_or(0),
-            ..Tags::default()
-        };
+        let class = self.classes.class(&Shown { head: &head, peer });
+        let tags = Tags { kind: route.kind, class, ..said_of_itself(&head) };
         let id = self.job_id();
         let offer = Offer { id, tags, entered, note: None };
         let request = Request { id, entered, tags, route, head, body, peer };
@@ -229,8 +227,7 @@ impl App {
             (OnRefuse::Degrade, Some(request)) => self.service.degrade(&request).await.map(handled),
             _ => None,
         };
-        let outcome = if answer.is_some() { Outcome::Ignored } else { Outcome::Overloaded { retry: true } };
-        pass.end(outcome);
+        pass.end(if answer.is_some() { Outcome::Ignored } else { overloaded(refused.refusal) });
         answer.map(Dispatched::Answered).ok_or(refused.refusal)
     }
 
@@ -241,9 +238,7 @@ impl App {
         let mut response = page_of(StatusCode::SERVICE_UNAVAILABLE, page);
         let headers = response.headers_mut();
         headers.insert(REFUSED, HeaderValue::from_static(refusal.reason.name()));
-        if let RetryHint::After(wait) = refusal.retry {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));
-        }
+        advise(headers, refusal.retry);
         Answer { response, ending: Ending::Refused(refusal.reason) }
     }
 
@@ -308,7 +303,7 @@ impl Work for Job {
     }
 
     fn refuse(self, refusal: Refusal) {
-        self.pass.end(Outcome::Overloaded { retry: true });
+        self.pass.end(overloaded(refusal));
         let _ = self.reply.send(Err(refusal));
     }
 }
@@ -317,8 +312,12 @@ fn outcome(handled: &Handled) -> Outcome {
     match handled {
         Ok(response) if response.status().is_server_error() => Outcome::Failed,
         Ok(_) => Outcome::Served,
-        Err(refusal) => Outcome::Overloaded { retry: refusal.retry != RetryHint::Never },
+        Err(refusal) => overloaded(*refusal),
     }
+}
+
+fn overloaded(refusal: Refusal) -> Outcome {
+    Outcome::Overloaded { retry: refusal.retry != RetryHint::Never }
 }
 
 fn handled(response: Response<Bytes>) -> Answer {
@@ -342,6 +341,26 @@ fn redirect(node: &str, request: &Request, reason: Reason) -> Answer {
     Answer { response, ending: Ending::Refused(reason) }
 }
 
+/// What a request's head says of it: a header that is missing or malformed means the default.
+fn said_of_itself(head: &Parts) -> Tags {
+    Tags {
+        attempt: number(head, &ATTEMPT).unwrap_or_default(),
+        criticality: text(head, &CRITICALITY).and_then(Criticality::named).unwrap_or_default(),
+        customer: number(head, &CUSTOMER).unwrap_or_default(),
+        ..Tags::default()
+    }
+}
+
+fn advise(headers: &mut HeaderMap, retry: RetryHint) {
+    match retry {
+        RetryHint::Unsaid => {}
+        RetryHint::After(wait) => {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));
+        }
+        RetryHint::Never => drop(headers.insert(RETRY, HeaderValue::from_static("never"))),
+    }
+}
+
 fn page_of(status: StatusCode, page: Bytes) -> Response<Bytes> {
     let mut response = Response::new(page);
     *response.status_mut() = status;
@@ -349,22 +368,62 @@ fn page_of(status: StatusCode, page: Bytes) -> Response<Bytes> {
     response
 }
 
+fn text<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
+    Some(head.headers.get(name)?.to_str().ok()?.trim())
+}
+
 fn number<N: std::str::FromStr>(head: &Parts, name: &HeaderName) -> Option<N> {
-    head.headers.get(name)?.to_str().ok()?.trim().parse().ok()
+    text(head, name)?.parse().ok()
 }
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 /// Carries the reason of a refusal.
 pub const REFUSED: HeaderName = HeaderName::from_static("x-refused");
+/// `never` with a refusal that is not to be retried: "overloaded; don't retry" (Google SRE, chapter 21).
+pub const RETRY: HeaderName = HeaderName::from_static("x-retry");
 static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
+/// One of the names of [`Criticality`].
+static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
+/// Who pays, a number.
+static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
 
-/// Every reason, for pages made in advance.
-const REASONS: [Reason; 7] = [
-    Reason::Rate,
-    Reason::Concurrency,
-    Reason::QueueFull,
-    Reason::Connections,
-    Reason::Pressure,
-    Reason::Class,
-    Reason::Draining,
-];
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn tags(headers: &[(&str, &str)]) -> Tags {
+        let mut request = http::Request::builder();
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        said_of_itself(&request.body(()).unwrap().into_parts().0)
+    }
+
+    #[test]
+    fn headers_say_criticality_customer_and_attempt() {
+        let said = tags(&[("X-Criticality", " SHEDDABLE_PLUS"), ("X-Customer", "4000000000"), ("X-Attempt", "2")]);
+        assert_eq!((said.criticality, said.customer, said.attempt), (Criticality::SheddablePlus, 4_000_000_000, 2));
+    }
+
+    #[test]
+    fn missing_and_malformed_headers_mean_the_defaults() {
+        assert_eq!(tags(&[]), Tags::default());
+        let wrong = [("X-Criticality", "sheddable"), ("X-Customer", "-1"), ("X-Attempt", "256")];
+        assert_eq!(tags(&wrong), Tags::default());
+    }
+
+    #[test]
+    fn advice_on_retrying_is_a_header() {
+        let advice = |retry| {
+            let mut headers = HeaderMap::new();
+            advise(&mut headers, retry);
+            let value = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+            (value("retry-after"), value("x-retry"))
+        };
+        assert_eq!(advice(RetryHint::Unsaid), (None, None));
+        assert_eq!(advice(RetryHint::After(Duration::from_millis(1200))), (Some("2".to_owned()), None));
+        assert_eq!(advice(RetryHint::Never), (None, Some("never".to_owned())));
+    }
+}

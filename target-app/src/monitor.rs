@@ -54,10 +54,19 @@ impl Timed for Monitors {
         let wake = watchers.iter_mut().map(|watcher| watcher.turn(now, nothing, &mut wants)).fold(None, earliest);
         drop(watchers);
         for want in wants {
-            // A monitor has no queue, pool or replies of its own: to signal is all that it can wish for.
-            let Effect::Shed { to, level } = want else { continue };
-            let seen = Seen::Peer(PeerReport::Pressure { from: self.site, level });
-            self.ears.iter().filter(|ear| to.is_none_or(|to| to == ear.site())).for_each(|ear| ear.tell(&seen));
+            match want {
+                Effect::Shed { to, level } => {
+                    let seen = Seen::Peer(PeerReport::Pressure { from: self.site, level });
+                    self.ears.iter().filter(|ear| to.is_none_or(|to| to == ear.site())).for_each(|ear| ear.tell(&seen));
+                }
+                // A monitor has no queue, pool or replies of its own; a machine that divides quotas does not start here.
+                Effect::Release(..)
+                | Effect::Refuse(..)
+                | Effect::Quality(_)
+                | Effect::Resize(_)
+                | Effect::Annotate(..)
+                | Effect::Tell(_) => {}
+            }
         }
         wake
     }

@@ -368,6 +368,8 @@ impl<W: Work> Stage<W> {
                 Effect::Resize(Resize::Batch(batch)) => state.batch = batch.max(1),
                 // Replies carry no notes yet, and no policy of the catalogue writes any.
                 Effect::Annotate(..) => {}
+                // Nobody divides quotas between live stages: the service does not start with a machine that would.
+                Effect::Tell(_) => {}
             }
         }
         after.alarm |= timer::rearm(&mut state.armed, wake);

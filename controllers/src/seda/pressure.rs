@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{PeerReport, SiteId, Timestamp};
+use crate::{SiteId, Timestamp};
 
 /// Remembers who asked for less. A report holds for a while; whoever is still pressed repeats it.
 #[derive(Debug)]
@@ -20,8 +20,7 @@ impl Pressure {
     }
 
     /// Takes in a report and tells whether to cut now.
-    pub(super) fn hear(&mut self, now: Timestamp, report: &PeerReport) -> bool {
-        let PeerReport::Pressure { from, level } = *report;
+    pub(super) fn hear(&mut self, now: Timestamp, from: SiteId, level: f64) -> bool {
         if level <= 0.0 {
             self.until.remove(&from);
             return false;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     Class, Ctx, Effect, Gauge, Grant, Machine, Offer, Outcome, PeerReport, Policy, PolicyEvent, Reason, Refusal, Seen,
-    Timestamp, Verdict,
+    SiteId, Timestamp, Verdict,
     law::{Aimd, Direction},
 };
 
@@ -172,10 +172,9 @@ impl ResponseTime {
         }
     }
 
-    fn hear(&mut self, report: &PeerReport, cx: &mut Ctx<'_>) {
+    fn hear(&mut self, from: SiteId, level: f64, cx: &mut Ctx<'_>) {
         let Some(pressure) = &mut self.pressure else { return };
-        if pressure.hear(cx.now, report) && self.admission {
-            let PeerReport::Pressure { level, .. } = *report;
+        if pressure.hear(cx.now, from, level) && self.admission {
             cx.event(&PolicyEvent::Pressure { level });
             self.give_way(cx);
         }
@@ -218,7 +217,7 @@ impl Machine for ResponseTime {
                 }
             }
             Seen::Batch { .. } if self.decide == Decide::AfterBatch => self.run_due(cx),
-            Seen::Peer(report) => self.hear(report, cx),
+            Seen::Peer(PeerReport::Pressure { from, level }) => self.hear(*from, *level, cx),
             _ => {}
         }
     }

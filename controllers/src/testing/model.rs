@@ -18,8 +18,8 @@ pub enum Operation {
     Offer(Tags),
     /// Work on a waiting job starts.
     Start(usize),
-    /// A running (or still waiting) job ends.
-    End(usize, Outcome),
+    /// A running (or still waiting) job ends, with this cost if the host measured one.
+    End(usize, Outcome, Option<Duration>),
     /// A batch is reported.
     Batch(u32),
     /// A held job goes away.
@@ -29,7 +29,7 @@ pub enum Operation {
     /// A load sample.
     Load(LoadSample),
     /// Word from another site.
-    Peer(f64),
+    Peer(PeerReport),
     /// The host hands in a time from before.
     ClockGoesBack,
     /// The same entry is built anew and takes over.
@@ -47,12 +47,12 @@ impl Operation {
         match what {
             0..=34 => Self::Offer(tags(detail)),
             35..=49 => Self::Start(nth),
-            50..=69 => Self::End(nth, OUTCOMES[(detail >> 8) as usize % OUTCOMES.len()]),
+            50..=69 => Self::End(nth, OUTCOMES[(detail >> 8) as usize % OUTCOMES.len()], cost(detail >> 16)),
             70..=72 => Self::Batch((detail % 8) as u32),
             73..=76 => Self::Room((detail % 6) as u32),
             77..=79 => Self::Leave(nth),
             80..=84 => Self::Load(sample(detail)),
-            85..=86 => Self::Peer((detail % 5) as f64 / 4.0),
+            85..=86 => Self::Peer(report(detail)),
             87 => Self::ClockGoesBack,
             88 => Self::Replace,
             89..=93 => Self::Poll,
@@ -62,34 +62,60 @@ impl Operation {
     }
 }
 
-const OUTCOMES: [Outcome; 7] = [
+/// Any class, criticality, customer and attempt, the usual ones more often.
+fn tags(detail: u64) -> Tags {
+    let at = |shift: u32, of: u64| (detail >> shift) % of;
+    Tags {
+        kind: Kind(at(44, 5) as u16),
+        class: Class((detail % 4) as u8),
+        customer: if at(8, 8) == 0 { at(24, 1 << 32) as u32 } else { at(24, 20) as u32 },
+        criticality: Criticality::ALL[at(12, 4) as usize],
+        attempt: if at(16, 64) == 0 { u8::MAX } else { at(16, 5).saturating_sub(1) as u8 },
+        told_not_to_retry: at(20, 16) == 0,
+        ..Tags::default()
+    }
+}
+
+/// None, nothing, or up to a second and a bit.
+fn cost(detail: u64) -> Option<Duration> {
+    (!detail.is_multiple_of(3))
+        .then(|| Duration::from_micros(if detail.is_multiple_of(7) { 0 } else { 1 << (detail % 21) }))
+}
+
+/// From a few sites, which may be the site itself, and may talk nonsense.
+fn report(detail: u64) -> PeerReport {
+    let (site, customer) = (SiteId((detail >> 8) as u16 % 4), (detail >> 24) as u32 % 4);
+    let share = (detail % 5) as f64 / 4.0;
+    let number = match (detail >> 32) % 16 {
+        0 => f64::NAN,
+        1 => f64::INFINITY,
+        2 => -share,
+        _ => share * 4.0,
+    };
+    match (detail >> 40) % 3 {
+        0 => PeerReport::Pressure { from: site, level: share },
+        1 => PeerReport::Usage { from: site, customer, used: number, wanted: number + share },
+        _ => PeerReport::Quota { to: site, customer, limit: number },
+    }
+}
+
+const OUTCOMES: [Outcome; 8] = [
     Outcome::Served,
     Outcome::Served,
     Outcome::TimedOut,
     Outcome::Failed,
     Outcome::Ignored,
     Outcome::Abandoned,
+    Outcome::Overloaded { retry: true },
     Outcome::Overloaded { retry: false },
 ];
 
-fn tags(detail: u64) -> Tags {
-    let criticality =
-        [Criticality::Sheddable, Criticality::SheddablePlus, Criticality::Critical, Criticality::CriticalPlus];
-    Tags {
-        kind: Kind((detail >> 8) as u16 % 5),
-        class: Class((detail % 4) as u8),
-        customer: (detail >> 24) as u32 % 20,
-        criticality: criticality[(detail >> 32) as usize % 4],
-        attempt: ((detail >> 40) % 4) as u8,
-        deadline: None,
-    }
-}
-
 fn sample(detail: u64) -> LoadSample {
     let share = (detail >> 8) % 101;
-    match detail % 3 {
+    match detail % 4 {
         0 => LoadSample::Cpu(share as f64 / 100.0),
         1 => LoadSample::Memory(share as f64 / 100.0),
+        2 => LoadSample::Ready((detail >> 16) as u32 % 64),
         _ => LoadSample::Stage {
             queue: (detail >> 16) as u32 % 2000,
             workers: (detail >> 32) as u32 % 40,
@@ -172,7 +198,7 @@ impl<'a> Host<'a> {
             Operation::Pass(time) => self.pass(time),
             Operation::Offer(tags) => self.offer(tags),
             Operation::Start(nth) => self.start(nth),
-            Operation::End(nth, outcome) => self.end(nth, outcome),
+            Operation::End(nth, outcome, cost) => self.end(nth, outcome, cost),
             Operation::Batch(jobs) => {
                 let busy = Duration::from_millis(u64::from(jobs) * 3);
                 self.seat.observe(self.now, &Seen::Batch { jobs, busy });
@@ -180,10 +206,7 @@ impl<'a> Host<'a> {
             Operation::Leave(nth) => self.leave(nth),
             Operation::Room(free) => self.seat.observe(self.now, &Seen::Room(free)),
             Operation::Load(sample) => self.seat.observe(self.now, &Seen::Load(sample)),
-            Operation::Peer(level) => {
-                let report = PeerReport::Pressure { from: SiteId(9), level };
-                self.seat.observe(self.now, &Seen::Peer(report));
-            }
+            Operation::Peer(report) => self.seat.observe(self.now, &Seen::Peer(report)),
             Operation::ClockGoesBack => {
                 let nothing = Seen::Batch { jobs: 0, busy: Duration::ZERO };
                 self.seat.observe(self.now, &nothing);
@@ -228,7 +251,7 @@ impl<'a> Host<'a> {
         self.running.push(job);
     }
 
-    fn end(&mut self, nth: usize, outcome: Outcome) {
+    fn end(&mut self, nth: usize, outcome: Outcome, cost: Option<Duration>) {
         let from = if self.running.is_empty() { &mut self.waiting } else { &mut self.running };
         if from.is_empty() {
             return;
@@ -240,7 +263,6 @@ impl<'a> Host<'a> {
             started: started.unwrap_or(self.now),
             ended: self.now,
         };
-        let cost = offer.id.0.is_multiple_of(3).then_some(Duration::from_millis(3));
         let note = note(mix(offer.id.0));
         let ended = Seen::Ended { id: offer.id, grant, tags: offer.tags, outcome, timing, cost, note };
         self.seat.observe(self.now, &ended);
@@ -278,6 +300,7 @@ impl<'a> Host<'a> {
             }
             Effect::Quality(quality) => assert!((0.0..=1.0).contains(&quality), "quality {quality}"),
             Effect::Shed { level, .. } => assert!((0.0..=1.0).contains(&level), "level {level}"),
+            Effect::Tell(report) => check_report(report),
             Effect::Resize(_) | Effect::Annotate(..) => {}
         }
     }
@@ -322,7 +345,7 @@ impl<'a> Host<'a> {
         }
         // What is held must be let go once everything else has ended, or it would be held for ever.
         loop {
-            self.end(0, Outcome::Served);
+            self.end(0, Outcome::Served, None);
             // Hosts tell of room as long as jobs are held.
             if !self.held.is_empty() {
                 self.seat.observe(self.now, &Seen::Room(1));
@@ -365,6 +388,17 @@ fn check_gauge(entry: &Entry, values: &Values, gauge: Gauge, value: f64) {
     }
 }
 
+/// What a machine tells others is no nonsense, whatever others told it.
+fn check_report(report: PeerReport) {
+    match report {
+        PeerReport::Pressure { level, .. } => assert!((0.0..=1.0).contains(&level), "{report:?}"),
+        PeerReport::Usage { used, wanted, .. } => {
+            assert!(used >= 0.0 && wanted >= used && wanted.is_finite(), "{report:?}");
+        }
+        PeerReport::Quota { limit, .. } => assert!(limit >= 0.0 && limit.is_finite(), "{report:?}"),
+    }
+}
+
 fn check_machine(entry: &'static Entry, values: &Values, site: &Site, codes: &[u64]) -> Transcript {
     let machine = entry.machine(values, site).unwrap_or_else(|| panic!("{} is no machine", entry.name));
     let mut seat = MachineSeat::new(site.id, machine, 7, Box::new(()));
@@ -374,16 +408,16 @@ fn check_machine(entry: &'static Entry, values: &Values, site: &Site, codes: &[u
         match Operation::decode(*code) {
             Operation::Pass(time) => now = now + time,
             Operation::Load(sample) => seat.observe(now, &Seen::Load(sample)),
-            Operation::Peer(level) => {
-                seat.observe(now, &Seen::Peer(PeerReport::Pressure { from: SiteId(9), level }));
-            }
+            Operation::Peer(report) => seat.observe(now, &Seen::Peer(report)),
             _ => seat.observe(now, &Seen::Load(sample(mix(*code)))),
         }
         for effects in 0.. {
             assert!(effects < MOST_EFFECTS, "{}: effects for {now:?} do not end", entry.name);
             let Next::Do(effect) = seat.poll(now) else { break };
-            if let Effect::Shed { level, .. } = effect {
-                assert!((0.0..=1.0).contains(&level), "level {level}");
+            match effect {
+                Effect::Shed { level, .. } => assert!((0.0..=1.0).contains(&level), "level {level}"),
+                Effect::Tell(report) => check_report(report),
+                _ => {}
             }
             transcript.push(format!("{now:?} {effect:?}"));
         }

@@ -333,7 +333,8 @@ impl<'a> Run<'a> {
         let possible = SAMPLE.as_secs_f64() * f64::from(self.workers.max(1));
         let cpu = LoadSample::Cpu((self.busy_since_sample.as_secs_f64() / possible).min(1.0));
         self.busy_since_sample = Duration::ZERO;
-        for seen in [Seen::Load(stage), Seen::Load(cpu)] {
+        let ready = LoadSample::Ready(queue + self.busy);
+        for seen in [Seen::Load(stage), Seen::Load(cpu), Seen::Load(ready)] {
             self.seat.observe(self.now, &seen);
             for machine in &mut self.machines {
                 machine.observe(self.now, &seen);
@@ -416,7 +417,7 @@ impl<'a> Run<'a> {
                 let report = PeerReport::Pressure { from: SiteId(2), level };
                 self.seat.observe(self.now, &Seen::Peer(report));
             }
-            Effect::Resize(Resize::Batch(_)) | Effect::Annotate(..) => {}
+            Effect::Resize(Resize::Batch(_)) | Effect::Annotate(..) | Effect::Tell(_) => {}
         }
     }
 }

@@ -48,8 +48,9 @@ impl Watcher {
 
     /// Takes the samples that are due, collects what the machine wants, and says when to come again.
     pub fn turn(&mut self, now: Timestamp, stage: LoadSample, wants: &mut Vec<Effect>) -> Option<Timestamp> {
+        let ready = ready(stage);
         for due in &mut self.samples {
-            if let Some(sample) = due.take(now, stage) {
+            if let Some(sample) = due.take(now, stage, ready) {
                 self.seat.observe(now, &Seen::Load(sample));
             }
         }
@@ -105,8 +106,9 @@ impl Desk {
 
     /// Does what is due, collects what policy and machines want, and says when to come again.
     pub fn turn(&mut self, now: Timestamp, stage: LoadSample, wants: &mut Vec<Effect>) -> Option<Timestamp> {
+        let ready = self.seat.in_flight() + self.seat.parked();
         for due in &mut self.samples {
-            if let Some(sample) = due.take(now, stage) {
+            if let Some(sample) = due.take(now, stage, ready) {
                 self.seat.observe(now, &Seen::Load(sample));
             }
         }
@@ -170,6 +172,14 @@ fn drain(mut poll: impl FnMut() -> Next, wants: &mut Vec<Effect>) -> Option<Time
     }
 }
 
+/// Jobs being worked on and waiting, for a machine that has no seat to count them: a worker's batch counts as one.
+fn ready(stage: LoadSample) -> u32 {
+    match stage {
+        LoadSample::Stage { queue, workers, idle, .. } => workers.saturating_sub(idle) + queue,
+        LoadSample::Cpu(_) | LoadSample::Memory(_) | LoadSample::Ready(_) => 0,
+    }
+}
+
 /// The earlier of two wake-ups.
 pub(crate) fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     match (a, b) {
@@ -197,13 +207,14 @@ impl Due {
     }
 
     /// The sample, if it is due. A late one is taken once, not once for each period that was missed.
-    fn take(&mut self, now: Timestamp, stage: LoadSample) -> Option<LoadSample> {
+    fn take(&mut self, now: Timestamp, stage: LoadSample, ready: u32) -> Option<LoadSample> {
         if now < self.at {
             return None;
         }
         self.at = now + self.sampling.period;
         Some(match self.sampling.what {
             SampleKind::Stage => stage,
+            SampleKind::Ready => LoadSample::Ready(ready),
             SampleKind::Memory => LoadSample::Memory(signals::memory_share()),
             SampleKind::Cpu => LoadSample::Cpu(self.cpu.as_mut().map_or(0.0, |meter| meter.share(now))),
         })

@@ -193,6 +193,8 @@ impl Door {
                 Effect::Quality(quality) => self.quality.store(quality.to_bits(), Ordering::Relaxed),
                 // Nothing lies before the door that could shed, and it has neither pool nor replies.
                 Effect::Shed { .. } | Effect::Resize(_) | Effect::Annotate(..) => {}
+                // Nobody divides quotas between live doors: the service does not start with a machine that would.
+                Effect::Tell(_) => {}
             }
         }
         (letters, rearm(&mut state.armed, wake))

@@ -1,0 +1,27 @@
+//! Names in headers, in files and in tables agree.
+
+use std::collections::BTreeSet;
+
+use controllers::{Criticality, Reason};
+
+#[test]
+fn every_reason_is_in_the_table_once_under_one_name() {
+    let names: BTreeSet<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
+    assert_eq!(names.len(), Reason::ALL.len());
+    for (index, reason) in Reason::ALL.into_iter().enumerate() {
+        assert_eq!(reason as usize, index, "in the order of declaration, so none is missing before the last");
+        assert_eq!(serde_json::to_value(reason).unwrap(), reason.name());
+    }
+    assert_eq!(Reason::ALL.last(), Some(&Reason::Draining), "the last of the declaration");
+}
+
+#[test]
+fn a_criticality_has_one_name() {
+    for (level, criticality) in Criticality::ALL.into_iter().enumerate() {
+        assert_eq!(criticality.level(), level);
+        assert_eq!(Criticality::named(criticality.name()), Some(criticality));
+        assert_eq!(serde_json::to_value(criticality).unwrap(), criticality.name());
+    }
+    assert_eq!(Criticality::named("critical"), None);
+    assert_eq!(Criticality::default(), Criticality::Critical, "of production jobs");
+}
