@@ -57,6 +57,9 @@ fn decisions(criterion: &mut Criterion) {
         ("seda, 4 classes", "seda", &classes),
         ("seda as coded", "usits03-as-coded", &none),
         ("degrade", "degrade", &none),
+        ("aimd", "aimd", &none),
+        ("vegas", "vegas", &none),
+        ("gradient2", "gradient2", &none),
     ] {
         let mut host = Host::new(name, settings, Duration::from_millis(12));
         admitted.bench_function(title, |bencher| bencher.iter(|| host.job()));

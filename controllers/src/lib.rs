@@ -19,6 +19,7 @@ mod gate;
 pub mod job;
 mod law;
 pub mod millis;
+mod modern;
 pub mod observe;
 pub mod policy;
 pub mod random;

@@ -1,7 +1,7 @@
 //! The list itself.
 
 use super::Entry;
-use crate::{baseline, resource, seda};
+use crate::{baseline, modern, resource, seda};
 
 /// All entries, policies first.
 pub(super) static ALL: &[Entry] = &[
@@ -15,6 +15,9 @@ pub(super) static ALL: &[Entry] = &[
     seda::PID,
     seda::MM1,
     seda::QUEUE_THRESHOLD,
+    modern::AIMD,
+    modern::VEGAS,
+    modern::GRADIENT2,
     resource::THREAD_POOL,
     resource::BATCHING,
     resource::MONITOR,

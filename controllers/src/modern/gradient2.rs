@@ -1,0 +1,204 @@
+//! A limit that falls while times rise: the ratio of a long average of times to the last one.
+
+use std::time::Duration;
+
+use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES, whole};
+use crate::{
+    Entry, Gauge, Random,
+    catalogue::{Make, Param, ParamKind, Source, Values},
+};
+
+/// L × gradient + room for a queue, smoothed. The gradient is 1 unless the last time is well over the long average.
+#[derive(Debug)]
+pub(super) struct Gradient2 {
+    limit: f64,
+    min: f64,
+    max: f64,
+    queue: f64,
+    /// Weight of the new limit.
+    smoothing: f64,
+    tolerance: f64,
+    long: LongAverage,
+    last_s: f64,
+}
+
+/// The mean of the first samples, then a moving average.
+#[derive(Debug)]
+struct LongAverage {
+    new_weight: f64,
+    samples: u32,
+    seconds: f64,
+}
+
+/// Samples that count alike at the start.
+const WARM_UP: u32 = 10;
+
+impl LongAverage {
+    fn add(&mut self, seconds: f64) -> f64 {
+        if self.samples < WARM_UP {
+            self.seconds = (self.seconds * f64::from(self.samples) + seconds) / f64::from(self.samples + 1);
+            self.samples += 1;
+        } else {
+            self.seconds = self.seconds * (1.0 - self.new_weight) + seconds * self.new_weight;
+        }
+        self.seconds
+    }
+}
+
+impl Gradient2 {
+    pub(super) fn new(values: &Values) -> Self {
+        // An average over n samples, as it is usual: the newest counts 2 / (n + 1).
+        let new_weight = 2.0 / (values.count("long_window") as f64 + 1.0);
+        Self {
+            limit: f64::from(whole(values, "limit_initial")),
+            min: f64::from(whole(values, "limit_min")),
+            max: f64::from(whole(values, "limit_max")),
+            queue: values.count("queue") as f64,
+            smoothing: values.number("smoothing"),
+            tolerance: values.number("tolerance"),
+            long: LongAverage { new_weight, samples: 0, seconds: 0.0 },
+            last_s: 0.0,
+        }
+    }
+}
+
+impl LimitLaw for Gradient2 {
+    /// Whether a job was dropped makes no difference: its time says it.
+    fn sample(&mut self, sample: &Sample, _: &mut dyn Random) {
+        let short = sample.rtt.as_secs_f64();
+        let long = self.long.add(short);
+        self.last_s = short;
+        // Back to normal after a long time of load: the average follows sooner.
+        if long / short > 2.0 {
+            self.long.seconds *= 0.95;
+        }
+        if f64::from(sample.in_flight) < self.limit / 2.0 {
+            return; // nobody asked for as much as is allowed
+        }
+        let gradient = (self.tolerance * long / short).clamp(0.5, 1.0);
+        let wanted = self.limit * gradient + self.queue;
+        let smoothed = self.limit * (1.0 - self.smoothing) + wanted * self.smoothing;
+        self.limit = smoothed.clamp(self.min, self.max);
+    }
+
+    fn limit(&self) -> u32 {
+        self.limit as u32
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("rtt_long_ms"), self.long.seconds * 1e3);
+        visit(Gauge::of("rtt_last_ms"), self.last_s * 1e3);
+    }
+}
+
+const CODE: &str = "Gradient2Limit.java";
+
+pub(crate) const GRADIENT2: Entry = Entry {
+    name: "gradient2",
+    about: "a limit on jobs in flight that shrinks while times are over a long average of themselves, and grows else",
+    caution: "under an overload that lasts the average learns the queue as normal, and the limit creeps up to its largest (pull request 134); and while it stands at its smallest, that is a queue too",
+    source: Source { title: "Netflix concurrency-limits, as of 2026-01", place: CODE },
+    deviations: &[HOW_ENDS_COUNT, "A first limit outside the bounds is an error; there it is a warning."],
+    places: PLACES,
+    params: &[
+        limiter::limit_initial(20, CODE),
+        limiter::limit_min(20, CODE),
+        limiter::limit_max(200, CODE),
+        Param {
+            name: "queue",
+            about: "jobs that may wait: what the limit grows by, times the smoothing, at each sample that is not slow",
+            kind: ParamKind::Count { min: 0, max: 10_000, default: 4 },
+            source: CODE,
+        },
+        Param {
+            name: "smoothing",
+            about: "weight of the new limit against the old",
+            kind: ParamKind::Number { min: 0.01, max: 1.0, default: 0.2, unit: "" },
+            source: CODE,
+        },
+        Param {
+            name: "tolerance",
+            about: "how many times the long average a sample may take before the limit shrinks",
+            kind: ParamKind::Number { min: 1.0, max: 10.0, default: 1.5, unit: "" },
+            source: CODE,
+        },
+        Param {
+            name: "long_window",
+            about: "samples in the long average",
+            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 600 },
+            source: CODE,
+        },
+        limiter::window(Duration::from_secs(1), "the server's example in README.md; 1 s in WindowedLimit.java"),
+        WINDOW_SAMPLES,
+    ],
+    presets: &[],
+    clashes: limiter::clashes,
+    samples: &[],
+    make: Make::Policy(|values, _| Box::new(Limiter::new(Gradient2::new(values), values))),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Catalogue, Seeded, testing::settings};
+
+    fn law(pairs: &[(&'static str, u32)]) -> Gradient2 {
+        let settings = settings(pairs.iter().map(|(key, value)| (*key, (*value).into())));
+        let values = Catalogue::find("gradient2").unwrap().check(&settings).unwrap();
+        Gradient2::new(&values)
+    }
+
+    /// The limit after a job that took this long, with so many in flight.
+    fn after(law: &mut Gradient2, ms: u64, in_flight: u32) -> f64 {
+        law.sample(&Sample { rtt: Duration::from_millis(ms), in_flight, dropped: false }, &mut Seeded::new(1));
+        law.limit
+    }
+
+    #[track_caller]
+    fn assert_close(found: f64, wanted: f64) {
+        assert!((found - wanted).abs() < 1e-6, "{found} is not {wanted}");
+    }
+
+    #[test]
+    fn five_steps_by_hand() {
+        let mut law = law(&[("limit_initial", 100), ("limit_min", 1)]);
+        // Long 100, gradient 1.5 × 100/100, at most 1: 100 + 4 wanted; 0.8 × 100 + 0.2 × 104.
+        assert_close(after(&mut law, 100, 100), 100.8);
+        // Long (100 + 400)/2 = 250, gradient 1.5 × 250/400 = 0.9375: 94.5 + 4 wanted; 80.64 + 19.7.
+        assert_close(after(&mut law, 400, 100), 100.34);
+        // Long 2400/3 = 800, gradient 1200/1900: 63.372632 + 4 wanted; 80.272 + 13.474526.
+        assert_close(after(&mut law, 1900, 100), 93.746_526);
+        // Long 102400/4 = 25600, gradient 0.384, at least 0.5: 46.873263 + 4 wanted; 74.997221 + 10.174653.
+        assert_close(after(&mut law, 100_000, 100), 85.171_874);
+        // Long 102500/5 = 20500, over twice 100: less by a twentieth. Gradient 1: 0.2 × 4 more.
+        assert_close(after(&mut law, 100, 100), 85.971_874);
+        assert_close(law.long.seconds, 19.475);
+    }
+
+    #[test]
+    fn after_ten_samples_the_average_moves_by_two_in_six_hundred_and_one() {
+        let mut law = law(&[]);
+        for _ in 0..10 {
+            after(&mut law, 100, 1);
+        }
+        after(&mut law, 701, 1);
+        // 100 + (701 − 100) × 2/601.
+        assert_close(law.long.seconds, 0.102);
+    }
+
+    #[test]
+    fn it_holds_while_less_than_half_is_used_and_stays_within_its_bounds() {
+        let mut law = law(&[("limit_max", 25)]);
+        assert_close(after(&mut law, 100, 9), 20.0); // 9 < 20/2
+        assert_close(after(&mut law, 100, 10), 20.8);
+        for _ in 0..10 {
+            after(&mut law, 100, 25);
+        }
+        assert_close(law.limit, 25.0);
+        for _ in 0..20 {
+            law.long.seconds = 0.1;
+            after(&mut law, 1000, 25);
+        }
+        assert_close(law.limit, 20.0);
+    }
+}

@@ -1,0 +1,230 @@
+//! A limit on jobs in flight: the limiter that enforces it, and what it tells the law that sets it.
+
+use std::{fmt, time::Duration};
+
+use crate::{
+    Ctx, Gauge, Grant, Machine, Offer, Outcome, Place, Policy, Random, Reason, Refusal, Seen, Timestamp, Verdict,
+    catalogue::{Param, ParamKind, Problem, Values},
+};
+
+/// Sets a limit from samples.
+pub(super) trait LimitLaw: fmt::Debug + Send {
+    /// Takes in how it went with one job, or with a window of them.
+    fn sample(&mut self, sample: &Sample, random: &mut dyn Random);
+
+    /// Most jobs in flight, at least 1.
+    fn limit(&self) -> u32;
+
+    /// What else it knows.
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64));
+}
+
+/// How it went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sample {
+    /// From the arrival here to the end, over 0. Of a window: the mean.
+    pub(super) rtt: Duration,
+    /// Jobs in flight when the job was admitted, itself among them. Of a window: the most.
+    pub(super) in_flight: u32,
+    /// It ended in a way that overload explains. Of a window: one did.
+    pub(super) dropped: bool,
+}
+
+/// Admits while fewer jobs are in flight than a law allows.
+#[derive(Debug)]
+pub(super) struct Limiter<L> {
+    law: L,
+    /// `None`: each job is a sample.
+    window: Option<Window>,
+}
+
+impl<L: LimitLaw> Limiter<L> {
+    /// With the parameters that every limiter has.
+    pub(super) fn new(law: L, values: &Values) -> Self {
+        let lasts = values.time("window");
+        let window = (lasts > Duration::ZERO).then(|| Window::new(lasts, values.count("window_samples")));
+        Self { law, window }
+    }
+}
+
+impl<L: LimitLaw> Machine for Limiter<L> {
+    fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        let Seen::Ended { grant, outcome, timing, .. } = seen else { return };
+        let dropped = match outcome {
+            Outcome::Served => false,
+            Outcome::Overloaded { .. } | Outcome::TimedOut | Outcome::Abandoned => true,
+            // A quick error would pass for a quick service.
+            Outcome::Failed | Outcome::Ignored => return,
+        };
+        let rtt = timing.ended.since(timing.offered).max(Duration::from_nanos(1));
+        let sample = Sample { rtt, in_flight: u32::try_from(grant.cookie).unwrap_or(u32::MAX), dropped };
+        let sample = match &mut self.window {
+            None => Some(sample),
+            Some(window) => window.add(timing.ended, &sample),
+        };
+        if let Some(sample) = sample {
+            self.law.sample(&sample, cx.random);
+        }
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("limit"), f64::from(self.law.limit()));
+        self.law.gauges(visit);
+    }
+}
+
+impl<L: LimitLaw> Policy for Limiter<L> {
+    fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        if cx.in_flight < self.law.limit() {
+            // The law asks later how many were here, this one among them.
+            Verdict::Admit(Grant::new(u64::from(cx.in_flight) + 1))
+        } else {
+            Verdict::Refuse(Refusal::new(Reason::Concurrency))
+        }
+    }
+}
+
+/// Jobs that ended within a time, as one sample.
+#[derive(Debug)]
+struct Window {
+    lasts: Duration,
+    least_samples: u64,
+    /// The first job that ends after this closes the window.
+    ends: Timestamp,
+    samples: u64,
+    total: Duration,
+    in_flight: u32,
+    dropped: bool,
+}
+
+/// Ends quicker than this say nothing of the service.
+const LEAST_RTT: Duration = Duration::from_micros(100);
+
+impl Window {
+    fn new(lasts: Duration, least_samples: u64) -> Self {
+        Self {
+            lasts,
+            least_samples,
+            ends: Timestamp::ZERO,
+            samples: 0,
+            total: Duration::ZERO,
+            in_flight: 0,
+            dropped: false,
+        }
+    }
+
+    /// The window's sample, if this job closes it and there were enough.
+    fn add(&mut self, ended: Timestamp, sample: &Sample) -> Option<Sample> {
+        if sample.rtt < LEAST_RTT {
+            return None;
+        }
+        self.samples += 1;
+        self.total += sample.rtt;
+        self.in_flight = self.in_flight.max(sample.in_flight);
+        self.dropped |= sample.dropped;
+        if ended <= self.ends {
+            return None;
+        }
+        let full = std::mem::replace(self, Self::new(self.lasts, self.least_samples));
+        self.ends = ended + self.lasts;
+        (full.samples >= full.least_samples).then(|| Sample {
+            rtt: full.total / u32::try_from(full.samples).unwrap_or(u32::MAX),
+            in_flight: full.in_flight,
+            dropped: full.dropped,
+        })
+    }
+}
+
+/// Where a limiter may sit.
+pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single, Place::Client, Place::Proxy];
+
+/// What all limiters leave out.
+pub(super) const HOW_ENDS_COUNT: &str = "A time-out, a refusal from further down and a sender that went away count as dropped, a failure that is not load is ignored: as in the source's gRPC adapters.";
+
+/// The first limit.
+pub(super) const fn limit_initial(default: u64, source: &'static str) -> Param {
+    limit("limit_initial", "most jobs in flight at the start", default, source)
+}
+
+/// A bound of the limit.
+pub(super) const fn limit_min(default: u64, source: &'static str) -> Param {
+    limit("limit_min", "smallest limit", default, source)
+}
+
+/// A bound of the limit.
+pub(super) const fn limit_max(default: u64, source: &'static str) -> Param {
+    limit("limit_max", "largest limit", default, source)
+}
+
+const fn limit(name: &'static str, about: &'static str, default: u64, source: &'static str) -> Param {
+    Param { name, about, kind: ParamKind::Count { min: 1, max: 1_000_000, default }, source }
+}
+
+/// How long a window is.
+pub(super) const fn window(default: Duration, source: &'static str) -> Param {
+    Param {
+        name: "window",
+        about: "jobs that end within this time are one sample, their mean; 0ms: each job is one",
+        kind: ParamKind::Time { min: Duration::ZERO, max: Duration::from_secs(60), default: Some(default) },
+        source,
+    }
+}
+
+pub(super) const WINDOW_SAMPLES: Param = Param {
+    name: "window_samples",
+    about: "windows with fewer jobs than this are thrown away",
+    kind: ParamKind::Count { min: 1, max: 100_000, default: 10 },
+    source: "windowSize, WindowedLimit.java",
+};
+
+/// The first limit must lie within the bounds.
+pub(super) fn clashes(values: &Values) -> Vec<Problem> {
+    let [initial, min, max] = ["limit_initial", "limit_min", "limit_max"].map(|name| values.count(name));
+    within(initial, min, max)
+}
+
+/// The same for a law without a smallest limit.
+pub(super) fn clashes_above(values: &Values) -> Vec<Problem> {
+    within(values.count("limit_initial"), 1, values.count("limit_max"))
+}
+
+fn within(initial: u64, min: u64, max: u64) -> Vec<Problem> {
+    if (min..=max).contains(&initial) {
+        return Vec::new();
+    }
+    let message = format!("must lie between the smallest limit ({min}) and the largest ({max}), not at {initial}");
+    vec![Problem { key: "limit_initial".to_owned(), message }]
+}
+
+/// A count as the laws keep it.
+pub(super) fn whole(values: &Values, name: &str) -> u32 {
+    u32::try_from(values.count(name)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(ms: u64, in_flight: u32, dropped: bool) -> Sample {
+        Sample { rtt: Duration::from_millis(ms), in_flight, dropped }
+    }
+
+    #[test]
+    fn a_window_gives_its_mean_its_most_in_flight_and_whether_one_was_dropped() {
+        let mut window = Window::new(Duration::from_secs(1), 3);
+        let at = Timestamp::from_millis;
+        // The first end closes the window before it, which has but one job, and opens one until 1.010 s.
+        assert_eq!(window.add(at(10), &sample(500, 9, true)), None);
+        assert_eq!(window.add(at(100), &sample(10, 4, false)), None);
+        assert_eq!(window.add(at(1010), &sample(20, 7, true)), None, "the end of a window belongs to it");
+        assert_eq!(
+            window.add(at(1011), &Sample { rtt: Duration::from_micros(99), in_flight: 50, dropped: true }),
+            None
+        );
+        // (10 + 20 + 60) / 3 = 30 ms.
+        assert_eq!(window.add(at(1012), &sample(60, 5, false)), Some(sample(30, 7, true)));
+        // Nothing of it is left: two jobs are too few for the next.
+        assert_eq!(window.add(at(1500), &sample(10, 1, false)), None);
+        assert_eq!(window.add(at(2013), &sample(10, 1, false)), None);
+    }
+}

@@ -1,0 +1,4 @@
+//! The policies in a seat and in a closed loop. Their laws are checked by hand beside each.
+
+mod drift;
+mod limits;

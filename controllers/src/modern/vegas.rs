@@ -1,0 +1,218 @@
+//! TCP Vegas for jobs: the limit follows an estimate of how many of them wait.
+
+use std::time::Duration;
+
+use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES};
+use crate::{
+    Entry, Gauge, Random,
+    catalogue::{Make, Param, ParamKind, Source, Values},
+};
+
+/// Compares each time with the shortest seen: of a limit L, L × (1 − shortest / time) jobs must have waited.
+#[derive(Debug)]
+pub(super) struct Vegas {
+    limit: f64,
+    max: f64,
+    /// Weight of the new limit.
+    smoothing: f64,
+    /// The time without load, as far as known.
+    shortest: Option<Duration>,
+    probe_multiplier: f64,
+    /// Part of the longest way to the next probe. Drawn when the first sample comes.
+    probe_share: Option<f64>,
+    since_probe: u32,
+}
+
+impl Vegas {
+    pub(super) fn new(values: &Values) -> Self {
+        Self {
+            limit: values.count("limit_initial") as f64,
+            max: values.count("limit_max") as f64,
+            smoothing: values.number("smoothing"),
+            shortest: None,
+            probe_multiplier: values.count("probe_multiplier") as f64,
+            probe_share: None,
+            since_probe: 0,
+        }
+    }
+
+    /// Every so often what is the case now is taken for the time without load, as that may have changed.
+    fn probes(&mut self, random: &mut dyn Random) -> bool {
+        self.since_probe = self.since_probe.saturating_add(1);
+        let share = *self.probe_share.get_or_insert_with(|| between_half_and_one(random));
+        if f64::from(self.since_probe) < share * self.probe_multiplier * self.limit {
+            return false;
+        }
+        self.probe_share = Some(between_half_and_one(random));
+        self.since_probe = 0;
+        true
+    }
+
+    fn adjust(&mut self, shortest: Duration, sample: &Sample) {
+        // Whole jobs that waited.
+        let queue = (self.limit * (1.0 - shortest.as_secs_f64() / sample.rtt.as_secs_f64())).ceil();
+        let step = step(self.limit);
+        let (few, alpha, beta) = (step, 3.0 * step, 6.0 * step);
+        let wanted = if sample.dropped {
+            self.limit - step
+        } else if f64::from(sample.in_flight) * 2.0 < self.limit {
+            return; // nobody asked for as much as is allowed
+        } else if queue <= few {
+            self.limit + beta
+        } else if queue < alpha {
+            self.limit + step
+        } else if queue > beta {
+            self.limit - step
+        } else {
+            return;
+        };
+        let wanted = wanted.clamp(1.0, self.max);
+        self.limit = (1.0 - self.smoothing) * self.limit + self.smoothing * wanted;
+    }
+}
+
+fn between_half_and_one(random: &mut dyn Random) -> f64 {
+    0.5 + random.uniform() / 2.0
+}
+
+/// The decimal logarithm of the whole limit, rounded down, at least 1.
+fn step(limit: f64) -> f64 {
+    f64::from((limit as u32).max(1).ilog10().max(1))
+}
+
+impl LimitLaw for Vegas {
+    fn sample(&mut self, sample: &Sample, random: &mut dyn Random) {
+        if self.probes(random) {
+            self.shortest = Some(sample.rtt);
+            return;
+        }
+        match self.shortest {
+            Some(shortest) if sample.rtt >= shortest => self.adjust(shortest, sample),
+            _ => self.shortest = Some(sample.rtt),
+        }
+    }
+
+    fn limit(&self) -> u32 {
+        self.limit as u32
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("rtt_shortest_ms"), self.shortest.unwrap_or_default().as_secs_f64() * 1e3);
+    }
+}
+
+const CODE: &str = "VegasLimit.java";
+
+pub(crate) const VEGAS: Entry = Entry {
+    name: "vegas",
+    about: "a limit on jobs in flight that keeps a few of them waiting, judged by the shortest time seen",
+    caution: "takes every time over the shortest for waiting: where jobs differ in size it starves the service, and a probe under load takes waiting for service (issue 165)",
+    source: Source { title: "Netflix concurrency-limits, as of 2026-01, after TCP Vegas", place: CODE },
+    deviations: &[HOW_ENDS_COUNT, "A first limit above the largest is an error."],
+    places: PLACES,
+    params: &[
+        limiter::limit_initial(20, CODE),
+        limiter::limit_max(1000, CODE),
+        Param {
+            name: "smoothing",
+            about: "weight of the new limit against the old",
+            kind: ParamKind::Number { min: 0.01, max: 1.0, default: 1.0, unit: "" },
+            source: CODE,
+        },
+        Param {
+            name: "probe_multiplier",
+            about: "after a half to the whole of this many times the limit of samples, the next is taken as the time without load",
+            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 30 },
+            source: CODE,
+        },
+        limiter::window(Duration::ZERO, "no window unless one is put around it, WindowedLimit.java"),
+        WINDOW_SAMPLES,
+    ],
+    presets: &[],
+    clashes: limiter::clashes_above,
+    samples: &[],
+    make: Make::Policy(|values, _| Box::new(Limiter::new(Vegas::new(values), values))),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Catalogue, Seeded, testing::settings};
+
+    fn law(pairs: &[(&'static str, u32)]) -> Vegas {
+        let settings = settings(pairs.iter().map(|(key, value)| (*key, (*value).into())));
+        let values = Catalogue::find("vegas").unwrap().check(&settings).unwrap();
+        Vegas::new(&values)
+    }
+
+    /// The limit after a job that took this long, with so many in flight.
+    fn after(law: &mut Vegas, ms: u64, in_flight: u32, dropped: bool) -> f64 {
+        law.sample(&Sample { rtt: Duration::from_millis(ms), in_flight, dropped }, &mut Seeded::new(1));
+        law.limit
+    }
+
+    #[track_caller]
+    fn assert_limit(found: f64, wanted: f64) {
+        assert!((found - wanted).abs() < 1e-9, "{found} is not {wanted}");
+    }
+
+    #[test]
+    fn the_four_branches_and_the_two_that_hold() {
+        // log10 of 20 to 99, rounded down, is 1: threshold 1, alpha 3, beta 6, steps of 1.
+        let mut law = law(&[]);
+        assert_limit(after(&mut law, 100, 20, false), 20.0); // the first time is the shortest, and nothing else
+        // 20 × (1 − 100/100) = 0 wait, at most the threshold: + beta.
+        assert_limit(after(&mut law, 100, 20, false), 26.0);
+        // 26 × (1 − 100/107) = 1.7, so 2 wait, fewer than alpha: + 1.
+        assert_limit(after(&mut law, 107, 26, false), 27.0);
+        // 27 × (1 − 100/120) = 4.5, so 5 wait, between alpha and beta: hold.
+        assert_limit(after(&mut law, 120, 27, false), 27.0);
+        // 27 × (1 − 100/150) = 9 wait, more than beta: − 1.
+        assert_limit(after(&mut law, 150, 27, false), 26.0);
+        // Dropped: − 1, whoever is in flight and however quick.
+        assert_limit(after(&mut law, 100, 1, true), 25.0);
+        // 12 × 2 < 25: hold, however quick.
+        assert_limit(after(&mut law, 100, 12, false), 25.0);
+        // A shorter time becomes the shortest, and nothing else, even if dropped.
+        assert_limit(after(&mut law, 50, 25, true), 25.0);
+        // 25 × (1 − 50/100) = 12.5 wait now.
+        assert_limit(after(&mut law, 100, 25, false), 24.0);
+    }
+
+    #[test]
+    fn steps_grow_with_the_logarithm_and_end_at_the_bounds() {
+        let mut law = law(&[("limit_initial", 150)]);
+        after(&mut law, 100, 150, false);
+        // log10 150 = 2.2, so 2: beta is 12.
+        assert_limit(after(&mut law, 100, 150, false), 162.0);
+        law.limit = 995.0;
+        assert_limit(after(&mut law, 100, 995, false), 1000.0); // 995 + 12, but 1000 is the largest
+        // log10 1000 = 3; 1000 × (1 − 100/200) = 500 wait.
+        assert_limit(after(&mut law, 200, 1000, false), 997.0);
+        law.limit = 1.0;
+        assert_limit(after(&mut law, 100, 1, true), 1.0);
+    }
+
+    #[test]
+    fn with_smoothing_a_part_of_the_way() {
+        let mut law = law(&[]);
+        law.smoothing = 0.25;
+        after(&mut law, 100, 20, false);
+        // 0.75 × 20 + 0.25 × 26.
+        assert_limit(after(&mut law, 100, 20, false), 21.5);
+    }
+
+    #[test]
+    fn a_probe_takes_what_is_for_what_would_be_without_load() {
+        // From half to the whole of 1 × 20 samples; nobody is in flight, so that the limit stays at 20.
+        let mut law = law(&[("probe_multiplier", 1)]);
+        after(&mut law, 100, 1, false);
+        let mut samples = 1;
+        while law.shortest == Some(Duration::from_millis(100)) {
+            after(&mut law, 300, 1, false);
+            samples += 1;
+        }
+        assert!((10..=20).contains(&samples), "{samples}");
+        assert_eq!((law.shortest, law.since_probe), (Some(Duration::from_millis(300)), 0));
+    }
+}
