@@ -3,6 +3,7 @@
 //! | entry | seat | says yes while |
 //! |---|---|---|
 //! | `aimd`, `vegas`, `gradient2` | a limit on jobs in flight | fewer are here than a *law* allows |
+//! | `codel`, `lifo` | the queue itself | there is room: they hold every job, choose the next, and refuse the late |
 //!
 //! A *limiter* counts and says yes or no; a *limit law* knows numbers alone and never sees a job. So one limiter carries
 //! every law, and a law is checked against numbers worked by hand.
@@ -13,12 +14,17 @@
 //! not one before the other.
 
 mod aimd;
+mod codel;
+mod discipline;
 mod gradient2;
+mod lifo;
 mod limiter;
 #[cfg(test)]
 mod tests;
 mod vegas;
 
 pub(crate) use aimd::AIMD;
+pub(crate) use codel::CODEL;
 pub(crate) use gradient2::GRADIENT2;
+pub(crate) use lifo::LIFO;
 pub(crate) use vegas::VEGAS;

@@ -106,6 +106,8 @@ pub enum Reason {
     Concurrency,
     /// The queue is full.
     QueueFull,
+    /// It waited too long in the queue.
+    Waited,
     /// Over the limit of connections.
     Connections,
     /// A later stage or a monitor asked for less.
@@ -126,10 +128,11 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, for tables made in advance.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Rate,
         Self::Concurrency,
         Self::QueueFull,
+        Self::Waited,
         Self::Connections,
         Self::Pressure,
         Self::Class,
@@ -147,6 +150,7 @@ impl Reason {
             Self::Rate => "rate",
             Self::Concurrency => "concurrency",
             Self::QueueFull => "queue-full",
+            Self::Waited => "waited",
             Self::Connections => "connections",
             Self::Pressure => "pressure",
             Self::Class => "class",

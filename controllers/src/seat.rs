@@ -1,9 +1,6 @@
 //! The one type that every host drives: a policy, its held jobs, and the bookkeeping that keeps both honest.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 mod machine;
 #[cfg(test)]
@@ -15,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Ctx, Effect, Effects, Gauge, JobId, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, Timestamp,
-    UnixSeconds, Verdict, policy::Reason,
+    UnixSeconds, Verdict, gate::Line, policy::Reason,
 };
 
 /// Identifies a site (a stage, a listener, a client) within one host.
@@ -56,7 +53,8 @@ pub struct Seat {
     now: Timestamp,
     wall: UnixSeconds,
     in_flight: u32,
-    parked: Parked,
+    /// Held jobs.
+    parked: Line<Offer>,
     effects: Effects,
     /// Held jobs that an earlier policy had released when it was replaced, and the host does not know of yet.
     released_before: BTreeSet<JobId>,
@@ -114,7 +112,7 @@ impl Seat {
             now: Timestamp::ZERO,
             wall: UnixSeconds::default(),
             in_flight: 0,
-            parked: Parked::default(),
+            parked: Line::default(),
             effects: Effects::default(),
             released_before: BTreeSet::new(),
             quality: FULL_QUALITY,
@@ -138,7 +136,7 @@ impl Seat {
             }
             Verdict::Refuse(_) => self.counts.refused += 1,
             Verdict::ComeBack(_) => self.counts.sent_back += 1,
-            Verdict::Hold => self.parked.insert(*job),
+            Verdict::Hold => self.parked.push(job.id, *job),
         }
         verdict
     }
@@ -212,7 +210,7 @@ impl Seat {
         }
         self.policy = policy;
         self.epoch = self.epoch.wrapping_add(1);
-        for job in self.parked.in_order() {
+        for job in self.parked.iter().copied().collect::<Vec<_>>() {
             if decided.contains(&job.id) {
                 continue;
             }
@@ -339,34 +337,5 @@ impl std::fmt::Debug for Seat {
             .field("parked", &self.parked.len())
             .field("counts", &self.counts)
             .finish_non_exhaustive()
-    }
-}
-
-/// Held jobs in order of arrival, found by id.
-#[derive(Debug, Default)]
-struct Parked {
-    next: u64,
-    by_order: BTreeMap<u64, Offer>,
-    by_id: BTreeMap<JobId, u64>,
-}
-
-impl Parked {
-    fn insert(&mut self, job: Offer) {
-        let doubled = self.by_id.insert(job.id, self.next);
-        debug_assert!(doubled.is_none(), "{:?} is held already", job.id);
-        self.by_order.insert(self.next, job);
-        self.next += 1;
-    }
-
-    fn remove(&mut self, id: JobId) -> Option<Offer> {
-        self.by_order.remove(&self.by_id.remove(&id)?)
-    }
-
-    fn len(&self) -> u32 {
-        u32::try_from(self.by_order.len()).unwrap_or(u32::MAX)
-    }
-
-    fn in_order(&self) -> Vec<Offer> {
-        self.by_order.values().copied().collect()
     }
 }

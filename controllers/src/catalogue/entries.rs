@@ -18,6 +18,8 @@ pub(super) static ALL: &[Entry] = &[
     modern::AIMD,
     modern::VEGAS,
     modern::GRADIENT2,
+    modern::CODEL,
+    modern::LIFO,
     resource::THREAD_POOL,
     resource::BATCHING,
     resource::MONITOR,

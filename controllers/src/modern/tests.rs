@@ -2,3 +2,5 @@
 
 mod drift;
 mod limits;
+mod queues;
+mod starving;

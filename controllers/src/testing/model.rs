@@ -320,7 +320,6 @@ impl<'a> Host<'a> {
         let limited = match self.entry.name {
             "concurrency" | "connections" => self.waiting.len() + self.running.len(),
             "queue-length" => self.waiting.len(),
-            "codel" | "lifo" => self.held.len(),
             _ => 0,
         };
         assert!(

@@ -1,0 +1,42 @@
+//! What queue disciplines share: they hold every job while there is room to wait, and let jobs in as hosts tell of room.
+
+use std::time::Duration;
+
+use crate::{
+    JobId, Place, Reason, Refusal, Verdict,
+    catalogue::{Param, ParamKind, Values},
+    gate::Line,
+};
+
+/// The job whose turn it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub(super) id: JobId,
+    pub(super) waited: Duration,
+    /// Jobs behind it.
+    pub(super) left: u32,
+}
+
+/// Holds a job if the queue is not full.
+pub(super) fn hold<T>(line: &mut Line<T>, max: u32, id: JobId, what: T) -> Verdict {
+    if line.len() >= max {
+        return Verdict::Refuse(Refusal::new(Reason::QueueFull));
+    }
+    line.push(id, what);
+    Verdict::Hold
+}
+
+/// Where there is a queue to keep.
+pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single];
+
+pub(super) const MAX: Param = Param {
+    name: "max",
+    about: "most jobs that wait; those that find so many are refused",
+    kind: ParamKind::Count { min: 1, max: 1_000_000, default: 1000 },
+    source: "DEFAULT_CODEL_LIMIT, Linux sch_codel.c, in packets",
+};
+
+/// [`MAX`] as it was set.
+pub(super) fn max(values: &Values) -> u32 {
+    u32::try_from(values.count(MAX.name)).unwrap_or(u32::MAX)
+}

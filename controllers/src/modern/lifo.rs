@@ -1,0 +1,195 @@
+//! The newest first: while there is a queue, those who came last may still wait for their answers.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use super::discipline::{self, MAX};
+use crate::{
+    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
+    catalogue::{Given, Make, Param, ParamKind, Preset, Problem, Source, Values},
+    gate::Line,
+};
+
+/// Holds every job, and lets in the newest, or the oldest while the queue does not stand.
+#[derive(Debug)]
+struct Lifo {
+    /// With the time at which its patience ends.
+    line: Line<Timestamp>,
+    by_expiry: BTreeSet<(Timestamp, JobId)>,
+    max: u32,
+    /// Since when somebody has been waiting.
+    queued_since: Option<Timestamp>,
+    /// The oldest first until the queue stands.
+    adaptive: bool,
+    interval: Duration,
+    timeout: Duration,
+    timeout_standing: Duration,
+}
+
+impl Lifo {
+    /// True if the queue has not been empty for an interval.
+    fn stands(&self, now: Timestamp) -> bool {
+        self.queued_since.is_some_and(|since| now.since(since) > self.interval)
+    }
+
+    fn release(&mut self, cx: &mut Ctx<'_>) -> bool {
+        let oldest_first = self.adaptive && !self.stands(cx.now);
+        let next = if oldest_first { self.line.pop_oldest() } else { self.line.pop_newest() };
+        let Some((id, expires)) = next else { return false };
+        self.by_expiry.remove(&(expires, id));
+        self.note_if_empty();
+        cx.effects.push(Effect::Release(id, Grant::default()));
+        true
+    }
+
+    fn refuse_expired(&mut self, cx: &mut Ctx<'_>) {
+        while let Some((expires, id)) = self.by_expiry.first().copied()
+            && expires <= cx.now
+        {
+            self.by_expiry.pop_first();
+            self.line.remove(id);
+            cx.effects.push(Effect::Refuse(id, Refusal::new(Reason::Waited)));
+        }
+        self.note_if_empty();
+    }
+
+    fn note_if_empty(&mut self) {
+        if self.line.len() == 0 {
+            self.queued_since = None;
+        }
+    }
+}
+
+impl Machine for Lifo {
+    fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        match seen {
+            Seen::Room(free) => {
+                self.refuse_expired(cx);
+                for _ in 0..*free {
+                    if !self.release(cx) {
+                        return;
+                    }
+                }
+            }
+            Seen::Left(id) => {
+                if let Some(expires) = self.line.remove(*id) {
+                    self.by_expiry.remove(&(expires, *id));
+                    self.note_if_empty();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        self.by_expiry.first().map(|(expires, _)| *expires)
+    }
+
+    fn wake(&mut self, cx: &mut Ctx<'_>) {
+        self.refuse_expired(cx);
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("held"), f64::from(self.line.len()));
+    }
+}
+
+impl Policy for Lifo {
+    fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        let patience = if self.stands(cx.now) { self.timeout_standing } else { self.timeout };
+        let expires = cx.now + patience;
+        let verdict = discipline::hold(&mut self.line, self.max, job.id, expires);
+        if verdict == Verdict::Hold {
+            self.by_expiry.insert((expires, job.id));
+            self.queued_since.get_or_insert(cx.now);
+        }
+        verdict
+    }
+}
+
+const MAURER: &str = "Controlled Delay, Adaptive LIFO";
+
+pub(crate) const LIFO: Entry = Entry {
+    name: "lifo",
+    about: "a queue that lets in the newest first, always or while it stands, with time-outs",
+    caution: "the old wait until they time out, so that without a short time-out a few wait for ever; blind to who asks",
+    source: Source { title: "Maurer, Fail at Scale, ACM Queue 2015", place: MAURER },
+    deviations: &[
+        "The article does not say when a queue has begun to form: here when it has not been empty for `interval`, as for its time-outs.",
+        "A job is refused when its time-out ends, not when its turn comes, as the oldest never has its turn here.",
+        "Jobs that were held before a live switch count their wait from the switch.",
+    ],
+    places: discipline::PLACES,
+    params: &[
+        Param {
+            name: "adaptive",
+            about: "the oldest first until the queue stands, the newest first while it does",
+            kind: ParamKind::Flag { default: false },
+            source: MAURER,
+        },
+        Param {
+            name: "interval",
+            about: "a queue stands if it has not been empty for this long",
+            kind: ParamKind::Time {
+                min: Duration::from_millis(1),
+                max: Duration::from_secs(600),
+                default: Some(Duration::from_millis(100)),
+            },
+            source: "N, Controlled Delay",
+        },
+        Param {
+            name: "timeout",
+            about: "longest wait of a job that comes while the queue does not stand",
+            kind: timeout(),
+            source: "backlogTimeout of Netflix's LifoBlockingLimiter",
+        },
+        Param {
+            name: "timeout_standing",
+            about: "longest wait of a job that comes while the queue stands",
+            kind: timeout(),
+            source: "as timeout; M of the article under its preset",
+        },
+        MAX,
+    ],
+    presets: &[
+        Preset { name: "newest-first", about: "the newest first at all times, for a second", given: &[] },
+        Preset {
+            name: "fail-at-scale",
+            about: "adaptive, with controlled delay: 100 ms, or 5 ms while the queue stands",
+            given: &[
+                ("adaptive", Given::Flag(true)),
+                ("timeout", Given::Text("100ms")),
+                ("timeout_standing", Given::Text("5ms")),
+            ],
+        },
+    ],
+    clashes,
+    samples: &[],
+    make: Make::Policy(|values, _| {
+        Box::new(Lifo {
+            line: Line::default(),
+            by_expiry: BTreeSet::new(),
+            max: discipline::max(values),
+            queued_since: None,
+            adaptive: values.flag("adaptive"),
+            interval: values.time("interval"),
+            timeout: values.time("timeout"),
+            timeout_standing: values.time("timeout_standing"),
+        })
+    }),
+};
+
+const fn timeout() -> ParamKind {
+    ParamKind::Time {
+        min: Duration::from_millis(1),
+        max: Duration::from_secs(3600),
+        default: Some(Duration::from_secs(1)),
+    }
+}
+
+fn clashes(values: &Values) -> Vec<Problem> {
+    if values.time("timeout_standing") <= values.time("timeout") {
+        return Vec::new();
+    }
+    let message = "must not be longer than timeout: a standing queue calls for less patience".to_owned();
+    vec![Problem { key: "timeout_standing".to_owned(), message }]
+}
