@@ -1,7 +1,7 @@
 //! The list itself.
 
 use super::Entry;
-use crate::{baseline, modern, resource, seda};
+use crate::{baseline, modern, resource, seda, sre};
 
 /// All entries, policies first.
 pub(super) static ALL: &[Entry] = &[
@@ -15,6 +15,9 @@ pub(super) static ALL: &[Entry] = &[
     seda::PID,
     seda::MM1,
     seda::QUEUE_THRESHOLD,
+    sre::THROTTLE,
+    sre::RETRY_BUDGET,
+    sre::SRE_CLIENT,
     modern::AIMD,
     modern::VEGAS,
     modern::GRADIENT2,

@@ -1,0 +1,42 @@
+//! Handling overload as Google does (Site Reliability Engineering, O'Reilly 2016, chapter 21), a mechanism a file.
+//!
+//! On the sender's side: [`throttle`], [`retry_budget`], and [`client`], which is both.
+//!
+//! Each mechanism is a [`Guard`]: it says no, or nothing. A policy of the catalogue is one guard or several in order.
+
+mod client;
+mod guard;
+mod retry_budget;
+#[cfg(test)]
+mod tests;
+mod throttle;
+
+use guard::{Guard, Guarded};
+
+pub(crate) use client::SRE_CLIENT;
+pub(crate) use retry_budget::RETRY_BUDGET;
+pub(crate) use throttle::THROTTLE;
+
+use crate::catalogue::{Param, Source};
+
+/// A section of the chapter.
+const fn section(place: &'static str) -> Source {
+    Source { title: "Site Reliability Engineering, 2016, chapter 21, Handling Overload", place }
+}
+
+/// Parameters of several mechanisms in one table of `N`.
+const fn joined<const N: usize>(parts: &[&[Param]]) -> [Param; N] {
+    let mut all = [throttle::WINDOW; N];
+    let (mut n, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut i = 0;
+        while i < parts[part].len() {
+            all[n] = parts[part][i];
+            n += 1;
+            i += 1;
+        }
+        part += 1;
+    }
+    assert!(n == N, "the table has as many places as there are parameters");
+    all
+}
