@@ -6,7 +6,7 @@
 use std::{hint::black_box, time::Duration};
 
 use controllers::{
-    Class, JobId, Offer, Outcome, Seat, Seen, Settings, SiteId, Tags, Timestamp, Timing, Verdict,
+    Class, Effect, Grant, JobId, Next, Offer, Outcome, Seat, Seen, Settings, SiteId, Tags, Timestamp, Timing, Verdict,
     testing::{policy, settings},
 };
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -29,9 +29,15 @@ impl Host {
         self.now = self.now + self.between;
         self.id += 1;
         let id = JobId(self.id);
-        let tags = Tags { class: Class((self.id % 4) as u8), ..Tags::default() };
+        let tags = Tags { class: Class((self.id % 4) as u8), customer: (self.id % 1000) as u32, ..Tags::default() };
         let entered = self.now;
-        if let Verdict::Admit(grant) = self.seat.offer(self.now, &Offer { id, tags, entered, note: None }) {
+        let offer = Offer { id, tags, entered, note: None };
+        let grant = match self.seat.offer(self.now, &offer) {
+            Verdict::Admit(grant) => Some(grant),
+            Verdict::Hold => self.let_in(),
+            Verdict::Refuse(_) | Verdict::ComeBack(_) => None,
+        };
+        if let Some(grant) = grant {
             self.seat.observe(self.now, &Seen::Started { id, waited: Duration::ZERO });
             let ended = self.now + Duration::from_micros(self.id % 1000);
             let timing = Timing { entered, offered: entered, started: entered, ended };
@@ -41,7 +47,18 @@ impl Host {
         if self.id.is_multiple_of(8) {
             self.seat.observe(self.now, &Seen::Batch { jobs: 8, busy: Duration::from_millis(8) });
         }
-        let _ = black_box(self.seat.poll(self.now));
+        while let Next::Do(effect) = self.seat.poll(self.now) {
+            black_box(effect);
+        }
+    }
+
+    /// Tells of room for one held job.
+    fn let_in(&mut self) -> Option<Grant> {
+        self.seat.observe(self.now, &Seen::Room(1));
+        match self.seat.poll(self.now) {
+            Next::Do(Effect::Release(_, grant)) => Some(grant),
+            _ => None,
+        }
     }
 }
 
@@ -63,6 +80,11 @@ fn decisions(criterion: &mut Criterion) {
         ("aimd", "aimd", &none),
         ("vegas", "vegas", &none),
         ("gradient2", "gradient2", &none),
+        ("dagor", "dagor", &none),
+        // These keep a queue: each job is held, and let in when there is room.
+        ("codel", "codel", &none),
+        ("folly", "folly", &none),
+        ("lifo", "lifo", &none),
     ] {
         let mut host = Host::new(name, settings, Duration::from_millis(12));
         admitted.bench_function(title, |bencher| bencher.iter(|| host.job()));

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `aimd`, `vegas`, `gradient2` | a limit on jobs in flight | fewer are here than a *law* allows |
 //! | `codel`, `lifo` | the queue itself | there is room: they hold every job, choose the next, and refuse the late |
+//! | `dagor` | a cursor over levels of priority | the job's level is under it |
 //!
 //! A *limiter* counts and says yes or no; a *limit law* knows numbers alone and never sees a job. So one limiter carries
 //! every law, and a law is checked against numbers worked by hand.
@@ -15,6 +16,7 @@
 
 mod aimd;
 mod codel;
+mod dagor;
 mod discipline;
 mod gradient2;
 mod lifo;
@@ -25,6 +27,7 @@ mod vegas;
 
 pub(crate) use aimd::AIMD;
 pub(crate) use codel::CODEL;
+pub(crate) use dagor::DAGOR;
 pub(crate) use gradient2::GRADIENT2;
 pub(crate) use lifo::LIFO;
 pub(crate) use vegas::VEGAS;

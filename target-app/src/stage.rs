@@ -366,7 +366,7 @@ impl<W: Work> Stage<W> {
                     after.hire += state.pool.hire();
                 }
                 Effect::Resize(Resize::Batch(batch)) => state.batch = batch.max(1),
-                // Replies carry no notes yet, and no policy of the catalogue writes any.
+                // Replies carry no notes yet: what dagor would tell its callers ends here.
                 Effect::Annotate(..) => {}
                 // Nobody divides quotas between live stages: the service does not start with a machine that would.
                 Effect::Tell(_) => {}

@@ -23,6 +23,7 @@ pub(super) static ALL: &[Entry] = &[
     modern::GRADIENT2,
     modern::CODEL,
     modern::LIFO,
+    modern::DAGOR,
     resource::THREAD_POOL,
     resource::BATCHING,
     resource::MONITOR,

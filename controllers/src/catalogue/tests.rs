@@ -95,6 +95,7 @@ fn the_names_that_experiments_use_are_known() {
         "folly",
         "lifo",
         "fail-at-scale",
+        "dagor",
         "thread-pool",
         "batching",
         "monitor",

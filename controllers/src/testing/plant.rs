@@ -80,6 +80,9 @@ impl Plant {
     }
 }
 
+/// Users and jobs that come by themselves belong to so many customers, in turn.
+const CUSTOMERS: u64 = 1000;
+
 /// Between samples of the stage.
 const SAMPLE: Duration = Duration::from_millis(100);
 
@@ -244,7 +247,7 @@ impl<'a> Run<'a> {
         self.next_id += 1;
         let number = user.map_or(self.next_id, |user| user as u64);
         let class = Class((number % u64::from(self.plant.classes.max(1))) as u8);
-        let tags = Tags { class, ..Tags::default() };
+        let tags = Tags { class, customer: (number % CUSTOMERS) as u32, ..Tags::default() };
         let offer = Offer { id: JobId(self.next_id), tags, entered: self.now, note: None };
         self.second.offered += 1;
         self.series.by_class.entry(class).or_default().0 += 1;

@@ -1,0 +1,279 @@
+//! DAGOR: when jobs wait too long, those of low priority are refused, and callers are told which ones that are.
+
+mod levels;
+
+use std::time::Duration;
+
+use levels::Levels;
+
+use crate::{
+    Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Offer, Place, Policy, Reason, Refusal, Seen,
+    Timestamp, Verdict,
+    catalogue::{Make, NO_CLASHES, Param, ParamKind, Source},
+    random::mix,
+};
+
+/// Admits the levels of priority under a cursor, which moves by how long jobs have waited.
+#[derive(Debug)]
+struct Dagor {
+    business: Business,
+    user: User,
+    user_levels: u32,
+    levels: Levels,
+    threshold: Duration,
+    window: Duration,
+    window_jobs: u64,
+    /// Since the first job after the last window.
+    began: Option<Timestamp>,
+    waited: Duration,
+    started: u32,
+    /// Mean wait of the last window in which work on a job began.
+    mean_wait: Duration,
+    /// Tell callers on replies.
+    tell: bool,
+    /// What a callee last told, and when: its cursor.
+    heard: Option<(u32, Timestamp)>,
+}
+
+/// What says how important a job is, the most important being level 0.
+#[derive(Debug, Clone, Copy)]
+enum Business {
+    Criticality,
+    Class,
+    Kind,
+}
+
+impl Business {
+    /// How many levels it has.
+    const fn levels(self) -> u32 {
+        match self {
+            Self::Criticality => Criticality::ALL.len() as u32,
+            Self::Class => 10,
+            Self::Kind => 64,
+        }
+    }
+
+    fn level(self, job: &Offer) -> u32 {
+        let last = self.levels() - 1;
+        match self {
+            Self::Criticality => last - job.tags.criticality.level() as u32,
+            Self::Class => last - u32::from(job.tags.class.0).min(last),
+            Self::Kind => u32::from(job.tags.kind.0).min(last),
+        }
+    }
+}
+
+/// Who shares a level.
+#[derive(Debug, Clone, Copy)]
+enum User {
+    Customer,
+    Job,
+}
+
+const HOUR_S: u64 = 3600;
+
+/// Marks a note as a cursor, so that nobody takes another policy's number for one.
+const MARK: u64 = 0xDA60 << 48;
+
+impl Dagor {
+    /// Business first, then the user's level of this hour: another hour refuses others.
+    fn level(&self, job: &Offer, cx: &Ctx<'_>) -> u32 {
+        let who = match self.user {
+            User::Customer => u64::from(job.tags.customer),
+            User::Job => job.id.0,
+        };
+        let user = mix(mix(cx.wall.0 / HOUR_S) ^ who) % u64::from(self.user_levels);
+        self.business.level(job) * self.user_levels + user as u32
+    }
+
+    /// Closes the window if it is over.
+    fn look(&mut self, cx: &mut Ctx<'_>) {
+        let Some(began) = self.began else { return };
+        if self.levels.offered() < self.window_jobs && cx.now.since(began) < self.window {
+            return;
+        }
+        self.began = None;
+        if self.started > 0 {
+            self.mean_wait = self.waited / self.started;
+            self.levels.close(self.mean_wait > self.threshold);
+        } else if cx.in_flight == 0 {
+            // Nobody waits, since nobody was admitted.
+            self.levels.close(false);
+        } else {
+            // All workers are busy with what began before: nothing is known of waiting.
+            self.levels.forget();
+        }
+        self.started = 0;
+        self.waited = Duration::ZERO;
+    }
+
+    /// The callee would refuse it: so it is refused here, where that is cheaper.
+    fn callee_refuses(&self, level: u32, now: Timestamp) -> bool {
+        self.heard.is_some_and(|(cursor, at)| level >= cursor && now.since(at) < self.window)
+    }
+
+    fn hear(&mut self, note: Note, now: Timestamp) {
+        if note.0 & MARK == MARK
+            && let Ok(cursor) = u32::try_from(note.0 & !MARK)
+        {
+            self.heard = Some((cursor, now));
+        }
+    }
+
+    fn tell(&self, id: JobId, cx: &mut Ctx<'_>) {
+        if self.tell {
+            cx.effects.push(Effect::Annotate(id, Note(MARK | u64::from(self.levels.cursor()))));
+        }
+    }
+}
+
+impl Machine for Dagor {
+    fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        match seen {
+            Seen::Started { waited, .. } => {
+                self.look(cx);
+                self.began.get_or_insert(cx.now);
+                self.waited += *waited;
+                self.started += 1;
+            }
+            Seen::Ended { id, note, .. } => {
+                if let Some(note) = note {
+                    self.hear(*note, cx.now);
+                }
+                self.tell(*id, cx);
+            }
+            _ => {}
+        }
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        self.began.map(|began| began + self.window)
+    }
+
+    fn wake(&mut self, cx: &mut Ctx<'_>) {
+        self.look(cx);
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("admission_level"), f64::from(self.levels.cursor()));
+        visit(Gauge::of("mean_wait_ms"), self.mean_wait.as_secs_f64() * 1e3);
+    }
+}
+
+impl Policy for Dagor {
+    fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        self.look(cx);
+        self.began.get_or_insert(cx.now);
+        let level = self.level(job, cx);
+        // Counted by its own level alone: what a callee told is no news of the wait here.
+        if self.levels.admits(level) && !self.callee_refuses(level, cx.now) {
+            return Verdict::Admit(Grant::default());
+        }
+        self.tell(job.id, cx);
+        Verdict::Refuse(Refusal::new(Reason::Class))
+    }
+}
+
+const SOCC: &str = "section 4";
+
+pub(crate) const DAGOR: Entry = Entry {
+    name: "dagor",
+    about: "refuses jobs of low priority, by importance and then by user, while jobs wait for more than 20 ms",
+    caution: "needs jobs of many levels: where few customers or one importance make up the load it lets in all or none of them; steps of 5 % and 1 % a second follow a flash crowd slowly, and 20 ms is for one kind of service",
+    source: Source { title: "Zhou et al., Overload Control for Scaling WeChat Microservices, SoCC'18", place: SOCC },
+    deviations: &[
+        "Importance is the job's criticality, class or type; the paper has a table of entry actions, for which the host's rules stand.",
+        "The user's level is computed at each site from customer and hour, which agree everywhere; in the paper both levels ride on every call.",
+        "The first level is never refused, so that something is always learned.",
+        "A window in which no work began says nothing if jobs are in flight, and counts as calm if none are; a window begins with its first job.",
+        "What a callee told holds for one window, so that a caller who refuses everything asks again; hosts do not carry notes on replies yet, so that live each site stands alone.",
+    ],
+    places: &[Place::Stage, Place::Single, Place::Client, Place::Proxy],
+    params: &[
+        Param {
+            name: "threshold",
+            about: "mean wait in the queue above which a window counts as overloaded",
+            kind: time(Duration::from_micros(10), Duration::from_secs(60), Duration::from_millis(20)),
+            source: "20 ms, section 4.1",
+        },
+        Param {
+            name: "window",
+            about: "the level moves after this long",
+            kind: time(Duration::from_millis(1), Duration::from_secs(60), Duration::from_secs(1)),
+            source: "1 s, section 4.1",
+        },
+        Param {
+            name: "window_jobs",
+            about: "or after so many arrivals, if they come sooner",
+            kind: ParamKind::Count { min: 1, max: 10_000_000, default: 2000 },
+            source: "2000 requests, section 4.1",
+        },
+        Param {
+            name: "alpha",
+            about: "part of the admitted that is taken away after an overloaded window",
+            kind: ParamKind::Number { min: 0.001, max: 0.9, default: 0.05, unit: "" },
+            source: "α, section 4.2",
+        },
+        Param {
+            name: "beta",
+            about: "part of all arrivals that is added after another window",
+            kind: ParamKind::Number { min: 0.0001, max: 1.0, default: 0.01, unit: "" },
+            source: "β, section 4.2",
+        },
+        Param {
+            name: "business",
+            about: "what says how important a job is: criticality, class (the highest first), or kind (the type first in the host's list first)",
+            kind: ParamKind::Choice { words: &["criticality", "class", "kind"] },
+            source: "B, section 4.2.1; the lab's tags",
+        },
+        Param {
+            name: "user",
+            about: "who shares a level: a customer for an hour; or each job draws one, for hosts that know no customers (sites then do not agree)",
+            kind: ParamKind::Choice { words: &["customer", "job"] },
+            source: "U, section 4.2.2; job is the lab's",
+        },
+        Param {
+            name: "user_levels",
+            about: "levels of users within each importance",
+            kind: ParamKind::Count { min: 1, max: 1024, default: 128 },
+            source: "128, section 4.2.2",
+        },
+        Param {
+            name: "tell",
+            about: "put the level on replies, for callers to refuse what would be refused here",
+            kind: ParamKind::Flag { default: true },
+            source: "section 4.2.4",
+        },
+    ],
+    presets: &[],
+    clashes: NO_CLASHES,
+    samples: &[],
+    make: Make::Policy(|values, site| {
+        let business = match values.word("business") {
+            "class" => Business::Class,
+            "kind" => Business::Kind,
+            _ => Business::Criticality,
+        };
+        let user_levels = u32::try_from(values.count("user_levels")).unwrap_or(u32::MAX);
+        Box::new(Dagor {
+            business,
+            user: if values.word("user") == "job" { User::Job } else { User::Customer },
+            user_levels,
+            levels: Levels::new(business.levels() * user_levels, values.number("alpha"), values.number("beta")),
+            threshold: values.time("threshold"),
+            window: values.time("window"),
+            window_jobs: values.count("window_jobs"),
+            began: None,
+            waited: Duration::ZERO,
+            started: 0,
+            mean_wait: Duration::ZERO,
+            // A sender has no callers.
+            tell: values.flag("tell") && site.place != Place::Client,
+            heard: None,
+        })
+    }),
+};
+
+const fn time(min: Duration, max: Duration, default: Duration) -> ParamKind {
+    ParamKind::Time { min, max, default: Some(default) }
+}

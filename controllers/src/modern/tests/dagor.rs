@@ -1,0 +1,222 @@
+//! DAGOR in a seat and in a closed loop.
+
+use std::time::Duration;
+
+use crate::{
+    Class, Criticality, Effect, Gauge, Grant, JobId, Next, Note, Offer, Outcome, Reason, Seat, Seen, Settings, SiteId,
+    Tags, Timestamp, Timing, UnixSeconds, Verdict,
+    catalogue::Setting,
+    testing::{
+        plant::{Phase, Plant, Series, Service},
+        policy, settings,
+    },
+};
+
+const LEVELS: u32 = 4 * 128;
+
+struct Bench {
+    seat: Seat,
+    id: u64,
+}
+
+impl Bench {
+    fn new(settings: &Settings) -> Self {
+        let policy = policy("dagor", settings, Duration::from_secs(1));
+        Self { seat: Seat::new(SiteId(1), policy, 1, Box::new(())), id: 0 }
+    }
+
+    fn offer(&mut self, ms: u64, criticality: Criticality, customer: u32) -> Verdict {
+        self.id += 1;
+        let now = Timestamp::from_millis(ms);
+        let tags = Tags { criticality, customer, ..Tags::default() };
+        self.seat.offer(now, &Offer { id: JobId(self.id), tags, entered: now, note: None })
+    }
+
+    /// One of each customer, 0 to 99, of which so many are admitted; each starts after this wait, and ends.
+    fn hundred(&mut self, ms: u64, criticality: Criticality, waited_ms: u64) -> Vec<u32> {
+        (0..100)
+            .filter(|customer| {
+                let Verdict::Admit(grant) = self.offer(ms, criticality, *customer) else { return false };
+                let (id, waited) = (JobId(self.id), Duration::from_millis(waited_ms));
+                self.seat.observe(Timestamp::from_millis(ms), &Seen::Started { id, waited });
+                self.end(ms, grant, None);
+                true
+            })
+            .collect()
+    }
+
+    /// Ends the last job.
+    fn end(&mut self, ms: u64, grant: Grant, note: Option<Note>) {
+        let now = Timestamp::from_millis(ms);
+        let timing = Timing { entered: now, offered: now, started: now, ended: now };
+        let (id, outcome, tags) = (JobId(self.id), Outcome::Served, Tags::default());
+        self.seat.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note });
+    }
+
+    /// The notes on replies since the last call.
+    fn poll(&mut self, ms: u64) -> Vec<(u64, Note)> {
+        let mut notes = Vec::new();
+        while let Next::Do(effect) = self.seat.poll(Timestamp::from_millis(ms)) {
+            let Effect::Annotate(JobId(id), note) = effect else { panic!("{effect:?}") };
+            notes.push((id, note));
+        }
+        notes
+    }
+
+    fn cursor(&self) -> u32 {
+        let mut cursor = 0.0;
+        self.seat.gauges(&mut |gauge, value| {
+            if gauge == Gauge::of("admission_level") {
+                cursor = value;
+            }
+        });
+        cursor as u32
+    }
+}
+
+#[test]
+fn a_mean_wait_over_20_ms_moves_the_cursor_after_a_second() {
+    for (waited, moved) in [(20, false), (21, true)] {
+        let mut bench = Bench::new(&Settings::new());
+        bench.hundred(0, Criticality::Sheddable, waited);
+        bench.poll(999);
+        assert_eq!(bench.cursor(), LEVELS, "the window is open");
+        bench.poll(1000);
+        assert_eq!(bench.cursor() < LEVELS, moved, "{waited} ms");
+        // Of the lowest criticality there are levels 384 to 511; 5 % of its users are above the cursor.
+        assert!(bench.cursor() > 480, "{}", bench.cursor());
+    }
+}
+
+#[test]
+fn a_window_is_over_after_2000_jobs_too() {
+    let mut bench = Bench::new(&Settings::new());
+    for _ in 0..19 {
+        bench.hundred(1, Criticality::Critical, 50);
+    }
+    assert_eq!(bench.cursor(), LEVELS);
+    bench.hundred(2, Criticality::Critical, 50);
+    assert!(bench.cursor() < LEVELS);
+}
+
+#[test]
+fn the_lowest_go_first_and_the_same_users_within_an_hour() {
+    let mut bench = Bench::new(&Settings::new());
+    let mut admitted = Vec::new();
+    for second in 0..11 {
+        bench.hundred(second * 1000, Criticality::CriticalPlus, 50);
+        admitted = bench.hundred(second * 1000, Criticality::Sheddable, 50);
+    }
+    // Ten steps of a twentieth of all admitted: 200 × 0.95^10 = 120, less what shares the last levels. 100 are the highest.
+    assert!((5..=20).contains(&admitted.len()), "{} of the lowest are left", admitted.len());
+    assert_eq!(bench.hundred(10_999, Criticality::Sheddable, 50), admitted, "the same again");
+    assert_eq!(bench.hundred(10_999, Criticality::CriticalPlus, 50).len(), 100, "none of the highest");
+    let refused = (0..100).find(|customer| !admitted.contains(customer)).unwrap();
+    let Verdict::Refuse(refusal) = bench.offer(10_999, Criticality::Sheddable, refused) else { panic!("{refused}") };
+    assert_eq!(refusal.reason, Reason::Class);
+    bench.seat.set_wall(UnixSeconds(3600));
+    assert_ne!(bench.hundred(10_999, Criticality::Sheddable, 50), admitted, "others in another hour");
+}
+
+#[test]
+fn a_window_without_starts_says_nothing_unless_nobody_is_here() {
+    let mut bench = Bench::new(&Settings::new());
+    bench.hundred(0, Criticality::Sheddable, 50);
+    bench.poll(1000);
+    let cursor = bench.cursor();
+    let Verdict::Admit(grant) = bench.offer(1000, Criticality::CriticalPlus, 0) else { panic!("the highest") };
+    bench.poll(2000);
+    assert_eq!(bench.cursor(), cursor, "one is here, and nobody began with it");
+    bench.end(2000, grant, None);
+    // Until one is refused. With nobody here that is a calm window, and a hundredth more are one more.
+    for customer in 0.. {
+        let Verdict::Admit(grant) = bench.offer(2000, Criticality::Sheddable, customer) else { break };
+        bench.end(2000, grant, None);
+    }
+    bench.poll(3000);
+    assert!(bench.cursor() > cursor, "{} after {cursor}", bench.cursor());
+}
+
+#[test]
+fn replies_tell_the_level_and_a_caller_refuses_what_would_be_refused() {
+    let mut callee = Bench::new(&Settings::new());
+    for second in 0..12 {
+        callee.hundred(second * 1000, Criticality::Sheddable, 50);
+    }
+    let notes = callee.poll(11_999);
+    let (last, note) = *notes.last().unwrap();
+    assert_eq!(last, callee.id, "the last, admitted or refused, has one");
+    assert_eq!(notes.len(), 1200, "every reply has one");
+    let served = callee.hundred(11_999, Criticality::Sheddable, 50);
+    assert!(served.len() < 80);
+
+    let mut caller = Bench::new(&settings([("tell", false.into())]));
+    let Verdict::Admit(grant) = caller.offer(0, Criticality::Sheddable, 0) else { panic!("it knows of nothing") };
+    caller.end(10, grant, Some(note));
+    assert_eq!(caller.hundred(10, Criticality::Sheddable, 0), served, "just those");
+    assert_eq!(caller.hundred(1009, Criticality::Sheddable, 0), served);
+    assert_eq!(caller.hundred(1010, Criticality::Sheddable, 0).len(), 100, "after a second it asks again");
+    assert_eq!(caller.cursor(), LEVELS, "its own level has not moved");
+    assert_eq!(caller.poll(1010), [], "and it tells nothing");
+    // A number of another policy is none.
+    let Verdict::Admit(grant) = caller.offer(1010, Criticality::Sheddable, 0) else { panic!("it has forgotten") };
+    caller.end(1010, grant, Some(Note(7)));
+    assert_eq!(caller.hundred(1010, Criticality::Sheddable, 0).len(), 100);
+}
+
+/// Ten workers serve 100 jobs a second; 200 come, of four classes and a thousand customers.
+fn overload(pairs: &[(&'static str, Setting)], classes: u8) -> Series {
+    let phase = Phase { users: 0, lasts: Duration::from_secs(600), arrive_over: Duration::ZERO, open_per_s: 200 };
+    let plant = Plant {
+        workers: 10,
+        service: Service::Exponential(Duration::from_millis(100)),
+        think: Duration::ZERO,
+        retreat: Duration::ZERO,
+        classes,
+        phases: vec![phase],
+        seed: 5,
+    };
+    plant.run(policy("dagor", &settings(pairs.iter().cloned()), Duration::from_secs(1)), Vec::new())
+}
+
+fn served(series: &Series) -> u32 {
+    series.seconds.iter().map(|second| second.served).sum()
+}
+
+#[test]
+fn the_important_are_served_whatever_comes() {
+    let series = overload(&[("business", "class".into())], 4);
+    let share = |class| {
+        let (offered, refused) = series.by_class[&Class(class)];
+        f64::from(refused) / f64::from(offered)
+    };
+    // Of 200 a second 100 can be served: the higher two classes, about.
+    assert!(share(3) < 0.02 && share(2) < 0.5, "{} and {}", share(3), share(2));
+    assert!(share(1) > 0.9 && share(0) > 0.95, "{} and {}", share(1), share(0));
+    assert!(served(&series) > 600 * 80, "{} served", served(&series));
+}
+
+/// A twentieth a second, while the wait of those who are here already says overload for as long as they are here; then a
+/// hundredth a second from too low a level.
+#[test]
+fn steps_are_slow_to_meet_a_crowd_and_slow_to_come_back() {
+    let series = overload(&[("business", "class".into())], 4);
+    let worst = series.seconds[..40].iter().map(|second| second.p90_ms).max().unwrap();
+    assert!(worst > 5000, "{worst} ms at worst");
+    let late = Series::median_p90_ms(&series.seconds[60..]);
+    assert!(late < 400, "{late} ms later");
+    let lowest = series.seconds[30..60].iter().map(|second| second.served).min().unwrap();
+    assert!(lowest < 40, "{lowest} served in the worst second of 100 that could be");
+}
+
+#[test]
+fn with_one_level_all_or_nobody_is_let_in() {
+    let series = overload(&[("business", "class".into()), ("user_levels", 1_u32.into())], 1);
+    let seconds = |wanted: fn(u32) -> bool| {
+        series.seconds.iter().filter(|second| wanted((second.offered - second.refused) * 10 / second.offered)).count()
+    };
+    // Of 600. By tenths of those who came.
+    let (none, most) = (seconds(|tenths| tenths == 0), seconds(|tenths| tenths >= 7));
+    assert!(none > 200 && most > 100, "{none} seconds without, {most} with nearly all");
+    assert!(served(&series) < 600 * 70, "{} served", served(&series));
+}
