@@ -77,6 +77,8 @@ fn decisions(criterion: &mut Criterion) {
         ("throttle", "throttle", &none),
         ("retry-budget", "retry-budget", &none),
         ("sre-client", "sre-client", &none),
+        ("utilization", "utilization", &none),
+        ("dont-retry", "dont-retry", &none),
         ("aimd", "aimd", &none),
         ("vegas", "vegas", &none),
         ("gradient2", "gradient2", &none),

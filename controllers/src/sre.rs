@@ -1,21 +1,26 @@
 //! Handling overload as Google does (Site Reliability Engineering, O'Reilly 2016, chapter 21), a mechanism a file.
 //!
-//! On the sender's side: [`throttle`], [`retry_budget`], and [`client`], which is both.
+//! On the sender's side: [`throttle`], [`retry_budget`], and [`client`], which is both. On the service's side:
+//! [`utilization`], [`dont_retry`].
 //!
 //! Each mechanism is a [`Guard`]: it says no, or nothing. A policy of the catalogue is one guard or several in order.
 
 mod client;
+mod dont_retry;
 mod guard;
 mod retry_budget;
 #[cfg(test)]
 mod tests;
 mod throttle;
+mod utilization;
 
 use guard::{Guard, Guarded};
 
 pub(crate) use client::SRE_CLIENT;
+pub(crate) use dont_retry::DONT_RETRY;
 pub(crate) use retry_budget::RETRY_BUDGET;
 pub(crate) use throttle::THROTTLE;
+pub(crate) use utilization::UTILIZATION;
 
 use crate::catalogue::{Param, Source};
 

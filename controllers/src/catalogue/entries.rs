@@ -18,6 +18,8 @@ pub(super) static ALL: &[Entry] = &[
     sre::THROTTLE,
     sre::RETRY_BUDGET,
     sre::SRE_CLIENT,
+    sre::UTILIZATION,
+    sre::DONT_RETRY,
     modern::AIMD,
     modern::VEGAS,
     modern::GRADIENT2,

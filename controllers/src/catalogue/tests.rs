@@ -88,6 +88,8 @@ fn the_names_that_experiments_use_are_known() {
         "throttle",
         "retry-budget",
         "sre-client",
+        "utilization",
+        "dont-retry",
         "aimd",
         "vegas",
         "gradient2",

@@ -1,6 +1,8 @@
 //! What the chapter's mechanisms have in common, and how they become one policy.
 
-use crate::{Ctx, Gauge, Grant, Machine, Offer, Policy, Refusal, Seen, Timestamp, Verdict};
+use crate::{Ctx, Gauge, Grant, Machine, Offer, Policy, Refusal, RetryHint, Seen, Timestamp, Verdict};
+
+use super::dont_retry::Attempts;
 
 /// A mechanism that says no, or nothing.
 pub(super) trait Guard: Machine {
@@ -17,12 +19,19 @@ pub(super) trait Guard: Machine {
 #[derive(Debug)]
 pub(super) struct Guarded {
     guards: Vec<Box<dyn Guard>>,
+    /// What refusals say about retrying, if they say anything of their own accord.
+    attempts: Option<Attempts>,
 }
 
 impl Guarded {
     /// These, in this order. Without any, everything comes in.
     pub(super) fn new(guards: Vec<Box<dyn Guard>>) -> Self {
-        Self { guards }
+        Self { guards, attempts: None }
+    }
+
+    /// The same, with advice on retrying in refusals that have none.
+    pub(super) fn advising(self, attempts: Attempts) -> Self {
+        Self { attempts: Some(attempts), ..self }
     }
 }
 
@@ -49,13 +58,22 @@ impl Machine for Guarded {
         for guard in &self.guards {
             guard.gauges(visit);
         }
+        if let Some(attempts) = &self.attempts {
+            attempts.gauges(visit);
+        }
     }
 }
 
 impl Policy for Guarded {
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        if let Some(attempts) = &mut self.attempts {
+            attempts.count(cx.now, job);
+        }
         for guard in &mut self.guards {
-            if let Some(refusal) = guard.refusal(job, cx) {
+            if let Some(mut refusal) = guard.refusal(job, cx) {
+                if let (RetryHint::Unsaid, Some(attempts)) = (refusal.retry, &mut self.attempts) {
+                    refusal.retry = attempts.advice(cx.now);
+                }
                 return Verdict::Refuse(refusal);
             }
         }

@@ -2,6 +2,7 @@
 
 mod client;
 mod closed_form;
+mod server;
 
 use std::time::Duration;
 

@@ -3,6 +3,7 @@
 mod browser;
 mod common;
 mod control;
+mod criticality;
 mod edge;
 mod html_mail;
 mod lifecycle;
