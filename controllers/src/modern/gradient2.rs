@@ -96,7 +96,7 @@ const CODE: &str = "Gradient2Limit.java";
 pub(crate) const GRADIENT2: Entry = Entry {
     name: "gradient2",
     about: "a limit on jobs in flight that shrinks while times are over a long average of themselves, and grows else",
-    caution: "under an overload that lasts the average learns the queue as normal, and the limit creeps up to its largest (pull request 134); and while it stands at its smallest, that is a queue too",
+    caution: "under an overload that lasts the average learns the queue as normal, and the limit creeps up to its largest (pull request 134); for a small service the smallest limit, 20, is a queue already",
     source: Source { title: "Netflix concurrency-limits, as of 2026-01", place: CODE },
     deviations: &[HOW_ENDS_COUNT, "A first limit outside the bounds is an error; there it is a warning."],
     places: PLACES,

@@ -317,16 +317,16 @@ impl<'a> Host<'a> {
         assert_eq!(counts.admitted - counts.ended, u64::from(self.seat.in_flight()));
         assert_eq!(self.seat.in_flight() as usize, self.waiting.len() + self.running.len());
         assert_eq!(parked as usize, self.held.len());
+        let in_flight = self.waiting.len() + self.running.len();
         let limited = match self.entry.name {
-            "concurrency" | "connections" => self.waiting.len() + self.running.len(),
-            "queue-length" => self.waiting.len(),
-            _ => 0,
+            "concurrency" | "connections" => Some((in_flight, "max")),
+            "queue-length" => Some((self.waiting.len(), "max")),
+            "aimd" | "vegas" | "gradient2" => Some((in_flight, "limit_max")),
+            _ => None,
         };
-        assert!(
-            limited == 0 || limited as u64 <= self.values.count("max"),
-            "{}: {limited} over the limit",
-            self.entry.name
-        );
+        if let Some((jobs, limit)) = limited {
+            assert!(jobs as u64 <= self.values.count(limit), "{}: {jobs} over {limit}", self.entry.name);
+        }
         self.seat.gauges(&mut |gauge, value| check_gauge(self.entry, self.values, gauge, value));
     }
 
@@ -382,6 +382,7 @@ fn check_gauge(entry: &Entry, values: &Values, gauge: Gauge, value: f64) {
             let max = values.count("limit_max") as f64;
             assert!((1.0..=max).contains(&value), "{name}: limit {value} is not in 1 to {max}");
         }
+        "held" => assert!(value <= values.count("max") as f64, "{name}: {value} are held"),
         "admission_rate_per_s" => assert!(value > 0.0, "{name}: rate {value}"),
         _ => assert!(value >= 0.0, "{name}: {gauge:?} is {value}"),
     }

@@ -48,9 +48,49 @@ proptest! {
 
     #[test]
     fn limits_are_kept(max in 1..6_u32, codes in prop::collection::vec(any::<u64>(), 0..300)) {
-        for (name, key) in [("concurrency", "max"), ("connections", "max"), ("queue-length", "max")] {
-            let entry = Catalogue::find(name).unwrap();
-            check(entry, &settings([(key, max.into())]), &site(entry.places[0], TARGET), &codes);
+        for name in ["concurrency", "connections", "queue-length", "codel", "folly", "lifo", "fail-at-scale"] {
+            let (entry, settings) = Catalogue::resolve(name, &settings([("max", max.into())])).unwrap();
+            check(entry, &settings, &site(entry.places[0], TARGET), &codes);
         }
+    }
+
+    #[test]
+    fn limits_that_adapt_are_kept(
+        max in 1..6_u32,
+        probe_multiplier in 1..3_u32,
+        window in prop::sample::select(vec!["0ms", "10ms"]),
+        codes in prop::collection::vec(any::<u64>(), 0..300),
+    ) {
+        for name in ["aimd", "vegas", "gradient2"] {
+            let mut settings = settings([("window", window.into()), ("window_samples", 1_u32.into())]);
+            settings.insert("limit_max".to_owned(), max.into());
+            settings.insert("limit_initial".to_owned(), 1_u32.into());
+            match name {
+                "vegas" => settings.insert("probe_multiplier".to_owned(), probe_multiplier.into()),
+                _ => settings.insert("limit_min".to_owned(), 1_u32.into()),
+            };
+            let entry = Catalogue::find(name).unwrap();
+            check(entry, &settings, &site(entry.places[0], TARGET), &codes);
+        }
+    }
+
+    #[test]
+    fn invariants_hold_with_priorities_in_short_windows(
+        business in prop::sample::select(vec!["criticality", "class", "kind"]),
+        user in prop::sample::select(vec!["customer", "job"]),
+        user_levels in 1..4_u32,
+        window_jobs in 1..10_u32,
+        codes in prop::collection::vec(any::<u64>(), 0..600),
+    ) {
+        let settings = settings([
+            ("business", business.into()),
+            ("user", user.into()),
+            ("user_levels", user_levels.into()),
+            ("window_jobs", window_jobs.into()),
+            ("alpha", 0.5.into()),
+            ("beta", 0.2.into()),
+        ]);
+        let entry = Catalogue::find("dagor").unwrap();
+        check(entry, &settings, &site(entry.places[0], TARGET), &codes);
     }
 }

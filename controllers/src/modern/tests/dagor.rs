@@ -209,6 +209,7 @@ fn steps_are_slow_to_meet_a_crowd_and_slow_to_come_back() {
     assert!(lowest < 40, "{lowest} served in the worst second of 100 that could be");
 }
 
+/// What the paper gives as the reason for levels of users (section 4.2.2).
 #[test]
 fn with_one_level_all_or_nobody_is_let_in() {
     let series = overload(&[("business", "class".into()), ("user_levels", 1_u32.into())], 1);
