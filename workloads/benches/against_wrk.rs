@@ -27,7 +27,7 @@ use nix::{
 };
 use workloads::{
     Options, StopFlag,
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target, UrlUsers, Users},
 };
 
 const PAIRS: usize = 7;
@@ -236,6 +236,8 @@ fn plan(address: SocketAddr, duration: Duration, loads: Vec<Load>, connections: 
         objective: Duration::from_secs(1),
         drain: Duration::from_secs(2),
         sources: 1,
+        marks: Marks::default(),
+        client: None,
     }
 }
 

@@ -41,7 +41,8 @@ fn crowd() -> MailCrowd {
         behaviour: Behaviour::default(),
         connections: ConnectionHabit::PerUser,
     };
-    MailCrowd::new(&users, workloads::testing::home()).expect("the shipped model can be walked")
+    MailCrowd::new(&users, &workloads::plan::Marks::default(), workloads::testing::home())
+        .expect("the shipped model can be walked")
 }
 
 /// The pages that one user gets on its way.

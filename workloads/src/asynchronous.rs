@@ -121,7 +121,7 @@ impl Pace<'_> {
                 count_panic(floor, &mut health, ended.is_err());
             }
             while tasks.len() < self.limit as usize {
-                let Some(guest) = floor.crew.borrow_mut().take() else { break };
+                let Some(guest) = floor.crew.borrow_mut().take(now) else { break };
                 tasks.spawn_local(crowd::serve(Rc::clone(floor), guest));
             }
             health.waited_for_fiber += floor.crew.borrow().ready() as u64;

@@ -8,7 +8,7 @@ mod follow;
 mod home;
 
 pub use errand::{Errand, Reaction, Trouble};
-pub(crate) use follow::retry_after;
+pub(crate) use follow::retry_hint;
 pub use follow::{Onward, onward};
 pub use home::Home;
 

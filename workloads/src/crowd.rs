@@ -71,8 +71,8 @@ impl Crowd {
             problem: "write it as http://127.0.0.1:8080".into(),
         })?;
         let shared = match &plan.users {
-            Users::Mail(users) => Shared::Mail(MailCrowd::new(users, home)?),
-            Users::Url(users) => Shared::Url(UrlCrowd::new(users, home)?),
+            Users::Mail(users) => Shared::Mail(MailCrowd::new(users, &plan.marks, home)?),
+            Users::Url(users) => Shared::Url(UrlCrowd::new(users, &plan.marks, home)?),
         };
         Ok(Self { seed: plan.seed, shared })
     }

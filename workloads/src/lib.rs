@@ -4,6 +4,7 @@
 pub mod arrivals;
 mod asynchronous;
 pub mod behaviour;
+pub mod client;
 #[expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -18,12 +18,22 @@ mod session;
 mod transitions;
 mod user;
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use controllers::Class;
 
 pub use transitions::TransitionCount;
 pub use user::MailUser;
 
-use crate::{behaviour::Home, crowd::CrowdError, page::push_encoded, plan::MailUsers};
+use crate::{
+    behaviour::Home,
+    crowd::CrowdError,
+    page::push_encoded,
+    plan::{MailUsers, Marks},
+};
 use model::{State, Walk};
 
 /// The request types of the mail service, in the order of their [`controllers::Kind`].
@@ -53,6 +63,8 @@ struct Shared {
     logins: Vec<Arc<str>>,
     login_path: Arc<str>,
     nothing: Arc<str>,
+    /// Header lines by class, where a class has some.
+    marks: BTreeMap<Class, String>,
     counts: Counts,
 }
 
@@ -78,7 +90,7 @@ impl MailCrowd {
     ///
     /// # Errors
     /// If there are no accounts, or the model has states that web-mail users do not have.
-    pub fn new(users: &MailUsers, home: Home) -> Result<Self, CrowdError> {
+    pub fn new(users: &MailUsers, marks: &Marks, home: Home) -> Result<Self, CrowdError> {
         if users.accounts.is_empty() {
             return Err(CrowdError::NoAccounts);
         }
@@ -96,6 +108,7 @@ impl MailCrowd {
             walk,
             login_path: "/login".into(),
             nothing: "".into(),
+            marks: marks.lines(),
             counts: Counts::default(),
             users: MailUsers { accounts: Vec::new(), ..users.clone() },
         })))

@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use controllers::{Class, Kind, Random, Seeded, Timestamp, random::mix};
+use controllers::{Class, Kind, Random, RetryHint, Seeded, Timestamp, random::mix};
 
 /// An emulated user.
 pub trait Persona: fmt::Debug + Send {
@@ -135,8 +135,8 @@ pub enum Reply<'a> {
     GaveUp,
     /// The connection broke, or what came was no HTTP.
     Broken,
-    /// A client-side policy refused before anything was sent.
-    RefusedLocally,
+    /// A client-side policy refused before anything was sent, and says this on trying again.
+    RefusedLocally(RetryHint),
 }
 
 /// An answer, borrowed from the connection's buffer: a user that wants to remember something copies it.

@@ -1,14 +1,16 @@
 //! What a run will send, as values: written down before it starts, from a seed.
 
 mod check;
+mod client;
 
-use std::{net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
-use controllers::Class;
+use controllers::{Class, Criticality};
 use serde::{Deserialize, Serialize};
 pub use traces::PreviousPage;
 
 pub use check::PlanError;
+pub use client::{ClientScope, ClientSpec};
 
 /// Everything that a host needs to know to produce load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,8 @@ pub struct LoadPlan {
     pub target: Target,
     /// Who.
     pub users: Users,
+    /// What their requests say of themselves.
+    pub marks: Marks,
     /// One after another, from time zero.
     pub phases: Vec<Phase>,
     /// Longest wait for an answer, from the intended start.
@@ -31,6 +35,31 @@ pub struct LoadPlan {
     pub drain: Duration,
     /// Source addresses are spread over this many of 127.0.0.0/8 (loopback targets only); 1: no spreading.
     pub sources: u32,
+    /// What decides on the users' own side; `None`: nothing does.
+    pub client: Option<ClientSpec>,
+}
+
+/// What requests say of themselves, by their user's class. A class that is not named says nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marks {
+    /// How important they are, sent as `X-Criticality`.
+    pub criticality: BTreeMap<Class, Criticality>,
+    /// Who pays: a number, sent as `X-Customer`.
+    pub customer: BTreeMap<Class, u32>,
+}
+
+impl Marks {
+    /// Header lines by class, each whole.
+    pub(crate) fn lines(&self) -> BTreeMap<Class, String> {
+        let mut lines: BTreeMap<Class, String> = BTreeMap::new();
+        for (class, criticality) in &self.criticality {
+            lines.entry(*class).or_default().extend(["X-Criticality: ", criticality.name(), "\r\n"]);
+        }
+        for (class, customer) in &self.customer {
+            lines.entry(*class).or_default().extend(["X-Customer: ", &customer.to_string(), "\r\n"]);
+        }
+        lines
+    }
 }
 
 /// The service to load.

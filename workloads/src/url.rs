@@ -1,14 +1,14 @@
 //! Users of one URL: they ask for it again and again.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
 
 use crate::{
-    behaviour::{Errand, Home, Onward, Reaction, Trouble, onward, retry_after},
+    behaviour::{Errand, Home, Onward, Reaction, Trouble, onward, retry_hint},
     crowd::CrowdError,
     persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
-    plan::UrlUsers,
+    plan::{Marks, UrlUsers},
 };
 
 /// What all users of one URL share.
@@ -22,7 +22,15 @@ struct Shared {
     method: Method,
     path: Arc<str>,
     headers: Arc<str>,
+    /// Of the classes that send more.
+    headers_by_class: BTreeMap<Class, Arc<str>>,
     body: Option<Arc<str>>,
+}
+
+impl Shared {
+    fn headers(&self, class: Class) -> &Arc<str> {
+        self.headers_by_class.get(&class).unwrap_or(&self.headers)
+    }
 }
 
 impl UrlCrowd {
@@ -30,7 +38,7 @@ impl UrlCrowd {
     ///
     /// # Errors
     /// If the method is neither GET nor POST, or the path or a header line cannot be sent.
-    pub fn new(users: &UrlUsers, home: Home) -> Result<Self, CrowdError> {
+    pub fn new(users: &UrlUsers, marks: &Marks, home: Home) -> Result<Self, CrowdError> {
         let method = match users.method.to_ascii_uppercase().as_str() {
             "GET" => Method::Get,
             "POST" => Method::Post,
@@ -61,7 +69,9 @@ impl UrlCrowd {
             }
             headers.extend([name, ": ", value, "\r\n"]);
         }
+        let of_class = |(class, marks): (Class, String)| (class, Arc::from(headers.clone() + &marks));
         Ok(Self(Arc::new(Shared {
+            headers_by_class: marks.lines().into_iter().map(of_class).collect(),
             method,
             path: users.path.as_str().into(),
             headers: headers.into(),
@@ -103,7 +113,7 @@ impl UrlUser {
             class,
             method: shared.0.method,
             path: shared.0.path.clone(),
-            headers: shared.0.headers.clone(),
+            headers: shared.0.headers(class).clone(),
             body: shared.0.body.clone(),
             wanted_at: Timestamp::ZERO,
             give_up_after: None,
@@ -121,7 +131,7 @@ impl UrlUser {
         let call = Call {
             method: shared.method,
             path: shared.path.clone(),
-            headers: shared.headers.clone(),
+            headers: shared.headers(self.class).clone(),
             body: shared.body.clone(),
             class: self.class,
             connection: shared.users.connections.connection(true, draws),
@@ -165,10 +175,7 @@ impl UrlUser {
                 let think = draws.pause(&self.shared.0.users.think, Purpose::Think);
                 Turn { ending: Ending::Served, then: self.over(think, Pause::Thinking, now, draws) }
             }
-            429 | 503 => {
-                let trouble = Trouble::Rejected { retry_after: retry_after(answer) };
-                self.troubled(Ending::Rejected, trouble, now, draws)
-            }
+            429 | 503 => self.troubled(Ending::Rejected, Trouble::Rejected(retry_hint(answer)), now, draws),
             _ => self.troubled(Ending::Failed, Trouble::Failed, now, draws),
         }
     }
@@ -191,8 +198,8 @@ impl Persona for UrlUser {
             Reply::Woke if self.after_pause == AfterPause::Resume => self.errand.resume(),
             Reply::Woke => self.request(now, draws),
             Reply::Answer(answer) => return self.answered(&answer, now, draws),
-            Reply::RefusedLocally => {
-                return self.troubled(Ending::Unasked, Trouble::Rejected { retry_after: None }, now, draws);
+            Reply::RefusedLocally(hint) => {
+                return self.troubled(Ending::Unasked, Trouble::Rejected(hint), now, draws);
             }
             Reply::GaveUp => return self.troubled(Ending::Unasked, Trouble::GaveUp, now, draws),
             Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => {

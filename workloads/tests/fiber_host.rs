@@ -6,11 +6,12 @@ mod support;
 
 use std::time::{Duration, Instant};
 
+use controllers::Objective;
 use support::{Server, closed, phase, plan, with_users};
 use workloads::{
     Options, RunError, StopFlag,
     measure::{Fate, Report},
-    plan::{ConnectionHabit, LoadPlan, Patience},
+    plan::{ClientScope, ClientSpec, ConnectionHabit, LoadPlan, OnTrouble, Patience},
     run,
 };
 
@@ -315,4 +316,38 @@ fn a_run_ends_with_the_last_of_a_number_of_requests() {
     let ledger = report.total.ledger;
     assert_eq!((ledger.planned, ledger.served, ledger.unsent), (137, 137, 0), "{ledger:?}");
     assert_eq!(server.seen.requests(), 137);
+}
+
+#[test]
+fn what_a_policy_of_their_own_refuses_is_not_sent() {
+    let server = Server::start();
+    let mut plan = plan(server.address, "/slow?20", 8, SHORT);
+    for (scope, most) in [(ClientScope::All, 1), (ClientScope::Group(4), 2)] {
+        let settings = [("max".to_owned(), 1.0.into())].into();
+        let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+        plan.client = Some(ClientSpec { policy: "concurrency".to_owned(), settings, scope, objective });
+        let before = server.seen.requests();
+        let report = go(&plan);
+        let ledger = report.total.ledger;
+        assert!(ledger.served > 3 && ledger.refused_locally > 20, "{scope:?} {ledger:?}");
+        assert_eq!((ledger.sent, ledger.unsent), (ledger.served, 0), "{scope:?} {ledger:?}");
+        assert_eq!(ledger.written(), server.seen.requests() - before, "{scope:?}");
+        // A request takes 20 ms of the 400, and as many as may be are in flight at once.
+        assert!(ledger.served <= most * 21, "{scope:?} {ledger:?}");
+    }
+}
+
+#[test]
+fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
+    let server = Server::start();
+    let mut plan = plan(server.address, "/503", 4, SHORT);
+    let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+    // With nothing accepted, adaptive throttling soon sends next to nothing.
+    let settings = controllers::Settings::new();
+    plan.client = Some(ClientSpec { policy: "throttle".to_owned(), settings, scope: ClientScope::All, objective });
+    let plan =
+        with_users(plan, |users| users.behaviour.on_reject = OnTrouble::Login { wait: Duration::from_millis(1) });
+    let ledger = go(&plan).total.ledger;
+    assert!(ledger.refused_locally > ledger.rejected, "{ledger:?}");
+    assert_eq!(ledger.rejected, ledger.sent, "{ledger:?}");
 }

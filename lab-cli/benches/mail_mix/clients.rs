@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use traces::Think;
 use workloads::{
     Options, StopFlag,
-    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, MailUsers, Phase, PreviousPage, Target, Users},
+    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, MailUsers, Marks, Phase, PreviousPage, Target, Users},
 };
 
 use super::{
@@ -190,6 +190,8 @@ pub fn users(address: &str, seconds: &str, accounts: &str) -> Result<(), String>
         objective: Duration::from_secs(1),
         drain: Duration::from_secs(2),
         sources: 1,
+        marks: Marks::default(),
+        client: None,
     };
     let report = workloads::run(&plan, &Options::default(), |_| {}, &StopFlag::new()).map_err(|e| e.to_string())?;
     let ledger = report.total.ledger;

@@ -13,7 +13,7 @@ use traces::Think;
 use workloads::{
     Options,
     measure::{Report, least_samples},
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target, UrlUsers, Users},
 };
 
 use super::print;
@@ -158,6 +158,8 @@ fn plan(args: &args::Load, (url, target): (Url, Target)) -> Result<LoadPlan, Fai
         objective: args.timeout,
         drain: args.timeout.min(Duration::from_secs(10)),
         sources: 1,
+        marks: Marks::default(),
+        client: None,
     })
 }
 

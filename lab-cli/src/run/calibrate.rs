@@ -11,7 +11,7 @@ use target_app::spec::WorkSpec;
 use traces::Think;
 use workloads::{
     Options, StopFlag,
-    plan::{ConnectionHabit, Load, LoadPlan, MailUsers, Phase, Users},
+    plan::{ConnectionHabit, Load, LoadPlan, MailUsers, Marks, Phase, Users},
 };
 
 use super::{
@@ -167,6 +167,8 @@ fn throughput(target: &Target, mail: &MailUsers, seed: u64, stop: &StopFlag) -> 
         objective: Duration::from_secs(60),
         drain: Duration::from_secs(5),
         sources: 1,
+        marks: Marks::default(),
+        client: None,
     };
     let (from, to) = (SETTLE.as_secs(), (SETTLE + MEASURE).as_secs());
     let mut served = 0;

@@ -10,7 +10,7 @@ use target_app::{
     control::wire::Ready,
     spec::{self, EdgeSpec, TargetSpec, WorkSpec},
 };
-use workloads::plan::{self, Account, LoadPlan, MailUsers, UrlUsers};
+use workloads::plan::{self, Account, LoadPlan, MailUsers, Marks, UrlUsers};
 
 use super::{Cpus, RunFailure};
 use crate::spec::plan::{App, Arm, Experiment, Load, Model};
@@ -135,6 +135,8 @@ pub fn load_plan(
         objective: std::time::Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
         drain: users.drain,
         sources: users.sources,
+        marks: Marks::default(),
+        client: None,
     })
 }
 

@@ -22,6 +22,10 @@ pub(super) async fn serve(floor: Rc<Floor>, guest: Box<Guest<Client>>) {
             return;
         };
         next = settle(&floor, guest, answer);
+        if floor.crew.borrow().is_shared() {
+            // Others who share a policy of their own may be due now.
+            floor.changed.notify_one();
+        }
     }
     floor.changed.notify_one();
 }

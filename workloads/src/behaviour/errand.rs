@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Random, Seeded, Timestamp};
+use controllers::{Random, RetryHint, Seeded, Timestamp};
 
 use crate::{
     persona::{Call, Connection, Draws, Move, Purpose, Stay},
@@ -24,11 +24,9 @@ pub struct Errand {
 /// What went wrong with an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// Refused because of load, perhaps with a `Retry-After`.
-    Rejected {
-        /// The wait that the service asked for.
-        retry_after: Option<Duration>,
-    },
+    /// Refused because of load, by the service or by a policy on the user's own side, with this advice. After
+    /// [`RetryHint::Never`] the user does not try the same again: "overloaded; don't retry" (Google SRE, chapter 21).
+    Rejected(RetryHint),
     /// Failed, timed out, or no connection came about.
     Failed,
     /// The user's own patience ended.
@@ -100,22 +98,23 @@ impl Errand {
                 Stay::OneSession | Stay::OneRequest => Reaction::Leave,
             };
         }
-        let (rule, asked) = match trouble {
-            Trouble::Rejected { retry_after } => (
-                &behaviour.on_reject,
-                retry_after.zip(behaviour.retry_after_at_most).map(|(asked, most)| asked.min(most)),
-            ),
-            Trouble::Failed | Trouble::GaveUp => (&behaviour.on_failure, None),
+        let (rule, hint) = match trouble {
+            Trouble::Rejected(hint) => (&behaviour.on_reject, hint),
+            Trouble::Failed | Trouble::GaveUp => (&behaviour.on_failure, RetryHint::Unsaid),
         };
-        let asked = asked.unwrap_or(Duration::ZERO);
+        let asked = match hint {
+            RetryHint::After(wait) => wait.min(behaviour.retry_after_at_most.unwrap_or(Duration::ZERO)),
+            RetryHint::Unsaid | RetryHint::Never => Duration::ZERO,
+        };
+        let may_retry = hint != RetryHint::Never;
         let attempts_made = u32::from(self.call.attempt) + 1;
         match *rule {
             OnTrouble::Leave => Reaction::Leave,
             OnTrouble::Login { wait } => Reaction::Anew(wait.max(asked)),
-            OnTrouble::RetryNow { attempts } if attempts_made < u32::from(attempts) => {
+            OnTrouble::RetryNow { attempts } if may_retry && attempts_made < u32::from(attempts) => {
                 self.again(asked, false, behaviour)
             }
-            OnTrouble::Backoff { base, cap, attempts } if attempts_made < u32::from(attempts) => {
+            OnTrouble::Backoff { base, cap, attempts } if may_retry && attempts_made < u32::from(attempts) => {
                 let pause = full_jitter(base, cap, self.call.attempt, self.retries, draws);
                 self.again(pause.max(asked), false, behaviour)
             }

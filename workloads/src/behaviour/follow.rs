@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use controllers::RetryHint;
 use memchr::memmem;
 
 use super::home::{Home, Lies};
@@ -80,8 +81,13 @@ fn parse_refresh(value: &str) -> Option<(Duration, Option<&str>)> {
     Some((wait, place.filter(|place| !place.is_empty())))
 }
 
-/// The wait that a `Retry-After` in seconds asks for. The other form, a date, would need a wall clock and is ignored.
+/// What a refusal says on trying again: `X-Retry: never`, else the wait of a `Retry-After` in seconds. The other form of
+/// that, a date, would need a wall clock and is ignored.
 #[must_use]
-pub(crate) fn retry_after(answer: &Answer<'_>) -> Option<Duration> {
-    answer.header("retry-after")?.trim().parse().ok().map(Duration::from_secs)
+pub(crate) fn retry_hint(answer: &Answer<'_>) -> RetryHint {
+    if answer.header("x-retry").is_some_and(|word| word.trim().eq_ignore_ascii_case("never")) {
+        return RetryHint::Never;
+    }
+    let wait = answer.header("retry-after").and_then(|seconds| seconds.trim().parse().ok());
+    wait.map_or(RetryHint::Unsaid, |seconds| RetryHint::After(Duration::from_secs(seconds)))
 }

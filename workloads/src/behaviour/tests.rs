@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Class, Kind, Timestamp};
+use controllers::{Class, Kind, RetryHint, Timestamp};
 
 use super::*;
 use crate::{
@@ -129,7 +129,7 @@ fn the_papers_users_wait_five_seconds_and_log_in_again() {
     let draws = Draws::new(1, 1);
     let rules = Behaviour::default();
     errand.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
-    let reaction = errand.trouble(Trouble::Rejected { retry_after: None }, Stay::Forever, &rules, &draws);
+    let reaction = errand.trouble(Trouble::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws);
     assert_eq!(reaction, Reaction::Anew(Duration::from_secs(5)));
 }
 
@@ -138,7 +138,7 @@ fn retries_count_their_attempts_and_end() {
     let rules = behaviour(OnTrouble::RetryNow { attempts: 3 });
     let (mut errand, draws) = (Errand::new(call("/x")), Draws::new(1, 1));
     errand.begin(call("/x"), Timestamp::from_secs(1), &rules, &draws);
-    let rejected = Trouble::Rejected { retry_after: None };
+    let rejected = Trouble::Rejected(RetryHint::Unsaid);
     for attempt in 1..=2 {
         assert_eq!(errand.trouble(rejected, Stay::Forever, &rules, &draws), Reaction::Again(Duration::ZERO));
         let Move::Send(call) = errand.resume() else { panic!("it sends") };
@@ -149,7 +149,7 @@ fn retries_count_their_attempts_and_end() {
 
 #[test]
 fn retry_after_is_honoured_up_to_the_most_the_user_accepts() {
-    let rejected = Trouble::Rejected { retry_after: Some(Duration::from_secs(60)) };
+    let rejected = Trouble::Rejected(RetryHint::After(Duration::from_secs(60)));
     let (mut errand, draws) = (Errand::new(call("/x")), Draws::new(1, 1));
     for (most, wait) in [(None, 5), (Some(30), 30), (Some(90), 60)] {
         let rules = Behaviour { retry_after_at_most: most.map(Duration::from_secs), ..Behaviour::default() };
@@ -162,7 +162,7 @@ fn retry_after_is_honoured_up_to_the_most_the_user_accepts() {
 fn full_jitter_stays_under_its_doubling_cap() {
     let (base, cap) = (Duration::from_millis(100), Duration::from_millis(350));
     let rules = behaviour(OnTrouble::Backoff { base, cap, attempts: 5 });
-    let failed = Trouble::Rejected { retry_after: None };
+    let failed = Trouble::Rejected(RetryHint::Unsaid);
     let mut longest = [Duration::ZERO; 4];
     for user in 0..1000 {
         let (mut errand, draws) = (Errand::new(call("/x")), Draws::new(1, user));
@@ -189,7 +189,7 @@ fn a_retry_budget_bounds_the_share_of_retries() {
     for _ in 0..100 {
         errand.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
         while let Reaction::Again(_) =
-            errand.trouble(Trouble::Rejected { retry_after: None }, Stay::Forever, &rules, &draws)
+            errand.trouble(Trouble::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws)
         {
             retries += 1;
         }

@@ -156,18 +156,31 @@ impl Squad {
     /// The next user for a fiber that is free; waits for one. `None`: the run is over.
     pub(super) fn next_guest(&self) -> Option<Box<Guest<Connection>>> {
         loop {
-            {
+            let now = self.clock.now();
+            let taken = {
                 let mut state = self.state();
                 if state.dismissed {
                     return None;
                 }
-                if let Some(guest) = state.crew.as_mut().and_then(Crew::take) {
-                    return Some(guest);
+                let taken = state.crew.as_mut().and_then(|crew| crew.take(now));
+                if taken.is_none() {
+                    state.idle.push(coroutine::current());
                 }
-                state.idle.push(coroutine::current());
+                taken
+            };
+            if taken.is_some() {
+                self.ring_for_others();
+                return taken;
             }
             self.ring_by_next_due();
             coroutine::park();
+        }
+    }
+
+    /// What one user did may have made others due who share a policy of their own with it.
+    pub(super) fn ring_for_others(&self) {
+        if self.crew(|crew| crew.is_shared()) {
+            self.ring_by_next_due();
         }
     }
 

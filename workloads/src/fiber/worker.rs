@@ -58,6 +58,7 @@ impl Worker {
                 return;
             }
             next = self.settle(desk, guest, end, now);
+            self.squad.ring_for_others();
         }
     }
 

@@ -1,15 +1,24 @@
 use std::{
-    cmp::Ordering,
     collections::{BTreeSet, BinaryHeap, HashSet, VecDeque},
     iter::Peekable,
 };
 
-use controllers::Timestamp;
+use controllers::{RetryHint, Timestamp};
+
+mod door;
+mod guest;
+mod turn;
+
+pub(crate) use guest::{Guest, Outcome};
+
+use door::Door;
+use guest::{Due, Sleeper};
 
 use crate::{
-    crowd::{Crowd, User},
-    measure::{Fate, Health, Numbers, Recorder, Report, Ticket, UserStates, Window},
-    persona::{Call, Draws, Ending, Move, Pause, Persona as _, Reply, Stay},
+    behaviour::retry_hint,
+    crowd::Crowd,
+    measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
+    persona::{Ending, Pause, Persona as _, Reply, Stay},
     plan::LoadPlan,
     schedule::{Arrival, Schedule, What},
 };
@@ -46,47 +55,8 @@ pub(crate) struct Crew<C> {
     /// Who left with the end of the run. They and their connections are let go after it: ten thousand connections take a tenth
     /// of a second to close, in which the requests still in flight would wait.
     gone: Vec<Sleeper<C>>,
-}
-
-/// One user, between and during its requests.
-#[derive(Debug)]
-pub(crate) struct Guest<C> {
-    user: User,
-    draws: Draws,
-    pub(crate) number: u64,
-    /// The connection that it keeps.
-    pub(crate) connection: Option<C>,
-    errand: Option<Call>,
-    /// The intended start of its request, or the intended end of its pause.
-    pub(crate) at: Timestamp,
-    ticket: Option<Ticket>,
-    /// The number of its request, if requests are numbered and it has not ended.
-    request: Option<u64>,
-    begun: Option<Timestamp>,
-    /// Its request has been written. A second write is the same request, on a new connection in place of one that was closed.
-    written: bool,
-    pause: Option<Pause>,
-}
-
-/// What became of a request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Outcome<'a> {
-    /// As the user is told.
-    pub(crate) reply: Reply<'a>,
-    /// As the ledger is told, where the user has no answer to judge.
-    pub(crate) fate: Fate,
-}
-
-impl<C> Guest<C> {
-    /// The request that the user wants sent.
-    pub(crate) fn call(&self) -> Option<&Call> {
-        self.errand.as_ref()
-    }
-
-    /// The host begins with the request.
-    pub(crate) fn begins(&mut self, now: Timestamp) {
-        self.begun = Some(now);
-    }
+    /// Where users ask their own policy; `None`: there is none.
+    door: Option<Box<Door<C>>>,
 }
 
 impl<C> Crew<C> {
@@ -108,6 +78,7 @@ impl<C> Crew<C> {
             left: most_requests,
             over: false,
             gone: Vec::new(),
+            door: Door::of(plan).map(Box::new),
         }
     }
 
@@ -116,12 +87,20 @@ impl<C> Crew<C> {
         loop {
             let planned = self.schedule.peek().map(|event| event.at);
             let wake = self.sleepers.peek().map(|sleeper| sleeper.at);
-            let next = [planned, wake].into_iter().flatten().min();
+            let door = self.door.as_ref().and_then(|door| door.next_due());
+            let next = [planned, wake, door].into_iter().flatten().min();
             if next.is_none_or(|at| at > now) {
                 return;
             }
-            // At the same time, what is planned goes first: a user let go now does not begin anew.
-            if planned == next { self.happen() } else { self.wake() }
+            // At the same time, what is planned goes first: a user let go now does not begin anew. And who is let in at the
+            // last moment is in.
+            if planned == next {
+                self.happen();
+            } else if door == next {
+                self.tend_door(now);
+            } else {
+                self.wake();
+            }
         }
     }
 
@@ -129,7 +108,8 @@ impl<C> Crew<C> {
     pub(crate) fn next_due(&mut self) -> Option<Timestamp> {
         let planned = self.schedule.peek().map(|event| event.at);
         let wake = self.sleepers.peek().map(|sleeper| sleeper.at);
-        [planned, wake].into_iter().flatten().min()
+        let door = self.door.as_ref().and_then(|door| door.next_due());
+        [planned, wake, door].into_iter().flatten().min()
     }
 
     /// Users that wait for the host to take them.
@@ -149,18 +129,21 @@ impl<C> Crew<C> {
 
     /// Over, and nobody is at anything.
     pub(crate) fn is_drained(&self) -> bool {
-        self.over && self.active == 0 && self.ready.is_empty() && self.sleepers.is_empty()
+        let held = self.door.as_ref().is_some_and(|door| door.is_held());
+        self.over && self.active == 0 && self.ready.is_empty() && self.sleepers.is_empty() && !held
+    }
+
+    /// What one user does may make others due at once: those who share a policy of their own.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.door.is_some()
     }
 
     /// The next user that has something to send.
-    pub(crate) fn take(&mut self) -> Option<Box<Guest<C>>> {
-        while let Some(mut guest) = self.ready.pop_front() {
+    pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<Guest<C>>> {
+        while let Some(guest) = self.ready.pop_front() {
             // Counted before the user is asked: should it panic, `lost` sets that right.
             self.active += 1;
-            let reply = if guest.pause.take().is_some() { Reply::Woke } else { Reply::Start };
-            let turn = guest.user.next(reply, guest.at, &mut guest.draws);
-            // It was due before the run was over, so it still has its turn.
-            if let Some(guest) = self.go_on(guest, turn.then, true) {
+            if let Some(guest) = self.turn(guest, now) {
                 self.active_peak = self.active_peak.max(self.active);
                 return Some(guest);
             }
@@ -209,6 +192,10 @@ impl<C> Crew<C> {
     ) -> Option<Box<Guest<C>>> {
         let answered = matches!(is.reply, Reply::Answer(_));
         self.wait_is_over(&mut guest, (!answered).then_some(is.fate));
+        guest.told_not_to_retry = match is.reply {
+            Reply::Answer(answer) if guest.pass.is_some() => retry_hint(&answer) == RetryHint::Never,
+            _ => false,
+        };
         let turn = guest.user.next(is.reply, now, &mut guest.draws);
         let fate = match turn.ending {
             Ending::Continued => None,
@@ -219,11 +206,12 @@ impl<C> Crew<C> {
             Ending::Elsewhere => Some(Fate::Elsewhere),
         };
         if let Some(fate) = fate {
+            self.leave_door(&mut guest, fate, now);
             self.close(&mut guest, fate, now);
         }
         guest.at = now;
         let may_begin = !self.over;
-        let onward = self.go_on(guest, turn.then, may_begin);
+        let onward = self.go_on(guest, turn.then, may_begin, now);
         self.active -= u32::from(onward.is_none());
         onward
     }
@@ -232,6 +220,7 @@ impl<C> Crew<C> {
     pub(crate) fn cut(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) {
         self.active -= 1;
         self.wait_is_over(&mut guest, Some(Fate::InFlight));
+        self.leave_door(&mut guest, Fate::InFlight, now);
         self.close(&mut guest, Fate::InFlight, now);
     }
 
@@ -261,13 +250,17 @@ impl<C> Crew<C> {
 
     /// Closes the books.
     pub(crate) fn finish(mut self, now: Timestamp, health: Health) -> Report {
-        for sleeper in std::mem::take(&mut self.sleepers) {
-            let mut guest = sleeper.guest;
-            self.close(&mut guest, Fate::InFlight, now);
+        let held = self.door.take().map(|door| door.close()).unwrap_or_default();
+        let asleep = std::mem::take(&mut self.sleepers).into_iter().map(|sleeper| sleeper.guest);
+        let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|guest| guest.ticket.is_some());
+        for mut guest in held.into_iter().chain(asleep).chain(open) {
+            let fate = if guest.is_kept_back() { Fate::RefusedLocally } else { Fate::InFlight };
+            self.close(&mut guest, fate, now);
         }
         // Whoever was due and never had a turn is unsent.
         self.over = false;
-        while let Some(mut guest) = self.take() {
+        self.ready.extend(due);
+        while let Some(mut guest) = self.take(now) {
             self.close(&mut guest, Fate::Unsent, now);
         }
         let mut report = self.recorder.finish(now, health);
@@ -327,6 +320,11 @@ impl<C> Crew<C> {
             begun: None,
             written: false,
             pause: None,
+            due: Due::Start,
+            member: self.door.as_mut().map(|door| door.join(arrival.user)),
+            pass: None,
+            told_not_to_retry: false,
+            kept_until: None,
         }));
     }
 
@@ -334,38 +332,6 @@ impl<C> Crew<C> {
         if let Some(Sleeper { guest, .. }) = self.sleepers.pop() {
             self.count(guest.pause, -1);
             self.ready.push_back(guest);
-        }
-    }
-
-    /// Does what the user wants next, as far as that is no request to send.
-    fn go_on(&mut self, mut guest: Box<Guest<C>>, then: Move, may_begin: bool) -> Option<Box<Guest<C>>> {
-        guest.errand = None;
-        guest.begun = None;
-        guest.written = false;
-        // A request that is being redirected is ended first.
-        let leaves = guest.ticket.is_none() && (!may_begin || self.departs(guest.number));
-        let may_sleep = !leaves && (!self.over || guest.ticket.is_some());
-        match then {
-            Move::Send(call) if !leaves && (call.hop > 0 || self.may_take_one()) => {
-                if call.hop == 0 {
-                    // One that was left open by mistake shows up as in flight, rather than to be counted twice.
-                    guest.ticket = Some(self.recorder.plan(guest.number, &call, guest.at));
-                }
-                guest.errand = Some(call);
-                Some(guest)
-            }
-            Move::Think(pause, why) if may_sleep => {
-                guest.at = guest.at + pause;
-                guest.pause = Some(why);
-                self.count(guest.pause, 1);
-                self.sleepers.push(Sleeper { at: guest.at, number: guest.number, guest });
-                None
-            }
-            Move::Send(_) | Move::Think(..) | Move::Leave => {
-                self.present.remove(&guest.number);
-                self.departed.remove(&guest.number);
-                None
-            }
         }
     }
 
@@ -414,37 +380,6 @@ impl<C> Crew<C> {
         *counter = counter.saturating_add_signed(change);
     }
 }
-
-/// A user in the heap: the one that is due first is on top.
-#[derive(Debug)]
-struct Sleeper<C> {
-    /// Those of the guest, here as well: a heap of 100 000 compares 17 times for each that it gives out, and each look into a
-    /// box is memory that no cache has.
-    at: Timestamp,
-    number: u64,
-    guest: Box<Guest<C>>,
-}
-
-impl<C> Ord for Sleeper<C> {
-    /// By time, then by number, so that the order of a run does not depend on the heap's.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
-    }
-}
-
-impl<C> PartialOrd for Sleeper<C> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<C> PartialEq for Sleeper<C> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<C> Eq for Sleeper<C> {}
 
 #[cfg(test)]
 mod tests;

@@ -121,7 +121,7 @@ struct Walker {
 
 impl Walker {
     fn new(users: &MailUsers, class: u8) -> Self {
-        let crowd = MailCrowd::new(users, testing::home()).expect("there can be users");
+        let crowd = MailCrowd::new(users, &Marks::default(), testing::home()).expect("there can be users");
         let user = MailUser::new(crowd, 0, Class(class), Stay::Forever);
         Self { user, draws: Draws::new(1, 1), mail: FakeMail::new(100), now: Timestamp::ZERO }
     }
@@ -265,7 +265,8 @@ fn redirects_and_waits_belong_to_one_request() {
 
 #[test]
 fn a_session_user_leaves_when_the_session_ends() {
-    let crowd = MailCrowd::new(&users(PreviousPage::List), testing::home()).expect("there can be users");
+    let crowd =
+        MailCrowd::new(&users(PreviousPage::List), &Marks::default(), testing::home()).expect("there can be users");
     let mut walker = Walker::new(&users(PreviousPage::List), 0);
     walker.user = MailUser::new(crowd, 0, Class(0), Stay::OneSession);
     let mut turn = walker.tell(Reply::Start);
@@ -291,7 +292,7 @@ fn models_that_no_mail_user_can_walk_are_refused_by_name() {
     let refused = |change: &dyn Fn(&mut MailUsers)| {
         let mut users = users(PreviousPage::Literal);
         change(&mut users);
-        MailCrowd::new(&users, testing::home()).expect_err("it is refused").to_string()
+        MailCrowd::new(&users, &Marks::default(), testing::home()).expect_err("it is refused").to_string()
     };
     assert!(refused(&|u| u.accounts.clear()).contains("accounts"));
     let error = refused(&|u| {

@@ -13,7 +13,7 @@ use super::{
     transitions::Met,
 };
 use crate::{
-    behaviour::{Errand, Onward, Reaction, Trouble, onward, retry_after},
+    behaviour::{Errand, Onward, Reaction, Trouble, onward, retry_hint},
     page::Page,
     persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn},
     plan::PreviousPage,
@@ -106,15 +106,19 @@ impl MailUser {
         self.list = None;
         self.may_be_gone = false;
         let shared = self.shared.0.clone();
-        let headers = if self.class == Class::default() {
-            shared.nothing.clone()
-        } else {
-            session::headers(self.class, "").into()
+        let headers = match (self.class, self.marks()) {
+            (Class(0), "") => shared.nothing.clone(),
+            (class, marks) => session::headers(class, marks, "").into(),
         };
         self.errand.set_headers(headers);
         let account = self.slot as usize % shared.logins.len();
         let body = Some(shared.logins[account].clone());
         self.send(Ask { state: State::Login, path: shared.login_path.clone(), body }, now, draws)
+    }
+
+    /// Header lines of its class.
+    fn marks(&self) -> &str {
+        self.shared.0.marks.get(&self.class).map_or("", String::as_str)
     }
 
     fn send(&mut self, ask: Ask, now: Timestamp, draws: &Draws) -> Move {
@@ -134,7 +138,7 @@ impl MailUser {
 
     fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
         if let Some(cookies) = session::updated(session::cookies(&self.errand.call().headers), answer) {
-            self.errand.set_headers(session::headers(self.class, &cookies).into());
+            self.errand.set_headers(session::headers(self.class, self.marks(), &cookies).into());
         }
         match onward(answer, self.errand.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
             Onward::To(call, wait) => {
@@ -147,7 +151,7 @@ impl MailUser {
             Onward::Here => {}
         }
         if matches!(answer.status, 429 | 503) {
-            let trouble = Trouble::Rejected { retry_after: retry_after(answer) };
+            let trouble = Trouble::Rejected(retry_hint(answer));
             return self.troubled(Ending::Rejected, trouble, now, draws);
         }
         let page = Page::read(answer.body);
@@ -248,7 +252,7 @@ impl Persona for MailUser {
             Reply::Start | Reply::Woke => {
                 return Turn { ending: Ending::Unasked, then: self.go_on(now, draws) };
             }
-            Reply::RefusedLocally => Trouble::Rejected { retry_after: None },
+            Reply::RefusedLocally(hint) => Trouble::Rejected(hint),
             Reply::GaveUp => Trouble::GaveUp,
             Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => Trouble::Failed,
         };

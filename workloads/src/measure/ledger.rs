@@ -25,7 +25,7 @@ pub enum Fate {
     ConnectTimedOut,
     /// The connection was refused or reset, or no descriptor or port was left for it.
     ConnectFailed,
-    /// A client-side policy refused it.
+    /// A client-side policy refused it, or kept it back until nobody wanted it any more.
     RefusedLocally,
     /// Never begun: the generator could not keep up, or the run ended first.
     Unsent,
@@ -52,7 +52,7 @@ pub struct Ledger {
     pub planned: u64,
     /// Never begun.
     pub unsent: u64,
-    /// Refused by a client-side policy.
+    /// Refused by a client-side policy, or kept back by it until its user had given up or the run was over.
     pub refused_locally: u64,
     /// Without a connection.
     pub connect_failed: u64,

@@ -21,6 +21,8 @@ pub struct Ticket {
     cell: u32,
     user: u64,
     intended: Timestamp,
+    /// Since when the host could send it.
+    free: Timestamp,
     wanted_at: Timestamp,
     begun: bool,
     sent: Option<Timestamp>,
@@ -84,7 +86,13 @@ impl Recorder {
             self.window.offered += 1;
         }
         self.raw.users_seen(intended, user);
-        Ticket { cell, user, intended, wanted_at: call.wanted_at, begun: false, sent: None }
+        Ticket { cell, user, intended, free: intended, wanted_at: call.wanted_at, begun: false, sent: None }
+    }
+
+    /// A client-side policy has kept it back until now. That is part of its response time, and none of the generator's
+    /// lateness.
+    pub fn let_go(&mut self, ticket: &mut Ticket, now: Timestamp) {
+        ticket.free = ticket.free.max(now);
     }
 
     /// The host begins with it (connects, or writes): what lies between is the generator's own lateness.
@@ -92,7 +100,7 @@ impl Recorder {
         if std::mem::replace(&mut ticket.begun, true) {
             return;
         }
-        let lag = now.since(ticket.intended);
+        let lag = now.since(ticket.free);
         self.raw.time(ticket.cell, Family::SendLag).record(lag);
         self.window_lag.record(lag);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ArrivalLaw, Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Users};
+use super::{ArrivalLaw, Behaviour, ClientSpec, ConnectionHabit, Load, LoadPlan, Phase, Users};
 
 /// A plan that cannot be carried out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -52,6 +52,10 @@ impl LoadPlan {
             && !(0.0..=1.0).contains(&keep)
         {
             return problem("connections", &format!("are kept by a share of {keep}, and it must be from 0 to 1"));
+        }
+        if let Some(Err(problems)) = self.client.as_ref().map(ClientSpec::resolve) {
+            let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            return problem("client", &format!("cannot be: {}", all.join("; ")));
         }
         behaviour.check()
     }

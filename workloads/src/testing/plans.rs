@@ -6,7 +6,7 @@ use controllers::Class;
 
 use crate::{
     behaviour::Home,
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Target, UrlUsers, Users},
+    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, Phase, Target, UrlUsers, Users},
 };
 
 /// Users of `/` on a host that is not there, in these phases: name, seconds, closed users of class 0. They think 100 ms,
@@ -36,6 +36,8 @@ pub fn url_plan(phases: &[(&str, u64, u32)]) -> LoadPlan {
         objective: Duration::from_secs(1),
         drain: Duration::from_secs(10),
         sources: 1,
+        marks: Marks::default(),
+        client: None,
     }
 }
 

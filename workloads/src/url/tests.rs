@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use controllers::Timestamp;
+use controllers::{Criticality, RetryHint, Timestamp};
 
 use super::*;
 use crate::{
@@ -21,11 +21,47 @@ fn users(path: &str) -> UrlUsers {
 }
 
 fn user(users: &UrlUsers, stay: Stay) -> UrlUser {
-    UrlUser::new(UrlCrowd::new(users, testing::home()).expect("it can be sent"), Class(0), stay)
+    UrlUser::new(UrlCrowd::new(users, &Marks::default(), testing::home()).expect("it can be sent"), Class(0), stay)
 }
 
 fn answer(status: u16) -> Reply<'static> {
     Reply::Answer(Answer { status, headers: &[], body: b"" })
+}
+
+#[test]
+fn users_of_a_class_say_how_important_they_are_and_who_pays() {
+    let marks = Marks {
+        criticality: [(Class(0), Criticality::SheddablePlus), (Class(2), Criticality::CriticalPlus)].into(),
+        customer: [(Class(2), 7)].into(),
+    };
+    let crowd = UrlCrowd::new(&users("/x"), &marks, testing::home()).expect("it can be sent");
+    let headers = |class| {
+        let mut user = UrlUser::new(crowd.clone(), class, Stay::Forever);
+        let turn = user.next(Reply::Start, Timestamp::ZERO, &mut Draws::new(1, 1));
+        let Move::Send(call) = turn.then else { panic!("it sends") };
+        call.headers.to_string()
+    };
+    assert_eq!(headers(Class(0)), "Accept: */*\r\nX-Criticality: SHEDDABLE_PLUS\r\n");
+    assert_eq!(headers(Class(1)), "Accept: */*\r\n");
+    assert_eq!(headers(Class(2)), "Accept: */*\r\nX-Criticality: CRITICAL_PLUS\r\nX-Customer: 7\r\n");
+}
+
+#[test]
+fn a_refusal_that_says_never_is_not_tried_again() {
+    let behaviour = Behaviour { on_reject: OnTrouble::RetryNow { attempts: 3 }, ..Behaviour::default() };
+    for (header, again) in [("Never", false), ("later", true)] {
+        let mut user = user(&UrlUsers { behaviour: behaviour.clone(), ..users("/x") }, Stay::Forever);
+        let mut draws = Draws::new(1, 1);
+        let _ = user.next(Reply::Start, Timestamp::ZERO, &mut draws);
+        let refused = Answer { status: 503, headers: &[("X-Retry", header.as_bytes())], body: b"" };
+        let turn = user.next(Reply::Answer(refused), Timestamp::ZERO, &mut draws);
+        assert_eq!(turn.ending, Ending::Rejected);
+        assert_eq!(matches!(turn.then, Move::Send(_)), again, "{header}: {turn:?}");
+        let told = if again { RetryHint::Unsaid } else { RetryHint::Never };
+        let _ = user.next(Reply::Woke, Timestamp::from_secs(5), &mut draws);
+        let turn = user.next(Reply::RefusedLocally(told), Timestamp::from_secs(5), &mut draws);
+        assert_eq!(matches!(turn.then, Move::Send(_)), again, "{header}: {turn:?}");
+    }
 }
 
 #[test]
@@ -100,7 +136,7 @@ fn what_cannot_be_sent_is_refused_by_name() {
     ] {
         let mut users = users("/");
         change(&mut users);
-        let error = UrlCrowd::new(&users, testing::home()).expect_err("it is refused").to_string();
+        let error = UrlCrowd::new(&users, &Marks::default(), testing::home()).expect_err("it is refused").to_string();
         assert!(error.contains(what), "{error}");
     }
 }

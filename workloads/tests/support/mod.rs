@@ -15,7 +15,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::oneshot,
 };
-use workloads::plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users};
+use workloads::plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target, UrlUsers, Users};
 
 /// What the service saw.
 #[derive(Debug, Default)]
@@ -141,6 +141,8 @@ pub fn plan(address: SocketAddr, path: &str, users: u32, duration: Duration) -> 
         objective: Duration::from_secs(1),
         drain: Duration::from_secs(2),
         sources: 1,
+        marks: Marks::default(),
+        client: None,
     }
 }
 

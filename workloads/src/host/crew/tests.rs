@@ -7,11 +7,13 @@ use crate::{
     testing::url_plan,
 };
 
+mod door;
+
 /// First draws of the users of a class, in order of arrival.
 fn draws(plan: &LoadPlan, class: u8) -> Vec<f64> {
     let mut crew: Crew<()> = Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, false);
     crew.advance(Timestamp::from_secs(1));
-    let guests = std::iter::from_fn(|| crew.take());
+    let guests = std::iter::from_fn(|| crew.take(Timestamp::from_secs(1)));
     let of_class = guests.filter(|guest| guest.call().is_some_and(|call| call.class == Class(class)));
     of_class.map(|guest| guest.draws.uniform(Purpose::Transition)).collect()
 }
@@ -36,7 +38,7 @@ fn a_redirect_that_is_written_again_on_a_new_connection_is_one_hop() {
     let mut crew: Crew<()> = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
     let now = Timestamp::from_secs(1);
     crew.advance(now);
-    let mut guest = crew.take().expect("a user");
+    let mut guest = crew.take(now).expect("a user");
     assert_eq!(crew.number(&mut guest), Some(0));
     crew.sends(&mut guest, now);
     // As `go_on` leaves a user that was redirected.
@@ -46,7 +48,7 @@ fn a_redirect_that_is_written_again_on_a_new_connection_is_one_hop() {
     crew.sends(&mut guest, now);
     crew.sends(&mut guest, now);
     crew.cut(guest, now);
-    let mut unconnected = crew.take().expect("another user");
+    let mut unconnected = crew.take(now).expect("another user");
     assert_eq!(crew.number(&mut unconnected), Some(2));
     crew.cut(unconnected, now);
     let report = crew.finish(now, Health::default());
@@ -70,7 +72,7 @@ fn users_that_leave_by_themselves_are_forgotten() {
     for second in 0..11 {
         let now = Timestamp::from_secs(second);
         crew.advance(now + std::time::Duration::from_millis(500));
-        while let Some(mut guest) = crew.take() {
+        while let Some(mut guest) = crew.take(now) {
             crew.sends(&mut guest, now);
             let outcome = Outcome { reply: Reply::Answer(rejected), fate: Fate::Failed };
             assert!(crew.settle(guest, outcome, now).is_none(), "it leaves");

@@ -21,7 +21,8 @@ async fn emulated_users_find_what_they_ask_for() {
                 behaviour: Behaviour::default(),
                 connections: ConnectionHabit::PerUser,
             };
-            let crowd = MailCrowd::new(&users, workloads::testing::home()).expect("they can be");
+            let crowd = MailCrowd::new(&users, &workloads::plan::Marks::default(), workloads::testing::home())
+                .expect("they can be");
             walk(&world, &crowd, 500).await;
             let made: u64 = crowd.transitions().iter().map(|t| t.made).sum();
             assert!(made > 200, "{made}: most pages offer what the model asks for");

@@ -1,0 +1,199 @@
+//! Where users ask a policy of their own before they send: who is held there is data, and takes no fiber.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use controllers::{JobId, Outcome, RetryHint, Tags, Timestamp, seed_for};
+
+use super::{
+    Crew,
+    guest::{Due, Guest, Sleeper},
+};
+use crate::{
+    client::{Asked, Clients, Decided, Member},
+    host::Limit,
+    measure::Fate,
+    persona::{Call, Pause, Reply},
+    plan::{LoadPlan, Marks},
+};
+
+#[derive(Debug)]
+pub(super) struct Door<C> {
+    clients: Clients,
+    marks: Marks,
+    timeout: Duration,
+    held: BTreeMap<JobId, Held<C>>,
+    /// When those that are held lose their patience.
+    limits: BTreeSet<(Timestamp, JobId)>,
+}
+
+#[derive(Debug)]
+struct Held<C> {
+    guest: Box<Guest<C>>,
+    limit: Limit,
+}
+
+/// What a user's own policy said to its request.
+#[derive(Debug)]
+pub(super) enum Said<C> {
+    Go(Box<Guest<C>>),
+    Refused(Box<Guest<C>>, RetryHint),
+    /// The user is looked after.
+    Wait,
+}
+
+impl<C> Door<C> {
+    pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
+        // A crowd is made of the same plan, which checks it.
+        let clients = Clients::new(plan.client.as_ref()?, seed_for(plan.seed, "clients")).ok()?;
+        Some(Self::with(clients, plan))
+    }
+
+    pub(super) fn with(clients: Clients, plan: &LoadPlan) -> Self {
+        let (marks, timeout) = (plan.marks.clone(), plan.timeout);
+        Self { clients, marks, timeout, held: BTreeMap::new(), limits: BTreeSet::new() }
+    }
+
+    pub(super) fn join(&mut self, user: u64) -> Member {
+        self.clients.join(user)
+    }
+
+    pub(super) fn part(&mut self, member: Member) {
+        self.clients.leave(member);
+    }
+
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        let limit = self.limits.first().map(|&(at, _)| at);
+        [self.clients.next_wake(), limit].into_iter().flatten().min()
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Lets everybody go who is held.
+    pub(super) fn close(self) -> Vec<Box<Guest<C>>> {
+        self.held.into_values().map(|held| held.guest).collect()
+    }
+
+    /// What the policy knows of a request; `told`: the answer before said not to retry.
+    fn tags(&self, call: &Call, told: bool, limit: Limit) -> Tags {
+        Tags {
+            kind: call.kind,
+            class: call.class,
+            customer: self.marks.customer.get(&call.class).copied().unwrap_or_default(),
+            criticality: self.marks.criticality.get(&call.class).copied().unwrap_or_default(),
+            attempt: call.attempt,
+            told_not_to_retry: told && call.attempt > 0,
+            deadline: Some(limit.at),
+        }
+    }
+}
+
+impl<C> Crew<C> {
+    /// Asks the user's policy about the request that it wants to send now.
+    pub(super) fn ask(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) -> Said<C> {
+        let (Some(door), Some(member), Some(call)) = (&mut self.door, guest.member, &guest.errand) else {
+            return Said::Go(guest);
+        };
+        let limit = Limit::of(door.timeout, call, guest.at);
+        let said = match door.clients.ask(member, door.tags(call, guest.told_not_to_retry, limit), guest.at, now) {
+            Asked::Go(pass) => {
+                guest.pass = Some(pass);
+                if let (Some(until), Some(ticket)) = (guest.kept_until.take(), &mut guest.ticket) {
+                    self.recorder.let_go(ticket, until);
+                }
+                Said::Go(guest)
+            }
+            Asked::Refused(hint) => Said::Refused(guest, hint),
+            Asked::ComeBack(wait) => {
+                let again = now + wait;
+                let (at, due) = match limit.end.without_answer().reply {
+                    reply if limit.at <= again => (limit.at.max(now), Due::Over(reply)),
+                    _ => (again, Due::Ask),
+                };
+                guest.kept_until = Some(at);
+                self.park(guest, due, at);
+                Said::Wait
+            }
+            Asked::Held(id) => {
+                guest.kept_until = Some(now);
+                guest.pause = Some(Pause::Waiting);
+                door.limits.insert((limit.at, id));
+                door.held.insert(id, Held { guest, limit });
+                self.count(Some(Pause::Waiting), 1);
+                Said::Wait
+            }
+        };
+        self.decide(now);
+        said
+    }
+
+    /// A request that the user's policy had let go has ended so.
+    pub(super) fn leave_door(&mut self, guest: &mut Guest<C>, fate: Fate, now: Timestamp) {
+        let (Some(door), Some(pass)) = (&mut self.door, guest.pass.take()) else { return };
+        let outcome = match fate {
+            Fate::Served => Outcome::Served,
+            Fate::Rejected => Outcome::Overloaded { retry: !guest.told_not_to_retry },
+            // The generator came too late to begin with it.
+            _ if guest.begun.is_none() => Outcome::Ignored,
+            Fate::TimedOut | Fate::ConnectTimedOut => Outcome::TimedOut,
+            Fate::Failed | Fate::Elsewhere | Fate::ConnectFailed => Outcome::Failed,
+            Fate::Abandoned | Fate::InFlight | Fate::RefusedLocally | Fate::Unsent => Outcome::Abandoned,
+        };
+        door.clients.ended(pass, outcome, now);
+        self.decide(now);
+    }
+
+    /// Does the first thing that is due: a policy's own, or the end of somebody's patience.
+    pub(super) fn tend_door(&mut self, now: Timestamp) {
+        let Some(door) = &mut self.door else { return };
+        let limit = door.limits.first().copied();
+        match limit {
+            Some((at, id)) if door.clients.next_wake().is_none_or(|wake| at < wake) => {
+                door.limits.pop_first();
+                door.clients.left(id, now);
+                if let Some(Held { guest, limit }) = door.held.remove(&id) {
+                    self.rouse(guest, Due::Over(limit.end.without_answer().reply), now);
+                }
+            }
+            _ => door.clients.wake(now),
+        }
+        self.decide(now);
+    }
+
+    /// Does what policies have decided about those that they held.
+    fn decide(&mut self, now: Timestamp) {
+        while let Some(door) = &mut self.door
+            && let Some(decided) = door.clients.decided()
+        {
+            let (id, due, pass) = match decided {
+                Decided::Go(id, pass) => (id, Due::Go, Some(pass)),
+                Decided::Refused(id, hint) => (id, Due::Over(Reply::RefusedLocally(hint)), None),
+            };
+            let Some(Held { mut guest, limit }) = door.held.remove(&id) else { continue };
+            door.limits.remove(&(limit.at, id));
+            if let (Some(_), Some(ticket)) = (&pass, &mut guest.ticket) {
+                guest.kept_until = None;
+                self.recorder.let_go(ticket, now);
+            }
+            guest.pass = pass;
+            self.rouse(guest, due, now);
+        }
+    }
+
+    /// The user waits for its turn with its policy.
+    fn park(&mut self, mut guest: Box<Guest<C>>, due: Due, at: Timestamp) {
+        guest.pause = Some(Pause::Waiting);
+        self.count(guest.pause, 1);
+        self.rouse(guest, due, at);
+    }
+
+    /// A user that is counted as waiting has its turn then.
+    fn rouse(&mut self, mut guest: Box<Guest<C>>, due: Due, at: Timestamp) {
+        guest.due = due;
+        self.sleepers.push(Sleeper { at, number: guest.number, guest });
+    }
+}

@@ -1,0 +1,361 @@
+//! Users that ask a policy of their own first, on a plain agenda in place of a network.
+
+use std::{cell::RefCell, collections::BTreeMap, time::Duration};
+
+use controllers::{
+    Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Objective, Offer, Outcome, Place, Policy, Reason,
+    Refusal, Seen, Settings, Verdict,
+    catalogue::{Make, Setting, Source, Values},
+};
+
+use super::*;
+use crate::{
+    client::Clients,
+    host,
+    measure::Ledger,
+    persona::{Answer, Call},
+    plan::{Behaviour, ClientScope, ClientSpec, Marks, Patience},
+};
+
+/// Nothing, as histograms show it.
+const SMALLEST_MS: f64 = 0.001;
+const MS: Duration = Duration::from_millis(1);
+
+/// `users` closed users for 10 s, who think 100 ms, and after trouble wait `wait` and begin anew.
+fn plan(users: u32, wait: Duration) -> LoadPlan {
+    let mut plan = url_plan(&[("all", 10, users)]);
+    let again = OnTrouble::Login { wait };
+    behaviour(&mut plan, Behaviour { on_reject: again.clone(), on_failure: again, ..Behaviour::default() });
+    plan
+}
+
+fn behaviour(plan: &mut LoadPlan, behaviour: Behaviour) {
+    let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
+    users.behaviour = behaviour;
+}
+
+fn client(policy: &str, settings: &[(&str, f64)], scope: ClientScope) -> ClientSpec {
+    let settings: Settings = settings.iter().map(|(key, value)| ((*key).to_owned(), Setting::Number(*value))).collect();
+    let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+    ClientSpec { policy: policy.to_owned(), settings, scope, objective }
+}
+
+/// A service that takes so long and answers so.
+type Service<'a> = &'a mut dyn FnMut(&Call, Timestamp) -> (Duration, Answer<'static>);
+
+const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
+const BUSY: Answer<'static> = Answer { status: 503, headers: &[], body: b"" };
+const NEVER: Answer<'static> = Answer { status: 503, headers: &[("X-Retry", b"never")], body: b"" };
+
+#[derive(Debug)]
+struct Found {
+    ledger: Ledger,
+    most_in_flight: usize,
+    report: crate::measure::Report,
+}
+
+fn go(plan: &LoadPlan, service: Service<'_>) -> Found {
+    run(plan, Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, true), service)
+}
+
+/// With a policy that is in no catalogue.
+fn go_with(entry: &'static Entry, scope: ClientScope, plan: &LoadPlan, service: Service<'_>) -> Found {
+    let mut crew = Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, true);
+    let clients = Clients::of(entry, Values::default(), &client("none", &[], scope), 1);
+    crew.door = Some(Box::new(Door::with(clients, plan)));
+    run(plan, crew, service)
+}
+
+fn run(plan: &LoadPlan, mut crew: Crew<()>, service: Service<'_>) -> Found {
+    let (mut agenda, mut sequence, mut most_in_flight) = (BTreeMap::new(), 0_u64, 0);
+    let mut begin = |mut guest: Box<Guest<()>>, now, crew: &mut Crew<()>, agenda: &mut BTreeMap<_, _>| {
+        let call = guest.call().expect("a request").clone();
+        guest.begins(now);
+        crew.number(&mut guest);
+        crew.sends(&mut guest, now);
+        let (takes, answer) = service(&call, now);
+        sequence += 1;
+        agenda.insert((now + takes, sequence), (guest, answer));
+        most_in_flight = most_in_flight.max(agenda.len());
+    };
+    let (mut now, mut turns) = (Timestamp::ZERO, 0);
+    let end = Timestamp::from_secs(10) + plan.drain;
+    while !crew.is_drained() {
+        let next = agenda.first_key_value().map(|((at, _), _)| *at);
+        let Some(due) = [next, crew.next_due()].into_iter().flatten().min().filter(|due| *due <= end) else { break };
+        assert!(due >= now, "time goes back");
+        turns = if due > now { 0 } else { turns + 1 };
+        assert!(turns < 10_000, "time stands still at {now:?}");
+        now = due;
+        crew.advance(now);
+        while let Some(guest) = crew.take(now) {
+            begin(guest, now, &mut crew, &mut agenda);
+        }
+        if next == Some(now)
+            && let Some((_, (guest, answer))) = agenda.pop_first()
+            && let Some(again) =
+                crew.settle(guest, host::Outcome { reply: Reply::Answer(answer), fate: Fate::Failed }, now)
+        {
+            begin(again, now, &mut crew, &mut agenda);
+        }
+    }
+    for (_, (guest, _)) in agenda {
+        crew.cut(guest, now);
+    }
+    let report = crew.finish(now, Health::default());
+    let ledger = report.total.ledger;
+    assert_eq!((ledger.imbalance(), &report.faults), (None, &Vec::new()), "{ledger:?}");
+    assert_eq!(ledger.planned, ledger.unsent + ledger.refused_locally + ledger.connect_failed + ledger.sent);
+    Found { ledger, most_in_flight, report }
+}
+
+#[test]
+fn a_scope_is_how_many_users_share_a_policy() {
+    for (scope, most) in [(ClientScope::All, 1), (ClientScope::Group(4), 3), (ClientScope::User, 12)] {
+        let mut plan = plan(12, 50 * MS);
+        plan.client = Some(client("concurrency", &[("max", 1.0)], scope));
+        let found = go(&plan, &mut |_, _| (80 * MS, OK));
+        assert_eq!(found.most_in_flight, most, "{scope:?}");
+        assert!(found.ledger.served > 300 * most as u64 / 12, "{scope:?} {:?}", found.ledger);
+        assert_eq!(found.ledger.refused_locally > 0, scope != ClientScope::User, "{scope:?} {:?}", found.ledger);
+        assert_eq!(found.ledger.sent, found.ledger.served, "{scope:?} {:?}", found.ledger);
+    }
+}
+
+#[test]
+fn who_comes_takes_the_place_of_who_left() {
+    // Open arrivals at 100/s that stay for 20 ms each: two or three at once, so a few groups do for all of them.
+    let mut plan = plan(0, 50 * MS);
+    let law = crate::plan::ArrivalLaw::Constant;
+    plan.phases[0].loads = vec![Load::Requests { from_per_s: 100.0, to_per_s: 100.0, law, class: Class(0) }];
+    plan.client = Some(client("concurrency", &[("max", 1.0)], ClientScope::Group(10)));
+    let found = go(&plan, &mut |_, _| (25 * MS, OK));
+    assert_eq!(found.most_in_flight, 1, "one group of ten places serves them all");
+    assert!(found.ledger.refused_locally > 600, "{:?}", found.ledger);
+}
+
+#[test]
+fn users_that_come_back_at_once_do_not_stop_the_time() {
+    let waits = [OnTrouble::Login { wait: Duration::ZERO }, OnTrouble::RetryNow { attempts: 100 }];
+    for on_reject in waits {
+        let mut plan = plan(3, Duration::ZERO);
+        behaviour(&mut plan, Behaviour { on_reject: on_reject.clone(), ..Behaviour::default() });
+        plan.client = Some(client("fixed-rate", &[("rate", 1.0), ("depth", 1.0)], ClientScope::All));
+        let found = go(&plan, &mut |_, _| (10 * MS, OK));
+        assert!(found.ledger.served <= 12 && found.ledger.served >= 2, "{on_reject:?} {:?}", found.ledger);
+        assert!(found.ledger.refused_locally > 100, "{on_reject:?} {:?}", found.ledger);
+    }
+}
+
+#[test]
+fn a_local_refusal_is_tried_again_with_its_number_as_the_behaviour_says() {
+    let mut plan = plan(1, Duration::ZERO);
+    let on_reject = OnTrouble::Backoff { base: 10 * MS, cap: 100 * MS, attempts: 3 };
+    behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
+    plan.client = Some(client("fixed-rate", &[("rate", 0.01), ("depth", 1.0)], ClientScope::All));
+    let found = go(&plan, &mut |_, _| (10 * MS, OK));
+    // One is let in; then three attempts at 0.11 s and after each 5 s that follow.
+    let ledger = found.ledger;
+    assert_eq!((ledger.served, ledger.refused_locally, ledger.retries), (1, 6, 4), "{ledger:?}");
+}
+
+/// Holds everything and lets one go every 200 ms, in order; every fourth is refused then.
+#[derive(Debug, Default)]
+struct Holding {
+    waiting: Vec<JobId>,
+    next: Option<Timestamp>,
+    decided: u64,
+}
+
+const BEAT: Duration = Duration::from_millis(200);
+
+impl Machine for Holding {
+    fn observe(&mut self, seen: &Seen, _: &mut Ctx<'_>) {
+        if let Seen::Left(gone) = seen {
+            self.waiting.retain(|id| id != gone);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        self.next
+    }
+
+    fn wake(&mut self, cx: &mut Ctx<'_>) {
+        self.next = Some(cx.now + BEAT);
+        if self.waiting.is_empty() {
+            return;
+        }
+        let first = self.waiting.remove(0);
+        self.decided += 1;
+        cx.effects.push(if self.decided.is_multiple_of(4) {
+            Effect::Refuse(first, Refusal::new(Reason::Rate))
+        } else {
+            Effect::Release(first, Grant::default())
+        });
+    }
+
+    fn gauges(&self, _: &mut dyn FnMut(Gauge, f64)) {}
+}
+
+impl Policy for Holding {
+    fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        self.next.get_or_insert(cx.now + BEAT);
+        self.waiting.push(job.id);
+        Verdict::Hold
+    }
+}
+
+const fn entry(make: Make) -> Entry {
+    Entry {
+        name: "test",
+        about: "",
+        caution: "",
+        source: Source { title: "", place: "" },
+        deviations: &[],
+        places: &[Place::Client],
+        params: &[],
+        presets: &[],
+        clashes: |_| Vec::new(),
+        samples: &[],
+        make,
+    }
+}
+
+static HOLDING: Entry = entry(Make::Policy(|_, _| Box::<Holding>::default()));
+
+#[test]
+fn users_that_are_held_wait_for_their_turn_and_no_lateness_is_the_generators() {
+    let found = go_with(&HOLDING, ClientScope::All, &plan(2, 50 * MS), &mut |_, _| (10 * MS, OK));
+    // Somebody waits at each beat: 49 within the 10 s, and two that wait at their end; each fourth is refused.
+    let ledger = found.ledger;
+    assert_eq!((ledger.planned, ledger.served, ledger.refused_locally), (51, 39, 12), "{ledger:?}");
+    let mean = found.report.total.response_time_ms.mean.expect("there are some");
+    assert!((150.0..400.0).contains(&mean), "the wait is in the response time: {mean}");
+    assert!(found.report.generator.send_lag_max_ms <= Some(SMALLEST_MS), "{:?}", found.report.generator);
+}
+
+#[test]
+fn who_loses_patience_at_the_door_goes_and_is_forgotten() {
+    let mut plan = plan(20, 50 * MS);
+    let lasts = traces::Think::Constant(300 * MS);
+    let patience = Some(Patience { lasts, reload: false });
+    behaviour(&mut plan, Behaviour { patience, ..Behaviour::default() });
+    let found = go_with(&HOLDING, ClientScope::All, &plan, &mut |_, _| (10 * MS, OK));
+    // Two waves of 20, 5.3 s apart: in 300 ms one or two are let go, and these come again by themselves.
+    let ledger = found.ledger;
+    assert!((2..=12).contains(&ledger.served), "{ledger:?}");
+    assert!((36..=44).contains(&ledger.refused_locally), "{ledger:?}");
+    assert_eq!((ledger.unsent, ledger.abandoned), (0, 0), "{ledger:?}");
+}
+
+/// Sends everybody back for 30 ms, once.
+#[derive(Debug, Default)]
+struct Later {
+    sent_back: bool,
+}
+
+impl Machine for Later {
+    fn observe(&mut self, _: &Seen, _: &mut Ctx<'_>) {}
+
+    fn gauges(&self, _: &mut dyn FnMut(Gauge, f64)) {}
+}
+
+impl Policy for Later {
+    fn offer(&mut self, _: &Offer, _: &mut Ctx<'_>) -> Verdict {
+        self.sent_back = !self.sent_back;
+        if self.sent_back { Verdict::ComeBack(30 * MS) } else { Verdict::Admit(Grant::default()) }
+    }
+}
+
+static LATER: Entry = entry(Make::Policy(|_, _| Box::<Later>::default()));
+
+#[test]
+fn who_is_told_to_come_back_does_so_with_the_same_request() {
+    let found = go_with(&LATER, ClientScope::User, &plan(1, 50 * MS), &mut |_, _| (10 * MS, OK));
+    // A round is 30 ms at the door, 10 ms at the service and 100 ms of thought.
+    let ledger = found.ledger;
+    assert_eq!((ledger.served, ledger.planned), (72, 72), "{ledger:?}");
+    assert_eq!(found.report.total.response_time_ms.max, Some(40.0));
+    assert!(found.report.generator.send_lag_max_ms <= Some(SMALLEST_MS), "{:?}", found.report.generator);
+}
+
+thread_local! {
+    static SEEN: RefCell<Vec<(Offer, Option<Outcome>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Writes down what it is told.
+#[derive(Debug, Default)]
+struct Scribe {
+    offers: BTreeMap<JobId, Offer>,
+}
+
+impl Machine for Scribe {
+    fn observe(&mut self, seen: &Seen, _: &mut Ctx<'_>) {
+        if let Seen::Ended { id, outcome, .. } = seen {
+            let offer = self.offers.remove(id).expect("it was let go");
+            SEEN.with_borrow_mut(|seen| seen.push((offer, Some(*outcome))));
+        }
+    }
+
+    fn gauges(&self, _: &mut dyn FnMut(Gauge, f64)) {}
+}
+
+impl Policy for Scribe {
+    fn offer(&mut self, job: &Offer, _: &mut Ctx<'_>) -> Verdict {
+        self.offers.insert(job.id, *job);
+        Verdict::Admit(Grant::default())
+    }
+}
+
+static SCRIBE: Entry = entry(Make::Policy(|_, _| Box::<Scribe>::default()));
+
+#[test]
+fn a_policy_is_told_who_asks_and_how_it_ended() {
+    let mut plan = plan(1, 50 * MS);
+    plan.marks = Marks { criticality: [(Class(0), Criticality::Sheddable)].into(), customer: [(Class(0), 9)].into() };
+    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
+    let mut answers = [BUSY, NEVER, OK].into_iter();
+    let mut sent = Vec::new();
+    let _ = go_with(&SCRIBE, ClientScope::All, &plan, &mut |call, now| {
+        sent.push((call.attempt, now, call.headers.to_string()));
+        (10 * MS, answers.next().unwrap_or(OK))
+    });
+    let seen = SEEN.take();
+    let told: Vec<_> =
+        seen.iter().take(3).map(|(offer, outcome)| (offer.tags.attempt, outcome.expect("it ended"))).collect();
+    let expected =
+        [(0, Outcome::Overloaded { retry: true }), (1, Outcome::Overloaded { retry: false }), (0, Outcome::Served)];
+    assert_eq!(told, expected, "after X-Retry: never the user does not try the same again");
+    let tags = seen[0].0.tags;
+    assert_eq!((tags.criticality, tags.customer, tags.class), (Criticality::Sheddable, 9, Class(0)));
+    assert_eq!(tags.deadline, Some(Timestamp::from_secs(60)));
+    assert_eq!(sent[2].1, Timestamp::from_millis(5020), "it begins anew after the papers' wait");
+    assert_eq!(sent[0].2, "X-Criticality: SHEDDABLE\r\nX-Customer: 9\r\n");
+}
+
+#[test]
+fn what_never_got_through_the_door_by_the_end_is_not_unsent() {
+    let mut plan = plan(5, 50 * MS);
+    plan.drain = Duration::ZERO;
+    static NOBODY: Entry = entry(Make::Policy(|_, _| Box::<Shut>::default()));
+    let found = go_with(&NOBODY, ClientScope::All, &plan, &mut |_, _| (10 * MS, OK));
+    let ledger = found.ledger;
+    assert_eq!((ledger.planned, ledger.refused_locally, ledger.unsent), (5, 5, 0), "{ledger:?}");
+}
+
+/// Holds for ever.
+#[derive(Debug, Default)]
+struct Shut;
+
+impl Machine for Shut {
+    fn observe(&mut self, _: &Seen, _: &mut Ctx<'_>) {}
+
+    fn gauges(&self, _: &mut dyn FnMut(Gauge, f64)) {}
+}
+
+impl Policy for Shut {
+    fn offer(&mut self, _: &Offer, _: &mut Ctx<'_>) -> Verdict {
+        Verdict::Hold
+    }
+}

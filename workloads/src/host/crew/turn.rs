@@ -1,0 +1,126 @@
+use std::time::Duration;
+
+use controllers::Timestamp;
+
+use super::{
+    Crew,
+    door::Said,
+    guest::{Due, Guest, Sleeper},
+};
+use crate::{
+    measure::Fate,
+    persona::{Move, Pause, Persona as _, Reply},
+};
+
+/// A user that begins anew without a pause after its own policy has refused it would ask again for ever at one moment.
+const LEAST_PAUSE: Duration = Duration::from_millis(1);
+
+impl<C> Crew<C> {
+    /// It is the user's turn. `None` if it has nothing to send.
+    pub(super) fn turn(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) -> Option<Box<Guest<C>>> {
+        guest.pause = None;
+        let reply = match std::mem::replace(&mut guest.due, Due::Woke) {
+            Due::Go => return Some(guest),
+            Due::Over(reply) => return self.never_sent(guest, reply, now),
+            Due::Ask => match guest.errand.take() {
+                Some(call) if guest.ticket.is_none() => return self.go_on(guest, Move::Send(call), true, now),
+                errand => {
+                    guest.errand = errand;
+                    return match self.ask(guest, now) {
+                        Said::Go(guest) => Some(guest),
+                        Said::Wait => None,
+                        Said::Refused(guest, hint) => self.never_sent(guest, Reply::RefusedLocally(hint), now),
+                    };
+                }
+            },
+            Due::Start => Reply::Start,
+            Due::Woke => Reply::Woke,
+        };
+        let turn = guest.user.next(reply, guest.at, &mut guest.draws);
+        // It was due before the run was over, so it still has its turn.
+        self.go_on(guest, turn.then, true, now)
+    }
+
+    fn never_sent(&mut self, mut guest: Box<Guest<C>>, reply: Reply<'_>, now: Timestamp) -> Option<Box<Guest<C>>> {
+        let then = self.is_refused(&mut guest, reply, now);
+        let may_begin = !self.over;
+        self.go_on(guest, then, may_begin, now)
+    }
+
+    /// The user hears that its own policy refused its request, or kept it back too long.
+    fn is_refused(&mut self, guest: &mut Guest<C>, reply: Reply<'_>, now: Timestamp) -> Move {
+        self.close(guest, Fate::RefusedLocally, now);
+        guest.kept_until = None;
+        guest.at = now;
+        guest.user.next(reply, now, &mut guest.draws).then
+    }
+
+    /// Does what the user wants next, as far as that is no request to send.
+    pub(super) fn go_on(
+        &mut self,
+        mut guest: Box<Guest<C>>,
+        mut then: Move,
+        mut may_begin: bool,
+        now: Timestamp,
+    ) -> Option<Box<Guest<C>>> {
+        let mut refused = false;
+        loop {
+            guest.errand = None;
+            guest.begun = None;
+            guest.written = false;
+            // A request that is being redirected is ended first.
+            let leaves = guest.ticket.is_none() && (!may_begin || self.departs(guest.number));
+            let may_sleep = !leaves && (!self.over || guest.ticket.is_some());
+            match then {
+                Move::Send(call) if refused && call.attempt == 0 && may_sleep => {
+                    guest.errand = Some(call);
+                    guest.due = Due::Ask;
+                    guest.at = guest.at + LEAST_PAUSE;
+                    self.sleep(guest, Pause::BackingOff);
+                    return None;
+                }
+                Move::Send(call) if !leaves && (call.hop > 0 || self.may_take_one()) => {
+                    let first_hop = call.hop == 0;
+                    if first_hop {
+                        // One that was left open by mistake shows up as in flight, rather than to be counted twice.
+                        guest.ticket = Some(self.recorder.plan(guest.number, &call, guest.at));
+                    }
+                    guest.errand = Some(call);
+                    if !first_hop {
+                        return Some(guest);
+                    }
+                    match self.ask(guest, now) {
+                        Said::Go(guest) => return Some(guest),
+                        Said::Wait => return None,
+                        Said::Refused(other, hint) => {
+                            guest = other;
+                            then = self.is_refused(&mut guest, Reply::RefusedLocally(hint), now);
+                            refused = true;
+                            may_begin = !self.over;
+                        }
+                    }
+                }
+                Move::Think(pause, why) if may_sleep => {
+                    guest.at = guest.at + pause;
+                    self.sleep(guest, why);
+                    return None;
+                }
+                Move::Send(_) | Move::Think(..) | Move::Leave => {
+                    self.present.remove(&guest.number);
+                    self.departed.remove(&guest.number);
+                    if let (Some(door), Some(member)) = (&mut self.door, guest.member) {
+                        door.part(member);
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// The user is quiet until it is due.
+    fn sleep(&mut self, mut guest: Box<Guest<C>>, why: Pause) {
+        guest.pause = Some(why);
+        self.count(guest.pause, 1);
+        self.sleepers.push(Sleeper { at: guest.at, number: guest.number, guest });
+    }
+}

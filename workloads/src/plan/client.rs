@@ -1,0 +1,58 @@
+use controllers::{
+    Catalogue, Entry, Objective, Place, Settings,
+    catalogue::{Problem, Values},
+};
+use serde::{Deserialize, Serialize};
+
+/// A policy on the users' own side, which decides before anything is sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientSpec {
+    /// Its name in the catalogue.
+    pub policy: String,
+    /// Its settings.
+    pub settings: Settings,
+    /// Who shares one.
+    pub scope: ClientScope,
+    /// What the service promises.
+    pub objective: Objective,
+}
+
+/// Who shares one client-side policy, and what it has learnt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientScope {
+    /// Nobody: each user has its own, as long as it is there.
+    User,
+    /// So many users that are there at the same time, as those of one client process. Who comes takes the place of who left.
+    Group(u32),
+    /// All users.
+    #[default]
+    All,
+}
+
+impl ClientSpec {
+    /// Its entry and its checked settings.
+    ///
+    /// # Errors
+    /// Everything that is wrong at once: a name that does not exist, settings that are wrong, a policy that does not sit on
+    /// the client's side, a group of nobody.
+    pub fn resolve(&self) -> Result<(&'static Entry, Values), Vec<Problem>> {
+        let (entry, settings) = Catalogue::resolve(&self.policy, &self.settings).map_err(|problem| vec![problem])?;
+        let mut problems = Vec::new();
+        let problem = |key: &str, message: String| Problem { key: key.to_owned(), message };
+        if !entry.is_policy() || !entry.places.contains(&Place::Client) {
+            problems.push(problem(&self.policy, "does not sit on the client's side".to_owned()));
+        }
+        if self.scope == ClientScope::Group(0) {
+            problems.push(problem("scope", "a group has at least one user".to_owned()));
+        }
+        match entry.check(&settings) {
+            Ok(values) if problems.is_empty() => Ok((entry, values)),
+            Ok(_) => Err(problems),
+            Err(more) => {
+                problems.extend(more);
+                Err(problems)
+            }
+        }
+    }
+}
