@@ -104,6 +104,8 @@ pub struct Second {
     pub served: u64,
     /// Answered too late.
     pub served_late: u64,
+    /// Refused on the users' own side: never sent.
+    pub refused_locally: u64,
     /// Refused.
     pub rejected: u64,
     /// Given up by the time-out.

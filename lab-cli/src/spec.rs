@@ -1,6 +1,7 @@
 //! Experiment files: as written ([`raw`]), as meant ([`plan`]), and what is wrong with them ([`problem`]).
 
 pub mod arms;
+mod client;
 pub mod fields;
 pub mod library;
 pub mod plan;

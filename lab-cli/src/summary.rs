@@ -135,6 +135,9 @@ pub struct Arm {
     pub policy: String,
     /// All its parameters, as resolved.
     pub parameters: BTreeMap<String, serde_json::Value>,
+    /// The policy on the users' own side; `None`: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
     /// Which repetition, from 1.
     pub block: u32,
     /// False for [`Verdict::Invalid`] alone.
@@ -163,6 +166,17 @@ pub struct Arm {
     /// How users walked their model, row by row; empty for users without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub walk: Vec<WalkRow>,
+}
+
+/// A policy on the users' own side.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Client {
+    /// Name in the catalogue.
+    pub policy: String,
+    /// Who shares one: `user`, `group of 50`, `all`.
+    pub scope: String,
+    /// All its parameters, as resolved.
+    pub parameters: BTreeMap<String, serde_json::Value>,
 }
 
 /// How users left one state of their model.
@@ -303,7 +317,7 @@ pub struct Measured {
     pub planned: u64,
     /// Never sent: the generator's fault.
     pub unsent: u64,
-    /// A client-side policy refused.
+    /// Never sent: a client-side policy refused, or did not let it go in time.
     pub refused_locally: u64,
     /// No connection came about.
     pub connect_failed: u64,

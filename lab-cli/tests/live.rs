@@ -1,6 +1,7 @@
 //! Live runs of seconds, as a person starts them: shape, never speed.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
@@ -167,6 +168,49 @@ fn what_a_stage_sends_elsewhere_is_counted_by_its_name_in_both_books() {
     assert!(refused > 10, "{arm}");
     assert_eq!((sum("elsewhere"), sum("failed"), sum("rejected")), (refused, refused, 0), "{arm}");
     assert_eq!((sum("sent"), sum("hops")), (arm["server"]["requests_read"].as_u64().expect("a count"), 0), "{arm}");
+}
+
+#[test]
+fn what_a_policy_on_the_users_side_refuses_is_never_sent_and_counted_apart() {
+    let scratch = Scratch::new();
+    let arms = "arms=[{none: {as: free, client: none}}, {none: {as: own}}, {concurrency: {max: 1, as: sre, client: sre-client}}]";
+    let args = ["run", "short.yaml", "--out", "run", "--set", "thresholds=[]", "--set", arms];
+    let users = [
+        "--set",
+        "users.client={concurrency: {max: 2, scope: {group: 20}}}",
+        "--set",
+        "users.on_reject={then: backoff, base: 10ms, cap: 100ms, attempts: 3}",
+        "--set",
+        "users.criticality={0: SHEDDABLE}",
+    ];
+    let output = scratch.run(&[&args[..], &users[..]].concat());
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
+    let summary = scratch.json("run/summary.json");
+    let arms: BTreeMap<&str, &Value> = summary["arms"]
+        .as_array()
+        .expect("arms")
+        .iter()
+        .map(|arm| (arm["name"].as_str().expect("text"), arm))
+        .collect();
+    let (free, own, sre) = (arms["free"], arms["own"], arms["sre"]);
+    assert_eq!((&free["client"], &own["client"]["scope"]), (&Value::Null, &"group of 20".into()));
+    assert_eq!((&own["client"]["parameters"]["max"], &sre["client"]["policy"]), (&2.into(), &"sre-client".into()));
+    for (arm, refuses) in [(free, false), (own, true), (sre, true)] {
+        let sum = |key: &str| sum(arm, key);
+        assert_eq!(sum("refused_locally") > 10, refuses, "{arm}");
+        let parts = ["unsent", "refused_locally", "connect_failed", "sent"];
+        assert_eq!(sum("planned"), parts.iter().map(|part| sum(part)).sum::<u64>(), "{arm}");
+        assert_eq!(sum("sent") + sum("hops"), arm["server"]["requests_read"].as_u64().expect("a count"), "{arm}");
+    }
+    assert_eq!(sum(own, "rejected"), 0);
+    assert!(sum(sre, "rejected") > 10, "{sre}");
+    let lines = fs::read_to_string(scratch.path().join("run/timeline.jsonl")).expect("there");
+    let seconds = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let of_own: u64 = seconds.filter(|s| s["arm"] == "own").filter_map(|s| s["refused_locally"].as_u64()).sum();
+    assert_eq!(of_own, sum(own, "refused_locally"));
+    let manifest = scratch.json("run/manifest.json");
+    assert_eq!(manifest["experiment"]["arms"][1]["client"]["scope"]["group"], 20);
+    assert_eq!(manifest["experiment"]["users"]["marks"]["criticality"]["0"], "SHEDDABLE");
 }
 
 #[test]

@@ -86,7 +86,11 @@ fn renewal(arm: &Arm, reasons: &mut Vec<Reason>) {
 }
 
 fn overloaded(measured: &Measured) -> f64 {
-    let not_in_time = measured.served_late + measured.rejected + measured.timed_out + measured.connect_failed;
+    let not_in_time = measured.served_late
+        + measured.rejected
+        + measured.refused_locally
+        + measured.timed_out
+        + measured.connect_failed;
     fraction(not_in_time, measured.planned)
 }
 

@@ -125,6 +125,7 @@ pub fn run(
         name: turn.arm.label.clone(),
         policy: turn.arm.policy.name.clone(),
         parameters: assemble::parameters(&turn.arm.policy),
+        client: plan.client.as_ref().map(assemble::client),
         block: turn.block,
         generator: assemble::generator(&report),
         server: seen.map(|(last, read)| assemble::server(Some(&first), &last, &read.ledger, joined.as_ref())),

@@ -11,10 +11,10 @@ use target_app::{
 use workloads::{
     mail::TransitionCount,
     measure::{Percentiles, PhaseReport, Report},
-    plan::{LoadPlan, Users},
+    plan::{ClientScope, ClientSpec, LoadPlan, Users},
 };
 
-use crate::summary::{Generator, Joined, Measured, Phase, Server, Times, WalkCell, WalkRow};
+use crate::summary::{Client, Generator, Joined, Measured, Phase, Server, Times, WalkCell, WalkRow};
 
 /// One phase.
 pub fn phase(report: &PhaseReport) -> Phase {
@@ -163,6 +163,20 @@ pub fn parameters(policy: &PolicySpec) -> BTreeMap<String, Value> {
     }
     all.extend(policy.settings.iter().map(|(key, setting)| (key.clone(), setting_as_json(setting))));
     all
+}
+
+/// The policy on the users' own side.
+pub fn client(spec: &ClientSpec) -> Client {
+    let ClientSpec { policy, settings, scope, .. } = spec;
+    let policy = PolicySpec { name: policy.clone(), place: None, settings: settings.clone() };
+    let mut parameters = parameters(&policy);
+    parameters.remove("scope");
+    let scope = match scope {
+        ClientScope::User => "user".to_owned(),
+        ClientScope::Group(users) => format!("group of {users}"),
+        ClientScope::All => "all".to_owned(),
+    };
+    Client { policy: policy.name, scope, parameters }
 }
 
 fn as_json(text: &str) -> Value {

@@ -212,7 +212,7 @@ impl Run<'_> {
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());
         let plan = |target: &Target| {
-            let plan = resolve::load_plan(experiment, accounts, &target.ready, seed, rate)?;
+            let plan = resolve::load_plan(experiment, arm, accounts, &target.ready, seed, rate)?;
             digest = digest_of(&plan);
             Ok(plan)
         };
@@ -287,9 +287,11 @@ impl Run<'_> {
     }
 }
 
-/// The plan's digest, without the port that the target happened to get.
+/// The plan's digest: what users mean to do, without the port that the target happened to get, and without the policy that
+/// an arm puts before them.
 fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     let mut plan = plan.clone();
+    plan.client = None;
     plan.target.url.clear();
     plan.target.host.clear();
     plan.target.address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));

@@ -5,12 +5,12 @@ use std::{
     path::PathBuf,
 };
 
-use controllers::{Catalogue, Class, Place, random::seed_for};
+use controllers::{Catalogue, Class, Objective, Place, random::seed_for};
 use target_app::{
     control::wire::Ready,
     spec::{self, EdgeSpec, TargetSpec, WorkSpec},
 };
-use workloads::plan::{self, Account, LoadPlan, MailUsers, Marks, UrlUsers};
+use workloads::plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers};
 
 use super::{Cpus, RunFailure};
 use crate::spec::plan::{App, Arm, Experiment, Load, Model};
@@ -65,10 +65,7 @@ pub fn target_spec(
         control: loopback,
         policy: arm.policy.clone(),
         machines: target.machines.clone(),
-        objective: controllers::Objective {
-            percentile: experiment.objective.percentile,
-            response_time: std::time::Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
-        },
+        objective: objective(experiment),
         stage_defaults,
         stages,
         edge: EdgeSpec {
@@ -97,9 +94,10 @@ pub fn works_at_accept(arm: &Arm) -> bool {
     place == Some(Place::Accept)
 }
 
-/// What is sent in one arm. The same for every arm of a block.
+/// What is sent in one arm: the same for every arm of a block, but for the policy on the users' own side.
 pub fn load_plan(
     experiment: &Experiment,
+    arm: &Arm,
     accounts: &[Account],
     ready: &Ready,
     seed: u64,
@@ -135,9 +133,27 @@ pub fn load_plan(
         objective: std::time::Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
         drain: users.drain,
         sources: users.sources,
-        marks: Marks::default(),
-        client: None,
+        marks: users.marks.clone(),
+        client: client_spec(experiment, arm),
     })
+}
+
+/// A client that may do as it likes is none.
+fn client_spec(experiment: &Experiment, arm: &Arm) -> Option<ClientSpec> {
+    let client = arm.client.as_ref().filter(|client| client.policy != "none")?;
+    Some(ClientSpec {
+        policy: client.policy.clone(),
+        settings: client.settings.clone(),
+        scope: client.scope,
+        objective: objective(experiment),
+    })
+}
+
+fn objective(experiment: &Experiment) -> Objective {
+    Objective {
+        percentile: experiment.objective.percentile,
+        response_time: std::time::Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
+    }
 }
 
 /// Where a target that is ready can be reached.

@@ -110,6 +110,7 @@ impl Seconds {
             sent: window.sent,
             served: window.served,
             served_late: window.late,
+            refused_locally: window.refused_locally,
             rejected: window.rejected,
             timed_out: window.timed_out,
             failed: window.failed,

@@ -7,6 +7,7 @@ use controllers::{
 use target_app::{graph::Graph, policies::Resolved, spec::PolicySpec};
 
 use super::{
+    client::client,
     fields::{Fields, count_in, join},
     plan::Arm,
     problem::{Place, Problems},
@@ -16,7 +17,7 @@ use super::{
 use crate::text::suggestion;
 
 /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
-pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog"];
+pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client"];
 
 /// Places, as they are written.
 const PLACES: &[(&str, Seat)] =
@@ -65,6 +66,7 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
         policy: PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() },
         on_refuse: None,
         backlog: None,
+        client: None,
     };
     let mut own = Vec::new();
     if let Some(settings) = settings {
@@ -99,9 +101,20 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
     for bad in unfit {
         let param = bad.key.split('.').next().unwrap_or(&bad.key);
         let place = settings.and_then(|settings| place_of_key(settings, param)).unwrap_or(&node.place);
-        problems.add(place, &join(&path, &bad.key), bad.message, "");
+        let on_clients_alone =
+            Catalogue::find(&arm.policy.name).is_some_and(|entry| !entry.places.iter().any(|place| in_target(*place)));
+        let hint = match on_clients_alone {
+            true => format!("it sits on the users' side: - none: {{as: {name}, client: {name}}}"),
+            false => String::new(),
+        };
+        problems.add(place, &join(&path, &bad.key), bad.message, hint);
     }
     Some(arm)
+}
+
+/// Whether a target has such a place.
+fn in_target(place: Seat) -> bool {
+    matches!(place, Seat::Accept | Seat::Single | Seat::Stage)
 }
 
 /// A machine (pool sizing, batching, a monitor) in `target.machines`.
@@ -117,7 +130,7 @@ pub fn machine(node: &Node, problems: &Problems) -> Option<PolicySpec> {
     check(&mut spec, node, settings, &path, problems).then_some(spec)
 }
 
-fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) -> Option<(&'a str, Option<&'a Node>)> {
+pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) -> Option<(&'a str, Option<&'a Node>)> {
     match &node.value {
         Value::Text(name) => Some((name, None)),
         Value::Table(entries) if entries.len() == 1 => {
@@ -151,6 +164,7 @@ fn lab_key(arm: &mut Arm, key: &str, node: &Node, path: &str, problems: &Problem
             Ok(refusal) => arm.on_refuse = Some(refusal),
             Err((message, hint)) => problems.add(&node.place, &full, message, hint),
         },
+        "client" => arm.client = client(node, &full, problems),
         _ => match count_in(node, 1..=65_535) {
             Ok(backlog) => arm.backlog = Some(backlog as u32),
             Err((message, hint)) => problems.add(&node.place, &full, message, hint),
@@ -160,7 +174,7 @@ fn lab_key(arm: &mut Arm, key: &str, node: &Node, path: &str, problems: &Problem
 
 /// Checks a policy with its settings against the catalogue. A preset's name that stands for its policy is written out:
 /// from here on there are policies by their own names, with settings.
-fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
+pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
     let Ok((entry, written_out)) = Catalogue::resolve(&spec.name, &spec.settings) else {
         let message = format!("there is no policy called {:?}", spec.name);
         let hint = format!("{} (see lab policies)", suggestion(&spec.name, &Catalogue::names()));
@@ -174,7 +188,7 @@ fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str
     }
     entry.name.clone_into(&mut spec.name);
     spec.settings = written_out;
-    if path.starts_with("arms") && matches!(entry.make, Make::Machine(_)) {
+    if !path.starts_with("target.machines") && matches!(entry.make, Make::Machine(_)) {
         let hint = "put it under target.machines";
         problems.add(&node.place, path, format!("{} decides nothing", spec.name), hint);
         return false;
@@ -202,7 +216,7 @@ fn place_of_key<'a>(node: &'a Node, key: &str) -> Option<&'a Place> {
 }
 
 /// The catalogue's own shape of a written value.
-fn setting(node: &Node) -> Setting {
+pub fn setting(node: &Node) -> Setting {
     match &node.value {
         Value::Null => Setting::Text(String::new()),
         Value::Flag(flag) => Setting::Flag(*flag),

@@ -9,7 +9,7 @@ use target_app::{
     spec::{ClassRule, Discipline, Durability, PolicySpec, ServiceTime, StageSpec},
     synthetic::{Checksum, Emulated},
 };
-use workloads::plan::{ArrivalLaw, Behaviour, ConnectionHabit, PreviousPage};
+use workloads::plan::{ArrivalLaw, Behaviour, ClientScope, ConnectionHabit, Marks, PreviousPage};
 
 use crate::summary::Objective;
 
@@ -162,6 +162,10 @@ pub struct Users {
     pub drain: Duration,
     /// Source addresses that users are spread over.
     pub sources: u32,
+    /// What their requests say of themselves.
+    pub marks: Marks,
+    /// Who decides on their own side, in arms that do not say otherwise.
+    pub client: Option<Client>,
     /// Stretches of load.
     pub phases: Vec<Phase>,
 }
@@ -281,6 +285,19 @@ pub struct Arm {
     pub on_refuse: Option<target_app::spec::OnRefuse>,
     /// Length of the kernel's listen queue.
     pub backlog: Option<u32>,
+    /// Who decides on the users' own side, before they send: the arm's own, else that of all arms.
+    pub client: Option<Client>,
+}
+
+/// A policy on the users' own side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Client {
+    /// Its name in the catalogue.
+    pub policy: String,
+    /// Its settings.
+    pub settings: controllers::Settings,
+    /// Who shares one.
+    pub scope: ClientScope,
 }
 
 impl App {
@@ -302,6 +319,7 @@ impl Arm {
             policy: PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() },
             on_refuse: None,
             backlog: None,
+            client: None,
         }
     }
 }

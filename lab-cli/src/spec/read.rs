@@ -83,6 +83,9 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     let seed = fields.count("seed", 0..=(1 << 53)).unwrap_or(1);
     let declares = fields.list("declares").iter().filter_map(|node| declared(node, problems)).collect();
     let (target, users) = (target?, users?);
+    for arm in &mut arms {
+        arm.client = arm.client.take().or_else(|| users.client.clone());
+    }
     let mut experiment = Experiment {
         name: name?,
         about: fields.text("about").unwrap_or_default(),

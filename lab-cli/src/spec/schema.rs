@@ -22,7 +22,7 @@ struct Experiment {
     target: Target,
     objective: Objective,
     users: Users,
-    /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse` and `backlog` are the lab's, all others the policy's (`lab policies NAME`).
+    /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog` and `client` are the lab's, all others the policy's (`lab policies NAME`).
     arms: Vec<Policy>,
     /// How often every arm is run.
     repeat: Option<u32>,
@@ -207,6 +207,12 @@ struct Users {
     connections: Option<serde_json::Value>,
     /// Source addresses of 127.0.0.0/8 that users are spread over.
     sources: Option<u32>,
+    /// How important the requests of a class are: `{0: SHEDDABLE, 1: CRITICAL}`.
+    criticality: Option<std::collections::BTreeMap<u8, String>>,
+    /// Who pays for the requests of a class: `{0: 3}`.
+    customer: Option<std::collections::BTreeMap<u8, u32>>,
+    /// A policy on the users' own side: `throttle`, or `throttle: {scope: all}` (`user`, `{group: 50}`). The default of all arms.
+    client: Option<Policy>,
     phases: Vec<Phase>,
 }
 

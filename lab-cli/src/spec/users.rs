@@ -7,6 +7,7 @@ use traces::Think;
 use workloads::plan::{ArrivalLaw, Behaviour, ConnectionHabit, OnTrouble, Patience, PreviousPage};
 
 use super::{
+    client::{client, marks},
     fields::{Fields, join},
     plan::{Load, Model, Phase, Rate, Users},
     problem::Problems,
@@ -31,6 +32,9 @@ pub const KEYS: &[&str] = &[
     "retry_budget",
     "connections",
     "sources",
+    "criticality",
+    "customer",
+    "client",
     "phases",
 ];
 /// Keys of one of `users.phases`.
@@ -69,6 +73,8 @@ pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
         connect_timeout: fields.time("connect_timeout", TIMES).unwrap_or(Duration::from_secs(10)),
         drain: fields.time("drain", PAUSES).unwrap_or(Duration::from_secs(10)),
         sources: fields.count("sources", 1..=65_536).map_or(1, |n| n as u32),
+        marks: marks(&fields),
+        client: fields.node("client").and_then(|node| client(node, &fields.path("client"), problems)),
         phases: phases(&fields),
     })
 }
