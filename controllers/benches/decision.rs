@@ -79,6 +79,8 @@ fn decisions(criterion: &mut Criterion) {
         ("sre-client", "sre-client", &none),
         ("utilization", "utilization", &none),
         ("dont-retry", "dont-retry", &none),
+        ("quota", "quota", &none),
+        ("sre", "sre", &none),
         ("aimd", "aimd", &none),
         ("vegas", "vegas", &none),
         ("gradient2", "gradient2", &none),

@@ -26,6 +26,9 @@ pub struct Resolved {
     pub place: Place,
 }
 
+/// The parameter of policies that can report usage.
+const REPORTS: &str = "report_usage";
+
 /// What is wrong with a choice of policies or machines.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {}", listed(.problems))]
@@ -59,6 +62,26 @@ impl Resolved {
             return Err(unfit(vec![Problem { key: "scope".to_owned(), message }]));
         }
         Ok(Self { entry, values, place })
+    }
+
+    /// Checks a choice for a live target, which carries no usage reports and no quotas between sites: a machine or policy
+    /// that waits for them would do nothing, in silence.
+    ///
+    /// # Errors
+    /// As [`Resolved::new`], and a choice that needs such reports.
+    pub fn live(spec: &PolicySpec) -> Result<Self, Unfit> {
+        let resolved = Self::new(spec)?;
+        let unfit = |key: &str, message: &str| {
+            let problem = Problem { key: key.to_owned(), message: message.to_owned() };
+            Unfit { name: spec.name.clone(), problems: vec![problem] }
+        };
+        if resolved.entry.name == "quota-server" {
+            return Err(unfit("machines", "a live target carries no reports between sites: nobody would hear it"));
+        }
+        if resolved.entry.params.iter().any(|param| param.name == REPORTS) && resolved.values.flag(REPORTS) {
+            return Err(unfit(REPORTS, "a live target carries no reports between sites: leave it off"));
+        }
+        Ok(resolved)
     }
 
     /// Settings for stages where it does not sit: slips, which would change nothing in silence.

@@ -140,7 +140,7 @@ impl Running {
     /// # Errors
     /// Everything that is wrong with the name, the settings or the site; then nothing has changed.
     pub fn set_policy(self: &Arc<Self>, change: &SetPolicy) -> Result<(), Vec<String>> {
-        let chosen = Resolved::new(&change.policy).map_err(|unfit| {
+        let chosen = Resolved::live(&change.policy).map_err(|unfit| {
             unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect::<Vec<_>>()
         })?;
         if !chosen.entry.is_policy() {

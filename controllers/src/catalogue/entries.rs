@@ -20,6 +20,8 @@ pub(super) static ALL: &[Entry] = &[
     sre::SRE_CLIENT,
     sre::UTILIZATION,
     sre::DONT_RETRY,
+    sre::QUOTA,
+    sre::SRE,
     modern::AIMD,
     modern::VEGAS,
     modern::GRADIENT2,
@@ -29,4 +31,5 @@ pub(super) static ALL: &[Entry] = &[
     resource::THREAD_POOL,
     resource::BATCHING,
     resource::MONITOR,
+    sre::QUOTA_SERVER,
 ];

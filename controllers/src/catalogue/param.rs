@@ -64,6 +64,15 @@ pub enum ParamKind {
         /// What its keys are.
         by: TimesBy,
     },
+    /// A table of numbers by customer, empty by default.
+    Customers {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+        /// Unit, `""` for none.
+        unit: &'static str,
+    },
 }
 
 /// What the keys of a table of durations are.
@@ -85,6 +94,7 @@ pub struct Values {
     words: BTreeMap<&'static str, &'static str>,
     maps: BTreeMap<&'static str, BTreeMap<String, Duration>>,
     stages: Vec<(&'static str, String)>,
+    customers: BTreeMap<&'static str, BTreeMap<u32, f64>>,
 }
 
 impl Values {
@@ -150,6 +160,12 @@ impl Values {
         &self.maps[name]
     }
 
+    /// A declared table of numbers by customer.
+    #[must_use]
+    pub fn customers(&self, name: &str) -> &BTreeMap<u32, f64> {
+        &self.customers[name]
+    }
+
     /// Stages that were named, each with its parameter, for a host that knows whether there are such stages.
     pub fn stages(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.stages.iter().map(|(param, stage)| (*param, stage.as_str()))
@@ -159,20 +175,9 @@ impl Values {
         let problem = |message: String| vec![Problem { key: param.name.to_owned(), message }];
         match param.kind {
             ParamKind::Number { min, max, default, unit } => {
-                // A number may carry its parameter's unit: `12.5/s`.
-                let bare = match setting {
-                    Some(Setting::Text(text)) if !unit.is_empty() => {
-                        text.strip_suffix(unit).and_then(|text| text.trim_end().parse().ok()).map(Setting::Number)
-                    }
-                    _ => None,
-                };
-                let number = match bare.as_ref().or(setting) {
+                let number = match setting {
                     None => default,
-                    Some(Setting::Number(number)) if (min..=max).contains(number) => *number,
-                    Some(Setting::Number(number)) => {
-                        return Err(problem(format!("{number} is out of range: {min} to {max}{}", spaced(unit))));
-                    }
-                    Some(other) => return Err(problem(format!("a number is wanted here, not {}", shown(other)))),
+                    Some(setting) => number_within(setting, min, max, unit).map_err(problem)?,
                 };
                 self.numbers.insert(param.name, number);
             }
@@ -256,8 +261,51 @@ impl Values {
                 }
                 self.maps.insert(param.name, times);
             }
+            ParamKind::Customers { min, max, unit } => {
+                let written = match setting {
+                    None => &Settings::new(),
+                    Some(Setting::Map(map)) => map,
+                    Some(other) => {
+                        return Err(problem(format!("a table like {{1: 0.5}} is wanted here, not {}", shown(other))));
+                    }
+                };
+                let mut problems = Vec::new();
+                let mut numbers = BTreeMap::new();
+                for (key, value) in written {
+                    let mut wrong = |message| {
+                        problems.push(Problem { key: format!("{}.{key}", param.name), message });
+                    };
+                    let Ok(customer) = key.parse() else {
+                        wrong(format!("a customer is a whole number from 0 to {}", u32::MAX));
+                        continue;
+                    };
+                    match number_within(value, min, max, unit) {
+                        Ok(number) => drop(numbers.insert(customer, number)),
+                        Err(message) => wrong(message),
+                    }
+                }
+                if !problems.is_empty() {
+                    return Err(problems);
+                }
+                self.customers.insert(param.name, numbers);
+            }
         }
         Ok(())
+    }
+}
+
+/// A number, which may carry its parameter's unit: `12.5/s`.
+fn number_within(setting: &Setting, min: f64, max: f64, unit: &str) -> Result<f64, String> {
+    let bare = match setting {
+        Setting::Text(text) if !unit.is_empty() => {
+            text.strip_suffix(unit).and_then(|text| text.trim_end().parse().ok()).map(Setting::Number)
+        }
+        _ => None,
+    };
+    match bare.as_ref().unwrap_or(setting) {
+        Setting::Number(number) if (min..=max).contains(number) => Ok(*number),
+        Setting::Number(number) => Err(format!("{number} is out of range: {min} to {max}{}", spaced(unit))),
+        other => Err(format!("a number is wanted here, not {}", shown(other))),
     }
 }
 

@@ -45,6 +45,9 @@ fn row(param: &Param, preset: Option<&Preset>) -> Row {
         ParamKind::Times { .. } => {
             ("{}".to_owned(), "", format!("a table of times to {}", shown_time(Duration::from_secs(3600))))
         }
+        ParamKind::Customers { min, max, unit } => {
+            ("{}".to_owned(), unit, format!("a table of numbers by customer, {min} to {max}"))
+        }
     };
     let default = match given {
         Some(Setting::Text(text)) => text,

@@ -90,6 +90,8 @@ fn the_names_that_experiments_use_are_known() {
         "sre-client",
         "utilization",
         "dont-retry",
+        "quota",
+        "sre",
         "aimd",
         "vegas",
         "gradient2",
@@ -101,6 +103,7 @@ fn the_names_that_experiments_use_are_known() {
         "thread-pool",
         "batching",
         "monitor",
+        "quota-server",
     ] {
         assert!(Catalogue::resolve(name, &Settings::new()).is_ok(), "{name}");
         assert!(Catalogue::names().contains(&name), "{name}");

@@ -2,6 +2,7 @@
 
 mod client;
 mod closed_form;
+mod quotas;
 mod server;
 
 use std::time::Duration;
@@ -46,10 +47,23 @@ impl Bench {
         }
     }
 
-    fn end(&mut self, (id, grant): (JobId, Grant), tags: Tags, outcome: Outcome) {
-        let timing = Timing { entered: self.now, offered: self.now, started: self.now, ended: self.now };
-        let ended = Seen::Ended { id, grant, tags, outcome, timing, cost: None, note: None };
-        self.seat.observe(self.now, &ended);
+    fn end(&mut self, admitted: (JobId, Grant), tags: Tags, outcome: Outcome) {
+        self.end_after(admitted, tags, outcome, Duration::ZERO, None);
+    }
+
+    /// Ends after work on it took so long, with a cost if one was measured.
+    fn end_after(
+        &mut self,
+        (id, grant): (JobId, Grant),
+        tags: Tags,
+        outcome: Outcome,
+        worked: Duration,
+        cost: Option<Duration>,
+    ) {
+        let started = self.now;
+        self.pass(worked);
+        let timing = Timing { entered: started, offered: started, started, ended: self.now };
+        self.seat.observe(self.now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note: None });
     }
 
     /// A request that, if it is let go, ends like this at once; true if it was let go.

@@ -8,7 +8,7 @@ use super::{
     model::{check, every_build},
     settings, site,
 };
-use crate::Catalogue;
+use crate::{Catalogue, catalogue::Setting};
 
 const TARGET: Duration = Duration::from_millis(50);
 
@@ -44,6 +44,16 @@ proptest! {
         ]);
         let entry = Catalogue::find("seda").unwrap();
         check(entry, &settings, &site(entry.places[0], TARGET), &codes);
+    }
+
+    #[test]
+    fn invariants_hold_with_usage_reports(codes in prop::collection::vec(any::<u64>(), 0..600), customers in 0..4_u32) {
+        let limits = Setting::Map((0..customers).map(|customer| (customer.to_string(), 0.01.into())).collect());
+        for name in ["quota", "sre"] {
+            let entry = Catalogue::find(name).unwrap();
+            let settings = [("report_usage", true.into()), ("report_every", "10ms".into()), ("limits", limits.clone())];
+            check(entry, &super::settings(settings), &site(entry.places[0], TARGET), &codes);
+        }
     }
 
     #[test]

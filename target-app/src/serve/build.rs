@@ -36,7 +36,7 @@ pub(super) struct Built {
 
 /// The policy of a spec, checked.
 pub(super) fn policy(spec: &TargetSpec) -> Result<Resolved, ServeError> {
-    let chosen = Resolved::new(&spec.policy)?;
+    let chosen = Resolved::live(&spec.policy)?;
     if chosen.entry.is_policy() { Ok(chosen) } else { Err(ServeError::NotAPolicy(spec.policy.name.clone())) }
 }
 
@@ -132,7 +132,7 @@ async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Servic
 fn machines(spec: &TargetSpec) -> Result<(Vec<Resolved>, Vec<Resolved>), ServeError> {
     let mut all = Vec::new();
     for machine in &spec.machines {
-        let resolved = Resolved::new(machine)?;
+        let resolved = Resolved::live(machine)?;
         if resolved.entry.is_policy() {
             return Err(ServeError::NotAMachine(machine.name.clone()));
         }

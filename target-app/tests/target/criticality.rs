@@ -6,10 +6,13 @@ use std::{
     time::Duration,
 };
 
-use controllers::Settings;
-use target_app::spec::{PolicySpec, TargetSpec};
+use controllers::{Settings, catalogue::Setting};
+use target_app::{
+    serve::serve_blocking,
+    spec::{PolicySpec, TargetSpec},
+};
 
-use crate::common::{Target, emulated, spec, start, status};
+use crate::common::{Target, emulated, policy, spec, start, status};
 
 fn get(target: &Target, header: &str) -> String {
     let mut stream = target.connect();
@@ -45,4 +48,35 @@ fn ready_jobs_refuse_by_criticality_and_say_dont_retry() {
         assert_eq!(status(&get(&target, "X-Criticality: whatever")), 200, "nonsense means CRITICAL");
         busy.into_iter().for_each(|one| assert_eq!(status(&one.join().unwrap()), 200));
     });
+}
+
+#[test]
+fn the_customer_header_says_whose_quota_it_is() {
+    let limits = Setting::Map([("7".to_owned(), 0.0.into())].into());
+    let settings = [("limits".to_owned(), limits)].into();
+    let quota = PolicySpec { name: "sre".to_owned(), place: None, settings };
+    let target = start(TargetSpec { policy: quota, ..spec() });
+    let refused = get(&target, "X-Customer: 7");
+    assert_eq!(status(&refused), 503, "{refused}");
+    assert!(refused.contains("x-refused: quota\r\n") && !refused.contains("x-retry"), "{refused}");
+    assert_eq!(status(&get(&target, "X-Customer: 8")), 200);
+    assert_eq!(status(&get(&target, "X-Customer: seven")), 200, "nonsense means customer 0");
+    assert_eq!(target.gauges().ledger.refused["quota"], 1);
+}
+
+#[test]
+fn what_needs_reports_between_sites_does_not_start() {
+    let report = [("report_usage".to_owned(), true.into())].into();
+    let reporting = PolicySpec { settings: report, ..policy("quota", &[]) };
+    let server = policy("quota-server", &[]);
+    for (wrong, said) in [
+        (
+            TargetSpec { policy: reporting, ..spec() },
+            "quota: report_usage: a live target carries no reports between sites",
+        ),
+        (TargetSpec { machines: vec![server], ..spec() }, "quota-server: machines: a live target carries no reports"),
+    ] {
+        let problem = serve_blocking(wrong, |_| panic!("it started")).unwrap_err().to_string();
+        assert!(problem.starts_with(said), "{problem}");
+    }
 }

@@ -6,12 +6,12 @@ use super::*;
 use crate::{LoadSample, RetryHint};
 
 impl Bench {
-    fn load(&mut self, sample: LoadSample) {
+    pub(super) fn load(&mut self, sample: LoadSample) {
         self.seat.observe(self.now, &Seen::Load(sample));
     }
 
     /// Ready tasks seen every 20 ms for a time, the first after 20 ms.
-    fn ready(&mut self, tasks: u32, lasts: Duration) {
+    pub(super) fn ready(&mut self, tasks: u32, lasts: Duration) {
         for _ in 0..lasts.as_millis() / 20 {
             self.pass(Duration::from_millis(20));
             self.load(LoadSample::Ready(tasks));
@@ -19,12 +19,12 @@ impl Bench {
     }
 
     /// Which criticalities would be let in, lowest first.
-    fn lets_in(&mut self) -> [bool; 4] {
+    pub(super) fn lets_in(&mut self) -> [bool; 4] {
         Criticality::ALL.map(|criticality| self.request(of(criticality), Outcome::Served))
     }
 
     /// Advice with a refusal.
-    fn refused(&mut self, tags: Tags) -> RetryHint {
+    pub(super) fn refused(&mut self, tags: Tags) -> RetryHint {
         self.next_id += 1;
         match self.seat.offer(self.now, &Offer { id: JobId(self.next_id), tags, entered: self.now, note: None }) {
             Verdict::Refuse(refusal) => refusal.retry,

@@ -1,0 +1,199 @@
+//! Per-customer limits in CPU seconds a second ("Per-Customer Limits").
+
+mod account;
+mod params;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{
+    Ctx, Effect, Entry, Gauge, Grant, Machine, Offer, PeerReport, Reason, Refusal, Seen, Timestamp,
+    catalogue::{Make, NO_CLASHES, Place, Values},
+    estimate::Ewma,
+};
+
+use super::{Guard, Guarded, section};
+use account::{Account, Limits};
+
+pub(super) use params::{LIMITS, MOST_CPUS, PARAMS, UNIT};
+
+/// Refuses a customer's requests while the CPU time that they cost is over its limit.
+#[derive(Debug)]
+pub(super) struct Quota {
+    limits: Limits,
+    accounts: BTreeMap<u32, Account>,
+    /// Of customers for whom there is no room: all of them together are one.
+    rest: Account,
+    /// What a request costs, CPU seconds: for customers of whom no request has ended yet.
+    mean_cost: Ewma,
+    /// No account was idle when this was last looked for.
+    swept: Timestamp,
+    report: Option<Report>,
+}
+
+/// Usage reports to whoever divides quotas.
+#[derive(Debug)]
+struct Report {
+    every: Duration,
+    /// The last one; `None` before the first request.
+    last: Option<Timestamp>,
+}
+
+/// Most customers with an account of their own: customers' numbers come from outside, and memory is fixed.
+const MOST_ACCOUNTS: usize = 1024;
+/// Idle accounts are looked for no more often than this once all are taken: a look goes through all of them.
+const BETWEEN_SWEEPS: Duration = Duration::from_secs(1);
+/// Weight of the old mean cost with each request that ends.
+pub(super) const OLD_COST: f64 = 0.9;
+
+impl Quota {
+    pub(super) fn new(values: &Values) -> Self {
+        let limits = Limits {
+            of: values.customers("limits").clone(),
+            others: values.number("default_limit"),
+            burst_s: values.time("burst").as_secs_f64(),
+            reserve: values.number("reserve"),
+            lease: values.time("lease"),
+        };
+        let every = values.time("report_every");
+        Self {
+            accounts: BTreeMap::new(),
+            rest: Account::new(limits.others, limits.burst_s),
+            limits,
+            mean_cost: Ewma::from_first(OLD_COST),
+            swept: Timestamp::ZERO,
+            report: values.flag("report_usage").then_some(Report { every, last: None }),
+        }
+    }
+
+    /// A customer's account, as of now.
+    fn account(&mut self, customer: u32, now: Timestamp) -> &mut Account {
+        if !self.accounts.contains_key(&customer) && self.has_room(now) {
+            let full = Account::new(self.limits.own(customer), self.limits.burst_s);
+            self.accounts.insert(customer, full);
+        }
+        let account = self.accounts.get_mut(&customer).unwrap_or(&mut self.rest);
+        account.fill(now, self.limits.own(customer), self.limits.burst_s);
+        account
+    }
+
+    fn has_room(&mut self, now: Timestamp) -> bool {
+        if self.accounts.len() >= MOST_ACCOUNTS && now.since(self.swept) >= BETWEEN_SWEEPS {
+            self.swept = now;
+            let Self { accounts, limits, report, .. } = self;
+            accounts.retain(|customer, account| {
+                account.fill(now, limits.own(*customer), limits.burst_s);
+                !account.is_idle(limits.burst_s, report.is_some())
+            });
+        }
+        self.accounts.len() < MOST_ACCOUNTS
+    }
+
+    /// What a request of this customer will cost, as far as is known, CPU seconds.
+    fn expected_cost(&mut self, customer: u32, now: Timestamp) -> f64 {
+        let of_all = self.mean_cost.current();
+        self.account(customer, now).mean_cost().unwrap_or(of_all)
+    }
+
+    fn obey(&mut self, customer: u32, limit: f64, now: Timestamp) {
+        if !limit.is_finite() || limit < 0.0 {
+            return; // nonsense, and what was said before still holds
+        }
+        let until = now + self.limits.lease;
+        self.account(customer, now);
+        // The accounts' rest has no limit of its own that one customer's could be.
+        if let Some(account) = self.accounts.get_mut(&customer) {
+            account.lend(limit.min(MOST_CPUS), until, self.limits.burst_s);
+        }
+    }
+}
+
+impl Machine for Quota {
+    fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        match *seen {
+            Seen::Ended { tags, grant, timing, cost, .. } => {
+                let cost = cost.unwrap_or_else(|| timing.ended.since(timing.started)).as_secs_f64();
+                self.mean_cost.add(cost);
+                self.account(tags.customer, cx.now).settle(charged(grant), cost);
+            }
+            Seen::Peer(PeerReport::Quota { to, customer, limit }) if to == cx.site => {
+                self.obey(customer, limit, cx.now);
+            }
+            _ => {}
+        }
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        let report = self.report.as_ref()?;
+        Some(report.last? + report.every)
+    }
+
+    fn wake(&mut self, cx: &mut Ctx<'_>) {
+        let Some(Report { every, last: Some(last) }) = &mut self.report else { return };
+        let since = cx.now.since(*last);
+        if since < *every {
+            return;
+        }
+        *last = cx.now;
+        for (customer, account) in &mut self.accounts {
+            if let Some((used, wanted)) = account.take_usage() {
+                let per_s = 1.0 / since.as_secs_f64();
+                let (used, wanted) = (used * per_s, wanted * per_s);
+                cx.effects.push(Effect::Tell(PeerReport::Usage { from: cx.site, customer: *customer, used, wanted }));
+            }
+        }
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        let in_debt = self.accounts.values().filter(|account| account.in_debt()).count();
+        visit(Gauge::of("customers"), self.accounts.len() as f64);
+        visit(Gauge::of("customers_over_quota"), in_debt as f64);
+        visit(Gauge::of("mean_cost_ms"), self.mean_cost.current() * 1e3);
+    }
+}
+
+impl Guard for Quota {
+    fn refusal(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Option<Refusal> {
+        if let Some(report) = &mut self.report {
+            report.last.get_or_insert(cx.now);
+        }
+        let (reserve, burst_s) = (self.limits.reserve, self.limits.burst_s);
+        let customer = job.tags.customer;
+        if self.account(customer, cx.now).has_for(job.tags.criticality, reserve, burst_s) {
+            return None;
+        }
+        let expected = self.expected_cost(customer, cx.now);
+        self.account(customer, cx.now).turned_away(expected);
+        Some(Refusal::new(Reason::Quota))
+    }
+
+    fn admitted(&mut self, job: &Offer, grant: &mut Grant, cx: &mut Ctx<'_>) {
+        // Charged at once and settled at the end: else all that waits in a queue would be free until then.
+        let nanos = (self.expected_cost(job.tags.customer, cx.now) * 1e9) as u64;
+        grant.cookie = nanos;
+        self.account(job.tags.customer, cx.now).charge(charged(*grant));
+    }
+}
+
+/// What a job was charged when it was let in, CPU seconds.
+fn charged(grant: Grant) -> f64 {
+    grant.cookie as f64 / 1e9
+}
+
+pub(crate) const QUOTA: Entry = Entry {
+    name: "quota",
+    about: "limits each customer's use in CPU seconds a second, by what its requests were measured to cost",
+    caution: "limits nothing but customers: with limits that add up to more than there is, all of them together can overload it",
+    source: section("Per-Customer Limits; Criticality"),
+    deviations: &[
+        "The cost of a request is the CPU time that its host measured; where a host measures none, the time that work on it took, waiting included.",
+        "A limit is an account that fills at that rate and holds so many seconds of it (`burst`); a request is charged the mean cost when it comes in, and the difference when it ends. The book does not say how.",
+        "The book's limits can be set for each criticality; here a part of the account is kept for each higher level (`reserve`), so that a level is refused only if all lower ones are.",
+        "Customers beyond 1024 who used anything lately share one account.",
+    ],
+    places: &[Place::Single, Place::Stage, Place::Proxy],
+    params: &PARAMS,
+    presets: &[],
+    clashes: NO_CLASHES,
+    samples: &[],
+    make: Make::Policy(|values, _| Box::new(Guarded::new(vec![Box::new(Quota::new(values))]))),
+};

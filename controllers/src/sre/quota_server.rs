@@ -1,0 +1,162 @@
+//! Divides each customer's global limit between the tasks that serve it ("Per-Customer Limits").
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{
+    Ctx, Effect, Entry, Gauge, Machine, PeerReport, Seen, SiteId, Timestamp,
+    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place},
+};
+
+use super::{
+    quota::{LIMITS, MOST_CPUS, UNIT},
+    section,
+};
+
+/// Hears what customers use and want at each task, and tells each task how much of the global limit is its own.
+///
+/// While all that is wanted fits into the limit, each task gets what is wanted there and an equal part of what is left.
+/// Else all get the same part of what is wanted there.
+#[derive(Debug)]
+struct QuotaServer {
+    limits: BTreeMap<u32, f64>,
+    default_limit: f64,
+    every: Duration,
+    forget: Duration,
+    /// By customer, then by task.
+    wanted: BTreeMap<(u32, SiteId), Wanted>,
+    /// Reports for which there was no room.
+    ignored: u64,
+    next: Option<Timestamp>,
+}
+
+/// What a task reported last.
+#[derive(Debug)]
+struct Wanted {
+    /// CPU seconds a second.
+    cpus: f64,
+    heard: Timestamp,
+}
+
+/// Most pairs of customer and task: what they report comes from outside, and memory is fixed.
+const MOST_PAIRS: usize = 4096;
+/// What a task counts for beyond what it wants, as a part of the limit: it can ask for more only if it has something.
+const LEAST_PART: f64 = 0.01;
+
+impl QuotaServer {
+    fn hear(&mut self, from: SiteId, customer: u32, cpus: f64, now: Timestamp) {
+        if !cpus.is_finite() || cpus < 0.0 {
+            return; // nonsense: what it said before holds until it is forgotten
+        }
+        self.next.get_or_insert(now + self.every);
+        if self.wanted.len() >= MOST_PAIRS && !self.wanted.contains_key(&(customer, from)) {
+            self.ignored += 1;
+            return;
+        }
+        self.wanted.insert((customer, from), Wanted { cpus: cpus.min(MOST_CPUS), heard: now });
+    }
+
+    fn divide(&self, cx: &mut Ctx<'_>) {
+        let mut rest = &*self.pairs();
+        while let [((customer, _), _), ..] = rest {
+            let of_customer = rest.partition_point(|((other, _), _)| other == customer);
+            let (tasks, others) = rest.split_at(of_customer);
+            rest = others;
+            let limit = self.limits.get(customer).copied().unwrap_or(self.default_limit);
+            let all: f64 = tasks.iter().map(|(_, cpus)| cpus).sum();
+            let tasks_many = tasks.len() as f64;
+            for ((_, to), cpus) in tasks {
+                let limit = if all <= limit {
+                    cpus + (limit - all) / tasks_many
+                } else {
+                    limit * (cpus + LEAST_PART * limit) / (all + tasks_many * LEAST_PART * limit)
+                };
+                cx.effects.push(Effect::Tell(PeerReport::Quota { to: *to, customer: *customer, limit }));
+            }
+        }
+    }
+
+    fn pairs(&self) -> Vec<((u32, SiteId), f64)> {
+        self.wanted.iter().map(|(pair, wanted)| (*pair, wanted.cpus)).collect()
+    }
+}
+
+impl Machine for QuotaServer {
+    fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+        if let Seen::Peer(PeerReport::Usage { from, customer, wanted, .. }) = *seen {
+            self.hear(from, customer, wanted, cx.now);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Timestamp> {
+        self.next
+    }
+
+    fn wake(&mut self, cx: &mut Ctx<'_>) {
+        let forget = self.forget;
+        self.wanted.retain(|_, wanted| cx.now.since(wanted.heard) < forget);
+        self.divide(cx);
+        // Nothing to divide until somebody reports again.
+        self.next = (!self.wanted.is_empty()).then(|| cx.now + self.every);
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+        visit(Gauge::of("wanted_cpus"), self.wanted.values().map(|wanted| wanted.cpus).sum());
+        visit(Gauge::of("reports_ignored"), self.ignored as f64);
+    }
+}
+
+pub(crate) const QUOTA_SERVER: Entry = Entry {
+    name: "quota-server",
+    about: "divides customers' global limits between tasks whose policy is quota or sre with report_usage",
+    caution: "limits follow usage by a report and a push: a customer that moves from task to task is ahead of them",
+    source: section("Per-Customer Limits"),
+    deviations: &[
+        "The book leaves the system out that computes the limits: the division is the lab's.",
+        "A task of which nothing was heard yet, or not lately, keeps the limits set there, so that all tasks together may then exceed the global limit.",
+        "Beyond 4096 pairs of customer and task reports are ignored, and counted.",
+    ],
+    places: &[Place::Single],
+    params: &[
+        LIMITS,
+        Param {
+            name: "default_limit",
+            about: "global limit of each customer that is not named",
+            kind: ParamKind::Number { min: 0.0, max: MOST_CPUS, default: 1.0, unit: UNIT },
+            source: "chapter 21: every other user has one; the lab's choice: a whole processor",
+        },
+        Param {
+            name: "push_every",
+            about: "time between divisions",
+            kind: ParamKind::Time {
+                min: Duration::from_millis(10),
+                max: Duration::from_secs(600),
+                default: Some(Duration::from_secs(1)),
+            },
+            source: "the lab's choice: in real time",
+        },
+        Param {
+            name: "forget",
+            about: "after which time without a report a task no longer counts for a customer",
+            kind: ParamKind::Time {
+                min: Duration::from_millis(10),
+                max: Duration::from_secs(3600),
+                default: Some(Duration::from_secs(10)),
+            },
+            source: "the lab's choice: some lost reports change nothing",
+        },
+    ],
+    presets: &[],
+    clashes: NO_CLASHES,
+    samples: &[],
+    make: Make::Machine(|values, _| {
+        Box::new(QuotaServer {
+            limits: values.customers("limits").clone(),
+            default_limit: values.number("default_limit"),
+            every: values.time("push_every"),
+            forget: values.time("forget"),
+            wanted: BTreeMap::new(),
+            ignored: 0,
+            next: None,
+        })
+    }),
+};
