@@ -15,6 +15,8 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::{policies::Resolved, spec::OnRefuse};
 
+mod disciplines;
+
 /// What a piece of test work says when something happens to it.
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
@@ -71,15 +73,18 @@ fn spec(workers: u32, queue: u32) -> StageSpec {
     StageSpec { queue, workers, batch: 1, on_refuse: OnRefuse::Reject, drop_abandoned: false }
 }
 
-fn none() -> Chosen {
-    let site = controllers::Site {
+fn site() -> controllers::Site {
+    controllers::Site {
         id: SiteId(2),
         name: "work".to_owned(),
         place: Place::Stage,
         objective: Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
-    };
+    }
+}
+
+fn none() -> Chosen {
     let resolved = Resolved::none();
-    let policy = resolved.entry.policy(&resolved.values, &site).unwrap();
+    let policy = resolved.entry.policy(&resolved.values, &site()).unwrap();
     Chosen { entry: resolved.entry, policy }
 }
 
