@@ -14,7 +14,7 @@ use workloads::{
     mail::{MailCrowd, MailUser, arashi},
     persona::{Answer, Draws, Move, Persona as _, Reply, Stay},
     plan::{Account, Behaviour, ConnectionHabit, MailUsers, PreviousPage},
-    testing::{FakeMail, Response},
+    testing::{Mailboxes, Response},
 };
 
 const USERS: u32 = 100_000;
@@ -47,7 +47,7 @@ fn crowd() -> MailCrowd {
 
 /// The pages that one user gets on its way.
 fn pages(crowd: &MailCrowd) -> Vec<Response> {
-    let mut mail = FakeMail::new(100);
+    let mut mail = Mailboxes::new(100);
     let (mut user, mut draws) = (MailUser::new(crowd.clone(), 0, Class(0), Stay::Forever), Draws::new(1, 1));
     let mut reply = None;
     let mut pages: Vec<Response> = Vec::new();

@@ -23,6 +23,7 @@ pub mod page;
 pub mod persona;
 pub mod plan;
 pub mod schedule;
+pub mod sim;
 pub mod testing;
 pub mod url;
 

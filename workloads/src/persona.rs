@@ -196,6 +196,12 @@ impl Draws {
         Seeded::new(mix(mix(self.user ^ mix(self.step)) ^ (purpose as u64)))
     }
 
+    /// The key of what belongs to one request of this user (its service time, its way there): the same for the same request
+    /// and attempt, whatever else happened.
+    pub(crate) fn key_of_request(&self, ordinal: u64, attempt: u8) -> u64 {
+        mix(mix(self.user ^ mix(ordinal)) ^ (OF_REQUESTS + u64::from(attempt)))
+    }
+
     /// A pause by this law, for this purpose at this step.
     #[must_use]
     pub fn pause(&self, law: &traces::Think, purpose: Purpose) -> Duration {
@@ -215,6 +221,9 @@ impl Draws {
         self.of(purpose).uniform()
     }
 }
+
+/// Apart from every [`Purpose`].
+const OF_REQUESTS: u64 = 1 << 32;
 
 /// What a draw is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,11 @@
-//! Users against a service that is a function, in virtual time: for tests of users, and the seed of a simulator.
+//! Users against a service that is a function, in virtual time: for tests of users.
 
-mod fake_mail;
+mod function;
 mod plans;
-mod virtual_host;
 
-pub use fake_mail::FakeMail;
+pub use crate::sim::{Mailboxes, Response};
+pub use function::{Reaction, run, run_where};
 pub use plans::{home, url_plan};
-pub use virtual_host::{Reaction, Response, run};
 
 #[cfg(test)]
 mod tests;

@@ -314,6 +314,7 @@ impl<C> Crew<C> {
             number: arrival.user,
             connection: None,
             errand: None,
+            ordinal: 0,
             at,
             ticket: None,
             request: None,

@@ -8,7 +8,7 @@ use crate::{
     measure::Report,
     persona::{Answer, Call, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn},
     plan::{Account, Behaviour, ConnectionHabit, LoadPlan, Users},
-    testing::{self, FakeMail, Reaction, Response},
+    testing::{self, Mailboxes, Reaction, Response},
 };
 
 fn model() -> UserModel {
@@ -32,7 +32,7 @@ fn plan(users: MailUsers, seconds: u64, count: u32) -> LoadPlan {
 
 /// 20 users for 30 s against a service that answers in 5 ms: some 24 000 requests.
 fn walk(previous: PreviousPage) -> Report {
-    let mut mail = FakeMail::new(2_000);
+    let mut mail = Mailboxes::new(2_000);
     let answer = |_, call: &Call, _| Reaction::Answer(Duration::from_millis(5), mail.answer(call));
     testing::run(&plan(users(previous), 30, 20), |_| {}, answer).expect("it runs")
 }
@@ -103,7 +103,7 @@ fn mail_that_is_gone_is_served_in_the_literal_reading_and_its_draws_become_lists
 
 #[test]
 fn an_empty_folder_leads_back_to_its_list() {
-    let mut mail = FakeMail::new(0);
+    let mut mail = Mailboxes::new(0);
     let answer = |_, call: &Call, _| Reaction::Answer(Duration::from_millis(5), mail.answer(call));
     let report = testing::run(&plan(users(PreviousPage::List), 20, 3), |_| {}, answer).expect("it runs");
     assert_eq!(report.total.ledger.failed, 0);
@@ -115,7 +115,7 @@ fn an_empty_folder_leads_back_to_its_list() {
 struct Walker {
     user: MailUser,
     draws: Draws,
-    mail: FakeMail,
+    mail: Mailboxes,
     now: Timestamp,
 }
 
@@ -123,7 +123,7 @@ impl Walker {
     fn new(users: &MailUsers, class: u8) -> Self {
         let crowd = MailCrowd::new(users, &Marks::default(), testing::home()).expect("there can be users");
         let user = MailUser::new(crowd, 0, Class(class), Stay::Forever);
-        Self { user, draws: Draws::new(1, 1), mail: FakeMail::new(100), now: Timestamp::ZERO }
+        Self { user, draws: Draws::new(1, 1), mail: Mailboxes::new(100), now: Timestamp::ZERO }
     }
 
     fn tell(&mut self, reply: Reply<'_>) -> Turn {
@@ -167,7 +167,7 @@ impl Walker {
 }
 
 fn status(status: u16, body: &str) -> Response {
-    Response { status, headers: Vec::new(), body: body.into() }
+    Response { status, body: body.into(), ..Response::default() }
 }
 
 #[test]
@@ -249,12 +249,12 @@ fn redirects_and_waits_belong_to_one_request() {
     let list = walker.until("list messages");
     let wanted_at = list.wanted_at;
     let headers = vec![("Location", "/turn?n=1".to_owned())];
-    let turn = walker.answer(&Response { status: 302, headers, body: String::new() });
+    let turn = walker.answer(&Response { status: 302, headers, ..Response::default() });
     assert_eq!(turn.ending, Ending::Continued);
     let hop = walker.wake(turn);
     assert_eq!((&*hop.path, hop.hop, hop.kind), ("/turn?n=1", 1, list.kind));
     let headers = vec![("Refresh", format!("7; url={}", list.path))];
-    let turn = walker.answer(&Response { status: 200, headers, body: String::new() });
+    let turn = walker.answer(&Response { status: 200, headers, ..Response::default() });
     assert_eq!(turn.ending, Ending::Continued);
     assert_eq!(turn.then, Move::Think(Duration::from_secs(7), Pause::Waiting));
     let hop = walker.wake(turn);

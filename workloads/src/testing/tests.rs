@@ -70,8 +70,8 @@ fn impatient_users_reload_and_abandon() {
 
 #[test]
 fn silence_times_out_and_no_connection_is_counted_by_user() {
-    let (report, _) =
-        ran(&url_plan(&[("steady", 30, 10)]), |user| if user < 6 { Reaction::NoConnection } else { Reaction::Silence });
+    let plan = url_plan(&[("steady", 30, 10)]);
+    let report = run_where(&plan, |user| user >= 6, |_| {}, |_, _, _| Reaction::Silence).expect("it runs");
     let (ledger, phase) = (report.total.ledger, &report.phases[0]);
     // Without a connection: 10 s waiting and 5 s backing off, so at 0 and 15 s. Silence holds a user for 60 s, and the
     // run ends 10 s after its 30 s.

@@ -18,6 +18,8 @@ pub(crate) struct Guest<C> {
     /// The connection that it keeps.
     pub(crate) connection: Option<C>,
     pub(super) errand: Option<Call>,
+    /// Requests that it has begun, retries not counted.
+    pub(super) ordinal: u64,
     /// The intended start of its request, or the intended end of its pause.
     pub(crate) at: Timestamp,
     pub(super) ticket: Option<Ticket>,
@@ -67,6 +69,12 @@ impl<C> Guest<C> {
     /// The request that the user wants sent.
     pub(crate) fn call(&self) -> Option<&Call> {
         self.errand.as_ref()
+    }
+
+    /// The key of all draws that belong to its request.
+    pub(crate) fn key(&self) -> u64 {
+        let attempt = self.errand.as_ref().map_or(0, |call| call.attempt);
+        self.draws.key_of_request(self.ordinal, attempt)
     }
 
     /// Its own policy has not let its request go.

@@ -82,6 +82,7 @@ impl<C> Crew<C> {
                 Move::Send(call) if !leaves && (call.hop > 0 || self.may_take_one()) => {
                     let first_hop = call.hop == 0;
                     if first_hop {
+                        guest.ordinal += u64::from(call.attempt == 0);
                         // One that was left open by mistake shows up as in flight, rather than to be counted twice.
                         guest.ticket = Some(self.recorder.plan(guest.number, &call, guest.at));
                     }

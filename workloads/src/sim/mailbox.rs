@@ -11,8 +11,9 @@ use crate::persona::{Call, Method};
 
 /// A mail service with one mailbox for each account that signs in: an inbox of some messages, and an archive.
 #[derive(Debug)]
-pub struct FakeMail {
-    messages: u32,
+pub struct Mailboxes {
+    /// Messages in the inboxes of the accounts, by the number at the end of an account's name.
+    inboxes: Vec<u32>,
     boxes: BTreeMap<String, Mailbox>,
     /// Answers so far: tests look at it.
     pub answers: u64,
@@ -23,11 +24,23 @@ type Mailbox = BTreeMap<u32, BTreeSet<u32>>;
 
 const ROWS: usize = 10;
 
-impl FakeMail {
+impl Mailboxes {
     /// A service whose inboxes hold so many messages at first.
     #[must_use]
     pub fn new(messages: u32) -> Self {
-        Self { messages, boxes: BTreeMap::new(), answers: 0 }
+        Self::with_inboxes(&[messages])
+    }
+
+    /// A service whose accounts have inboxes of these sizes: account `user0003` the fourth, and so on from the front again.
+    #[must_use]
+    pub fn with_inboxes(inboxes: &[u32]) -> Self {
+        Self { inboxes: inboxes.to_vec(), boxes: BTreeMap::new(), answers: 0 }
+    }
+
+    fn inbox_of(&self, account: &str) -> u32 {
+        let name = account.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number: usize = account[name.len()..].parse().unwrap_or(0);
+        self.inboxes.get(number % self.inboxes.len().max(1)).copied().unwrap_or(0)
     }
 
     /// The answer to a request.
@@ -60,7 +73,7 @@ impl FakeMail {
         let Some(user) = form.get("user") else {
             return page(400, "error", "");
         };
-        let messages = self.messages;
+        let messages = self.inbox_of(user);
         self.boxes
             .entry(user.clone())
             .or_insert_with(|| BTreeMap::from([(1, (1..=messages).collect()), (2, BTreeSet::new())]));
@@ -72,7 +85,7 @@ impl FakeMail {
 
 fn page(status: u16, kind: &str, inside: &str) -> Response {
     let body = format!("<!doctype html><title>Mail</title><body data-page=\"{kind}\">{inside}</body>");
-    Response { status, headers: Vec::new(), body }
+    Response { status, body, ..Response::default() }
 }
 
 const FOLDERS: &str = "<a data-do=\"folders\" href=\"/folderlist\">Folders</a>";

@@ -1,0 +1,22 @@
+//! The host in virtual time: the same users, plan and books as a live run, an event heap in place of the clock, and a
+//! [`World`] in place of the network and the service.
+//!
+//! Nothing here reads a clock or draws randomness of its own: a run is a function of plan, world and seed. Events are
+//! ordered by (time, sequence), so two runs agree in every event. Draws are keyed: request *k* of user *u* meets the same
+//! link and has the same [key](Asked::key) for its service time under every policy, and its retries are keyed by
+//! (request, attempt).
+
+mod agenda;
+mod host;
+mod lines;
+mod link;
+mod mailbox;
+#[cfg(test)]
+mod tests;
+mod world;
+
+pub use agenda::Agenda;
+pub use host::{Finished, run};
+pub use link::LinkSpec;
+pub use mailbox::Mailboxes;
+pub use world::{Asked, ConnId, Cx, Knock, Response, World};

@@ -1,0 +1,92 @@
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use controllers::Timestamp;
+
+/// What is due when. Of two things due at one moment, the one that was planned first goes first.
+///
+/// The heap holds places of entries and not the entries: moving a few words up and down costs less than moving answers.
+#[derive(Debug)]
+pub struct Agenda<E> {
+    heap: BinaryHeap<Reverse<(Timestamp, u64, u32)>>,
+    entries: Vec<Option<E>>,
+    free: Vec<u32>,
+    planned: u64,
+}
+
+impl<E> Default for Agenda<E> {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), entries: Vec::new(), free: Vec::new(), planned: 0 }
+    }
+}
+
+impl<E> Agenda<E> {
+    /// Plans an event.
+    pub fn plan(&mut self, at: Timestamp, event: E) {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.entries[place as usize] = Some(event);
+                place
+            }
+            None => {
+                self.entries.push(Some(event));
+                u32::try_from(self.entries.len() - 1).expect("four thousand million events do not fit into memory")
+            }
+        };
+        self.heap.push(Reverse((at, self.planned, place)));
+        self.planned += 1;
+    }
+
+    /// When the next event is due.
+    #[must_use]
+    pub fn next_at(&self) -> Option<Timestamp> {
+        self.heap.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Takes the next event.
+    pub fn take(&mut self) -> Option<(Timestamp, E)> {
+        let Reverse((at, _, place)) = self.heap.pop()?;
+        self.free.push(place);
+        self.entries[place as usize].take().map(|event| (at, event))
+    }
+
+    /// Events planned so far.
+    #[must_use]
+    pub fn planned(&self) -> u64 {
+        self.planned
+    }
+
+    /// Events that are waiting.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.heap.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_and_then_in_the_order_in_which_they_were_planned() {
+        let mut agenda = Agenda::default();
+        for (at, name) in [(5, 'a'), (3, 'b'), (5, 'c'), (3, 'd')] {
+            agenda.plan(Timestamp::from_millis(at), name);
+        }
+        assert_eq!(agenda.next_at(), Some(Timestamp::from_millis(3)));
+        let order: String = std::iter::from_fn(|| agenda.take()).map(|(_, name)| name).collect();
+        assert_eq!(order, "bdac");
+        assert_eq!((agenda.planned(), agenda.waiting()), (4, 0));
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut agenda = Agenda::default();
+        for n in 0..1000 {
+            agenda.plan(Timestamp::from_millis(n), n);
+            agenda.plan(Timestamp::from_millis(n), n);
+            agenda.take();
+            agenda.take();
+        }
+        assert_eq!(agenda.entries.len(), 2);
+    }
+}

@@ -1,0 +1,341 @@
+use std::time::Duration;
+
+use controllers::{Timestamp, seed_for};
+
+use super::{
+    Agenda, Asked, ConnId, Cx, Knock, LinkSpec, Response, World,
+    lines::{Handle, Lines, Waiting},
+    link::{SYN_RETRIES, syn_again},
+};
+use crate::{
+    crowd::{Crowd, CrowdError},
+    host::{Crew, Cut, End, Guest, Limit, Outcome, StopFlag},
+    measure::{Fate, Health, Report, Window},
+    persona::{Answer, Connection as Habit, Method, Reply},
+    plan::LoadPlan,
+};
+
+/// What becomes due.
+#[derive(Debug)]
+pub(crate) enum Happening<E> {
+    /// A SYN arrives that was sent so many times before.
+    Syn(ConnId, u32),
+    /// The client knows that it is connected.
+    Connected(ConnId),
+    /// The client knows that nobody listens.
+    Refused(ConnId),
+    /// A request arrives.
+    Asked(Asked),
+    /// An answer arrives.
+    Answered(ConnId, Response),
+    /// The client learns that the service has closed the connection.
+    Closed(ConnId),
+    /// The service learns that the client has closed it.
+    HungUp(ConnId),
+    /// A user has waited long enough, if it still waits for what it waited for then.
+    Limit(ConnId, u32, End),
+    World(E),
+}
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Finished {
+    /// The books.
+    pub report: Report,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// Events that were planned.
+    pub events: u64,
+}
+
+/// Runs a plan against a world in virtual time.
+///
+/// `on_second` is called with each second as it ends, the world as it is then, and the time.
+///
+/// # Errors
+/// If the users of the plan cannot be made.
+pub fn run<W: World>(
+    plan: &LoadPlan,
+    link: LinkSpec,
+    world: &mut W,
+    on_second: impl FnMut(Window, &mut W, Timestamp),
+    stop: &StopFlag,
+) -> Result<Finished, CrowdError> {
+    let crowd = Crowd::new(plan)?;
+    let host = Host {
+        plan,
+        world,
+        crew: Crew::new(plan, crowd, None, true),
+        agenda: Agenda::default(),
+        lines: Lines::new(link, seed_for(plan.seed, "link")),
+        link,
+        now: Timestamp::ZERO,
+        stale: 0,
+    };
+    Ok(host.run(on_second, stop))
+}
+
+struct Host<'a, W: World> {
+    plan: &'a LoadPlan,
+    world: &'a mut W,
+    crew: Crew<Handle>,
+    agenda: Agenda<Happening<W::Event>>,
+    lines: Lines,
+    link: LinkSpec,
+    now: Timestamp,
+    /// Kept connections that the service had closed by the next request.
+    stale: u64,
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+/// A run that is stopped from outside is looked at so often, in events.
+const LOOK_EVERY: u64 = 4096;
+
+impl<W: World> Host<'_, W> {
+    fn run(mut self, mut on_second: impl FnMut(Window, &mut W, Timestamp), stop: &StopFlag) -> Finished {
+        self.tell(W::begin);
+        let mut second_ends = Timestamp::ZERO + SECOND;
+        let mut drained_by = None;
+        let mut turns = 0_u64;
+        while !self.crew.is_drained() {
+            let due = [self.crew.next_due(), self.agenda.next_at()].into_iter().flatten().min();
+            let Some(due) = due else { break };
+            // A second is closed before what happens at its end.
+            while second_ends <= due {
+                self.now = second_ends;
+                while let Some(window) = self.crew.next_window(second_ends) {
+                    on_second(window, self.world, second_ends);
+                }
+                second_ends = second_ends + SECOND;
+            }
+            turns += 1;
+            if turns.is_multiple_of(LOOK_EVERY) && stop.cut() > Cut::RunOn {
+                self.crew.end();
+            }
+            if self.crew.is_over() && *drained_by.get_or_insert(self.now + self.plan.drain) < due {
+                break;
+            }
+            self.now = due;
+            self.turn();
+        }
+        self.finish()
+    }
+
+    /// Everything that is due now: what was planned for users before what others bring about.
+    fn turn(&mut self) {
+        self.crew.advance(self.now);
+        while let Some(guest) = self.crew.take(self.now) {
+            self.begin(guest);
+        }
+        if self.agenda.next_at() == Some(self.now)
+            && let Some((_, happening)) = self.agenda.take()
+        {
+            self.happen(happening);
+        }
+        self.hang_up();
+    }
+
+    fn happen(&mut self, happening: Happening<W::Event>) {
+        match happening {
+            Happening::World(event) => self.tell(|world, cx| world.happen(event, cx)),
+            Happening::Asked(asked) => self.tell(|world, cx| world.ask(asked, cx)),
+            Happening::HungUp(conn) => self.tell(|world, cx| world.hang_up(conn, cx)),
+            Happening::Syn(conn, sent_before) => self.knock(conn, sent_before),
+            Happening::Connected(conn) => self.connected(conn),
+            Happening::Refused(conn) => self.end(conn, End::ConnectFailed),
+            Happening::Answered(conn, response) => self.answered(conn, &response),
+            Happening::Closed(conn) => self.closed(conn),
+            Happening::Limit(conn, number, end) => {
+                let line = self.lines.get(conn);
+                if line.and_then(|line| line.waiting.as_ref()).is_some_and(|waiting| waiting.limit == number) {
+                    self.end(conn, end);
+                }
+            }
+        }
+    }
+
+    /// A user has a request to send.
+    fn begin(&mut self, mut guest: Box<Guest<Handle>>) {
+        loop {
+            let Some(call) = guest.call().cloned() else { return };
+            let limit = Limit::of(self.plan.timeout, &call, guest.at);
+            if let Some(end) = limit.passed(self.now) {
+                match self.crew.settle(guest, end.without_answer(), self.now) {
+                    Some(again) => guest = again,
+                    None => return,
+                }
+                continue;
+            }
+            guest.begins(self.now);
+            let kept = guest.connection.take().filter(|handle| {
+                let open = self.lines.get(handle.id).is_some_and(|line| !line.closed);
+                self.stale += u64::from(!open && call.connection == Habit::Keep);
+                open && call.connection == Habit::Keep
+            });
+            let key = guest.key();
+            let number = self.crew.number(&mut guest);
+            match kept {
+                Some(handle) => {
+                    let asked = Asked { conn: handle.id, user: guest.number, call, key, number };
+                    self.lines.rekey(handle.id, key);
+                    let waiting =
+                        Waiting { guest, handle, asked: Some(asked), began: self.now, reused: true, limit: 0 };
+                    self.write(waiting, limit);
+                }
+                None => self.connect(guest, call, key, number, limit),
+            }
+            return;
+        }
+    }
+
+    fn connect(
+        &mut self,
+        guest: Box<Guest<Handle>>,
+        call: crate::persona::Call,
+        key: u64,
+        number: Option<u64>,
+        limit: Limit,
+    ) {
+        let handle = self.lines.open(key);
+        let conn = handle.id;
+        let asked = Asked { conn, user: guest.number, call, key, number };
+        let connect_by = self.now + self.plan.connect_timeout;
+        let (at, end) = if limit.at < connect_by { (limit.at, limit.end) } else { (connect_by, End::ConnectTimedOut) };
+        self.agenda.plan(at, Happening::Limit(conn, 0, end));
+        let waiting = Waiting { guest, handle, asked: Some(asked), began: self.now, reused: false, limit: 0 };
+        if let Some(line) = self.lines.get(conn) {
+            line.waiting = Some(waiting);
+        }
+        self.send_syn(conn, 0);
+    }
+
+    /// The client's kernel sends a SYN, for the first time or again.
+    fn send_syn(&mut self, conn: ConnId, sent_before: u32) {
+        match self.lines.syn_arrives(conn, self.now) {
+            Some(at) => self.agenda.plan(at, Happening::Syn(conn, sent_before)),
+            None => self.syn_again(conn, sent_before),
+        }
+    }
+
+    fn syn_again(&mut self, conn: ConnId, sent_before: u32) {
+        if sent_before < SYN_RETRIES && self.lines.get(conn).is_some() {
+            // Its way is short beside the wait: it arrives as it is sent.
+            self.agenda.plan(self.now + syn_again(sent_before), Happening::Syn(conn, sent_before + 1));
+        }
+    }
+
+    fn knock(&mut self, conn: ConnId, sent_before: u32) {
+        let waiting = self.lines.get(conn).and_then(|line| line.waiting.as_ref());
+        let Some(user) = waiting.map(|waiting| waiting.guest.number) else { return };
+        let mut knock = Knock::Dropped;
+        self.tell(|world, cx| knock = world.knock(conn, user, cx));
+        let back = self.lines.arrives_at_client(conn, self.now);
+        match (knock, back) {
+            (Knock::Dropped, _) => self.syn_again(conn, sent_before),
+            (Knock::Taken, Some(at)) => self.agenda.plan(at, Happening::Connected(conn)),
+            (Knock::Refused, Some(at)) => self.agenda.plan(at, Happening::Refused(conn)),
+            (_, None) => {}
+        }
+    }
+
+    fn connected(&mut self, conn: ConnId) {
+        let Some(mut waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
+        self.crew.connected(&waiting.guest, self.now.since(waiting.began));
+        let Some(asked) = &waiting.asked else { return };
+        let limit = Limit::of(self.plan.timeout, &asked.call, waiting.guest.at);
+        waiting.limit += 1;
+        self.write(waiting, limit);
+    }
+
+    fn write(&mut self, mut waiting: Waiting, limit: Limit) {
+        let conn = waiting.handle.id;
+        self.crew.sends(&mut waiting.guest, self.now);
+        let arrives = self.lines.arrives_at_service(conn, self.now);
+        if let (Some(at), Some(asked)) = (arrives, waiting.asked.take()) {
+            // Kept for a second try where that is allowed: a GET on a connection that may have been closed.
+            if waiting.reused && asked.call.method == Method::Get {
+                waiting.asked = Some(asked.clone());
+            }
+            self.agenda.plan(at, Happening::Asked(asked));
+        }
+        waiting.limit += 1;
+        self.agenda.plan(limit.at, Happening::Limit(conn, waiting.limit, limit.end));
+        if let Some(line) = self.lines.get(conn) {
+            line.waiting = Some(waiting);
+        }
+    }
+
+    fn answered(&mut self, conn: ConnId, response: &Response) {
+        let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
+        let Waiting { mut guest, handle, .. } = waiting;
+        let once = guest.call().is_none_or(|call| call.connection == Habit::Once);
+        if !once && !response.close {
+            guest.connection = Some(handle);
+        }
+        let headers: Vec<(&str, &[u8])> =
+            response.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+        let answer = Answer { status: response.status, headers: &headers, body: response.body.as_bytes() };
+        let outcome = Outcome { reply: Reply::Answer(answer), fate: Fate::Failed };
+        if let Some(again) = self.crew.settle(guest, outcome, self.now) {
+            self.begin(again);
+        }
+    }
+
+    /// The service has closed a connection.
+    fn closed(&mut self, conn: ConnId) {
+        let Some(line) = self.lines.get(conn) else { return };
+        line.closed = true;
+        let Some(waiting) = line.waiting.take() else { return };
+        // A kept connection was closed just as it was used again: a client tries once more on a new one (RFC 9112, section
+        // 9.3.1).
+        if let Waiting { guest, asked: Some(asked), reused: true, .. } = waiting {
+            self.stale += 1;
+            let limit = Limit::of(self.plan.timeout, &asked.call, guest.at);
+            self.connect(guest, asked.call, asked.key, asked.number, limit);
+            return;
+        }
+        self.over(waiting, End::Broken);
+    }
+
+    /// The request on this connection ends without an answer.
+    fn end(&mut self, conn: ConnId, end: End) {
+        if let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) {
+            self.over(waiting, end);
+        }
+    }
+
+    fn over(&mut self, waiting: Waiting, end: End) {
+        let Waiting { guest, handle, .. } = waiting;
+        drop(handle);
+        if let Some(again) = self.crew.settle(guest, end.without_answer(), self.now) {
+            self.begin(again);
+        }
+    }
+
+    /// Tells the service which connections clients have closed.
+    fn hang_up(&mut self) {
+        while let Some(conn) = self.lines.next_dropped() {
+            self.agenda.plan(self.now + self.link.delay, Happening::HungUp(conn));
+        }
+    }
+
+    fn tell(&mut self, what: impl FnOnce(&mut W, &mut Cx<'_, W::Event>)) {
+        let mut cx = Cx { now: self.now, agenda: &mut self.agenda, lines: &mut self.lines };
+        what(self.world, &mut cx);
+    }
+
+    fn finish(mut self) -> Finished {
+        for Waiting { guest, .. } in self.lines.take_waiting() {
+            self.crew.cut(guest, self.now);
+        }
+        let health = Health {
+            wall: self.now.since(Timestamp::ZERO),
+            stale_connections: self.stale,
+            in_flight_peak: self.crew.active_peak(),
+            in_flight_limit: u32::MAX,
+            ..Health::default()
+        };
+        let (ended, events) = (self.now, self.agenda.planned());
+        Finished { report: self.crew.finish(self.now, health), ended, events }
+    }
+}

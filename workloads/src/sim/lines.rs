@@ -1,0 +1,128 @@
+use std::{cell::RefCell, rc::Rc};
+
+use controllers::{Seeded, Timestamp, random::mix};
+
+use super::{Asked, ConnId, LinkSpec};
+use crate::host::Guest;
+
+/// The client's end of a connection. Dropped (with the user that kept it, or for a fresh one), the connection is closed.
+#[derive(Debug)]
+pub(super) struct Handle {
+    pub(super) id: ConnId,
+    dropped: Rc<RefCell<Vec<ConnId>>>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.dropped.borrow_mut().push(self.id);
+    }
+}
+
+/// One connection, from its first SYN.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// Who waits on it, and keeps its end meanwhile.
+    pub(super) waiting: Option<Waiting>,
+    /// The service has closed it.
+    pub(super) closed: bool,
+    random: Seeded,
+    /// In neither direction does a message overtake another.
+    to_service: Timestamp,
+    to_client: Timestamp,
+}
+
+/// A user with a request under way.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) guest: Box<Guest<Handle>>,
+    pub(super) handle: Handle,
+    /// The request, until it is written.
+    pub(super) asked: Option<Asked>,
+    pub(super) began: Timestamp,
+    /// The connection had been used before.
+    pub(super) reused: bool,
+    /// How many time-outs have been set on this line: an older one means nothing.
+    pub(super) limit: u32,
+}
+
+/// All connections that are open, or about to be.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    spec: LinkSpec,
+    seed: u64,
+    lines: Vec<(u32, Option<Line>)>,
+    free: Vec<u32>,
+    dropped: Rc<RefCell<Vec<ConnId>>>,
+}
+
+impl Lines {
+    pub(super) fn new(spec: LinkSpec, seed: u64) -> Self {
+        Self { spec, seed, lines: Vec::new(), free: Vec::new(), dropped: Rc::default() }
+    }
+
+    /// A new line for a request with this key.
+    pub(super) fn open(&mut self, key: u64) -> Handle {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.lines.push((0, None));
+            u32::try_from(self.lines.len() - 1).expect("so many connections do not fit into memory")
+        });
+        let (generation, line) = &mut self.lines[place as usize];
+        *line = Some(Line {
+            waiting: None,
+            closed: false,
+            random: Seeded::new(mix(self.seed ^ key)),
+            to_service: Timestamp::ZERO,
+            to_client: Timestamp::ZERO,
+        });
+        Handle { id: ConnId { place, generation: *generation }, dropped: Rc::clone(&self.dropped) }
+    }
+
+    pub(super) fn get(&mut self, conn: ConnId) -> Option<&mut Line> {
+        let (generation, line) = self.lines.get_mut(conn.place as usize)?;
+        line.as_mut().filter(|_| *generation == conn.generation)
+    }
+
+    /// The link draws anew for each request that a kept connection carries.
+    pub(super) fn rekey(&mut self, conn: ConnId, key: u64) {
+        let random = Seeded::new(mix(self.seed ^ key));
+        if let Some(line) = self.get(conn) {
+            line.random = random;
+        }
+    }
+
+    /// Takes out the next line whose client's end was dropped.
+    pub(super) fn next_dropped(&mut self) -> Option<ConnId> {
+        let conn = self.dropped.borrow_mut().pop()?;
+        let (generation, line) = &mut self.lines[conn.place as usize];
+        *line = None;
+        *generation = generation.wrapping_add(1);
+        self.free.push(conn.place);
+        Some(conn)
+    }
+
+    /// When a SYN sent now arrives; `None` if it is lost, or its sender has gone.
+    pub(super) fn syn_arrives(&mut self, conn: ConnId, now: Timestamp) -> Option<Timestamp> {
+        let spec = self.spec;
+        let line = self.get(conn)?;
+        spec.syn_takes(&mut line.random).map(|takes| now + takes)
+    }
+
+    pub(super) fn arrives_at_service(&mut self, conn: ConnId, now: Timestamp) -> Option<Timestamp> {
+        let spec = self.spec;
+        let line = self.get(conn)?;
+        line.to_service = line.to_service.max(now + spec.takes(&mut line.random));
+        Some(line.to_service)
+    }
+
+    pub(super) fn arrives_at_client(&mut self, conn: ConnId, now: Timestamp) -> Option<Timestamp> {
+        let spec = self.spec;
+        let line = self.get(conn)?;
+        line.to_client = line.to_client.max(now + spec.takes(&mut line.random));
+        Some(line.to_client)
+    }
+
+    /// Users that wait for something.
+    pub(super) fn take_waiting(&mut self) -> Vec<Waiting> {
+        self.lines.iter_mut().filter_map(|(_, line)| line.as_mut()?.waiting.take()).collect()
+    }
+}

@@ -1,0 +1,94 @@
+use std::time::Duration;
+
+use controllers::{Random, Seeded};
+use serde::{Deserialize, Serialize};
+
+/// The way between users and service.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkSpec {
+    /// One way.
+    pub delay: Duration,
+    /// Each message takes up to this much longer, uniformly.
+    pub jitter: Duration,
+    /// Share of messages that are lost and sent again, 0 to 1 (below 1).
+    pub loss: f64,
+}
+
+/// Loopback: no jitter, no loss, and the way through the kernel.
+impl Default for LinkSpec {
+    fn default() -> Self {
+        Self { delay: Duration::from_micros(30), jitter: Duration::ZERO, loss: 0.0 }
+    }
+}
+
+/// The first repetition of a SYN, after which the wait doubles (RFC 6298, section 2; Linux: `TCP_TIMEOUT_INIT`).
+const SYN_AGAIN: Duration = Duration::from_secs(1);
+/// Repetitions of a SYN before the kernel gives up (Linux: `tcp_syn_retries`).
+pub(super) const SYN_RETRIES: u32 = 6;
+/// The least time after which lost data is sent again (Linux: `TCP_RTO_MIN`); doubles each time.
+const DATA_AGAIN: Duration = Duration::from_millis(200);
+/// A message is lost this often in a row at most: by then the connection has been idle for minutes.
+const MOST_LOSSES: u32 = 10;
+
+/// How long the kernel waits before it sends a SYN again that was sent so many times before.
+pub(super) fn syn_again(sent_before: u32) -> Duration {
+    SYN_AGAIN.saturating_mul(1 << sent_before.min(16))
+}
+
+impl LinkSpec {
+    /// How long a message takes.
+    pub(super) fn takes(&self, random: &mut Seeded) -> Duration {
+        let mut takes = self.delay;
+        if !self.jitter.is_zero() {
+            takes += self.jitter.mul_f64(random.uniform());
+        }
+        if self.loss > 0.0 {
+            let mut again = DATA_AGAIN;
+            for _ in 0..MOST_LOSSES {
+                if random.uniform() >= self.loss {
+                    break;
+                }
+                takes += again;
+                again *= 2;
+            }
+        }
+        takes
+    }
+
+    /// How long a SYN takes; `None` if it is lost.
+    pub(super) fn syn_takes(&self, random: &mut Seeded) -> Option<Duration> {
+        let lost = self.loss > 0.0 && random.uniform() < self.loss;
+        let jitter = if self.jitter.is_zero() { Duration::ZERO } else { self.jitter.mul_f64(random.uniform()) };
+        (!lost).then_some(self.delay + jitter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_comes_later() {
+        let link = LinkSpec { delay: Duration::from_millis(1), jitter: Duration::ZERO, loss: 0.5 };
+        let mut random = Seeded::new(3);
+        let takes: Vec<u128> = (0..1000).map(|_| link.takes(&mut random).as_millis()).collect();
+        // Half take 1 ms, a quarter 201, an eighth 601 (200 + 400), …
+        let share = |ms| takes.iter().filter(|&&t| t == ms).count();
+        assert!((450..550).contains(&share(1)) && (200..300).contains(&share(201)), "{} {}", share(1), share(201));
+        assert!(share(601) > 80);
+    }
+
+    #[test]
+    fn a_syn_is_sent_again_after_one_three_and_seven_seconds() {
+        let at: Vec<u64> = (0..3)
+            .scan(0, |sum, n| {
+                Some({
+                    *sum += syn_again(n).as_secs();
+                    *sum
+                })
+            })
+            .collect();
+        assert_eq!(at, [1, 3, 7]);
+    }
+}

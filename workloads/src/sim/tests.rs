@@ -1,0 +1,205 @@
+//! Connections and links in virtual time, with numbers worked by hand. What users do is tested in `testing`.
+
+use std::{collections::VecDeque, time::Duration};
+
+use super::*;
+use crate::{
+    StopFlag,
+    measure::Window,
+    plan::{ConnectionHabit, LoadPlan, Users},
+    testing::url_plan,
+};
+
+/// A service with a listen queue from which it takes a connection whenever fewer than `most` are open. It answers after
+/// 10 ms, and writes down what happens.
+#[derive(Debug)]
+struct Listener {
+    most: usize,
+    backlog: usize,
+    open: Vec<ConnId>,
+    queue: VecDeque<(ConnId, Option<Asked>)>,
+    log: Vec<String>,
+    close_after: Option<u32>,
+    answered: u32,
+}
+
+impl Listener {
+    fn new(most: usize, backlog: usize) -> Self {
+        let (open, queue, log) = (Vec::new(), VecDeque::new(), Vec::new());
+        Self { most, backlog, open, queue, log, close_after: None, answered: 0 }
+    }
+
+    fn note(&mut self, cx: &Cx<'_, Asked>, what: &str, conn: ConnId) {
+        self.log.push(format!("{} {what} {}.{}", cx.now().as_nanos() / 1_000_000, conn.place, conn.generation));
+    }
+
+    fn accept(&mut self, cx: &mut Cx<'_, Asked>) {
+        while self.open.len() < self.most
+            && let Some((conn, asked)) = self.queue.pop_front()
+        {
+            self.open.push(conn);
+            if let Some(asked) = asked {
+                cx.plan(cx.now() + Duration::from_millis(10), asked);
+            }
+        }
+    }
+}
+
+impl World for Listener {
+    type Event = Asked;
+
+    fn begin(&mut self, _: &mut Cx<'_, Asked>) {}
+
+    fn knock(&mut self, conn: ConnId, _: u64, cx: &mut Cx<'_, Asked>) -> Knock {
+        if self.queue.len() >= self.backlog && self.open.len() >= self.most {
+            self.note(cx, "drops", conn);
+            return Knock::Dropped;
+        }
+        self.queue.push_back((conn, None));
+        self.accept(cx);
+        Knock::Taken
+    }
+
+    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Asked>) {
+        self.note(cx, "is asked", asked.conn);
+        match self.queue.iter_mut().find(|(conn, _)| *conn == asked.conn) {
+            Some((_, unread)) => *unread = Some(asked),
+            None => cx.plan(cx.now() + Duration::from_millis(10), asked),
+        }
+    }
+
+    fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Asked>) {
+        self.note(cx, "loses", conn);
+        self.open.retain(|open| *open != conn);
+        self.queue.retain(|(waits, _)| *waits != conn);
+        self.accept(cx);
+    }
+
+    fn happen(&mut self, asked: Asked, cx: &mut Cx<'_, Asked>) {
+        self.answered += 1;
+        cx.reply(asked.conn, Response { status: 200, ..Response::default() });
+        if self.close_after == Some(self.answered) {
+            cx.close(asked.conn);
+        }
+    }
+}
+
+fn still(delay_ms: u64) -> LinkSpec {
+    LinkSpec { delay: Duration::from_millis(delay_ms), jitter: Duration::ZERO, loss: 0.0 }
+}
+
+fn plan_of(seconds: u64, users: u32, habit: ConnectionHabit) -> LoadPlan {
+    let mut plan = url_plan(&[("all", seconds, users)]);
+    if let Users::Url(users) = &mut plan.users {
+        users.connections = habit;
+    }
+    plan
+}
+
+fn ran(plan: &LoadPlan, link: LinkSpec, world: &mut Listener) -> (Finished, Vec<Window>) {
+    let mut windows = Vec::new();
+    let finished = run(plan, link, world, |window, _, _| windows.push(window), &StopFlag::new()).expect("it runs");
+    assert_eq!(finished.report.faults, Vec::<String>::new());
+    (finished, windows)
+}
+
+#[test]
+fn a_way_of_three_milliseconds_is_gone_four_times_for_a_first_request() {
+    let mut world = Listener::new(10, 10);
+    // SYN, its answer, the request, the reply: 12 ms, and 10 ms of work. The user then thinks for 100 ms.
+    let (finished, _) = ran(&plan_of(1, 1, ConnectionHabit::PerRequest), still(3), &mut world);
+    let phase = &finished.report.phases[0];
+    let near = |found: Option<f64>, ms: f64| found.is_some_and(|found| (found - ms).abs() < 0.1);
+    assert!(near(phase.connect_time_ms.p50, 6.0) && near(phase.response_time_ms.p50, 22.0), "{phase:?}");
+    // 122 ms a turn: at 0, 122, …, 976 ms.
+    assert_eq!(phase.ledger.planned, 9);
+    // The service hears of a closed connection 3 ms after the answer was there.
+    assert_eq!(world.log[..3], ["9 is asked 0.0", "25 loses 0.0", "131 is asked 0.1"]);
+}
+
+#[test]
+fn a_kept_connection_saves_two_ways() {
+    let mut world = Listener::new(10, 10);
+    let (finished, _) = ran(&plan_of(1, 1, ConnectionHabit::PerUser), still(3), &mut world);
+    // The first takes 22 ms, each further one 16: at 0, 122, 238, …, 238 + 6 · 116 = 934 ms.
+    assert_eq!(finished.report.phases[0].ledger.planned, 9);
+    assert!(world.log.iter().all(|line| line.ends_with("0.0") && !line.contains("loses")), "one for the whole stay");
+}
+
+#[test]
+fn a_full_listen_queue_costs_one_then_two_more_seconds() {
+    let mut world = Listener::new(1, 1);
+    // Three users at once. The first is taken and keeps its connection; the second waits unaccepted in the queue, its request
+    // unread; the third's SYN is dropped at 0, 1, 3, 7 s, until its connect time-out of 10 s.
+    let mut plan = plan_of(12, 3, ConnectionHabit::PerUser);
+    plan.timeout = Duration::from_secs(60);
+    let (finished, _) = ran(&plan, still(0), &mut world);
+    let drops: Vec<_> = world.log.iter().filter(|line| line.contains("drops")).map(String::as_str).collect();
+    assert_eq!(drops, ["0 drops 2.0", "1000 drops 2.0", "3000 drops 2.0", "7000 drops 2.0"]);
+    let ledger = finished.report.total.ledger;
+    assert_eq!(ledger.connect_timed_out, 1);
+    assert_eq!(finished.report.phases[0].clients_connect_timed_out, 1);
+    // Freed at the end of the phase, when the first user leaves: its request was read then and answered.
+    assert_eq!(ledger.in_flight, 0);
+}
+
+#[test]
+fn a_connection_that_the_service_has_closed_is_opened_anew() {
+    let mut world = Listener::new(10, 10);
+    world.close_after = Some(2);
+    let (finished, _) = ran(&plan_of(1, 1, ConnectionHabit::PerUser), still(0), &mut world);
+    assert_eq!(finished.report.generator.health.stale_connections, 1);
+    assert_eq!(finished.report.total.ledger.failed, 0);
+}
+
+#[test]
+fn two_runs_agree_in_every_event_and_another_seed_does_not() {
+    let mut plan = plan_of(20, 30, ConnectionHabit::PerRequest);
+    if let Users::Url(users) = &mut plan.users {
+        users.think = traces::Think::Exponential { mean: Duration::from_millis(300) };
+    }
+    let link = LinkSpec { delay: Duration::from_millis(2), jitter: Duration::from_millis(5), loss: 0.02 };
+    let run_once = |plan: &LoadPlan| {
+        let mut world = Listener::new(8, 4);
+        let (finished, windows) = ran(plan, link, &mut world);
+        (world.log, windows, finished.events, finished.ended)
+    };
+    let first = run_once(&plan);
+    assert_eq!(first, run_once(&plan));
+    plan.seed += 1;
+    assert_ne!(first.0, run_once(&plan).0);
+}
+
+#[test]
+fn a_request_has_the_same_key_whatever_the_service_does() {
+    #[derive(Debug, Default)]
+    struct Keys {
+        reject: bool,
+        seen: Vec<(u64, u64)>,
+    }
+    impl World for Keys {
+        type Event = ();
+        fn begin(&mut self, _: &mut Cx<'_, ()>) {}
+        fn knock(&mut self, _: ConnId, _: u64, _: &mut Cx<'_, ()>) -> Knock {
+            Knock::Taken
+        }
+        fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ()>) {
+            self.seen.push((asked.user, asked.key));
+            let status = if self.reject && asked.user.is_multiple_of(2) { 503 } else { 200 };
+            cx.reply(asked.conn, Response { status, ..Response::default() });
+        }
+        fn hang_up(&mut self, _: ConnId, _: &mut Cx<'_, ()>) {}
+        fn happen(&mut self, (): (), _: &mut Cx<'_, ()>) {}
+    }
+    let plan = plan_of(20, 4, ConnectionHabit::PerUser);
+    let keys = |reject| {
+        let mut world = Keys { reject, seen: Vec::new() };
+        run(&plan, still(0), &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");
+        (0..4).map(|user| world.seen.iter().filter(|(who, _)| *who == user).map(|(_, key)| *key).collect()).collect()
+    };
+    let (all, some): (Vec<Vec<u64>>, Vec<Vec<u64>>) = (keys(false), keys(true));
+    for user in 0..4 {
+        assert!(some[user].len() >= 4, "{}", some[user].len());
+        assert!(all[user].starts_with(&some[user]), "user {user}");
+    }
+}

@@ -1,0 +1,109 @@
+use controllers::Timestamp;
+
+use super::{Agenda, host::Happening, lines::Lines};
+use crate::persona::Call;
+
+/// What lies behind the link: a service, or several, as a machine in virtual time.
+pub trait World {
+    /// What it plans for itself.
+    type Event;
+
+    /// The run begins: plans its first events.
+    fn begin(&mut self, cx: &mut Cx<'_, Self::Event>);
+
+    /// The user with this number (a service would see an address) wants to connect.
+    fn knock(&mut self, conn: ConnId, user: u64, cx: &mut Cx<'_, Self::Event>) -> Knock;
+
+    /// A request has arrived on a connection.
+    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Self::Event>);
+
+    /// The client has closed a connection, whatever it was waiting for.
+    fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Self::Event>);
+
+    /// Something that it planned is due.
+    fn happen(&mut self, event: Self::Event, cx: &mut Cx<'_, Self::Event>);
+}
+
+/// A connection. Numbers of closed ones are used again, with another generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId {
+    /// Its place among those that are open: small numbers, to index with.
+    pub place: u32,
+    /// How often the place had been used before.
+    pub generation: u32,
+}
+
+/// What a listener does with a SYN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Knock {
+    /// The connection is made (it may still wait to be accepted).
+    Taken,
+    /// The queue of the listener is full: nothing is said, and the client's kernel tries again.
+    Dropped,
+    /// Nobody listens: the client hears so at once.
+    Refused,
+}
+
+/// A request as it arrives.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// On which connection the answer goes back.
+    pub conn: ConnId,
+    /// Number of the user who asks; a service would see an address.
+    pub user: u64,
+    /// What is wanted.
+    pub call: Call,
+    /// Key of all draws that belong to this request: the same for request *k* of user *u*, attempt *a*, whatever happened
+    /// before.
+    pub key: u64,
+    /// Its number, where requests are numbered.
+    pub number: Option<u64>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Default)]
+pub struct Response {
+    /// HTTP status.
+    pub status: u16,
+    /// Header lines.
+    pub headers: Vec<(&'static str, String)>,
+    /// Body.
+    pub body: String,
+    /// The service closes the connection after it.
+    pub close: bool,
+}
+
+/// What a world may do.
+#[derive(Debug)]
+pub struct Cx<'a, E> {
+    pub(super) now: Timestamp,
+    pub(super) agenda: &'a mut Agenda<Happening<E>>,
+    pub(super) lines: &'a mut Lines,
+}
+
+impl<E> Cx<'_, E> {
+    /// Now.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Plans an event of the world's own.
+    pub fn plan(&mut self, at: Timestamp, event: E) {
+        self.agenda.plan(at.max(self.now), Happening::World(event));
+    }
+
+    /// Sends an answer. To a connection that is closed, it goes nowhere.
+    pub fn reply(&mut self, conn: ConnId, response: Response) {
+        if let Some(at) = self.lines.arrives_at_client(conn, self.now) {
+            self.agenda.plan(at, Happening::Answered(conn, response));
+        }
+    }
+
+    /// Closes a connection from the service's side.
+    pub fn close(&mut self, conn: ConnId) {
+        if let Some(at) = self.lines.arrives_at_client(conn, self.now) {
+            self.agenda.plan(at, Happening::Closed(conn));
+        }
+    }
+}

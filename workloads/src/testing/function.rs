@@ -1,0 +1,77 @@
+use std::time::Duration;
+
+use controllers::Timestamp;
+
+use crate::{
+    crowd::CrowdError,
+    host::StopFlag,
+    measure::{Report, Window},
+    persona::Call,
+    plan::LoadPlan,
+    sim::{self, Asked, ConnId, Cx, Knock, LinkSpec, Response, World},
+};
+
+/// What a service does with a request.
+#[derive(Debug, Clone)]
+pub enum Reaction {
+    /// Answers after this long.
+    Answer(Duration, Response),
+    /// Never answers.
+    Silence,
+}
+
+/// Runs a plan against a service that is a function of user number, request and time, without any time on the way.
+///
+/// # Errors
+/// If the users of the plan cannot be made.
+pub fn run(
+    plan: &LoadPlan,
+    on_window: impl FnMut(Window),
+    service: impl FnMut(u64, &Call, Timestamp) -> Reaction,
+) -> Result<Report, CrowdError> {
+    run_where(plan, |_| true, on_window, service)
+}
+
+/// The same, where some users find no connection.
+///
+/// # Errors
+/// If the users of the plan cannot be made.
+pub fn run_where(
+    plan: &LoadPlan,
+    connects: impl Fn(u64) -> bool,
+    mut on_window: impl FnMut(Window),
+    service: impl FnMut(u64, &Call, Timestamp) -> Reaction,
+) -> Result<Report, CrowdError> {
+    let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
+    let mut world = Function { connects, service };
+    let finished = sim::run(plan, link, &mut world, |window, _, _| on_window(window), &StopFlag::new())?;
+    Ok(finished.report)
+}
+
+struct Function<C, S> {
+    connects: C,
+    service: S,
+}
+
+impl<C: Fn(u64) -> bool, S: FnMut(u64, &Call, Timestamp) -> Reaction> World for Function<C, S> {
+    type Event = (ConnId, Response);
+
+    fn begin(&mut self, _: &mut Cx<'_, Self::Event>) {}
+
+    fn knock(&mut self, _: ConnId, user: u64, _: &mut Cx<'_, Self::Event>) -> Knock {
+        if (self.connects)(user) { Knock::Taken } else { Knock::Dropped }
+    }
+
+    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Self::Event>) {
+        match (self.service)(asked.user, &asked.call, cx.now()) {
+            Reaction::Answer(after, response) => cx.plan(cx.now() + after, (asked.conn, response)),
+            Reaction::Silence => {}
+        }
+    }
+
+    fn hang_up(&mut self, _: ConnId, _: &mut Cx<'_, Self::Event>) {}
+
+    fn happen(&mut self, (conn, response): Self::Event, cx: &mut Cx<'_, Self::Event>) {
+        cx.reply(conn, response);
+    }
+}
