@@ -10,7 +10,7 @@ use std::{
 };
 
 use controllers::{
-    Criticality, JobId, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp, classify::Classifier,
+    Criticality, JobId, Kind, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp, classify::Classifier,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
 use tokio::sync::{Semaphore, oneshot};
@@ -184,8 +184,7 @@ impl App {
             return self.refused(Refusal::new(Reason::Draining));
         }
         let route = self.service.route(&head);
-        let class = self.classes.class(&Shown { head: &head, peer });
-        let tags = Tags { kind: route.kind, class, ..said_of_itself(&head) };
+        let tags = tags(&self.classes, &Shown { head: &head, peer }, route.kind);
         let id = self.job_id();
         let offer = Offer { id, tags, entered, note: None };
         let request = Request { id, entered, tags, route, head, body, peer };
@@ -341,6 +340,11 @@ fn redirect(node: &str, request: &Request, reason: Reason) -> Answer {
     Answer { response, ending: Ending::Refused(reason) }
 }
 
+/// What is known of a request of this type when it arrives.
+pub(crate) fn tags(classes: &Classifier, shown: &Shown<'_>, kind: Kind) -> Tags {
+    Tags { kind, class: classes.class(shown), ..said_of_itself(shown.head) }
+}
+
 /// What a request's head says of it: a header that is missing or malformed means the default.
 fn said_of_itself(head: &Parts) -> Tags {
     Tags {
@@ -381,7 +385,7 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 pub const REFUSED: HeaderName = HeaderName::from_static("x-refused");
 /// `never` with a refusal that is not to be retried: "overloaded; don't retry" (Google SRE, chapter 21).
 pub const RETRY: HeaderName = HeaderName::from_static("x-retry");
-static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
+pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
 /// One of the names of [`Criticality`].
 static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 /// Who pays, a number.

@@ -9,6 +9,7 @@ pub mod graph;
 pub mod ledger;
 pub mod mail;
 pub mod monitor;
+pub mod plant;
 pub mod policies;
 pub mod running;
 pub mod serve;

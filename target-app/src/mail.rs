@@ -17,3 +17,4 @@ pub mod store;
 
 pub use arashi::{Arashi, ArashiSettings, KINDS};
 pub use session::SessionLimits;
+pub(crate) use store::Work;

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use crate::{
     clock::Clock,
     control::wire::StageGauges,
+    signals::ThisProcess,
     stage::{Ear, Timed, Watcher, earliest},
 };
 
@@ -51,7 +52,10 @@ impl Timed for Monitors {
         }
         let mut wants = Vec::new();
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
-        let wake = watchers.iter_mut().map(|watcher| watcher.turn(now, nothing, &mut wants)).fold(None, earliest);
+        let wake = watchers
+            .iter_mut()
+            .map(|watcher| watcher.turn(now, nothing, &ThisProcess, &mut wants))
+            .fold(None, earliest);
         drop(watchers);
         for want in wants {
             match want {

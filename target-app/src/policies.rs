@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use controllers::{
     Catalogue, Entry, Objective, Place, Seat, Settings, Site, SiteId,
-    catalogue::{Make, Problem, Setting, Values},
+    catalogue::{Make, Problem, SampleKind, Sampling, Setting, Values},
     seed_for,
 };
 
@@ -37,6 +37,35 @@ pub struct Unfit {
     pub name: String,
     /// Everything that is wrong at once.
     pub problems: Vec<Problem>,
+}
+
+/// A machine of a target that is none, or does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MachineError {
+    /// Wrong name or settings.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// It decides on arrivals.
+    #[error("{0} is a policy: name it as the policy, not under machines")]
+    NotAMachine(String),
+}
+
+/// The machines of a target: monitors of the whole process, and those that sit beside each dynamic stage's seat.
+///
+/// # Errors
+/// A machine that is none, or does not fit.
+pub(crate) fn machines(specs: &[PolicySpec]) -> Result<(Vec<Resolved>, Vec<Resolved>), MachineError> {
+    let mut all = Vec::new();
+    for machine in specs {
+        let resolved = Resolved::live(machine)?;
+        if resolved.entry.is_policy() {
+            return Err(MachineError::NotAMachine(machine.name.clone()));
+        }
+        all.push(resolved);
+    }
+    let of_stage = |sample: &Sampling| matches!(sample.what, SampleKind::Stage | SampleKind::Ready);
+    let of_process = |machine: &Resolved| machine.entry.samples.iter().any(|sample| !of_stage(sample));
+    Ok(all.into_iter().partition(of_process))
 }
 
 pub(crate) fn listed(problems: &[Problem]) -> String {

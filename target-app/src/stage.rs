@@ -23,6 +23,7 @@ use crate::{
     clock::Clock,
     control::wire::StageGauges,
     service::{At, Boxed},
+    signals::ThisProcess,
     spec::StageSpec,
 };
 
@@ -345,7 +346,7 @@ impl<W: Work> Stage<W> {
     /// Asks seat and machines what they want, does what concerns the queue, and notes the rest.
     fn settle(&self, state: &mut State<W>, now: Timestamp, after: &mut After<W>) {
         let mut wants = Vec::new();
-        let wake = state.desk.turn(now, state.sample(), &mut wants);
+        let wake = state.desk.turn(now, state.sample(), &ThisProcess, &mut wants);
         for effect in wants {
             match effect {
                 Effect::Release(id, grant) => {
@@ -450,4 +451,11 @@ impl<W> State<W> {
 
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// How many jobs of a queue a worker takes: a batch, which leaves idle colleagues their share (SEDA takes all there is, and
+/// lets them idle).
+pub(crate) fn batch_of(queue: usize, idle: u32, batch: u32) -> usize {
+    let share = count(queue).div_ceil(idle + 1);
+    usize::try_from(share.min(batch)).unwrap_or(usize::MAX)
 }

@@ -3,7 +3,7 @@
 mod checksum;
 mod emulated;
 mod law;
-mod station;
+pub(crate) mod station;
 
 pub use checksum::{Checksum, ChecksumError};
 pub use emulated::Emulated;

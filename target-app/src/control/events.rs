@@ -71,6 +71,19 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// What has come in so far, without waiting.
+    pub fn drain(&mut self) -> Vec<Arc<StreamedEvent>> {
+        use broadcast::error::TryRecvError;
+        let mut all = Vec::new();
+        loop {
+            match self.receiver.try_recv() {
+                Ok(event) => all.push(event),
+                Err(TryRecvError::Lagged(missed)) => _ = self.dropped.fetch_add(missed, Ordering::Relaxed),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return all,
+            }
+        }
+    }
+
     /// The next event; `None` once there will be none.
     pub async fn next(&mut self) -> Option<Arc<StreamedEvent>> {
         loop {

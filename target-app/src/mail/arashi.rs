@@ -22,7 +22,7 @@ use super::{
     pages::{self, Frame},
     session::{Key, Session, SessionLimits, Sessions},
     sign_in::{Outcome, SignIn},
-    store::{Durability, FolderId, Scope, Store, StoreError, StoreOptions},
+    store::{Durability, FolderId, Scope, Store, StoreError, StoreOptions, Work},
 };
 use crate::{
     graph::Graph,
@@ -69,6 +69,16 @@ impl Arashi {
     #[must_use]
     pub fn stage_graph() -> Graph {
         route::graph()
+    }
+
+    /// Where a request for this path goes.
+    pub(crate) fn route_of(path: &str) -> Route {
+        route::route(path)
+    }
+
+    /// Turns a work knob: operations by request type.
+    pub(crate) fn turn_knob(knob: &Work, work: &WorkSpec) -> Result<(), WorkError> {
+        route::set_work(knob, work)
     }
 
     /// Opens the database.

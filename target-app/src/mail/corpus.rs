@@ -89,7 +89,8 @@ impl CorpusSpec {
     }
 
     /// Number of messages in each user's inbox.
-    fn inboxes(&self) -> Vec<u32> {
+    #[must_use]
+    pub fn inboxes(&self) -> Vec<u32> {
         let mut random = Seeded::new(seed_for(self.seed, "inboxes"));
         let mut sizes: Vec<u32> = (0..self.users)
             .map(|_| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use controllers::{SiteId, catalogue::SampleKind, seed_for};
+use controllers::{SiteId, seed_for};
 
 use super::ServeError;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     graph::{Graph, Role},
     mail::{Arashi, ArashiSettings, SessionLimits},
     monitor::Monitors,
-    policies::{Resolved, Seating, Unfit},
+    policies::{Resolved, Seating, Unfit, machines},
     running::{Parts, Running},
     service::Service,
     spec::{self, OnRefuse, StageSpec, TargetSpec},
@@ -45,7 +45,7 @@ pub(super) async fn build(spec: TargetSpec, chosen: Resolved) -> Result<Built, S
     if spec.edge.head_bytes < LEAST_HEAD_BYTES {
         return Err(ServeError::Head(spec.edge.head_bytes));
     }
-    let (monitors, machines) = machines(&spec)?;
+    let (monitors, machines) = machines(&spec.machines)?;
     let classes = spec.class.read().map_err(ServeError::Class)?;
     let clock = Clock::start();
     let service = open(&spec.app, spec.seed, clock).await?;
@@ -126,20 +126,6 @@ async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Servic
             Ok(Emulated::new(Law::new(service)?, *servers, *discipline, *answer_bytes, seed, clock))
         }
     }
-}
-
-/// The machines of a spec: monitors of the whole process, and those that sit beside each dynamic stage's seat.
-fn machines(spec: &TargetSpec) -> Result<(Vec<Resolved>, Vec<Resolved>), ServeError> {
-    let mut all = Vec::new();
-    for machine in &spec.machines {
-        let resolved = Resolved::live(machine)?;
-        if resolved.entry.is_policy() {
-            return Err(ServeError::NotAMachine(machine.name.clone()));
-        }
-        all.push(resolved);
-    }
-    let of_process = |machine: &Resolved| machine.entry.samples.iter().any(|sample| sample.what != SampleKind::Stage);
-    Ok(all.into_iter().partition(of_process))
 }
 
 fn desk(seating: &Seating, chosen: &Resolved, site: SiteId) -> Desk {

@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr};
 use controllers::catalogue::Problem;
 
 use crate::{
-    policies::{Unfit, listed},
+    policies::{MachineError, Unfit, listed},
     synthetic::{ChecksumError, LawError},
 };
 
@@ -19,9 +19,9 @@ pub enum ServeError {
     /// A machine named as the policy.
     #[error("{0} decides about no requests: name it under machines")]
     NotAPolicy(String),
-    /// A policy named as a machine.
-    #[error("{0} is a policy: name it as the policy, not under machines")]
-    NotAMachine(String),
+    /// A machine that is none, or does not fit.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
     /// A rule for classes that makes no sense.
     #[error("class: {}", listed(.0))]
     Class(Vec<Problem>),

@@ -1,16 +1,14 @@
 //! Everything that watches one site: the seat, the machines beside it, and the load samples that they asked for.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{
-    Effect, Entry, Gauge, LoadSample, MachineSeat, Next, Offer, Policy, Seat, Seen, SiteId, Timestamp, Verdict,
+    Effect, Entry, Gauge, LoadSample, MachineSeat, Next, Offer, Policy, Seat, Seen, SiteId, Timestamp, UnixSeconds,
+    Verdict,
     catalogue::{SampleKind, Sampling},
 };
 
-use crate::{
-    clock::Clock,
-    signals::{self, CpuMeter},
-};
+use crate::{clock::Clock, signals::Probe};
 
 /// A policy, and which entry of the catalogue it is.
 #[derive(Debug)]
@@ -37,8 +35,13 @@ impl Watcher {
 
     /// Reads the clocks, as [`Desk::read`].
     pub fn read(&mut self, clock: Clock) -> Timestamp {
-        self.seat.set_wall(clock.wall());
+        self.show_wall(clock.wall());
         clock.now()
+    }
+
+    /// Shows the wall clock to the machine.
+    pub fn show_wall(&mut self, wall: UnixSeconds) {
+        self.seat.set_wall(wall);
     }
 
     /// Tells the machine a fact.
@@ -47,10 +50,16 @@ impl Watcher {
     }
 
     /// Takes the samples that are due, collects what the machine wants, and says when to come again.
-    pub fn turn(&mut self, now: Timestamp, stage: LoadSample, wants: &mut Vec<Effect>) -> Option<Timestamp> {
+    pub fn turn(
+        &mut self,
+        now: Timestamp,
+        stage: LoadSample,
+        probe: &dyn Probe,
+        wants: &mut Vec<Effect>,
+    ) -> Option<Timestamp> {
         let ready = ready(stage);
         for due in &mut self.samples {
-            if let Some(sample) = due.take(now, stage, ready) {
+            if let Some(sample) = due.take(now, stage, ready, probe) {
                 self.seat.observe(now, &Seen::Load(sample));
             }
         }
@@ -83,12 +92,16 @@ impl Desk {
     /// Reads the clocks: the time for the calls that follow, and the wall clock that policy and machines are shown.
     /// Every entry begins with it, inside the site's lock.
     pub fn read(&mut self, clock: Clock) -> Timestamp {
-        let wall = clock.wall();
+        self.show_wall(clock.wall());
+        clock.now()
+    }
+
+    /// Shows the wall clock to policy and machines.
+    pub fn show_wall(&mut self, wall: UnixSeconds) {
         self.seat.set_wall(wall);
         for watcher in &mut self.watchers {
-            watcher.seat.set_wall(wall);
+            watcher.show_wall(wall);
         }
-        clock.now()
     }
 
     /// Asks the policy.
@@ -105,17 +118,23 @@ impl Desk {
     }
 
     /// Does what is due, collects what policy and machines want, and says when to come again.
-    pub fn turn(&mut self, now: Timestamp, stage: LoadSample, wants: &mut Vec<Effect>) -> Option<Timestamp> {
+    pub fn turn(
+        &mut self,
+        now: Timestamp,
+        stage: LoadSample,
+        probe: &dyn Probe,
+        wants: &mut Vec<Effect>,
+    ) -> Option<Timestamp> {
         let ready = self.seat.in_flight() + self.seat.parked();
         for due in &mut self.samples {
-            if let Some(sample) = due.take(now, stage, ready) {
+            if let Some(sample) = due.take(now, stage, ready, probe) {
                 self.seat.observe(now, &Seen::Load(sample));
             }
         }
         let mut wake = drain(|| self.seat.poll(now), wants);
         wake = earliest(wake, self.samples.iter().map(|due| due.at).min());
         for watcher in &mut self.watchers {
-            wake = earliest(wake, watcher.turn(now, stage, wants));
+            wake = earliest(wake, watcher.turn(now, stage, probe, wants));
         }
         wake
     }
@@ -193,30 +212,41 @@ pub(crate) fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Tim
 struct Due {
     sampling: Sampling,
     at: Timestamp,
-    cpu: Option<CpuMeter>,
+    /// When CPU time was last looked at, and what had been used by then.
+    looked: Option<(Timestamp, Duration)>,
 }
 
 impl Due {
     fn all(samples: &[Sampling], now: Timestamp) -> Vec<Self> {
         let due = |&sampling: &Sampling| Self {
             sampling,
-            at: now + sampling.period,
-            cpu: (sampling.what == SampleKind::Cpu).then(|| CpuMeter::start(now)),
+            // A share of CPU time needs a first look to count from, at once.
+            at: if sampling.what == SampleKind::Cpu { now } else { now + sampling.period },
+            looked: None,
         };
         samples.iter().map(due).collect()
     }
 
     /// The sample, if it is due. A late one is taken once, not once for each period that was missed.
-    fn take(&mut self, now: Timestamp, stage: LoadSample, ready: u32) -> Option<LoadSample> {
+    fn take(&mut self, now: Timestamp, stage: LoadSample, ready: u32, probe: &dyn Probe) -> Option<LoadSample> {
         if now < self.at {
             return None;
         }
         self.at = now + self.sampling.period;
-        Some(match self.sampling.what {
-            SampleKind::Stage => stage,
-            SampleKind::Ready => LoadSample::Ready(ready),
-            SampleKind::Memory => LoadSample::Memory(signals::memory_share()),
-            SampleKind::Cpu => LoadSample::Cpu(self.cpu.as_mut().map_or(0.0, |meter| meter.share(now))),
-        })
+        match self.sampling.what {
+            SampleKind::Stage => Some(stage),
+            SampleKind::Ready => Some(LoadSample::Ready(ready)),
+            SampleKind::Memory => Some(LoadSample::Memory(probe.memory_share())),
+            SampleKind::Cpu => self.cpu_share(now, probe).map(LoadSample::Cpu),
+        }
+    }
+
+    /// CPU time over the time that the process could have had since the last look, 0 to 1; `None` at the first.
+    fn cpu_share(&mut self, now: Timestamp, probe: &dyn Probe) -> Option<f64> {
+        let used = probe.cpu_time();
+        let (at, before) = self.looked.replace((now, used))?;
+        let could = now.since(at).as_secs_f64() * probe.cpus();
+        let did = used.saturating_sub(before).as_secs_f64();
+        Some(if could > 0.0 { (did / could).clamp(0.0, 1.0) } else { 0.0 })
     }
 }

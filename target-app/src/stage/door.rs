@@ -14,7 +14,7 @@ use controllers::{
 use tokio::sync::{Notify, oneshot};
 
 use super::{Chosen, Desk, Timed, timer::rearm};
-use crate::{clock::Clock, control::wire::StageGauges};
+use crate::{clock::Clock, control::wire::StageGauges, signals::ThisProcess};
 
 /// A door with a policy. While the policy is `none`, jobs walk past without a lock.
 #[derive(Debug)]
@@ -180,7 +180,7 @@ impl Door {
         };
         let mut wants = Vec::new();
         let mut letters = Vec::new();
-        let wake = state.desk.turn(now, sample, &mut wants);
+        let wake = state.desk.turn(now, sample, &ThisProcess, &mut wants);
         for effect in wants {
             match effect {
                 Effect::Release(id, grant) => {

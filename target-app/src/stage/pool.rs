@@ -113,9 +113,7 @@ impl<W: Work> Stage<W> {
         }
         if !state.queue.is_empty() {
             state.pool.idle -= u32::from(waiting);
-            // A batch leaves idle colleagues their share: SEDA takes all there is, and lets them idle.
-            let share = super::count(state.queue.len()).div_ceil(state.pool.idle + 1);
-            let jobs = usize::try_from(share.min(state.batch)).unwrap_or(usize::MAX);
+            let jobs = super::batch_of(state.queue.len(), state.pool.idle, state.batch);
             let batch = state.queue.drain(..jobs).collect();
             drop(state);
             self.room.notify_waiters();

@@ -45,8 +45,10 @@ impl Fifo {
 /// `served` is the work that a job present from the beginning would have got; a job is done when it has grown by the job's
 /// own work since its arrival.
 #[derive(Debug)]
-pub(super) struct Sharing<J> {
+pub(crate) struct Sharing<J> {
     servers: f64,
+    /// How fast they are, 1 unless something slows them down.
+    speed: f64,
     served: f64,
     at: Timestamp,
     /// Ordered by the value of `served` (in nanoseconds) at which they are done.
@@ -55,12 +57,19 @@ pub(super) struct Sharing<J> {
 }
 
 impl<J> Sharing<J> {
-    pub(super) fn new(servers: u32) -> Self {
-        Self { servers: f64::from(servers.max(1)), served: 0.0, at: Timestamp::ZERO, jobs: BTreeMap::new(), next: 0 }
+    pub(crate) fn new(servers: u32) -> Self {
+        Self {
+            servers: f64::from(servers.max(1)),
+            speed: 1.0,
+            served: 0.0,
+            at: Timestamp::ZERO,
+            jobs: BTreeMap::new(),
+            next: 0,
+        }
     }
 
     /// A job comes in.
-    pub(super) fn arrive(&mut self, now: Timestamp, work: Duration, job: J) {
+    pub(crate) fn arrive(&mut self, now: Timestamp, work: Duration, job: J) {
         self.advance(now);
         let done = self.served + work.as_nanos() as f64;
         self.jobs.insert((done.ceil() as u64, self.next), job);
@@ -68,7 +77,7 @@ impl<J> Sharing<J> {
     }
 
     /// The next job that is done by now.
-    pub(super) fn leave(&mut self, now: Timestamp) -> Option<J> {
+    pub(crate) fn leave(&mut self, now: Timestamp) -> Option<J> {
         // Departures before `now` change the rate in between: go from one to the next.
         let next = self.next_done()?;
         if next > now {
@@ -81,10 +90,16 @@ impl<J> Sharing<J> {
     }
 
     /// When the next job will be done if no other comes in.
-    pub(super) fn next_done(&self) -> Option<Timestamp> {
-        let (&(done, _), _) = self.jobs.first_key_value()?;
+    pub(crate) fn next_done(&self) -> Option<Timestamp> {
+        let (&(done, _), _) = self.jobs.first_key_value().filter(|_| self.speed > 0.0)?;
         let missing = (done as f64 - self.served).max(0.0);
         Some(self.at + Duration::from_nanos((missing / self.rate()).ceil() as u64))
+    }
+
+    /// From now on the servers work at this speed; 0: not at all.
+    pub(crate) fn set_speed(&mut self, now: Timestamp, speed: f64) {
+        self.advance(now);
+        self.speed = speed.max(0.0);
     }
 
     fn advance(&mut self, now: Timestamp) {
@@ -93,7 +108,7 @@ impl<J> Sharing<J> {
     }
 
     fn rate(&self) -> f64 {
-        (self.servers / self.jobs.len().max(1) as f64).min(1.0)
+        self.speed * (self.servers / self.jobs.len().max(1) as f64).min(1.0)
     }
 }
 
@@ -150,6 +165,19 @@ mod tests {
         assert_eq!(station.leave(ms(30)), Some('b'));
         assert_eq!(station.leave(ms(30)), None);
         assert_eq!(station.next_done(), None);
+    }
+
+    #[test]
+    fn a_server_at_half_speed_takes_twice_as_long_and_one_that_stands_still_for_ever() {
+        let mut station = Sharing::new(1);
+        station.arrive(ms(0), work(10), 'a');
+        station.set_speed(ms(4), 0.5);
+        assert_eq!(station.next_done(), Some(ms(16)));
+        station.set_speed(ms(10), 0.0);
+        assert_eq!(station.next_done(), None);
+        // 4 and then 3 of its 10 are done.
+        station.set_speed(ms(100), 1.0);
+        assert_eq!(station.next_done(), Some(ms(103)));
     }
 
     #[test]

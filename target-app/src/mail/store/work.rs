@@ -41,7 +41,7 @@ impl Work {
     }
 
     /// How many operations this request has to do. A counter and no draw, so that the average is exact over any run.
-    fn due(&self, kind: usize) -> u64 {
+    pub(crate) fn due(&self, kind: usize) -> u64 {
         let Some(of_kind) = self.kinds.get(kind) else { return 0 };
         let step = of_kind.step.load(Ordering::Relaxed);
         if step == 0 {

@@ -1,0 +1,30 @@
+//! The target in virtual time: the same graph, seats, machines and books as the live service, and numbers in place of work.
+//!
+//! [`Plant`] is a [`workloads::sim::World`]. It takes the very [`TargetSpec`](crate::spec::TargetSpec) that a live target
+//! starts from, and a [`PlantSpec`] that says what things cost (measured by `lab calibrate`, or emulated by design). Stages
+//! queue, batch and size their pools as the live ones do, by the same desks; work is done on cores that are shared by all
+//! that is running, and a step that needs the database waits for one of its connections.
+//!
+//! Left out: memory and caches, the disk, the network's own limits, the scheduler's time slices, and the time that dispatch
+//! takes. What that does to the figures is measured in `docs/fidelity.md`.
+
+mod backend;
+mod costs;
+mod door;
+mod fault;
+mod gauges;
+mod listener;
+mod machine;
+mod mail;
+
+mod stage;
+mod synthetic;
+#[cfg(test)]
+mod tests;
+mod visit;
+mod work;
+mod world;
+
+pub use costs::{PlantError, PlantSpec, TypeCost};
+pub use fault::{Fault, FaultKind};
+pub use world::{Event, Plant, PlantPlan};

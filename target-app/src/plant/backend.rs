@@ -1,0 +1,53 @@
+//! What a service knows of its requests, in a plant: where they go, what they cost, how they are answered.
+
+use std::{fmt, time::Duration};
+
+use controllers::Random as _;
+use controllers::{Kind, random::Seeded};
+use http::request::Parts;
+use workloads::{persona::Call, sim::Response};
+
+use super::machine::Step;
+use crate::{
+    graph::Graph,
+    service::{Route, WorkError},
+    spec::WorkSpec,
+};
+
+/// A service in a plant.
+pub(super) trait Backend: fmt::Debug + Send {
+    /// Request types and stages: those of the live service.
+    fn graph(&self) -> Graph;
+
+    /// Sizes of the pools that steps name.
+    fn pools(&self) -> Vec<u32>;
+
+    /// Where a request goes.
+    fn route(&self, head: &Parts) -> Route;
+
+    /// The work on a request whose draws have this key, at a quality from 0 to 1.
+    fn steps(&mut self, kind: Kind, key: u64, quality: f64) -> Vec<Step>;
+
+    /// The answer, once the work is done.
+    fn answer(&mut self, call: &Call) -> Response;
+
+    /// The cheap answer to a request that its stage refused, and its cost, if there is one.
+    fn degrade(&mut self, kind: Kind, call: &Call, key: u64) -> Option<(Duration, Response)>;
+
+    /// Turns the work knob.
+    fn set_work(&mut self, work: &WorkSpec) -> Result<(), WorkError> {
+        let _ = work;
+        Err(WorkError::NoKnob)
+    }
+}
+
+/// A factor with mean 1 and this standard deviation of its logarithm.
+pub(super) fn spread(sigma: f64, key: u64) -> f64 {
+    if sigma <= 0.0 {
+        return 1.0;
+    }
+    let mut random = Seeded::new(key);
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.uniform()));
+    let normal = radius * libm::cos(std::f64::consts::TAU * random.uniform());
+    libm::exp(sigma * normal - sigma * sigma / 2.0)
+}

@@ -1,0 +1,138 @@
+//! What things cost in a plant: the contents of a plant file.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use workloads::sim::LinkSpec;
+
+/// What things cost: times in milliseconds of a whole core.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PlantSpec {
+    /// Where the numbers come from: machine, date, command.
+    pub measured: String,
+    /// Cores that everything shares.
+    pub cores: u32,
+    /// One way between users and service, milliseconds.
+    pub link_ms: f64,
+    /// To take a connection.
+    pub accept_ms: f64,
+    /// To read a request, whatever becomes of it.
+    pub read_ms: f64,
+    /// To refuse one that was read.
+    pub refuse_ms: f64,
+    /// One extra database operation (Arashi's work knob).
+    pub operation_ms: f64,
+    /// One read of the checksum service.
+    pub checksum_read_ms: f64,
+    /// Connections for changes: SQLite has one writer.
+    pub writers: u32,
+    /// By request type.
+    pub types: BTreeMap<String, TypeCost>,
+}
+
+/// What a request of one type costs beside being read, without extra operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TypeCost {
+    /// Work outside of the database.
+    pub cpu_ms: f64,
+    /// Work on one of the connections for reading.
+    pub read_ms: f64,
+    /// Work on the connection for changes.
+    pub write_ms: f64,
+    /// Spread: standard deviation of the logarithm, 0 for none. The mean stays.
+    pub spread: f64,
+}
+
+/// A plant cannot be made of this.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PlantError {
+    /// A number that makes no sense.
+    #[error("plant: {what} must be {wanted}")]
+    Number {
+        /// Which.
+        what: String,
+        /// What would be right.
+        wanted: &'static str,
+    },
+    /// A policy or machine that does not fit.
+    #[error(transparent)]
+    Unfit(#[from] crate::policies::Unfit),
+    /// Not a policy.
+    #[error("{0} decides about no requests: it is no policy but a machine")]
+    NotAPolicy(String),
+    /// A machine that is none, or does not fit.
+    #[error(transparent)]
+    Machine(#[from] crate::policies::MachineError),
+    /// Emulated service times that make no sense.
+    #[error(transparent)]
+    Law(#[from] crate::synthetic::LawError),
+    /// A rule for classes that makes no sense.
+    #[error("class: {0}")]
+    Class(String),
+    /// The work knob cannot be turned so.
+    #[error(transparent)]
+    Work(#[from] crate::service::WorkError),
+}
+
+impl Default for PlantSpec {
+    /// An empty plant with one core, where nothing costs anything.
+    fn default() -> Self {
+        Self {
+            measured: String::new(),
+            cores: 1,
+            link_ms: 0.03,
+            accept_ms: 0.0,
+            read_ms: 0.0,
+            refuse_ms: 0.0,
+            operation_ms: 0.0,
+            checksum_read_ms: 0.0,
+            writers: 1,
+            types: BTreeMap::new(),
+        }
+    }
+}
+
+impl PlantSpec {
+    /// The way between users and service.
+    #[must_use]
+    pub fn link(&self) -> LinkSpec {
+        LinkSpec { delay: ms(self.link_ms), ..LinkSpec::default() }
+    }
+
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// The first that makes no sense.
+    pub fn check(&self) -> Result<(), PlantError> {
+        let times = [
+            ("link_ms", self.link_ms),
+            ("accept_ms", self.accept_ms),
+            ("read_ms", self.read_ms),
+            ("refuse_ms", self.refuse_ms),
+            ("operation_ms", self.operation_ms),
+            ("checksum_read_ms", self.checksum_read_ms),
+        ];
+        let of_types = self.types.iter().flat_map(|(name, cost)| {
+            let times = [("cpu_ms", cost.cpu_ms), ("read_ms", cost.read_ms), ("write_ms", cost.write_ms)];
+            times.map(|(field, time)| (format!("{name}.{field}"), time))
+        });
+        let mut all = times.map(|(name, time)| (name.to_owned(), time)).into_iter().chain(of_types);
+        if let Some((what, _)) = all.find(|(_, time)| !(0.0..=3.6e6).contains(time)) {
+            return Err(PlantError::Number { what, wanted: "a time from 0 to an hour, in milliseconds" });
+        }
+        if let Some((name, _)) = self.types.iter().find(|(_, cost)| !(0.0..=3.0).contains(&cost.spread)) {
+            return Err(PlantError::Number { what: format!("{name}.spread"), wanted: "a number from 0 to 3" });
+        }
+        if !(1..=1024).contains(&self.cores) {
+            return Err(PlantError::Number { what: "cores".to_owned(), wanted: "a number from 1 to 1024" });
+        }
+        Ok(())
+    }
+}
+
+/// A time in milliseconds that was checked.
+pub(super) fn ms(time: f64) -> Duration {
+    Duration::from_nanos((time * 1e6).round() as u64)
+}

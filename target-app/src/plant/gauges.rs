@@ -1,0 +1,43 @@
+//! What can be seen of a plant: the same gauges as of a live target.
+
+use controllers::Timestamp;
+
+use super::world::Plant;
+use crate::control::wire::{Gauges, ReadRequests, StageGauges};
+
+impl Plant {
+    /// Everything that can be seen now.
+    #[must_use]
+    pub fn gauges(&self, now: Timestamp) -> Gauges {
+        let ledger = self.ledger.read();
+        let read = StageGauges { name: "read".to_owned(), completed: ledger.requests_read, ..StageGauges::default() };
+        let send = StageGauges {
+            name: "send".to_owned(),
+            completed: ledger.served + ledger.errors + ledger.refused.values().sum::<u64>(),
+            ..StageGauges::default()
+        };
+        let mut system = StageGauges { name: "system".to_owned(), ..StageGauges::default() };
+        self.monitors.iter().for_each(|monitor| monitor.gauges(&mut system.policy));
+        let stages = [read, self.dispatch.gauges()].into_iter();
+        let stages = stages.chain(self.stages.iter().map(super::stage::PlantStage::gauges));
+        Gauges {
+            at_ms: now.as_secs_f64() * 1e3,
+            policy: self.chosen.entry.name.to_owned(),
+            ledger,
+            stages: stages.chain([send, self.accept.gauges(), system]).collect(),
+            cpu_s: self.machine.used().as_secs_f64(),
+            ..Gauges::default()
+        }
+    }
+
+    /// Which requests were read, by number.
+    #[must_use]
+    pub fn requests(&self) -> ReadRequests {
+        self.ledger.requests()
+    }
+
+    /// Policy events since the last call, as lines of the event stream.
+    pub fn events(&mut self) -> Vec<std::sync::Arc<crate::control::wire::StreamedEvent>> {
+        self.reader.drain()
+    }
+}

@@ -1,0 +1,80 @@
+//! Connections as the service sees them, and those that the kernel keeps for it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use controllers::{JobId, Offer, Timestamp};
+use workloads::sim::{Asked, ConnId, Response};
+
+use super::visit::Pass;
+use crate::ledger::{Ending, Entry};
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Conn {
+    pub(super) state: State,
+    /// What has come in and was not read, since the connection has not been taken.
+    pub(super) unread: Option<Box<Asked>>,
+    /// The request that is being answered.
+    pub(super) busy: Option<JobId>,
+    /// Requests read.
+    pub(super) requests: u32,
+    pub(super) idle_since: Timestamp,
+    pub(super) idle_planned: bool,
+    /// Its client has gone; the kernel keeps it until somebody takes it.
+    pub(super) dead: bool,
+}
+
+/// Where a connection is.
+#[derive(Debug)]
+pub(super) enum State {
+    /// In the kernel's queue.
+    Queued,
+    /// Taken, with the pass of the policy at accept.
+    Open(Option<(Offer, Pass)>),
+    /// Refused by the policy at accept.
+    TurnedAway,
+}
+
+/// A refusal on its way out.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) conn: ConnId,
+    pub(super) response: Response,
+    pub(super) entry: Option<Entry>,
+    pub(super) ending: Ending,
+}
+
+/// The listener.
+#[derive(Debug)]
+pub(super) struct Listener {
+    pub(super) conns: BTreeMap<ConnId, Conn>,
+    pub(super) kernel: VecDeque<ConnId>,
+    pub(super) backlog: u32,
+    /// The policy at accept holds the next connection under this identity: nothing is taken meanwhile.
+    pub(super) pending: Option<Offer>,
+}
+
+impl Listener {
+    pub(super) fn new(backlog: u32) -> Self {
+        Self { conns: BTreeMap::new(), kernel: VecDeque::new(), backlog, pending: None }
+    }
+
+    /// True if the kernel has no room for another connection. Linux: full is more than the backlog.
+    pub(super) fn is_full(&self) -> bool {
+        self.kernel.len() > usize::try_from(self.backlog).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn add(&mut self, conn: ConnId, now: Timestamp) {
+        self.kernel.push_back(conn);
+        let new = Conn {
+            state: State::Queued,
+            unread: None,
+            busy: None,
+            requests: 0,
+            idle_since: now,
+            idle_planned: false,
+            dead: false,
+        };
+        self.conns.insert(conn, new);
+    }
+}

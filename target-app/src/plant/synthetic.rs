@@ -1,0 +1,104 @@
+//! The synthetic services in a plant.
+
+use std::time::Duration;
+
+use controllers::{JobId, Kind};
+use http::request::Parts;
+use workloads::{persona::Call, sim::Response};
+
+use super::{
+    backend::Backend,
+    costs::{PlantSpec, ms},
+    machine::Step,
+};
+use crate::{
+    graph::{Branch, Graph},
+    service::Route,
+    spec::Discipline,
+    synthetic::{Checksum, Emulated, Law},
+};
+
+const ONLY: Route = Route { kind: Kind(0), branch: Branch(0) };
+
+/// Emulated service times on servers that are the plant's cores.
+#[derive(Debug)]
+pub(super) struct PlantEmulated {
+    pub(super) law: Law,
+    pub(super) servers: u32,
+    pub(super) discipline: Discipline,
+    pub(super) seed: u64,
+}
+
+impl Backend for PlantEmulated {
+    fn graph(&self) -> Graph {
+        Emulated::stage_graph()
+    }
+
+    /// In turn: whoever works holds a server.
+    fn pools(&self) -> Vec<u32> {
+        match self.discipline {
+            Discipline::Fifo => vec![self.servers],
+            Discipline::ProcessorSharing => vec![u32::MAX],
+        }
+    }
+
+    fn route(&self, _: &Parts) -> Route {
+        ONLY
+    }
+
+    fn steps(&mut self, _: Kind, key: u64, _: f64) -> Vec<Step> {
+        vec![Step { pool: Some(0), demand: self.law.draw(self.seed, JobId(key)) }]
+    }
+
+    fn answer(&mut self, _: &Call) -> Response {
+        Response { status: 200, ..Response::default() }
+    }
+
+    fn degrade(&mut self, _: Kind, _: &Call, _: u64) -> Option<(Duration, Response)> {
+        Some((Duration::ZERO, Response { status: 200, ..Response::default() }))
+    }
+}
+
+/// The checksum service: reads that cost the same each.
+#[derive(Debug)]
+pub(super) struct PlantChecksum {
+    rounds: u32,
+    fixed_rounds: u32,
+    reads: u32,
+    read: Duration,
+}
+
+impl PlantChecksum {
+    pub(super) fn new(spec: &PlantSpec, rounds: u32, fixed_rounds: u32, reads: u32) -> Self {
+        Self { rounds, fixed_rounds, reads, read: ms(spec.checksum_read_ms) }
+    }
+}
+
+impl Backend for PlantChecksum {
+    fn graph(&self) -> Graph {
+        Checksum::stage_graph()
+    }
+
+    fn pools(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn route(&self, _: &Parts) -> Route {
+        ONLY
+    }
+
+    fn steps(&mut self, _: Kind, _: u64, quality: f64) -> Vec<Step> {
+        // As in the live service: a round has at least one read.
+        let reads = (f64::from(self.reads) * quality.clamp(0.0, 1.0)).round().max(1.0) as u32;
+        let all = self.rounds.saturating_mul(reads).saturating_add(self.fixed_rounds.saturating_mul(self.reads));
+        vec![Step { pool: None, demand: self.read.saturating_mul(all) }]
+    }
+
+    fn answer(&mut self, _: &Call) -> Response {
+        Response { status: 200, ..Response::default() }
+    }
+
+    fn degrade(&mut self, _: Kind, _: &Call, _: u64) -> Option<(Duration, Response)> {
+        None
+    }
+}

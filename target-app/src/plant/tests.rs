@@ -1,0 +1,149 @@
+//! Plants with numbers worked by hand.
+
+use std::time::Duration;
+
+use controllers::Settings;
+use workloads::{
+    StopFlag,
+    plan::{ConnectionHabit, LoadPlan, Users},
+    sim::{Finished, LinkSpec, run},
+    testing::url_plan,
+};
+
+use super::*;
+use crate::{
+    control::wire::Gauges,
+    spec::{App, Discipline, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
+};
+
+fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
+    let settings: Settings = settings.iter().map(|&(key, value)| (key.to_owned(), value.into())).collect();
+    PolicySpec { name: name.to_owned(), place: None, settings }
+}
+
+/// One server that takes 10 ms a request, behind a stage with one worker.
+fn target(policy: PolicySpec) -> TargetSpec {
+    let address = ([127, 0, 0, 1], 0).into();
+    TargetSpec {
+        app: App::Emulated {
+            service: ServiceTime::Constant(Duration::from_millis(10)),
+            servers: 1,
+            discipline: Discipline::Fifo,
+            answer_bytes: 0,
+        },
+        listen: address,
+        control: address,
+        policy,
+        machines: Vec::new(),
+        objective: controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
+        stage_defaults: StageSpec {
+            queue: 10_000,
+            workers: 1,
+            batch: 1,
+            on_refuse: OnRefuse::Reject,
+            drop_abandoned: false,
+        },
+        stages: std::collections::BTreeMap::new(),
+        edge: EdgeSpec::default(),
+        class: controllers::ClassRule::default(),
+        seed: 5,
+        cpus: Vec::new(),
+        die_with: None,
+    }
+}
+
+fn ran(plan: &LoadPlan, spec: &TargetSpec, with: &PlantPlan) -> (Finished, Gauges) {
+    let mut plant = Plant::new(spec, with).expect("it can be");
+    let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
+    let finished = run(plan, link, &mut plant, |_, _, _| {}, &StopFlag::new()).expect("it runs");
+    assert_eq!(finished.report.faults, Vec::<String>::new());
+    let gauges = plant.gauges(finished.ended);
+    assert!(gauges.ledger.balances(), "{:?}", gauges.ledger);
+    assert_eq!(gauges.ledger.requests_read, finished.report.total.ledger.written(), "read what was written");
+    (finished, gauges)
+}
+
+#[test]
+fn five_users_of_one_server_wait_for_each_other() {
+    // 5 users, 100 ms of thought, 10 ms of work: first all at once (10, 20, … 50 ms), from then on each behind the one before,
+    // never waiting: 110 ms a turn.
+    let (finished, gauges) = ran(&url_plan(&[("all", 11, 5)]), &target(policy("none", &[])), &PlantPlan::default());
+    let phase = &finished.report.phases[0];
+    // User n (0 to 4) has its first answer at 10 (n + 1) ms, then one every 110 ms, starting 100 ms after each answer:
+    // requests at 0 and 10 (n + 1) + 100 + 110 k up to 11 s, which is k up to 98 for every n: 100 in all.
+    assert_eq!((phase.ledger.planned, phase.ledger.served), (500, 500));
+    assert!(phase.response_time_ms.p50.is_some_and(|p50| (p50 - 10.0).abs() < 0.1), "{phase:?}");
+    // The fifth came 0.4 ms after the first: users of a step are planned 0.1 ms apart.
+    assert!(phase.response_time_ms.max.is_some_and(|max| (max - 49.6).abs() < 0.1), "{phase:?}");
+    assert_eq!(gauges.cpu_s, 5.0);
+    let work = gauges.stages.iter().find(|stage| stage.name == "work").expect("is there");
+    assert_eq!((work.completed, work.idle, work.queue), (500, 1, 0));
+}
+
+#[test]
+fn a_limit_on_concurrency_refuses_and_both_books_say_so() {
+    // 3 users at once, one may be inside: the first is served, two are refused and back off for 5 s, and so on: they come back
+    // together at 5 s, when the first asks at 110 k ms: at 4950 and 5060. At 5 s nobody is inside: one is served, one refused.
+    let spec = target(policy("concurrency", &[("max", 1.0)]));
+    let (finished, gauges) = ran(&url_plan(&[("all", 6, 3)]), &spec, &PlantPlan::default());
+    let ledger = finished.report.total.ledger;
+    assert_eq!(ledger.rejected, gauges.ledger.refused["concurrency"]);
+    assert!(ledger.rejected >= 3, "{ledger:?}");
+    assert_eq!(ledger.served, gauges.ledger.served);
+}
+
+#[test]
+fn a_pause_of_the_cores_is_waited_through_and_a_slow_second_doubles_the_work() {
+    let fault = |at, lasts, kind| Fault { at: Duration::from_millis(at), lasts: Duration::from_millis(lasts), kind };
+    let slowest = |faults: Vec<Fault>| {
+        let with = PlantPlan { faults, ..PlantPlan::default() };
+        let (finished, _) = ran(&url_plan(&[("all", 4, 1)]), &target(policy("none", &[])), &with);
+        finished.report.phases[0].response_time_ms.max.expect("some were served").round() as u64
+    };
+    assert_eq!(slowest(Vec::new()), 10);
+    // Requests start at 110 k ms: that at 1100 has done 5 of its 10 ms when the cores stand still for 500.
+    assert_eq!(slowest(vec![fault(1105, 500, FaultKind::Capacity(0.0))]), 510);
+    assert_eq!(slowest(vec![fault(1000, 1000, FaultKind::Capacity(0.5))]), 20);
+    assert_eq!(slowest(vec![fault(1000, 1000, FaultKind::Latency(Duration::from_millis(70)))]), 80);
+}
+
+#[test]
+fn connections_over_the_limit_stay_in_the_kernel() {
+    // 3 users, connections kept, one at a time taken, a backlog of 0 (Linux: one may wait): the first is served all along, the
+    // second waits unread, the third's SYN is dropped until its connect time-out.
+    let mut spec = target(policy("connections", &[("max", 1.0), ("backlog", 1.0)]));
+    spec.edge.backlog = 1;
+    let mut plan = url_plan(&[("all", 20, 4)]);
+    if let Users::Url(users) = &mut plan.users {
+        users.connections = ConnectionHabit::PerUser;
+    }
+    let mut plant = Plant::new(&spec, &PlantPlan::default()).expect("it can be");
+    let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
+    let finished = run(&plan, link, &mut plant, |_, _, _| {}, &StopFlag::new()).expect("it runs");
+    let phase = &finished.report.phases[0];
+    assert_eq!((phase.clients, phase.clients_connect_timed_out), (4, 1), "{:?}", phase.ledger);
+    let gauges = plant.gauges(finished.ended);
+    assert!(gauges.ledger.balances());
+    let written = finished.report.total.ledger.written();
+    assert!(gauges.ledger.requests_read < written, "{} of {written}", gauges.ledger.requests_read);
+}
+
+#[test]
+fn two_plants_of_one_seed_agree_and_draws_do_not_depend_on_the_policy() {
+    let mut plan = url_plan(&[("calm", 3, 2), ("busy", 10, 30)]);
+    if let Users::Url(users) = &mut plan.users {
+        users.think = traces::Think::Exponential { mean: Duration::from_millis(200) };
+    }
+    let mut spec = target(policy("seda", &[]));
+    if let App::Emulated { service, .. } = &mut spec.app {
+        *service = ServiceTime::Exponential { mean: Duration::from_millis(10) };
+    }
+    let run_once = |spec: &TargetSpec| {
+        let (finished, gauges) = ran(&plan, spec, &PlantPlan::default());
+        (finished.events, finished.ended, format!("{gauges:?}"), format!("{:?}", finished.report.total.ledger))
+    };
+    let first = run_once(&spec);
+    assert_eq!(first, run_once(&spec));
+    spec.seed += 1;
+    assert_ne!(first.2, run_once(&spec).2);
+}

@@ -1,0 +1,68 @@
+//! A request inside the plant.
+
+use std::{collections::VecDeque, net::SocketAddr, time::Duration};
+
+use controllers::{Grant, Offer, Timestamp};
+use http::{HeaderName, HeaderValue, Request, request::Parts};
+use workloads::{
+    persona::{Call, Method},
+    sim::Asked,
+};
+
+use super::machine::Step;
+use crate::{ledger, service::Route};
+
+/// A request that has been read, until its answer is sent.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub(super) asked: Asked,
+    pub(super) offer: Offer,
+    pub(super) route: Route,
+    /// Its line in the service's books; dropped, the client had gone.
+    pub(super) entry: Option<ledger::Entry>,
+    /// Of the seat at dispatch.
+    pub(super) pass: Option<Pass>,
+    /// When it asked to enter its stage, and when work on it began.
+    pub(super) offered: Timestamp,
+    pub(super) started: Timestamp,
+    /// What is still to be done, the first being under way.
+    pub(super) steps: VecDeque<Step>,
+    /// Work that was done for it.
+    pub(super) cost: Duration,
+    /// Its client has gone.
+    pub(super) gone: bool,
+    /// Which worker works on it.
+    pub(super) worker: Option<usize>,
+}
+
+/// What the door at dispatch knows of a request that it let in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pass {
+    pub(super) grant: Grant,
+    pub(super) offered: Timestamp,
+    pub(super) started: Option<Timestamp>,
+}
+
+/// The head as the live service would see it.
+pub(super) fn head_of(call: &Call) -> Parts {
+    let method = if call.method == Method::Post { http::Method::POST } else { http::Method::GET };
+    let mut head = Request::new(()).into_parts().0;
+    head.method = method;
+    head.uri = call.path.parse().unwrap_or_default();
+    for line in call.headers.split("\r\n").filter(|line| !line.is_empty()) {
+        let Some((name, value)) = line.split_once(": ") else { continue };
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse::<HeaderValue>()) {
+            head.headers.append(name, value);
+        }
+    }
+    if call.attempt > 0 {
+        head.headers.insert(&crate::app::ATTEMPT, u16::from(call.attempt).into());
+    }
+    head
+}
+
+/// The address that a live service would see of this user: users are spread over 127.0.0.0/8.
+pub(super) fn peer_of(user: u64) -> SocketAddr {
+    let number = (user % 0x00FF_FFFE) as u32 + 1;
+    SocketAddr::from((std::net::Ipv4Addr::from_bits(0x7F00_0000 | number), 1024))
+}

@@ -1,0 +1,371 @@
+//! The plant put together from a target's spec, and its events.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use controllers::{
+    Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp, UnixSeconds, classify::Classifier, seed_for,
+};
+use workloads::sim::{Asked, ConnId, Cx, Knock, Response, World};
+
+use super::{
+    backend::Backend,
+    costs::{PlantError, PlantSpec},
+    door::PlantDoor,
+    fault::{Fault, Faults},
+    listener::Listener,
+    machine::Machine,
+    mail::PlantMail,
+    stage::PlantStage,
+    synthetic::{PlantChecksum, PlantEmulated},
+    visit::Visit,
+    work::Worker,
+};
+use crate::{
+    control::events::{Events, Reader},
+    graph::{Graph, Role},
+    ledger::Ledger,
+    policies::{Resolved, Seating, listed, machines},
+    running,
+    signals::Probe,
+    spec::{App, EdgeSpec, TargetSpec},
+    stage::{Watcher, earliest},
+    synthetic::Law,
+};
+
+/// What a plant is made of, beside the target's spec.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlantPlan {
+    /// What things cost.
+    pub costs: PlantSpec,
+    /// Sizes of the inboxes of the accounts, in order of their numbers.
+    pub inboxes: Vec<u32>,
+    /// What goes wrong when.
+    pub faults: Vec<Fault>,
+    /// When the policy begins anew, as if the run did.
+    pub renewals: Vec<Duration>,
+}
+
+/// What a plant plans for itself.
+#[derive(Debug)]
+pub enum Event {
+    /// Some work may be done.
+    Cores(u64),
+    /// A site asked to be woken.
+    Wake(Place),
+    /// A blocked enqueue is tried again.
+    Retry(usize),
+    /// A request has waited as long as a fault makes it.
+    Waited(JobId),
+    /// A connection may have been idle for too long.
+    Idle(ConnId),
+    /// A fault begins or ends.
+    Fault(usize, bool),
+    /// The policy begins anew.
+    Renew,
+}
+
+/// A site with a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The door at accept.
+    Accept,
+    /// The door at dispatch.
+    Dispatch,
+    /// A stage of the service.
+    Stage(usize),
+    /// The monitors of the whole process.
+    System,
+}
+
+/// A target in virtual time.
+#[derive(Debug)]
+pub struct Plant {
+    pub(super) graph: Arc<Graph>,
+    pub(super) costs: PlantSpec,
+    pub(super) edge: EdgeSpec,
+    pub(super) backend: Box<dyn Backend>,
+    pub(super) machine: Machine,
+    pub(super) stages: Vec<PlantStage>,
+    pub(super) dispatch: PlantDoor,
+    pub(super) accept: PlantDoor,
+    pub(super) listener: Listener,
+    pub(super) monitors: Vec<Watcher>,
+    pub(super) visits: BTreeMap<JobId, Visit>,
+    pub(super) workers: Vec<Option<Worker>>,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) classes: Classifier,
+    pub(super) faults: Faults,
+    pub(super) next_id: u64,
+    pub(super) chosen: Resolved,
+    pub(super) reader: Reader,
+    seating: Seating,
+    renewals: Vec<Duration>,
+    cores: u32,
+    /// When the next end of work is planned for.
+    cores_planned: Option<Timestamp>,
+    armed: BTreeMap<Place, Timestamp>,
+}
+
+/// The plant as load samples see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Meter {
+    used: Duration,
+    cpus: f64,
+}
+
+impl Probe for Meter {
+    fn cpu_time(&self) -> Duration {
+        self.used
+    }
+
+    fn cpus(&self) -> f64 {
+        self.cpus
+    }
+
+    /// A plant has no memory to fill.
+    fn memory_share(&self) -> f64 {
+        0.0
+    }
+}
+
+impl Plant {
+    /// A plant of this target.
+    ///
+    /// # Errors
+    /// Whatever makes no sense in the spec or in the costs.
+    pub fn new(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
+        plan.costs.check()?;
+        let chosen = Resolved::live(&spec.policy)?;
+        if !chosen.entry.is_policy() {
+            return Err(PlantError::NotAPolicy(spec.policy.name.clone()));
+        }
+        let (monitors, machines) = machines(&spec.machines)?;
+        let classes = spec.class.read().map_err(|problem| PlantError::Class(listed(&problem)))?;
+        let (backend, cores) = backend(spec, plan)?;
+        let graph = Arc::new(backend.graph());
+        let misplaced = chosen.misplaced(&graph);
+        if !misplaced.is_empty() {
+            return Err(crate::policies::Unfit { name: spec.policy.name.clone(), problems: misplaced }.into());
+        }
+        let events = Events::default();
+        let reader = events.subscribe();
+        let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events);
+        let stages: Vec<_> = graph
+            .branches()
+            .map(|(site, node)| {
+                let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
+                let stage = spec.stages.get(&node.name).unwrap_or(&spec.stage_defaults);
+                PlantStage::new(&node.name, seating.desk(&chosen, beside, site), stage.clone())
+            })
+            .collect();
+        let workers = stages.iter().map(|stage| stage.spec.workers).sum();
+        let door =
+            |site: SiteId, capacity| PlantDoor::new(graph.site_name(site), seating.desk(&chosen, &[], site), capacity);
+        let backlog = running::backlog(&chosen, spec.edge.backlog);
+        Ok(Self {
+            costs: plan.costs.clone(),
+            edge: spec.edge.clone(),
+            machine: Machine::new(cores, &backend.pools()),
+            dispatch: door(graph.dispatch(), workers),
+            accept: door(graph.accept(), 0),
+            listener: Listener::new(backlog),
+            monitors: monitors.iter().filter_map(|monitor| seating.watcher(monitor, graph.system())).collect(),
+            visits: BTreeMap::new(),
+            workers: Vec::new(),
+            ledger: Arc::default(),
+            classes,
+            faults: Faults::new(&plan.faults),
+            next_id: 0,
+            renewals: plan.renewals.clone(),
+            cores,
+            cores_planned: None,
+            armed: BTreeMap::new(),
+            graph,
+            backend,
+            stages,
+            chosen,
+            reader,
+            seating,
+        })
+    }
+
+    /// Turns the work knob.
+    ///
+    /// # Errors
+    /// The service has none, or the values make no sense.
+    pub fn set_work(&mut self, work: &crate::spec::WorkSpec) -> Result<(), crate::service::WorkError> {
+        self.backend.set_work(work)
+    }
+
+    pub(super) fn meter(&self) -> Meter {
+        Meter { used: self.machine.used(), cpus: f64::from(self.cores) }
+    }
+
+    /// Plans to wake a site, unless it is woken before.
+    pub(super) fn arm(&mut self, place: Place, wake: Option<Timestamp>, cx: &mut Cx<'_, Event>) {
+        let Some(at) = wake.map(|at| at.max(cx.now())) else { return };
+        if self.armed.get(&place).is_none_or(|&armed| at < armed) {
+            self.armed.insert(place, at);
+            cx.plan(at, Event::Wake(place));
+        }
+    }
+
+    /// Plans the next end of work, unless it is planned already.
+    pub(super) fn plan_cores(&mut self, cx: &mut Cx<'_, Event>) {
+        let Some(at) = self.machine.next_done() else { return };
+        if self.cores_planned.is_none_or(|planned| at < planned) {
+            self.cores_planned = Some(at);
+            self.machine.plans += 1;
+            cx.plan(at, Event::Cores(self.machine.plans));
+        }
+    }
+
+    fn woken(&mut self, place: Place, cx: &mut Cx<'_, Event>) {
+        if self.armed.get(&place).is_some_and(|&at| at <= cx.now()) {
+            self.armed.remove(&place);
+        }
+        self.turn(place, cx);
+    }
+
+    pub(super) fn turn(&mut self, place: Place, cx: &mut Cx<'_, Event>) {
+        match place {
+            Place::Accept => self.turn_accept(cx),
+            Place::Dispatch => self.turn_dispatch(cx),
+            Place::Stage(stage) => self.turn_stage(stage, cx),
+            Place::System => self.turn_monitors(cx),
+        }
+    }
+
+    /// Monitors of the whole process signal every dynamic stage and dispatch, as the live ones do.
+    fn turn_monitors(&mut self, cx: &mut Cx<'_, Event>) {
+        let (now, meter) = (cx.now(), self.meter());
+        let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
+        let mut wants = Vec::new();
+        let wakes = self.monitors.iter_mut().map(|monitor| monitor.turn(now, nothing, &meter, &mut wants));
+        let wake = wakes.fold(None, earliest);
+        self.arm(Place::System, wake, cx);
+        for want in wants {
+            let Effect::Shed { to, level } = want else { continue };
+            let seen = Seen::Peer(PeerReport::Pressure { from: self.graph.system(), level });
+            let dynamic = self.graph.branches().enumerate().filter(|(_, (_, node))| node.role == Role::Dynamic);
+            let stages: Vec<_> = dynamic.map(|(at, (site, _))| (site, Place::Stage(at))).collect();
+            let all = stages.into_iter().chain([(self.graph.dispatch(), Place::Dispatch)]);
+            for (_, place) in all.filter(|(site, _)| to.is_none_or(|to| to == *site)) {
+                self.tell(place, &seen, cx);
+            }
+        }
+    }
+
+    pub(super) fn tell(&mut self, place: Place, seen: &Seen, cx: &mut Cx<'_, Event>) {
+        let now = cx.now();
+        match place {
+            Place::Accept => self.accept.hear(now, seen),
+            Place::Dispatch => self.dispatch.hear(now, seen),
+            Place::Stage(stage) => self.stages[stage].hear(now, seen),
+            Place::System => {}
+        }
+        self.turn(place, cx);
+    }
+
+    fn renew(&mut self, cx: &mut Cx<'_, Event>) {
+        let now = cx.now();
+        self.accept.replace(now, self.seating.policy(&self.chosen, self.graph.accept()));
+        self.dispatch.replace(now, self.seating.policy(&self.chosen, self.graph.dispatch()));
+        for stage in &mut self.stages {
+            stage.replace(now, self.seating.policy(&self.chosen, stage.site()));
+        }
+        self.turn_all(cx);
+    }
+
+    fn turn_all(&mut self, cx: &mut Cx<'_, Event>) {
+        let stages = (0..self.stages.len()).map(Place::Stage);
+        for place in [Place::Accept, Place::Dispatch, Place::System].into_iter().chain(stages) {
+            self.turn(place, cx);
+        }
+    }
+}
+
+impl World for Plant {
+    type Event = Event;
+
+    fn begin(&mut self, cx: &mut Cx<'_, Event>) {
+        for (at, number, on) in self.faults.times().collect::<Vec<_>>() {
+            cx.plan(Timestamp::ZERO + at, Event::Fault(number, on));
+        }
+        for &at in &self.renewals {
+            cx.plan(Timestamp::ZERO + at, Event::Renew);
+        }
+        self.turn_all(cx);
+    }
+
+    fn knock(&mut self, conn: ConnId, _: u64, cx: &mut Cx<'_, Event>) -> Knock {
+        if self.listener.is_full() {
+            return Knock::Dropped;
+        }
+        self.listener.add(conn, cx.now());
+        self.take_connections(cx);
+        Knock::Taken
+    }
+
+    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
+        self.arrives(asked, cx);
+        self.plan_cores(cx);
+    }
+
+    fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Event>) {
+        self.client_goes(conn, cx);
+        self.plan_cores(cx);
+    }
+
+    fn happen(&mut self, event: Event, cx: &mut Cx<'_, Event>) {
+        match event {
+            Event::Cores(plan) => {
+                if plan == self.machine.plans {
+                    self.cores_planned = None;
+                }
+                while let Some(task) = self.machine.done(cx.now()) {
+                    self.done(task, cx);
+                }
+            }
+            Event::Wake(place) => self.woken(place, cx),
+            Event::Retry(stage) => self.try_blocked(stage, cx),
+            Event::Waited(id) => self.job_done(id, cx),
+            Event::Idle(conn) => self.look_at_idle(conn, cx),
+            Event::Fault(number, on) => {
+                self.faults.set(number, on);
+                self.machine.set_speed(cx.now(), self.faults.speed());
+                self.cores_planned = None;
+            }
+            Event::Renew => self.renew(cx),
+        }
+        self.plan_cores(cx);
+    }
+}
+
+/// Wall time begins with the run: nothing outside of it is to agree with.
+pub(super) fn wall(now: Timestamp) -> UnixSeconds {
+    UnixSeconds(now.as_nanos() / 1_000_000_000)
+}
+
+/// The service, and the cores that it runs on.
+fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32), PlantError> {
+    let seed = seed_for(spec.seed, "service");
+    let costs = &plan.costs;
+    Ok(match &spec.app {
+        App::Arashi { connections, work, .. } => {
+            (Box::new(PlantMail::new(costs, *connections, work, &plan.inboxes)?), costs.cores)
+        }
+        App::Checksum { rounds, fixed_rounds, reads, .. } => {
+            (Box::new(PlantChecksum::new(costs, *rounds, *fixed_rounds, *reads)), costs.cores)
+        }
+        App::Emulated { service, servers, discipline, .. } => {
+            let law = Law::new(service)?;
+            (Box::new(PlantEmulated { law, servers: *servers, discipline: *discipline, seed }), *servers)
+        }
+    })
+}
+
+/// An answer of nothing but a status.
+pub(super) fn bare(status: u16) -> Response {
+    Response { status, ..Response::default() }
+}
