@@ -81,7 +81,10 @@ fn percentile(value: Option<f64>, bound: Option<f64>) -> String {
 
 /// What clients wrote against what the service read.
 fn ledgers(summary: &Summary) -> String {
-    let mut table = Columns::new(&[
+    let refused = |arm: &Arm| arm.phases.iter().map(|phase| phase.measured.refused_locally).sum::<u64>();
+    // A column for runs whose users have a policy of their own.
+    let any_refused = summary.arms.iter().any(|arm| refused(arm) > 0);
+    let mut header = vec![
         ("ledger", Align::Left),
         ("planned", Align::Right),
         ("unsent", Align::Right),
@@ -89,7 +92,11 @@ fn ledgers(summary: &Summary) -> String {
         ("written", Align::Right),
         ("read by the service", Align::Right),
         ("difference", Align::Left),
-    ]);
+    ];
+    if any_refused {
+        header.insert(3, ("refused locally", Align::Right));
+    }
+    let mut table = Columns::new(&header);
     for arm in &summary.arms {
         let sum = |read: fn(&Measured) -> u64| arm.phases.iter().map(|phase| read(&phase.measured)).sum::<u64>();
         let written = sum(Measured::written);
@@ -99,7 +106,7 @@ fn ledgers(summary: &Summary) -> String {
                 (count(server.requests_read), difference(written, server.requests_read, arm.requests.as_ref()))
             }
         };
-        table.row(vec![
+        let mut row = vec![
             name(arm, summary),
             count(sum(|m| m.planned)),
             count(sum(|m| m.unsent)),
@@ -107,7 +114,11 @@ fn ledgers(summary: &Summary) -> String {
             count(written),
             read,
             difference,
-        ]);
+        ];
+        if any_refused {
+            row.insert(3, count(refused(arm)));
+        }
+        table.row(row);
     }
     table.into_text()
 }

@@ -216,6 +216,7 @@ fn plan(address: SocketAddr, duration: Duration, loads: Vec<Load>, connections: 
         redirects: 0,
         refresh: false,
         retry_after_at_most: None,
+        heed_dont_retry: true,
         retry_budget: None,
     };
     LoadPlan {

@@ -8,8 +8,8 @@ mod follow;
 mod home;
 
 pub use errand::{Errand, Reaction, Trouble};
-pub(crate) use follow::retry_hint;
 pub use follow::{Onward, onward};
+pub(crate) use follow::{forbids_retry, retry_hint};
 pub use home::Home;
 
 use crate::persona::{Connection, Draws, Purpose};

@@ -10,9 +10,9 @@ use std::{
 };
 
 use controllers::{
-    Effect, Entry, Grant, JobId, Next, Objective, Offer, Outcome, Place, RetryHint, Seat, Seen, Site, SiteId, Tags,
-    Timestamp, Timing, Verdict,
-    catalogue::{Make, Problem, Values},
+    Effect, Entry, Grant, JobId, Next, Objective, Offer, Outcome, Place, Policy, RetryHint, Seat, Seen, Site, SiteId,
+    Tags, Timestamp, Timing, Verdict,
+    catalogue::{Problem, Values},
     seed_for,
 };
 
@@ -39,6 +39,7 @@ pub struct Clients {
 #[derive(Debug)]
 struct Post {
     seat: Seat,
+    site: Site,
     wakes_at: Option<Timestamp>,
 }
 
@@ -185,6 +186,16 @@ impl Clients {
         }
     }
 
+    /// All policies begin anew; who is held asks them again, in order.
+    pub fn renew(&mut self, now: Timestamp) {
+        for post in 0..self.posts.len() {
+            if let Some(Post { seat, site, .. }) = &mut self.posts[post] {
+                seat.replace(now, policy(self.entry, &self.values, site));
+            }
+            self.poll(post, now);
+        }
+    }
+
     /// What became of those that were held, one after the other. To be looked at after every call.
     pub fn decided(&mut self) -> Option<Decided> {
         self.decided.pop_front()
@@ -212,9 +223,8 @@ impl Clients {
             };
             let id = SiteId(u16::try_from(post).unwrap_or(u16::MAX));
             let site = Site { id, name, place: Place::Client, objective };
-            let Make::Policy(make) = entry.make else { unreachable!("{} was checked to be a policy", entry.name) };
-            let seat = Seat::new(id, make(values, &site), seed_for(seed, &site.name), Box::new(()));
-            Post { seat, wakes_at: None }
+            let seat = Seat::new(id, policy(entry, values, &site), seed_for(seed, &site.name), Box::new(()));
+            Post { seat, site, wakes_at: None }
         });
         &mut made.seat
     }
@@ -253,4 +263,8 @@ impl Clients {
             self.wakes.extend(wakes_at.map(|at| (at, index)));
         }
     }
+}
+
+fn policy(entry: &Entry, values: &Values, site: &Site) -> Box<dyn Policy> {
+    entry.policy(values, site).unwrap_or_else(|| unreachable!("{} was checked to be a policy", entry.name))
 }

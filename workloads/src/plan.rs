@@ -211,12 +211,15 @@ pub struct Behaviour {
     /// Wait as long as `Retry-After` says, up to this; `None`: it is ignored.
     #[serde(with = "controllers::millis::option")]
     pub retry_after_at_most: Option<Duration>,
+    /// After an answer with `X-Retry: never` users do not try the same again ("overloaded; don't retry", Google SRE, chapter
+    /// 21).
+    pub heed_dont_retry: bool,
     /// A user may retry while retries are under this share of its requests; `None`: no budget.
     pub retry_budget: Option<f64>,
 }
 
 /// The papers' users: wait 5 s and log in again after any trouble (Welsh, USITS'03, section 4.1), follow up to 10
-/// redirects in a row and every `Refresh`, ignore `Retry-After`, and have all the patience in the world.
+/// redirects in a row and every `Refresh`, ignore `Retry-After`, heed `X-Retry: never`, and have all the patience in the world.
 impl Default for Behaviour {
     fn default() -> Self {
         let login = OnTrouble::Login { wait: Duration::from_secs(5) };
@@ -227,6 +230,7 @@ impl Default for Behaviour {
             redirects: 10,
             refresh: true,
             retry_after_at_most: None,
+            heed_dont_retry: true,
             retry_budget: None,
         }
     }

@@ -175,7 +175,12 @@ impl UrlUser {
                 let think = draws.pause(&self.shared.0.users.think, Purpose::Think);
                 Turn { ending: Ending::Served, then: self.over(think, Pause::Thinking, now, draws) }
             }
-            429 | 503 => self.troubled(Ending::Rejected, Trouble::Rejected(retry_hint(answer)), now, draws),
+            429 | 503 => self.troubled(
+                Ending::Rejected,
+                Trouble::Rejected(retry_hint(answer, &self.shared.0.users.behaviour)),
+                now,
+                draws,
+            ),
             _ => self.troubled(Ending::Failed, Trouble::Failed, now, draws),
         }
     }

@@ -325,7 +325,8 @@ fn what_a_policy_of_their_own_refuses_is_not_sent() {
     for (scope, most) in [(ClientScope::All, 1), (ClientScope::Group(4), 2)] {
         let settings = [("max".to_owned(), 1.0.into())].into();
         let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
-        plan.client = Some(ClientSpec { policy: "concurrency".to_owned(), settings, scope, objective });
+        plan.client =
+            Some(ClientSpec { policy: "concurrency".to_owned(), settings, scope, objective, renewed_in: Vec::new() });
         let before = server.seen.requests();
         let report = go(&plan);
         let ledger = report.total.ledger;
@@ -344,7 +345,13 @@ fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
     let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
     // With nothing accepted, adaptive throttling soon sends next to nothing.
     let settings = controllers::Settings::new();
-    plan.client = Some(ClientSpec { policy: "throttle".to_owned(), settings, scope: ClientScope::All, objective });
+    plan.client = Some(ClientSpec {
+        policy: "throttle".to_owned(),
+        settings,
+        scope: ClientScope::All,
+        objective,
+        renewed_in: Vec::new(),
+    });
     let plan =
         with_users(plan, |users| users.behaviour.on_reject = OnTrouble::Login { wait: Duration::from_millis(1) });
     let ledger = go(&plan).total.ledger;

@@ -141,11 +141,13 @@ pub fn load_plan(
 /// A client that may do as it likes is none.
 fn client_spec(experiment: &Experiment, arm: &Arm) -> Option<ClientSpec> {
     let client = arm.client.as_ref().filter(|client| client.policy != "none")?;
+    let phases = experiment.users.phases.iter().enumerate();
     Some(ClientSpec {
         policy: client.policy.clone(),
         settings: client.settings.clone(),
         scope: client.scope,
         objective: objective(experiment),
+        renewed_in: phases.filter(|(_, phase)| phase.fresh_policy).map(|(index, _)| index).collect(),
     })
 }
 

@@ -203,6 +203,8 @@ struct Users {
     retry_after: Option<String>,
     /// Most retries, as a share of requests.
     retry_budget: Option<f64>,
+    /// Not to try the same again after an answer with `X-Retry: never`; true if not given.
+    heed_dont_retry: Option<bool>,
     /// `per-user`, `per-session`, `per-request` or `{keep: 0.1}`.
     connections: Option<serde_json::Value>,
     /// Source addresses of 127.0.0.0/8 that users are spread over.

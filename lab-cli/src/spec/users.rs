@@ -30,6 +30,7 @@ pub const KEYS: &[&str] = &[
     "refresh",
     "retry_after",
     "retry_budget",
+    "heed_dont_retry",
     "connections",
     "sources",
     "criticality",
@@ -62,6 +63,7 @@ pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
         redirects: fields.count("redirects", 0..=50).map_or(Behaviour::default().redirects, |n| n as u32),
         refresh: fields.flag("refresh").unwrap_or(true),
         retry_after_at_most: fields.time("retry_after", TIMES),
+        heed_dont_retry: fields.flag("heed_dont_retry").unwrap_or(true),
         // A budget of all requests is none.
         retry_budget: fields.number("retry_budget", 0.0..=0.999),
     };

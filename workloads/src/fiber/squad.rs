@@ -33,6 +33,8 @@ pub(super) struct Squad {
     cutting: AtomicBool,
     pub(super) tally: Tally,
     limit: u32,
+    /// What one user does may make others due.
+    shared: bool,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,7 @@ pub(super) struct Counts {
 
 impl Squad {
     pub(super) fn new(clock: Clock, network: Network, crew: Crew<Connection>, limit: u32) -> Arc<Self> {
+        let shared = crew.is_shared();
         let state = State {
             crew: Some(crew),
             idle: Vec::new(),
@@ -88,6 +91,7 @@ impl Squad {
             cutting: AtomicBool::new(false),
             tally: Tally::default(),
             limit,
+            shared,
         })
     }
 
@@ -179,7 +183,7 @@ impl Squad {
 
     /// What one user did may have made others due who share a policy of their own with it.
     pub(super) fn ring_for_others(&self) {
-        if self.crew(|crew| crew.is_shared()) {
+        if self.shared {
             self.ring_by_next_due();
         }
     }

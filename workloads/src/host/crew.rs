@@ -3,7 +3,7 @@ use std::{
     iter::Peekable,
 };
 
-use controllers::{RetryHint, Timestamp};
+use controllers::Timestamp;
 
 mod door;
 mod guest;
@@ -15,7 +15,7 @@ use door::Door;
 use guest::{Due, Sleeper};
 
 use crate::{
-    behaviour::retry_hint,
+    behaviour::forbids_retry,
     crowd::Crowd,
     measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
     persona::{Ending, Pause, Persona as _, Reply, Stay},
@@ -95,7 +95,7 @@ impl<C> Crew<C> {
             // At the same time, what is planned goes first: a user let go now does not begin anew. And who is let in at the
             // last moment is in.
             if planned == next {
-                self.happen();
+                self.happen(now);
             } else if door == next {
                 self.tend_door(now);
             } else {
@@ -193,7 +193,7 @@ impl<C> Crew<C> {
         let answered = matches!(is.reply, Reply::Answer(_));
         self.wait_is_over(&mut guest, (!answered).then_some(is.fate));
         guest.told_not_to_retry = match is.reply {
-            Reply::Answer(answer) if guest.pass.is_some() => retry_hint(&answer) == RetryHint::Never,
+            Reply::Answer(answer) if guest.pass.is_some() => forbids_retry(&answer),
             _ => false,
         };
         let turn = guest.user.next(is.reply, now, &mut guest.draws);
@@ -289,7 +289,7 @@ impl<C> Crew<C> {
         }
     }
 
-    fn happen(&mut self) {
+    fn happen(&mut self, now: Timestamp) {
         let Some(event) = self.schedule.next() else { return };
         match event.what {
             What::Arrive(arrival) => self.arrive(event.at, &arrival),
@@ -299,7 +299,7 @@ impl<C> Crew<C> {
                     self.departed.insert(user);
                 }
             }
-            What::Phase(_) => {}
+            What::Phase(index) => self.renew_door(index, now),
             What::End => self.end(),
         }
     }

@@ -151,7 +151,7 @@ impl MailUser {
             Onward::Here => {}
         }
         if matches!(answer.status, 429 | 503) {
-            let trouble = Trouble::Rejected(retry_hint(answer));
+            let trouble = Trouble::Rejected(retry_hint(answer, &self.shared.0.users.behaviour));
             return self.troubled(Ending::Rejected, trouble, now, draws);
         }
         let page = Page::read(answer.body);

@@ -15,6 +15,8 @@ pub struct ClientSpec {
     pub scope: ClientScope,
     /// What the service promises.
     pub objective: Objective,
+    /// Phases, by their index in the plan, that begin with it as new: it has learnt nothing.
+    pub renewed_in: Vec<usize>,
 }
 
 /// Who shares one client-side policy, and what it has learnt.

@@ -176,6 +176,7 @@ pub fn behaviour() -> Behaviour {
         redirects: 5,
         refresh: true,
         retry_after_at_most: None,
+        heed_dont_retry: true,
         retry_budget: None,
     }
 }

@@ -24,6 +24,7 @@ pub(super) struct Door<C> {
     clients: Clients,
     marks: Marks,
     timeout: Duration,
+    renewed_in: Vec<usize>,
     held: BTreeMap<JobId, Held<C>>,
     /// When those that are held lose their patience.
     limits: BTreeSet<(Timestamp, JobId)>,
@@ -52,8 +53,14 @@ impl<C> Door<C> {
     }
 
     pub(super) fn with(clients: Clients, plan: &LoadPlan) -> Self {
-        let (marks, timeout) = (plan.marks.clone(), plan.timeout);
-        Self { clients, marks, timeout, held: BTreeMap::new(), limits: BTreeSet::new() }
+        Self {
+            clients,
+            marks: plan.marks.clone(),
+            timeout: plan.timeout,
+            renewed_in: plan.client.iter().flat_map(|client| client.renewed_in.clone()).collect(),
+            held: BTreeMap::new(),
+            limits: BTreeSet::new(),
+        }
     }
 
     pub(super) fn join(&mut self, user: u64) -> Member {
@@ -144,6 +151,13 @@ impl<C> Crew<C> {
             Fate::Abandoned | Fate::InFlight | Fate::RefusedLocally | Fate::Unsent => Outcome::Abandoned,
         };
         door.clients.ended(pass, outcome, now);
+        self.decide(now);
+    }
+
+    /// A phase begins.
+    pub(super) fn renew_door(&mut self, phase: usize, now: Timestamp) {
+        let Some(door) = self.door.as_mut().filter(|door| door.renewed_in.contains(&phase)) else { return };
+        door.clients.renew(now);
         self.decide(now);
     }
 

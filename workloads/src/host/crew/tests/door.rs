@@ -37,7 +37,7 @@ fn behaviour(plan: &mut LoadPlan, behaviour: Behaviour) {
 fn client(policy: &str, settings: &[(&str, f64)], scope: ClientScope) -> ClientSpec {
     let settings: Settings = settings.iter().map(|(key, value)| ((*key).to_owned(), Setting::Number(*value))).collect();
     let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
-    ClientSpec { policy: policy.to_owned(), settings, scope, objective }
+    ClientSpec { policy: policy.to_owned(), settings, scope, objective, renewed_in: Vec::new() }
 }
 
 /// A service that takes so long and answers so.
@@ -332,6 +332,37 @@ fn a_policy_is_told_who_asks_and_how_it_ended() {
     assert_eq!(tags.deadline, Some(Timestamp::from_secs(60)));
     assert_eq!(sent[2].1, Timestamp::from_millis(5020), "it begins anew after the papers' wait");
     assert_eq!(sent[0].2, "X-Criticality: SHEDDABLE\r\nX-Customer: 9\r\n");
+}
+
+#[test]
+fn a_user_that_does_not_heed_tries_again_and_its_policy_is_told() {
+    let mut plan = plan(1, 50 * MS);
+    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    behaviour(&mut plan, Behaviour { on_reject, heed_dont_retry: false, ..Behaviour::default() });
+    let mut answers = [BUSY, NEVER].into_iter();
+    let _ = go_with(&SCRIBE, ClientScope::All, &plan, &mut |_, _| (10 * MS, answers.next().unwrap_or(OK)));
+    let told = SEEN.take().into_iter().take(4).map(|(offer, _)| (offer.tags.attempt, offer.tags.told_not_to_retry));
+    assert_eq!(told.collect::<Vec<_>>(), [(0, false), (1, false), (2, true), (0, false)]);
+}
+
+#[test]
+fn a_phase_may_begin_with_a_policy_as_new() {
+    let mut plan = url_plan(&[("calm", 5, 1), ("busy", 5, 1)]);
+    let settings = [("rate", 0.01), ("depth", 1.0)];
+    for (renewed_in, served) in [(Vec::new(), 1), (vec![1], 2)] {
+        let client = client("fixed-rate", &settings, ClientScope::All);
+        plan.client = Some(ClientSpec { renewed_in, ..client });
+        let again = OnTrouble::Login { wait: 500 * MS };
+        behaviour(&mut plan, Behaviour { on_reject: again, ..Behaviour::default() });
+        assert_eq!(go(&plan, &mut |_, _| (10 * MS, OK)).ledger.served, served);
+    }
+    // Who is held asks the new policy, which lets nobody go before its first beat.
+    plan.client = Some(ClientSpec { renewed_in: vec![1], ..client("none", &[], ClientScope::All) });
+    let mut crew = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
+    let clients = Clients::of(&HOLDING, Values::default(), &client("none", &[], ClientScope::All), 1);
+    crew.door = Some(Box::new(Door::with(clients, &plan)));
+    let ledger = run(&plan, crew, &mut |_, _| (10 * MS, OK)).ledger;
+    assert!(ledger.served > 20 && ledger.unsent == 0, "{ledger:?}");
 }
 
 #[test]
