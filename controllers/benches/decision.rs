@@ -98,7 +98,7 @@ fn decisions(criterion: &mut Criterion) {
     admitted.finish();
 
     let mut refused = criterion.benchmark_group("refused");
-    for name in ["fixed-rate", "seda"] {
+    for name in ["fixed-rate", "seda", "quota"] {
         let mut host = Host::new(name, &none, Duration::from_nanos(100));
         refused.bench_function(name, |bencher| bencher.iter(|| host.job()));
     }

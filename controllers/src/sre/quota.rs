@@ -3,10 +3,13 @@
 mod account;
 mod params;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    time::Duration,
+};
 
 use crate::{
-    Ctx, Effect, Entry, Gauge, Grant, Machine, Offer, PeerReport, Reason, Refusal, Seen, Timestamp,
+    Ctx, Effect, Gauge, Grant, Machine, Offer, PeerReport, Reason, Refusal, Seen, Timestamp,
     catalogue::{Make, NO_CLASHES, Place, Values},
     estimate::Ewma,
 };
@@ -57,7 +60,7 @@ impl Quota {
         let every = values.time("report_every");
         Self {
             accounts: BTreeMap::new(),
-            rest: Account::new(limits.others, limits.burst_s),
+            rest: limits.account_of_others(),
             limits,
             mean_cost: Ewma::from_first(OLD_COST),
             swept: Timestamp::ZERO,
@@ -67,31 +70,30 @@ impl Quota {
 
     /// A customer's account, as of now.
     fn account(&mut self, customer: u32, now: Timestamp) -> &mut Account {
-        if !self.accounts.contains_key(&customer) && self.has_room(now) {
-            let full = Account::new(self.limits.own(customer), self.limits.burst_s);
-            self.accounts.insert(customer, full);
+        if self.accounts.len() >= MOST_ACCOUNTS && !self.accounts.contains_key(&customer) {
+            self.sweep(now);
         }
-        let account = self.accounts.get_mut(&customer).unwrap_or(&mut self.rest);
-        account.fill(now, self.limits.own(customer), self.limits.burst_s);
+        let has_room = self.accounts.len() < MOST_ACCOUNTS;
+        let account = match self.accounts.entry(customer) {
+            Entry::Occupied(account) => account.into_mut(),
+            Entry::Vacant(place) if has_room => place.insert(self.limits.account(customer)),
+            Entry::Vacant(_) => &mut self.rest,
+        };
+        account.fill(now, self.limits.burst_s);
         account
     }
 
-    fn has_room(&mut self, now: Timestamp) -> bool {
-        if self.accounts.len() >= MOST_ACCOUNTS && now.since(self.swept) >= BETWEEN_SWEEPS {
-            self.swept = now;
-            let Self { accounts, limits, report, .. } = self;
-            accounts.retain(|customer, account| {
-                account.fill(now, limits.own(*customer), limits.burst_s);
-                !account.is_idle(limits.burst_s, report.is_some())
-            });
+    /// Drops idle accounts, if that was not tried a moment ago.
+    fn sweep(&mut self, now: Timestamp) {
+        if now.since(self.swept) < BETWEEN_SWEEPS {
+            return;
         }
-        self.accounts.len() < MOST_ACCOUNTS
-    }
-
-    /// What a request of this customer will cost, as far as is known, CPU seconds.
-    fn expected_cost(&mut self, customer: u32, now: Timestamp) -> f64 {
-        let of_all = self.mean_cost.current();
-        self.account(customer, now).mean_cost().unwrap_or(of_all)
+        self.swept = now;
+        let (burst_s, reports) = (self.limits.burst_s, self.report.is_some());
+        self.accounts.retain(|_, account| {
+            account.fill(now, burst_s);
+            !account.is_idle(burst_s, reports)
+        });
     }
 
     fn obey(&mut self, customer: u32, limit: f64, now: Timestamp) {
@@ -156,21 +158,21 @@ impl Guard for Quota {
         if let Some(report) = &mut self.report {
             report.last.get_or_insert(cx.now);
         }
-        let (reserve, burst_s) = (self.limits.reserve, self.limits.burst_s);
-        let customer = job.tags.customer;
-        if self.account(customer, cx.now).has_for(job.tags.criticality, reserve, burst_s) {
+        let (reserve, burst_s, of_all) = (self.limits.reserve, self.limits.burst_s, self.mean_cost.current());
+        let account = self.account(job.tags.customer, cx.now);
+        if account.has_for(job.tags.criticality, reserve, burst_s) {
             return None;
         }
-        let expected = self.expected_cost(customer, cx.now);
-        self.account(customer, cx.now).turned_away(expected);
+        account.turned_away(account.mean_cost().unwrap_or(of_all));
         Some(Refusal::new(Reason::Quota))
     }
 
     fn admitted(&mut self, job: &Offer, grant: &mut Grant, cx: &mut Ctx<'_>) {
         // Charged at once and settled at the end: else all that waits in a queue would be free until then.
-        let nanos = (self.expected_cost(job.tags.customer, cx.now) * 1e9) as u64;
-        grant.cookie = nanos;
-        self.account(job.tags.customer, cx.now).charge(charged(*grant));
+        let of_all = self.mean_cost.current();
+        let account = self.account(job.tags.customer, cx.now);
+        grant.cookie = (account.mean_cost().unwrap_or(of_all) * 1e9) as u64;
+        account.charge(charged(*grant));
     }
 }
 
@@ -179,7 +181,7 @@ fn charged(grant: Grant) -> f64 {
     grant.cookie as f64 / 1e9
 }
 
-pub(crate) const QUOTA: Entry = Entry {
+pub(crate) const QUOTA: crate::Entry = crate::Entry {
     name: "quota",
     about: "limits each customer's use in CPU seconds a second, by what its requests were measured to cost",
     caution: "limits nothing but customers: with limits that add up to more than there is, all of them together can overload it",

@@ -22,16 +22,24 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// A customer's limit as it was set here.
-    pub(super) fn own(&self, customer: u32) -> f64 {
-        self.of.get(&customer).copied().unwrap_or(self.others)
+    /// A customer's account, full.
+    pub(super) fn account(&self, customer: u32) -> Account {
+        let own = self.of.get(&customer).copied().unwrap_or(self.others);
+        Account::new(own, self.burst_s)
+    }
+
+    /// The account of a customer that is not named, full.
+    pub(super) fn account_of_others(&self) -> Account {
+        Account::new(self.others, self.burst_s)
     }
 }
 
 /// Fills at the customer's limit; may be in debt.
 #[derive(Debug)]
 pub(super) struct Account {
-    /// CPU seconds a second.
+    /// The limit that was set here, CPU seconds a second.
+    own: f64,
+    /// The one that holds now.
     limit: f64,
     /// CPU seconds.
     balance: f64,
@@ -48,11 +56,11 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// A full one.
-    pub(super) fn new(limit: f64, burst_s: f64) -> Self {
+    fn new(own: f64, burst_s: f64) -> Self {
         Self {
-            limit,
-            balance: limit * burst_s,
+            own,
+            limit: own,
+            balance: own * burst_s,
             filled_at: Timestamp::ZERO,
             lent_until: None,
             cost: Ewma::from_first(OLD_COST),
@@ -63,13 +71,13 @@ impl Account {
         }
     }
 
-    /// Brings it to now; `own` is the limit that holds when none was sent, or not lately.
-    pub(super) fn fill(&mut self, now: Timestamp, own: f64, burst_s: f64) {
+    /// Brings it to now. The limit that was set here holds when none was sent, or not lately.
+    pub(super) fn fill(&mut self, now: Timestamp, burst_s: f64) {
         let earned = now.since(self.filled_at).as_secs_f64() * self.limit;
         self.filled_at = now;
         if self.lent_until.is_some_and(|until| until <= now) {
             self.lent_until = None;
-            self.limit = own;
+            self.limit = self.own;
         }
         self.balance = (self.balance + earned).min(self.limit * burst_s);
     }
