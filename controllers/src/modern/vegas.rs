@@ -167,12 +167,20 @@ mod tests {
         assert_limit(after(&mut law, 107, 26, false), 27.0);
         // 27 × (1 − 100/120) = 4.5, so 5 wait, between alpha and beta: hold.
         assert_limit(after(&mut law, 120, 27, false), 27.0);
+        // 27 × (1 − 100/112) = 2.9 and 27 × (1 − 100/128) = 5.9: 3 is no fewer than alpha, 6 no more than beta.
+        assert_limit(after(&mut law, 112, 27, false), 27.0);
+        assert_limit(after(&mut law, 128, 27, false), 27.0);
         // 27 × (1 − 100/150) = 9 wait, more than beta: − 1.
         assert_limit(after(&mut law, 150, 27, false), 26.0);
         // Dropped: − 1, whoever is in flight and however quick.
         assert_limit(after(&mut law, 100, 1, true), 25.0);
         // 12 × 2 < 25: hold, however quick.
         assert_limit(after(&mut law, 100, 12, false), 25.0);
+        // 25 × (1 − 100/103) = 0.7, so 1 waits, which is the threshold: + beta. Dropped six times: back.
+        assert_limit(after(&mut law, 103, 25, false), 31.0);
+        for _ in 0..6 {
+            after(&mut law, 103, 25, true);
+        }
         // A shorter time becomes the shortest, and nothing else, even if dropped.
         assert_limit(after(&mut law, 50, 25, true), 25.0);
         // 25 × (1 − 50/100) = 12.5 wait now.

@@ -196,5 +196,8 @@ mod tests {
         assert_eq!(bench.at(500), (0, true));
         assert_eq!(bench.at(501), (0, false));
         assert!(!bench.law.dropping);
+        // With one behind it, one that is as late is served.
+        let mut bench = Bench::new(3);
+        assert_eq!((bench.at(10), bench.at(111)), ((0, true), (0, true)));
     }
 }

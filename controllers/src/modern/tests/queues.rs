@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    Effect, JobId, Next, Offer, Reason, Seat, Seen, Settings, SiteId, Tags, Timestamp, Verdict,
+    Catalogue, Effect, JobId, Next, Offer, Reason, Seat, Seen, Settings, SiteId, Tags, Timestamp, Verdict,
     testing::{policy, settings},
 };
 
@@ -111,11 +111,12 @@ fn adaptive_lifo_turns_round_when_the_queue_stands() {
     // Not empty for 50 ms: the oldest first. 3 has 100 ms from 0.
     assert_eq!(queue.room(50, 2), [In(1), In(2)]);
     assert_eq!(queue.poll(100), [Out(3)]);
-    // Since 0 it has not been empty, for more than 100 ms now: 6 and 7 may wait for 5 ms, the newest first.
+    queue.hold(100, [10]);
+    // Since 0 it has not been empty, for more than 100 ms now: 6 and 7 may wait for 5 ms, the newest first. 10 came in time.
     queue.hold(101, [6, 7]);
     assert_eq!(queue.room(102, 1), [In(7)]);
     assert_eq!(queue.poll(106), [Out(6)]);
-    assert_eq!(queue.room(110, 2), [In(5), In(4)]);
+    assert_eq!(queue.room(110, 3), [In(10), In(5), In(4)]);
     // It was empty: all begins anew.
     queue.hold(111, [8, 9]);
     assert_eq!(queue.room(112, 1), [In(8)]);
@@ -135,4 +136,17 @@ fn a_full_queue_refuses_at_once_and_a_live_switch_keeps_those_who_wait() {
         assert_eq!((queue.poll(1), queue.seat.parked()), (vec![], 3), "{name}");
         assert_eq!(queue.room(2, 3).len(), 3, "{name}");
     }
+}
+
+#[test]
+fn times_that_contradict_each_other_are_named() {
+    let said = |name, key: &'static str, time: &'static str| {
+        let problems = Catalogue::find(name).unwrap().check(&settings([(key, time.into())])).unwrap_err();
+        problems[0].to_string()
+    };
+    assert_eq!(said("codel", "target", "100ms"), "interval: must be longer than target, or every wait stands");
+    assert_eq!(
+        said("lifo", "timeout", "500ms"),
+        "timeout_standing: must not be longer than timeout: a standing queue calls for less patience"
+    );
 }
