@@ -12,7 +12,7 @@ mod turn;
 pub(crate) use guest::{Guest, Outcome};
 
 use door::Door;
-use guest::{Due, Sleeper};
+use guest::{Due, Sleeper, Visit};
 
 use crate::{
     behaviour::forbids_retry,
@@ -192,10 +192,9 @@ impl<C> Crew<C> {
     ) -> Option<Box<Guest<C>>> {
         let answered = matches!(is.reply, Reply::Answer(_));
         self.wait_is_over(&mut guest, (!answered).then_some(is.fate));
-        guest.told_not_to_retry = match is.reply {
-            Reply::Answer(answer) if guest.pass.is_some() => forbids_retry(&answer),
-            _ => false,
-        };
+        if let Some(visit) = &mut guest.visit {
+            visit.told_not_to_retry = matches!(is.reply, Reply::Answer(answer) if forbids_retry(&answer));
+        }
         let turn = guest.user.next(is.reply, now, &mut guest.draws);
         let fate = match turn.ending {
             Ending::Continued => None,
@@ -322,10 +321,7 @@ impl<C> Crew<C> {
             written: false,
             pause: None,
             due: Due::Start,
-            member: self.door.as_mut().map(|door| door.join(arrival.user)),
-            pass: None,
-            told_not_to_retry: false,
-            kept_until: None,
+            visit: self.door.as_mut().map(|door| Box::new(Visit::of(door.join(arrival.user)))),
         }));
     }
 

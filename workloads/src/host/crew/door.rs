@@ -9,13 +9,14 @@ use controllers::{JobId, Outcome, RetryHint, Tags, Timestamp, seed_for};
 
 use super::{
     Crew,
-    guest::{Due, Guest, Sleeper},
+    guest::{Due, Guest, NeverSent, Sleeper},
+    turn::LEAST_PAUSE,
 };
 use crate::{
     client::{Asked, Clients, Decided, Member},
-    host::Limit,
+    host::{End, Limit},
     measure::Fate,
-    persona::{Call, Pause, Reply},
+    persona::{Call, Pause},
     plan::{LoadPlan, Marks},
 };
 
@@ -102,31 +103,31 @@ impl<C> Door<C> {
 impl<C> Crew<C> {
     /// Asks the user's policy about the request that it wants to send now.
     pub(super) fn ask(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) -> Said<C> {
-        let (Some(door), Some(member), Some(call)) = (&mut self.door, guest.member, &guest.errand) else {
+        let (Some(door), Some(visit), Some(call)) = (&mut self.door, &mut guest.visit, &guest.errand) else {
             return Said::Go(guest);
         };
         let limit = Limit::of(door.timeout, call, guest.at);
-        let said = match door.clients.ask(member, door.tags(call, guest.told_not_to_retry, limit), guest.at, now) {
+        let tags = door.tags(call, visit.told_not_to_retry, limit);
+        let said = match door.clients.ask(visit.member, tags, guest.at, now) {
             Asked::Go(pass) => {
-                guest.pass = Some(pass);
-                if let (Some(until), Some(ticket)) = (guest.kept_until.take(), &mut guest.ticket) {
+                visit.pass = Some(pass);
+                if let (Some(until), Some(ticket)) = (visit.kept_until.take(), &mut guest.ticket) {
                     self.recorder.let_go(ticket, until);
                 }
                 Said::Go(guest)
             }
             Asked::Refused(hint) => Said::Refused(guest, hint),
             Asked::ComeBack(wait) => {
-                let again = now + wait;
-                let (at, due) = match limit.end.without_answer().reply {
-                    reply if limit.at <= again => (limit.at.max(now), Due::Over(reply)),
-                    _ => (again, Due::Ask),
-                };
-                guest.kept_until = Some(at);
+                // One that sends users back at once must not stop the time.
+                let again = now + if wait.is_zero() { LEAST_PAUSE } else { wait };
+                let late = limit.at <= again;
+                let (at, due) = if late { (limit.at.max(now), over(limit)) } else { (again, Due::Ask) };
+                visit.kept_until = Some(at);
                 self.park(guest, due, at);
                 Said::Wait
             }
             Asked::Held(id) => {
-                guest.kept_until = Some(now);
+                visit.kept_until = Some(now);
                 guest.pause = Some(Pause::Waiting);
                 door.limits.insert((limit.at, id));
                 door.held.insert(id, Held { guest, limit });
@@ -140,10 +141,11 @@ impl<C> Crew<C> {
 
     /// A request that the user's policy had let go has ended so.
     pub(super) fn leave_door(&mut self, guest: &mut Guest<C>, fate: Fate, now: Timestamp) {
-        let (Some(door), Some(pass)) = (&mut self.door, guest.pass.take()) else { return };
+        let (Some(door), Some(visit)) = (&mut self.door, &mut guest.visit) else { return };
+        let Some(pass) = visit.pass.take() else { return };
         let outcome = match fate {
             Fate::Served => Outcome::Served,
-            Fate::Rejected => Outcome::Overloaded { retry: !guest.told_not_to_retry },
+            Fate::Rejected => Outcome::Overloaded { retry: !visit.told_not_to_retry },
             // The generator came too late to begin with it.
             _ if guest.begun.is_none() => Outcome::Ignored,
             Fate::TimedOut | Fate::ConnectTimedOut => Outcome::TimedOut,
@@ -170,7 +172,7 @@ impl<C> Crew<C> {
                 door.limits.pop_first();
                 door.clients.left(id, now);
                 if let Some(Held { guest, limit }) = door.held.remove(&id) {
-                    self.rouse(guest, Due::Over(limit.end.without_answer().reply), now);
+                    self.rouse(guest, over(limit), now);
                 }
             }
             _ => door.clients.wake(now),
@@ -185,15 +187,15 @@ impl<C> Crew<C> {
         {
             let (id, due, pass) = match decided {
                 Decided::Go(id, pass) => (id, Due::Go, Some(pass)),
-                Decided::Refused(id, hint) => (id, Due::Over(Reply::RefusedLocally(hint)), None),
+                Decided::Refused(id, hint) => (id, Due::Over(NeverSent::Refused(hint)), None),
             };
             let Some(Held { mut guest, limit }) = door.held.remove(&id) else { continue };
             door.limits.remove(&(limit.at, id));
-            if let (Some(_), Some(ticket)) = (&pass, &mut guest.ticket) {
-                guest.kept_until = None;
+            if let (Some(pass), Some(visit), Some(ticket)) = (pass, &mut guest.visit, &mut guest.ticket) {
+                visit.kept_until = None;
+                visit.pass = Some(pass);
                 self.recorder.let_go(ticket, now);
             }
-            guest.pass = pass;
             self.rouse(guest, due, now);
         }
     }
@@ -210,4 +212,9 @@ impl<C> Crew<C> {
         guest.due = due;
         self.sleepers.push(Sleeper { at, number: guest.number, guest });
     }
+}
+
+/// The request has waited as long as it may.
+fn over(limit: Limit) -> Due {
+    Due::Over(if limit.end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut })
 }

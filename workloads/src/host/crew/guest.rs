@@ -1,6 +1,6 @@
 use std::cmp::Ordering;
 
-use controllers::Timestamp;
+use controllers::{RetryHint, Timestamp};
 
 use crate::{
     client::{Member, Pass},
@@ -31,13 +31,20 @@ pub(crate) struct Guest<C> {
     pub(super) pause: Option<Pause>,
     /// What its next turn is about.
     pub(super) due: Due,
-    /// Its place among those who share a policy of their own, if there is one.
-    pub(super) member: Option<Member>,
-    /// Its policy has let its request go.
+    /// What there is between it and its own policy, if it has one. Apart, since most runs have none and all users take memory.
+    pub(super) visit: Option<Box<Visit>>,
+}
+
+/// A user and its policy.
+#[derive(Debug)]
+pub(super) struct Visit {
+    /// Its place among those who share one.
+    pub(super) member: Member,
+    /// Its request has been let go.
     pub(super) pass: Option<Pass>,
     /// The last answer said not to try the same again.
     pub(super) told_not_to_retry: bool,
-    /// Until when its policy has kept its request back, if it has.
+    /// Until when its request has been kept back, if it has.
     pub(super) kept_until: Option<Timestamp>,
 }
 
@@ -53,7 +60,29 @@ pub(super) enum Due {
     /// Its policy has let its request go.
     Go,
     /// Its request is over, and was never sent.
-    Over(Reply<'static>),
+    Over(NeverSent),
+}
+
+/// Why a request was never sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NeverSent {
+    /// Its policy refused it.
+    Refused(RetryHint),
+    /// Its policy kept it back until the user's patience ended.
+    GaveUp,
+    /// Or until the time-out.
+    TimedOut,
+}
+
+impl NeverSent {
+    /// What the user hears.
+    pub(super) fn reply(self) -> Reply<'static> {
+        match self {
+            Self::Refused(hint) => Reply::RefusedLocally(hint),
+            Self::GaveUp => Reply::GaveUp,
+            Self::TimedOut => Reply::TimedOut,
+        }
+    }
 }
 
 /// What became of a request.
@@ -63,6 +92,12 @@ pub(crate) struct Outcome<'a> {
     pub(crate) reply: Reply<'a>,
     /// As the ledger is told, where the user has no answer to judge.
     pub(crate) fate: Fate,
+}
+
+impl Visit {
+    pub(super) fn of(member: Member) -> Self {
+        Self { member, pass: None, told_not_to_retry: false, kept_until: None }
+    }
 }
 
 impl<C> Guest<C> {
@@ -79,7 +114,8 @@ impl<C> Guest<C> {
 
     /// Its own policy has not let its request go.
     pub(super) fn is_kept_back(&self) -> bool {
-        self.kept_until.is_some() || matches!(self.due, Due::Over(_))
+        let kept = self.visit.as_ref().is_some_and(|visit| visit.kept_until.is_some());
+        kept || matches!(self.due, Due::Over(_))
     }
 
     /// The host begins with the request.

@@ -5,7 +5,7 @@ use controllers::Timestamp;
 use super::{
     Crew,
     door::Said,
-    guest::{Due, Guest, Sleeper},
+    guest::{Due, Guest, NeverSent, Sleeper},
 };
 use crate::{
     measure::Fate,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A user that begins anew without a pause after its own policy has refused it would ask again for ever at one moment.
-const LEAST_PAUSE: Duration = Duration::from_millis(1);
+pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 impl<C> Crew<C> {
     /// It is the user's turn. `None` if it has nothing to send.
@@ -21,7 +21,7 @@ impl<C> Crew<C> {
         guest.pause = None;
         let reply = match std::mem::replace(&mut guest.due, Due::Woke) {
             Due::Go => return Some(guest),
-            Due::Over(reply) => return self.never_sent(guest, reply, now),
+            Due::Over(why) => return self.never_sent(guest, why, now),
             Due::Ask => match guest.errand.take() {
                 Some(call) if guest.ticket.is_none() => return self.go_on(guest, Move::Send(call), true, now),
                 errand => {
@@ -29,7 +29,7 @@ impl<C> Crew<C> {
                     return match self.ask(guest, now) {
                         Said::Go(guest) => Some(guest),
                         Said::Wait => None,
-                        Said::Refused(guest, hint) => self.never_sent(guest, Reply::RefusedLocally(hint), now),
+                        Said::Refused(guest, hint) => self.never_sent(guest, NeverSent::Refused(hint), now),
                     };
                 }
             },
@@ -41,18 +41,20 @@ impl<C> Crew<C> {
         self.go_on(guest, turn.then, true, now)
     }
 
-    fn never_sent(&mut self, mut guest: Box<Guest<C>>, reply: Reply<'_>, now: Timestamp) -> Option<Box<Guest<C>>> {
-        let then = self.is_refused(&mut guest, reply, now);
+    fn never_sent(&mut self, mut guest: Box<Guest<C>>, why: NeverSent, now: Timestamp) -> Option<Box<Guest<C>>> {
+        let then = self.is_refused(&mut guest, why, now);
         let may_begin = !self.over;
         self.go_on(guest, then, may_begin, now)
     }
 
     /// The user hears that its own policy refused its request, or kept it back too long.
-    fn is_refused(&mut self, guest: &mut Guest<C>, reply: Reply<'_>, now: Timestamp) -> Move {
+    fn is_refused(&mut self, guest: &mut Guest<C>, why: NeverSent, now: Timestamp) -> Move {
         self.close(guest, Fate::RefusedLocally, now);
-        guest.kept_until = None;
+        if let Some(visit) = &mut guest.visit {
+            visit.kept_until = None;
+        }
         guest.at = now;
-        guest.user.next(reply, now, &mut guest.draws).then
+        guest.user.next(why.reply(), now, &mut guest.draws).then
     }
 
     /// Does what the user wants next, as far as that is no request to send.
@@ -95,7 +97,7 @@ impl<C> Crew<C> {
                         Said::Wait => return None,
                         Said::Refused(other, hint) => {
                             guest = other;
-                            then = self.is_refused(&mut guest, Reply::RefusedLocally(hint), now);
+                            then = self.is_refused(&mut guest, NeverSent::Refused(hint), now);
                             refused = true;
                             may_begin = !self.over;
                         }
@@ -109,8 +111,8 @@ impl<C> Crew<C> {
                 Move::Send(_) | Move::Think(..) | Move::Leave => {
                     self.present.remove(&guest.number);
                     self.departed.remove(&guest.number);
-                    if let (Some(door), Some(member)) = (&mut self.door, guest.member) {
-                        door.part(member);
+                    if let (Some(door), Some(visit)) = (&mut self.door, &guest.visit) {
+                        door.part(visit.member);
                     }
                     return None;
                 }

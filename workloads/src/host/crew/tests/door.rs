@@ -248,6 +248,33 @@ fn who_loses_patience_at_the_door_goes_and_is_forgotten() {
     assert_eq!((ledger.unsent, ledger.abandoned), (0, 0), "{ledger:?}");
 }
 
+/// Sends everybody back, who may come again at once.
+#[derive(Debug, Default)]
+struct Away;
+
+impl Machine for Away {
+    fn observe(&mut self, _: &Seen, _: &mut Ctx<'_>) {}
+
+    fn gauges(&self, _: &mut dyn FnMut(Gauge, f64)) {}
+}
+
+impl Policy for Away {
+    fn offer(&mut self, _: &Offer, _: &mut Ctx<'_>) -> Verdict {
+        Verdict::ComeBack(Duration::ZERO)
+    }
+}
+
+static AWAY: Entry = entry(Make::Policy(|_, _| Box::<Away>::default()));
+
+#[test]
+fn who_is_sent_back_again_and_again_times_out() {
+    let mut plan = plan(1, 50 * MS);
+    plan.timeout = 200 * MS;
+    let ledger = go_with(&AWAY, ClientScope::All, &plan, &mut |_, _| (10 * MS, OK)).ledger;
+    // A round is 200 ms at the door and 50 ms of waiting.
+    assert_eq!((ledger.planned, ledger.refused_locally), (40, 40), "{ledger:?}");
+}
+
 /// Sends everybody back for 30 ms, once.
 #[derive(Debug, Default)]
 struct Later {
