@@ -87,7 +87,7 @@ pub(crate) const DONT_RETRY: Entry = Entry {
     ],
     places: &[Place::Single, Place::Stage, Place::Proxy],
     params: &joined::<20>(&[&[WINDOW], &PARAMS, &utilization::PARAMS]),
-    presets: &[],
+    presets: &utilization::PRESETS,
     clashes: utilization::clashes,
     samples: &utilization::SAMPLES,
     make: Make::Policy(|values, _| {

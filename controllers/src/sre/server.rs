@@ -52,7 +52,7 @@ pub(crate) const SRE: Entry = Entry {
     ],
     places: &[Place::Single, Place::Stage, Place::Proxy],
     params: &joined::<30>(&[&SWITCHES, &quota::PARAMS, &utilization::PARAMS, &[WINDOW], &dont_retry::PARAMS]),
-    presets: &[],
+    presets: &utilization::PRESETS,
     clashes,
     samples: &utilization::SAMPLES,
     make: Make::Policy(|values, _| Box::new(policy(values))),

@@ -2,6 +2,7 @@
 
 mod client;
 mod closed_form;
+mod plant;
 mod quotas;
 mod server;
 

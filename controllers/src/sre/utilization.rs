@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     Ctx, Entry, Gauge, LoadSample, Machine, Offer, Reason, Refusal, Seen, Timestamp,
-    catalogue::{Make, Param, ParamKind, Place, Problem, SampleKind, Sampling, Values},
+    catalogue::{Given, Make, Param, ParamKind, Place, Preset, Problem, SampleKind, Sampling, Values},
 };
 
 use super::{Guard, Guarded, section};
@@ -141,6 +141,22 @@ pub(super) const SAMPLES: [Sampling; 3] = [
     Sampling { what: SampleKind::Memory, period: Duration::from_secs(1) },
 ];
 
+/// The load average's thresholds as the book has the first, or with room for the queue that chance makes before one or
+/// two processors.
+pub(super) const PRESETS: [Preset; 2] = [
+    Preset { name: "as-in-the-book", about: "refusals begin beyond the number of processors", given: &[] },
+    Preset {
+        name: "few-processors",
+        about: "thresholds of 2, 5, 10 and 20 tasks a processor: before one processor jobs queue at half its load",
+        given: &[
+            ("load_sheddable", Given::Number(2.0)),
+            ("load_sheddable_plus", Given::Number(5.0)),
+            ("load_critical", Given::Number(10.0)),
+            ("load_critical_plus", Given::Number(20.0)),
+        ],
+    },
+];
+
 const DOUBLED: &str = "the lab's choice: twice that of the level below";
 const STEPS: &str = "the lab's choice: steps of 5 % below the full resource, where the signal ends";
 
@@ -203,7 +219,7 @@ pub(super) const PARAMS: [Param; 17] = [
 pub(crate) const UTILIZATION: Entry = Entry {
     name: "utilization",
     about: "refuses by criticality while load average, CPU rate or memory are above thresholds",
-    caution: "waiting for something other than the processor counts as load; at a threshold it flaps with the time constant",
+    caution: "waiting for anything counts as load; with one processor the book's first threshold sheds at half its capacity (few-processors)",
     source: section("Utilization Signals; Criticality"),
     deviations: &[
         "Active threads are jobs being worked on and jobs that wait for a worker, seen every 20 ms; the book counts the threads of the process.",
@@ -212,7 +228,7 @@ pub(crate) const UTILIZATION: Entry = Entry {
     ],
     places: &[Place::Single, Place::Stage, Place::Proxy],
     params: &PARAMS,
-    presets: &[],
+    presets: &PRESETS,
     clashes,
     samples: &SAMPLES,
     make: Make::Policy(|values, _| Box::new(Guarded::new(vec![Box::new(Utilization::new(values))]))),

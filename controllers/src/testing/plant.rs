@@ -12,8 +12,8 @@ mod series;
 pub use series::{Second, Series};
 
 use crate::{
-    Class, Effect, Gauge, Grant, JobId, LoadSample, Machine, MachineSeat, Next, Observer, Offer, Outcome, PeerReport,
-    Policy, Random, Resize, Seat, Seeded, Seen, SiteId, Tags, Timestamp, Timing, Verdict, seed_for,
+    Class, Criticality, Effect, Gauge, Grant, JobId, LoadSample, Machine, MachineSeat, Next, Observer, Offer, Outcome,
+    PeerReport, Policy, Random, Resize, Seat, Seeded, Seen, SiteId, Tags, Timestamp, Timing, Verdict, seed_for,
 };
 
 /// How long work on one job takes at quality 1.
@@ -53,7 +53,7 @@ pub struct Plant {
     pub think: Duration,
     /// Time that a user stays away after a refusal.
     pub retreat: Duration,
-    /// Users are dealt to this many classes in turn.
+    /// Users are dealt to this many classes in turn. Four are the four levels of criticality, too.
     pub classes: u8,
     /// In order.
     pub phases: Vec<Phase>,
@@ -62,7 +62,8 @@ pub struct Plant {
 }
 
 impl Plant {
-    /// Runs it under a policy and with machines beside it. The policy is sampled as `stage` every 100 ms.
+    /// Runs it under a policy and with machines beside it. They get samples of stage and CPU every 100 ms, and of ready
+    /// jobs every 20 ms.
     #[must_use]
     pub fn run(&self, policy: Box<dyn Policy>, machines: Vec<Box<dyn Machine>>) -> Series {
         self.run_observed(policy, machines, Box::new(()))
@@ -85,6 +86,9 @@ const CUSTOMERS: u64 = 1000;
 
 /// Between samples of the stage.
 const SAMPLE: Duration = Duration::from_millis(100);
+/// Between samples of jobs that are worked on or wait. They begin between two and after the first of the others: some
+/// policies count time from the first fact that they are told.
+const READY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -94,6 +98,7 @@ enum Event {
     JobComes(usize),
     WorkEnds(JobId),
     Sample,
+    SampleReady,
     SecondEnds,
     PolicyWakes,
     MachineWakes(usize),
@@ -176,6 +181,7 @@ impl<'a> Run<'a> {
             begins = begins + phase.lasts;
         }
         run.at(Timestamp::ZERO + SAMPLE, Event::Sample);
+        run.at(Timestamp::ZERO + SAMPLE + READY / 2, Event::SampleReady);
         run.at(Timestamp::from_secs(1), Event::SecondEnds);
         run
     }
@@ -205,6 +211,7 @@ impl<'a> Run<'a> {
             Event::JobComes(phase) => self.job_comes(phase),
             Event::WorkEnds(id) => self.end(id),
             Event::Sample => self.sample(),
+            Event::SampleReady => self.sample_ready(),
             Event::SecondEnds => self.close_second(),
             Event::PolicyWakes | Event::MachineWakes(_) => {} // what is due is done by polling
         }
@@ -247,7 +254,11 @@ impl<'a> Run<'a> {
         self.next_id += 1;
         let number = user.map_or(self.next_id, |user| user as u64);
         let class = Class((number % u64::from(self.plant.classes.max(1))) as u8);
-        let tags = Tags { class, customer: (number % CUSTOMERS) as u32, ..Tags::default() };
+        let criticality = match self.plant.classes {
+            4 => Criticality::ALL[usize::from(class.0)],
+            _ => Criticality::default(),
+        };
+        let tags = Tags { class, criticality, customer: (number % CUSTOMERS) as u32, ..Tags::default() };
         let offer = Offer { id: JobId(self.next_id), tags, entered: self.now, note: None };
         self.second.offered += 1;
         self.series.by_class.entry(class).or_default().0 += 1;
@@ -336,14 +347,22 @@ impl<'a> Run<'a> {
         let possible = SAMPLE.as_secs_f64() * f64::from(self.workers.max(1));
         let cpu = LoadSample::Cpu((self.busy_since_sample.as_secs_f64() / possible).min(1.0));
         self.busy_since_sample = Duration::ZERO;
-        let ready = LoadSample::Ready(queue + self.busy);
-        for seen in [Seen::Load(stage), Seen::Load(cpu), Seen::Load(ready)] {
-            self.seat.observe(self.now, &seen);
-            for machine in &mut self.machines {
-                machine.observe(self.now, &seen);
-            }
-        }
+        self.tell_sample(stage);
+        self.tell_sample(cpu);
         self.at(self.now + SAMPLE, Event::Sample);
+    }
+
+    fn sample_ready(&mut self) {
+        self.tell_sample(LoadSample::Ready(self.queue.len() as u32 + self.busy));
+        self.at(self.now + READY, Event::SampleReady);
+    }
+
+    fn tell_sample(&mut self, sample: LoadSample) {
+        let seen = Seen::Load(sample);
+        self.seat.observe(self.now, &seen);
+        for machine in &mut self.machines {
+            machine.observe(self.now, &seen);
+        }
     }
 
     fn close_second(&mut self) {
