@@ -64,8 +64,8 @@ pub(super) const PARAMS: [Param; 2] = [
     Param {
         name: "retry_share",
         about: "share of retries among recent requests from which a refusal says that others are overloaded too",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1, unit: "" },
-        source: "the lab's choice: what one refusing task of ten causes (three attempts); the book says a significant amount",
+        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.09, unit: "" },
+        source: "the lab's choice: just below the senders' own budget of 10 %, or it would never be seen; the book says a significant amount",
     },
     Param {
         name: "retry_samples",
@@ -83,7 +83,7 @@ pub(crate) const DONT_RETRY: Entry = Entry {
     deviations: &[
         "All of utilization's, by which it refuses.",
         "The book gives neither the window nor what a significant amount is.",
-        "Senders that heed it take the retries away that it was decided by: over the window it goes off and on again.",
+        "Senders that heed it take the retries away that it was decided by, so that the share of retries settles at `retry_share`.",
     ],
     places: &[Place::Single, Place::Stage, Place::Proxy],
     params: &joined::<20>(&[&[WINDOW], &PARAMS, &utilization::PARAMS]),

@@ -136,7 +136,7 @@ proptest! {
 
 #[test]
 fn many_retries_turn_a_refusal_into_dont_retry() {
-    let mut bench = Bench::new("dont-retry", []);
+    let mut bench = Bench::new("dont-retry", [("retry_share", 0.1.into())]);
     // Figure 21-1's histogram counts whatever comes. 18 first attempts, then retries: at the twentieth request there
     // are 2 of 20, a tenth.
     for _ in 0..18 {
@@ -174,4 +174,44 @@ fn heavy_overload_shows_as_in_figure_21_1() {
         }
     }
     assert_eq!(bench.refused(attempt(0)), RetryHint::Unsaid);
+}
+
+/// Share of retries among what reaches a task that refuses nine requests of ten, from senders of three attempts, minute by
+/// minute; senders heed "don't retry" or do not.
+fn retries_by_minute(heed: bool, share: f64) -> Vec<f64> {
+    let mut bench = Bench::new("dont-retry", [("retry_share", share.into())]);
+    // Between the thresholds of CRITICAL (4) and CRITICAL_PLUS (8).
+    bench.ready(6, Duration::from_secs(10));
+    (0..20)
+        .map(|_| {
+            let (mut all, mut retries) = (0_u32, 0_u32);
+            for nth in 0..6000 {
+                bench.pass(Duration::from_millis(10));
+                let criticality = if nth % 10 == 0 { Criticality::CriticalPlus } else { Criticality::Critical };
+                for attempt in 0..3 {
+                    all += 1;
+                    retries += u32::from(attempt > 0);
+                    let tags = Tags { attempt, ..of(criticality) };
+                    if criticality == Criticality::CriticalPlus {
+                        assert!(bench.request(tags, Outcome::Served));
+                        break;
+                    }
+                    if bench.refused(tags) == RetryHint::Never && heed {
+                        break;
+                    }
+                }
+            }
+            f64::from(retries) / f64::from(all)
+        })
+        .collect()
+}
+
+#[test]
+fn senders_that_heed_it_bring_retries_down_to_the_share() {
+    // Three attempts at nine of ten refused for good: 10 + 2 × 9 attempts for ten requests, 18 of 28.
+    let unheeded = retries_by_minute(false, 0.09);
+    assert!(unheeded.iter().all(|share| (share - 18.0 / 28.0).abs() < 1e-3), "{unheeded:?}");
+    // A retry more when the share is below, none when it is not.
+    let heeded = retries_by_minute(true, 0.09);
+    assert!(heeded.iter().all(|share| (share - 0.09).abs() < 1e-3), "{heeded:?}");
 }
