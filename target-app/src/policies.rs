@@ -105,7 +105,7 @@ impl Resolved {
             Unfit { name: spec.name.clone(), problems: vec![problem] }
         };
         if resolved.entry.name == "quota-server" {
-            return Err(unfit("machines", "a live target carries no reports between sites: nobody would hear it"));
+            return Err(unfit("reports", "a live target carries no reports between sites: nobody would hear it"));
         }
         if resolved.entry.params.iter().any(|param| param.name == REPORTS) && resolved.values.flag(REPORTS) {
             return Err(unfit(REPORTS, "a live target carries no reports between sites: leave it off"));

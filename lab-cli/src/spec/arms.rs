@@ -93,7 +93,7 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
         return Some(arm);
     }
     // What the target itself would refuse: a place that it does not have, settings for stages that it does not have.
-    let unfit = match (Resolved::new(&arm.policy), graph) {
+    let unfit = match (Resolved::live(&arm.policy), graph) {
         (Ok(policy), Some(graph)) => policy.misplaced(graph),
         (Ok(_), None) => Vec::new(),
         (Err(unfit), _) => unfit.problems,
@@ -127,7 +127,14 @@ pub fn machine(node: &Node, problems: &Problems) -> Option<PolicySpec> {
     };
     let mut spec =
         PolicySpec { name: name.to_owned(), place: None, settings: settings.map(settings_of).unwrap_or_default() };
-    check(&mut spec, node, settings, &path, problems).then_some(spec)
+    if !check(&mut spec, node, settings, &path, problems) {
+        return None;
+    }
+    // What the target itself would refuse.
+    for bad in Resolved::live(&spec).map_or_else(|unfit| unfit.problems, |_| Vec::new()) {
+        problems.add(&node.place, &join(&path, &bad.key), bad.message, "");
+    }
+    Some(spec)
 }
 
 pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) -> Option<(&'a str, Option<&'a Node>)> {

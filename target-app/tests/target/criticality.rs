@@ -74,7 +74,7 @@ fn what_needs_reports_between_sites_does_not_start() {
             TargetSpec { policy: reporting, ..spec() },
             "quota: report_usage: a live target carries no reports between sites",
         ),
-        (TargetSpec { machines: vec![server], ..spec() }, "quota-server: machines: a live target carries no reports"),
+        (TargetSpec { machines: vec![server], ..spec() }, "quota-server: reports: a live target carries no reports"),
     ] {
         let problem = serve_blocking(wrong, |_| panic!("it started")).unwrap_err().to_string();
         assert!(problem.starts_with(said), "{problem}");
