@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     StopFlag,
     measure::Window,
-    plan::{ConnectionHabit, LoadPlan, Users},
+    plan::{ClientScope, ClientSpec, ConnectionHabit, LoadPlan, Users},
     testing::url_plan,
 };
 
@@ -202,4 +202,21 @@ fn a_request_has_the_same_key_whatever_the_service_does() {
         assert!(some[user].len() >= 4, "{}", some[user].len());
         assert!(all[user].starts_with(&some[user]), "user {user}");
     }
+}
+
+#[test]
+fn users_have_a_policy_of_their_own_here_as_well() {
+    let mut plan = plan_of(10, 6, ConnectionHabit::PerUser);
+    let objective = controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+    let settings = [("max".to_owned(), 1.0.into())].into();
+    let policy = "concurrency".to_owned();
+    plan.client =
+        Some(ClientSpec { policy, settings, scope: ClientScope::Group(3), objective, renewed_in: Vec::new() });
+    let (finished, _) = ran(&plan, still(1), &mut Listener::new(10, 10));
+    // All come at once, and of each three one is let go. The four others hear no at 0 s and come again at 5 s.
+    let ledger = finished.report.total.ledger;
+    assert_eq!(ledger.imbalance(), None, "{ledger:?}");
+    assert_eq!((ledger.planned, ledger.unsent), (ledger.refused_locally + ledger.sent, 0), "{ledger:?}");
+    assert!((4..=10).contains(&ledger.refused_locally), "{ledger:?}");
+    assert!(ledger.served > 150 && ledger.served == ledger.sent, "{ledger:?}");
 }
