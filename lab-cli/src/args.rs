@@ -92,8 +92,8 @@ pub struct Run {
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
-    /// In virtual time (not built yet).
-    #[arg(long = "virtual", hide = true)]
+    /// In virtual time: a simulated service in place of the real one, in seconds instead of minutes, bit for bit repeatable.
+    #[arg(long = "virtual")]
     pub virtual_time: bool,
 }
 

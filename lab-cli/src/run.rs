@@ -15,6 +15,7 @@ mod policy_events;
 pub mod progress;
 mod renew;
 mod resolve;
+mod simulate;
 mod snapshot;
 mod stop;
 mod target;

@@ -10,6 +10,7 @@ pub mod raw;
 mod read;
 mod refusal;
 pub mod schema;
+pub mod simulation;
 mod target;
 mod thresholds;
 mod users;

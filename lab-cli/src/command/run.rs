@@ -16,9 +16,6 @@ use crate::{
 };
 
 pub fn run(args: &args::Run, color: Color) -> Outcome {
-    if args.virtual_time {
-        return Err(Failure::usage("--virtual: virtual time is not part of this version; leave it out to run live"));
-    }
     if args.out.is_some() && args.experiments.len() > 1 {
         return Err(Failure::usage("--out names one folder, and there are several experiments: run them one by one"));
     }
@@ -28,7 +25,9 @@ pub fn run(args: &args::Run, color: Color) -> Outcome {
     let experiments: Vec<Experiment> =
         args.experiments.iter().map(|name| read_experiment(name, &changes)).collect::<Result<_, _>>()?;
     let cpus = Cpus::choose();
-    cpus.pin_generator();
+    if !args.virtual_time {
+        cpus.pin_generator();
+    }
     let stop = Stop::listen().map_err(Failure::because)?;
     let mut worst = End::Done;
     for experiment in &experiments {
@@ -54,7 +53,7 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
     } else {
         sinks.add(Progress::default());
     }
-    let request = Request { experiment, out: args.out.as_deref(), cpus };
+    let request = Request { experiment, out: args.out.as_deref(), cpus, virtual_time: args.virtual_time };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
     drop(sinks);
@@ -73,9 +72,13 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
     Ok(finished)
 }
 
-/// The live view needs a terminal to draw on, and one that nobody reads results from.
+/// The live view needs a terminal to draw on, one that nobody reads results from, and a run that takes its time.
 fn view_wanted(args: &args::Run) -> bool {
-    !args.no_tui && args.output == Output::Text && std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
+    !args.no_tui
+        && !args.virtual_time
+        && args.output == Output::Text
+        && std::io::stdout().is_terminal()
+        && std::io::stderr().is_terminal()
 }
 
 /// Bad names are bad usage; everything else could not be carried out.

@@ -11,7 +11,8 @@ use target_app::spec::WorkSpec;
 use traces::Think;
 use workloads::{
     Options, StopFlag,
-    plan::{ConnectionHabit, Load, LoadPlan, MailUsers, Marks, Phase, Users},
+    measure::Window,
+    plan::{Account, ConnectionHabit, Load, LoadPlan, MailUsers, Marks, Phase, Users},
 };
 
 use super::{
@@ -55,23 +56,25 @@ pub fn search(
     stop: &StopFlag,
     sinks: &mut Sinks,
 ) -> Result<Capacity, RunFailure> {
-    let Model::Mail { model, previous_page, .. } = &experiment.users.model else {
-        return Err(RunFailure::Capacity(
-            "a capacity is solved for on the mail users' mix: set users.model: arashi".to_owned(),
-        ));
-    };
-    let seed = seed_for(experiment.seed, "capacity");
+    let mail = users(experiment, corpus.accounts())?;
+    let seed = seed(experiment);
     let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus);
     let target = Target::start(&spec, log)?;
-    let mail = MailUsers {
-        model: model.clone(),
-        previous_page: *previous_page,
-        accounts: corpus.accounts().to_vec(),
-        behaviour: experiment.users.behaviour.clone(),
-        connections: experiment.users.connections,
-    };
     sinks.note(format!("solving for a capacity of {wanted:.0} requests/s on the paper's mix"));
-    let capacity = calibrate(&target, &mail, wanted, seed, stop, sinks)?;
+    let plan = plan(&mail, destination(&target.ready)?, seed);
+    let capacity = solve(wanted, |operations| {
+        target.control.set_work(&WorkSpec { operations, ..WorkSpec::default() })?;
+        let mut served = Served::default();
+        workloads::run(&plan, &Options::default(), |window| served.count(&window), stop)?;
+        if stop.is_stopped() {
+            return Err(RunFailure::Capacity(
+                "interrupted while the capacity was searched for: nothing was measured yet".to_owned(),
+            ));
+        }
+        let measured = served.per_second();
+        sinks.note(format!("capacity: {operations:.1} operations a request give {measured:.1} requests/s"));
+        Ok(measured)
+    })?;
     // A target that does not end well has been killed by now; each arm has its own.
     if let Err(failure) = target.stop() {
         sinks.note(failure.to_string());
@@ -79,25 +82,37 @@ pub fn search(
     Ok(capacity)
 }
 
-fn calibrate(
-    target: &Target,
-    mail: &MailUsers,
-    wanted: f64,
-    seed: u64,
-    stop: &StopFlag,
-    sinks: &mut Sinks,
-) -> Result<Capacity, RunFailure> {
+/// Seed of the search.
+pub fn seed(experiment: &Experiment) -> u64 {
+    seed_for(experiment.seed, "capacity")
+}
+
+/// Who keeps the service busy: the experiment's own mail users, who never pause and keep their connections.
+pub fn users(experiment: &Experiment, accounts: &[Account]) -> Result<MailUsers, RunFailure> {
+    let Model::Mail { model, previous_page, .. } = &experiment.users.model else {
+        return Err(RunFailure::Capacity(
+            "a capacity is solved for on the mail users' mix: set users.model: arashi".to_owned(),
+        ));
+    };
+    let mut model = model.clone();
+    for law in model.think.values_mut() {
+        *law = Think::Constant(Duration::ZERO);
+    }
+    Ok(MailUsers {
+        model,
+        previous_page: *previous_page,
+        accounts: accounts.to_vec(),
+        behaviour: experiment.users.behaviour.clone(),
+        connections: ConnectionHabit::PerUser,
+    })
+}
+
+/// Solves for the capacity, given what measures throughput at a number of extra operations.
+pub fn solve(wanted: f64, mut measure: impl FnMut(f64) -> Result<f64, RunFailure>) -> Result<Capacity, RunFailure> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut operations = 0.0;
     for _ in 0..MOST_STEPS {
-        target.control.set_work(&WorkSpec { operations, ..WorkSpec::default() })?;
-        let measured = throughput(target, mail, seed, stop)?;
-        if stop.is_stopped() {
-            return Err(RunFailure::Capacity(
-                "interrupted while the capacity was searched for: nothing was measured yet".to_owned(),
-            ));
-        }
-        sinks.note(format!("capacity: {operations:.1} operations a request give {measured:.1} requests/s"));
+        let measured = measure(operations)?;
         if measured <= 0.0 {
             return Err(RunFailure::Capacity(format!(
                 "the target answered nothing with {operations:.1} extra operations a request: see its log in the results folder"
@@ -124,9 +139,7 @@ fn calibrate(
         )));
     }
     points.sort_by(|a, b| (b.1 / wanted - 1.0).abs().total_cmp(&(a.1 / wanted - 1.0).abs()));
-    let capacity = found(wanted, &points);
-    target.control.set_work(&WorkSpec { operations: capacity.operations, ..WorkSpec::default() })?;
-    Ok(capacity)
+    Ok(found(wanted, &points))
 }
 
 /// The next guess: on the line through the two points whose rates are nearest to the wanted one.
@@ -150,17 +163,13 @@ fn found(wanted: f64, points: &[(f64, f64)]) -> Capacity {
     Capacity { wanted_per_s: wanted, measured_per_s: measured, operations, steps }
 }
 
-fn throughput(target: &Target, mail: &MailUsers, seed: u64, stop: &StopFlag) -> Result<f64, RunFailure> {
-    let mut mail = mail.clone();
-    for law in mail.model.think.values_mut() {
-        *law = Think::Constant(Duration::ZERO);
-    }
-    mail.connections = ConnectionHabit::PerUser;
+/// The load under which throughput is measured.
+pub fn plan(mail: &MailUsers, target: workloads::plan::Target, seed: u64) -> LoadPlan {
     let load = vec![Load::Users { from: USERS, to: USERS, class: controllers::Class::default() }];
-    let plan = LoadPlan {
+    LoadPlan {
         seed,
-        target: destination(&target.ready)?,
-        users: Users::Mail(mail),
+        target,
+        users: Users::Mail(mail.clone()),
         phases: vec![Phase { name: "capacity".to_owned(), duration: SETTLE + MEASURE, loads: load }],
         timeout: Duration::from_secs(60),
         connect_timeout: Duration::from_secs(10),
@@ -169,20 +178,25 @@ fn throughput(target: &Target, mail: &MailUsers, seed: u64, stop: &StopFlag) -> 
         sources: 1,
         marks: Marks::default(),
         client: None,
-    };
-    let (from, to) = (SETTLE.as_secs(), (SETTLE + MEASURE).as_secs());
-    let mut served = 0;
-    workloads::run(
-        &plan,
-        &Options::default(),
-        |window| {
-            if (from..to).contains(&window.second) {
-                served += window.served + window.late;
-            }
-        },
-        stop,
-    )?;
-    Ok(served as f64 / MEASURE.as_secs_f64())
+    }
+}
+
+/// Counts what is served while throughput is measured.
+#[derive(Debug, Default)]
+pub struct Served(u64);
+
+impl Served {
+    /// Takes in a second.
+    pub fn count(&mut self, window: &Window) {
+        if (SETTLE.as_secs()..(SETTLE + MEASURE).as_secs()).contains(&window.second) {
+            self.0 += window.served + window.late;
+        }
+    }
+
+    /// Throughput.
+    pub fn per_second(&self) -> f64 {
+        self.0 as f64 / MEASURE.as_secs_f64()
+    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ use crate::{
     summary::{self, Capacity, Mode, SCHEMA, Summary, Verdict},
 };
 
+mod virtual_time;
+
 /// Shorter ones are in the summary as numbers.
 const STALL_WORTH_A_LINE: Duration = Duration::from_millis(100);
 
@@ -48,6 +50,8 @@ pub struct Request<'a> {
     pub out: Option<&'a Path>,
     /// Which processors to use.
     pub cpus: &'a Cpus,
+    /// In virtual time.
+    pub virtual_time: bool,
 }
 
 /// A run that is over.
@@ -66,7 +70,7 @@ pub struct Finished {
 pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<Finished, RunFailure> {
     let folder = Folder::create(request.out, &request.experiment.name)?;
     let mut run = Run { request, folder, sinks, stop, arms: Vec::new(), reports: Vec::new(), timeline: Vec::new() };
-    run.all()
+    if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
 }
 
 struct Run<'a> {
@@ -201,11 +205,7 @@ impl Run<'_> {
         let experiment = self.request.experiment;
         let arm = &experiment.arms[index];
         let database = corpus.map(Corpus::copy).transpose()?;
-        let work = match (&experiment.target.app, capacity) {
-            (_, Some(found)) => found.operations,
-            (App::Arashi(Arashi { work: Work::Operations(operations), .. }), None) => *operations,
-            _ => 0.0,
-        };
+        let work = resolve::work(experiment, capacity);
         let target = resolve::target_spec(experiment, arm, database, work, seed, self.request.cpus);
         let turn = Turn { arm, block, target, phases: &experiment.users.phases };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
@@ -217,7 +217,15 @@ impl Run<'_> {
             Ok(plan)
         };
         let ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
+        self.take_in(index, ended)?;
+        Ok(digest?)
+    }
+
+    /// Judges an arm that has ended, and keeps what it left.
+    fn take_in(&mut self, index: usize, ended: arm::Ended) -> Result<(), RunFailure> {
+        let arm = &self.request.experiment.arms[index];
         let mut found = ended.arm;
+        let block = found.block;
         gates::stamp(&mut found, &self.context(arm));
         for stall in ended.report.generator.health.stalls.iter().filter(|stall| stall.late >= STALL_WORTH_A_LINE) {
             let cause = match stall.cause {
@@ -235,7 +243,7 @@ impl Run<'_> {
         self.arms.push(found);
         self.reports.push(ended.report);
         self.timeline.extend(ended.timeline);
-        Ok(digest?)
+        Ok(())
     }
 
     fn context(&self, arm: &crate::spec::plan::Arm) -> gates::Context {
@@ -268,7 +276,7 @@ impl Run<'_> {
         Summary {
             schema: SCHEMA,
             experiment: experiment.name.clone(),
-            mode: Mode::Live,
+            mode: if self.request.virtual_time { Mode::Virtual } else { Mode::Live },
             partial,
             verdict,
             valid: verdict != Verdict::Invalid,
@@ -282,14 +290,15 @@ impl Run<'_> {
     }
 
     fn manifest(&self, capacity: &Option<Capacity>, blocks: &[Block]) -> Result<(), RunFailure> {
-        let Request { experiment, cpus, .. } = self.request;
-        self.folder.replace("manifest.json", &manifest(experiment, capacity.as_ref(), blocks, cpus)?)
+        let Request { experiment, cpus, virtual_time, .. } = self.request;
+        let mode = if virtual_time { Mode::Virtual } else { Mode::Live };
+        self.folder.replace("manifest.json", &manifest(experiment, mode, capacity.as_ref(), blocks, cpus)?)
     }
 }
 
 /// The plan's digest: what users mean to do, without the port that the target happened to get, and without the policy that
 /// an arm puts before them.
-fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
+pub(super) fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     let mut plan = plan.clone();
     plan.client = None;
     plan.target.url.clear();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Cpus;
 use crate::{
     spec::Experiment,
-    summary::{Capacity, SCHEMA},
+    summary::{Capacity, Mode, SCHEMA},
 };
 
 /// Written before the first arm, and again when the order of a block is known.
@@ -14,6 +14,7 @@ use crate::{
 struct Manifest<'a> {
     schema: u32,
     lab: &'static str,
+    mode: Mode,
     experiment: &'a Experiment,
     seed: u64,
     capacity: Option<&'a Capacity>,
@@ -52,6 +53,7 @@ struct Host {
 /// If a value cannot be written as JSON.
 pub fn manifest(
     experiment: &Experiment,
+    mode: Mode,
     capacity: Option<&Capacity>,
     blocks: &[Block],
     cpus: &Cpus,
@@ -59,6 +61,7 @@ pub fn manifest(
     let manifest = Manifest {
         schema: SCHEMA,
         lab: env!("CARGO_PKG_VERSION"),
+        mode,
         experiment,
         seed: experiment.seed,
         capacity,
@@ -104,7 +107,8 @@ arms: [none]
     #[test]
     fn times_are_plain_numbers_of_milliseconds() {
         let experiment = read(FILE, &Changes::default()).expect("it is sound");
-        let written = manifest(&experiment, None, &[], &Cpus { generator: None, target: None }).expect("JSON");
+        let written =
+            manifest(&experiment, Mode::Live, None, &[], &Cpus { generator: None, target: None }).expect("JSON");
         let at = |path: &str| written.pointer(path).unwrap_or_else(|| panic!("{path} in {written:#}")).clone();
         let behaviour = "/experiment/users/behaviour";
         assert_eq!(at(&format!("{behaviour}/on_reject/backoff/cap")), 90_000.0);
@@ -122,7 +126,8 @@ arms: [none]
         std::fs::write(&path, workloads::mail::ARASHI).expect("written");
         let text = FILE.replace("model: url", &format!("model: {}", path.display()));
         let experiment = read(&text, &Changes::default()).expect("it is sound");
-        let written = manifest(&experiment, None, &[], &Cpus { generator: None, target: None }).expect("JSON");
+        let written =
+            manifest(&experiment, Mode::Live, None, &[], &Cpus { generator: None, target: None }).expect("JSON");
         assert_eq!(written.pointer("/experiment/users/model/mail/file"), Some(&Value::from("mine.yaml")));
         assert!(!written.to_string().contains(folder.path().to_str().expect("text")));
     }

@@ -73,7 +73,7 @@ impl PolicyEvents {
 }
 
 /// `None`: seen in the gauges every second already.
-fn in_words(event: &PolicyEvent) -> Option<String> {
+pub fn in_words(event: &PolicyEvent) -> Option<String> {
     Some(match event {
         PolicyEvent::ControllerRan { .. } | PolicyEvent::Pressure { .. } => return None,
         PolicyEvent::Preempted { class, by } => format!("class {} gives way to class {}", class.0, by.0),

@@ -56,7 +56,7 @@ impl Renewals {
 }
 
 /// When the phases begin that ask for a fresh policy; the first has one anyway.
-fn starts(phases: &[Phase]) -> Vec<Duration> {
+pub fn starts(phases: &[Phase]) -> Vec<Duration> {
     let mut at = Duration::ZERO;
     let mut starts = Vec::new();
     for phase in phases {

@@ -13,7 +13,10 @@ use target_app::{
 use workloads::plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers};
 
 use super::{Cpus, RunFailure};
-use crate::spec::plan::{App, Arm, Experiment, Load, Model};
+use crate::{
+    spec::plan::{App, Arashi, Arm, Experiment, Load, Model, Work},
+    summary::Capacity,
+};
 
 /// Listen queue where connections are not limited: as long as kernels allow by default.
 const LONG_BACKLOG: u32 = 4096;
@@ -80,6 +83,15 @@ pub fn target_spec(
         seed: seed_for(seed, "target"),
         cpus: cpus.target.into_iter().collect(),
         die_with: Some(std::process::id()),
+    }
+}
+
+/// Extra operations a request.
+pub fn work(experiment: &Experiment, capacity: Option<&Capacity>) -> f64 {
+    match (&experiment.target.app, capacity) {
+        (_, Some(found)) => found.operations,
+        (App::Arashi(Arashi { work: Work::Operations(operations), .. }), None) => *operations,
+        _ => 0.0,
     }
 }
 

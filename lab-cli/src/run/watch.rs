@@ -70,15 +70,21 @@ pub struct Seconds {
     arm: String,
     block: u32,
     phases: Vec<String>,
-    cpu: ProcessSample,
-    at: Instant,
+    /// CPU time of this process, and when that was; `None` in virtual time, where the generator costs nothing.
+    cpu: Option<(ProcessSample, Instant)>,
     gauges: Option<Gauges>,
 }
 
 impl Seconds {
     /// For one arm.
     pub fn new(arm: &str, block: u32, phases: Vec<String>) -> Self {
-        Self { arm: arm.to_owned(), block, phases, cpu: ProcessSample::take(), at: Instant::now(), gauges: None }
+        let cpu = Some((ProcessSample::take(), Instant::now()));
+        Self { cpu, ..Self::in_virtual_time(arm, block, phases) }
+    }
+
+    /// For one arm in virtual time.
+    pub fn in_virtual_time(arm: &str, block: u32, phases: Vec<String>) -> Self {
+        Self { arm: arm.to_owned(), block, phases, cpu: None, gauges: None }
     }
 
     /// The name of a phase; after the last one the run drains.
@@ -126,13 +132,17 @@ impl Seconds {
     }
 
     fn generator(&mut self, window: &Window) -> GeneratorSecond {
+        let send_lag_p99_ms = window.send_lag_p99_ms.unwrap_or(0.0);
+        let Some((before, since)) = &mut self.cpu else {
+            return GeneratorSecond { send_lag_p99_ms, ..GeneratorSecond::default() };
+        };
         let (cpu, at) = (ProcessSample::take(), Instant::now());
-        let wall = at.duration_since(self.at).as_secs_f64();
-        let used = cpu.cpu.saturating_sub(self.cpu.cpu).as_secs_f64();
-        (self.cpu, self.at) = (cpu, at);
+        let wall = at.duration_since(*since).as_secs_f64();
+        let used = cpu.cpu.saturating_sub(before.cpu).as_secs_f64();
+        (*before, *since) = (cpu, at);
         GeneratorSecond {
             cpu: if wall > 0.0 { used / wall } else { 0.0 },
-            send_lag_p99_ms: window.send_lag_p99_ms.unwrap_or(0.0),
+            send_lag_p99_ms,
             loop_gap_ms: window.loop_gap_ms.unwrap_or(0.0),
             open_files: open_descriptors(),
         }

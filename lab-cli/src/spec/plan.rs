@@ -11,6 +11,7 @@ use target_app::{
 };
 use workloads::plan::{ArrivalLaw, Behaviour, ClientScope, ConnectionHabit, Marks, PreviousPage};
 
+use super::simulation::Simulation;
 use crate::summary::Objective;
 
 /// A whole experiment.
@@ -38,6 +39,9 @@ pub struct Experiment {
     pub thresholds: Vec<String>,
     /// What would otherwise be held against the run's validity.
     pub declares: Vec<Declared>,
+    /// For runs in virtual time.
+    #[serde(rename = "virtual")]
+    pub simulation: Simulation,
 }
 
 /// Conditions that make a run doubtful unless the experiment is about them.

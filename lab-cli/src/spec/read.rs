@@ -8,13 +8,25 @@ use super::{
     plan::{Declared, Experiment, Load, Rate},
     problem::{Problem, Problems},
     raw::{self, Value},
-    target, thresholds, users,
+    simulation, target, thresholds, users,
 };
 use crate::summary::Objective;
 
 /// Keys at the top of a file.
-pub const KEYS: &[&str] =
-    &["name", "about", "source", "target", "objective", "users", "arms", "repeat", "seed", "thresholds", "declares"];
+pub const KEYS: &[&str] = &[
+    "name",
+    "about",
+    "source",
+    "target",
+    "objective",
+    "users",
+    "arms",
+    "repeat",
+    "seed",
+    "thresholds",
+    "declares",
+    "virtual",
+];
 /// Keys of `objective`.
 pub const OBJECTIVE_KEYS: &[&str] = &["percentile", "response_time"];
 
@@ -98,6 +110,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         seed: changes.seed.unwrap_or(seed),
         thresholds: Vec::new(),
         declares,
+        simulation: simulation::simulation(fields.node("virtual"), problems),
     };
     check_rates(&experiment, &fields);
     experiment.thresholds = thresholds::thresholds(&fields, &experiment, &all_arms);

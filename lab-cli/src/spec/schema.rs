@@ -32,6 +32,46 @@ struct Experiment {
     thresholds: Option<Vec<String>>,
     /// Conditions that would otherwise be held against the run.
     declares: Option<Vec<Declared>>,
+    /// For `--virtual` alone.
+    #[serde(rename = "virtual")]
+    simulation: Option<Simulation>,
+}
+
+/// What only a run in virtual time needs to know.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Simulation {
+    /// What things cost: a file that `lab calibrate` has written [default: measured on the machine of docs/fidelity.md].
+    plant: Option<String>,
+    link: Option<Link>,
+    faults: Option<Vec<Fault>>,
+}
+
+/// The way between users and service.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Link {
+    /// One way: `5ms`.
+    delay: Option<String>,
+    /// Up to this much longer, uniformly.
+    jitter: Option<String>,
+    /// Share of messages that are lost and sent again.
+    loss: Option<f64>,
+}
+
+/// Something goes wrong for a while: either `capacity` or `latency`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Fault {
+    /// From the start of the run.
+    at: String,
+    /// How long.
+    #[serde(rename = "for")]
+    lasts: String,
+    /// The cores work at this share of their speed; 0 is a pause.
+    capacity: Option<f64>,
+    /// Every request takes this much longer.
+    latency: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -283,7 +323,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::spec::{read, target, users};
+    use crate::spec::{read, simulation, target, users};
 
     #[test]
     fn the_schema_and_the_reader_know_the_same_keys() {
@@ -302,6 +342,9 @@ mod tests {
         assert_eq!(keys("/$defs/Users/properties"), known(users::KEYS));
         assert_eq!(keys("/$defs/Phase/properties"), known(users::PHASE_KEYS));
         assert_eq!(keys("/$defs/Load/properties"), known(users::LOAD_KEYS));
+        assert_eq!(keys("/$defs/Simulation/properties"), known(simulation::KEYS));
+        assert_eq!(keys("/$defs/Link/properties"), known(simulation::LINK_KEYS));
+        assert_eq!(keys("/$defs/Fault/properties"), known(simulation::FAULT_KEYS));
         assert_eq!(keys("/$defs/Trouble/properties"), known(users::TROUBLE_KEYS));
     }
 }

@@ -146,8 +146,7 @@ impl<W: World> Host<'_, W> {
             Happening::Answered(conn, response) => self.answered(conn, &response),
             Happening::Closed(conn) => self.closed(conn),
             Happening::Limit(conn, number, end) => {
-                let line = self.lines.get(conn);
-                if line.and_then(|line| line.waiting.as_ref()).is_some_and(|waiting| waiting.limit == number) {
+                if self.lines.waits_for(conn, number) {
                     self.end(conn, end);
                 }
             }
@@ -178,8 +177,7 @@ impl<W: World> Host<'_, W> {
                 Some(handle) => {
                     let asked = Asked { conn: handle.id, user: guest.number, call, key, number };
                     self.lines.rekey(handle.id, key);
-                    let waiting =
-                        Waiting { guest, handle, asked: Some(asked), began: self.now, reused: true, limit: 0 };
+                    let waiting = Waiting { guest, handle, asked: Some(asked), began: self.now, reused: true };
                     self.write(waiting, limit);
                 }
                 None => self.connect(guest, call, key, number, limit),
@@ -201,8 +199,9 @@ impl<W: World> Host<'_, W> {
         let asked = Asked { conn, user: guest.number, call, key, number };
         let connect_by = self.now + self.plan.connect_timeout;
         let (at, end) = if limit.at < connect_by { (limit.at, limit.end) } else { (connect_by, End::ConnectTimedOut) };
-        self.agenda.plan(at, Happening::Limit(conn, 0, end));
-        let waiting = Waiting { guest, handle, asked: Some(asked), began: self.now, reused: false, limit: 0 };
+        let number = self.lines.next_limit(conn);
+        self.agenda.plan(at, Happening::Limit(conn, number, end));
+        let waiting = Waiting { guest, handle, asked: Some(asked), began: self.now, reused: false };
         if let Some(line) = self.lines.get(conn) {
             line.waiting = Some(waiting);
         }
@@ -239,11 +238,10 @@ impl<W: World> Host<'_, W> {
     }
 
     fn connected(&mut self, conn: ConnId) {
-        let Some(mut waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
+        let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
         self.crew.connected(&waiting.guest, self.now.since(waiting.began));
         let Some(asked) = &waiting.asked else { return };
         let limit = Limit::of(self.plan.timeout, &asked.call, waiting.guest.at);
-        waiting.limit += 1;
         self.write(waiting, limit);
     }
 
@@ -258,8 +256,8 @@ impl<W: World> Host<'_, W> {
             }
             self.agenda.plan(at, Happening::Asked(asked));
         }
-        waiting.limit += 1;
-        self.agenda.plan(limit.at, Happening::Limit(conn, waiting.limit, limit.end));
+        let number = self.lines.next_limit(conn);
+        self.agenda.plan(limit.at, Happening::Limit(conn, number, limit.end));
         if let Some(line) = self.lines.get(conn) {
             line.waiting = Some(waiting);
         }

@@ -25,6 +25,8 @@ pub(super) struct Line {
     pub(super) waiting: Option<Waiting>,
     /// The service has closed it.
     pub(super) closed: bool,
+    /// How many time-outs have been set on this line: only the last one means anything.
+    limits: u32,
     random: Seeded,
     /// In neither direction does a message overtake another.
     to_service: Timestamp,
@@ -41,8 +43,6 @@ pub(super) struct Waiting {
     pub(super) began: Timestamp,
     /// The connection had been used before.
     pub(super) reused: bool,
-    /// How many time-outs have been set on this line: an older one means nothing.
-    pub(super) limit: u32,
 }
 
 /// All connections that are open, or about to be.
@@ -70,6 +70,7 @@ impl Lines {
         *line = Some(Line {
             waiting: None,
             closed: false,
+            limits: 0,
             random: Seeded::new(mix(self.seed ^ key)),
             to_service: Timestamp::ZERO,
             to_client: Timestamp::ZERO,
@@ -80,6 +81,19 @@ impl Lines {
     pub(super) fn get(&mut self, conn: ConnId) -> Option<&mut Line> {
         let (generation, line) = self.lines.get_mut(conn.place as usize)?;
         line.as_mut().filter(|_| *generation == conn.generation)
+    }
+
+    /// The number of a new time-out on this line, which makes earlier ones void.
+    pub(super) fn next_limit(&mut self, conn: ConnId) -> u32 {
+        self.get(conn).map_or(0, |line| {
+            line.limits += 1;
+            line.limits
+        })
+    }
+
+    /// The user who waits, if that is the last time-out that was set.
+    pub(super) fn waits_for(&mut self, conn: ConnId, limit: u32) -> bool {
+        self.get(conn).is_some_and(|line| line.waiting.is_some() && line.limits == limit)
     }
 
     /// The link draws anew for each request that a kept connection carries.

@@ -144,6 +144,19 @@ fn a_full_listen_queue_costs_one_then_two_more_seconds() {
 }
 
 #[test]
+fn the_time_out_of_a_request_does_not_end_a_later_one_on_the_same_connection() {
+    let mut world = Listener::new(10, 10);
+    let mut plan = plan_of(30, 5, ConnectionHabit::PerUser);
+    plan.timeout = Duration::from_millis(105);
+    let (finished, _) = ran(&plan, still(0), &mut world);
+    // 110 ms a turn, 10 of them in the request: a time-out of 105 ms lies in the pause, one of 115 ms in the next request.
+    assert_eq!(finished.report.total.ledger.timed_out, 0);
+    plan.timeout = Duration::from_millis(115);
+    let (finished, _) = ran(&plan, still(0), &mut Listener::new(10, 10));
+    assert_eq!(finished.report.total.ledger.timed_out, 0);
+}
+
+#[test]
 fn a_connection_that_the_service_has_closed_is_opened_anew() {
     let mut world = Listener::new(10, 10);
     world.close_after = Some(2);

@@ -1,0 +1,161 @@
+//! One arm in virtual time: the plan and the target of the live arm, a plant in place of the target's process.
+
+use target_app::{
+    control::wire::Ready,
+    mail::corpus::{CorpusSpec, accounts},
+    plant::{Plant, PlantError, PlantPlan},
+};
+use workloads::{StopFlag, plan::Account, sim};
+
+use super::{
+    Cpus, RunFailure, arm::Ended, assemble, calibrate, conductor::digest_of, join::join, policy_events::in_words,
+    renew, resolve, watch::Seconds,
+};
+use crate::{
+    live::LiveEvent,
+    spec::{
+        Experiment,
+        plan::{App, Arm},
+    },
+    summary::{self, Capacity},
+};
+
+/// What all arms of a run in virtual time have in common.
+#[derive(Debug)]
+pub struct Ground {
+    accounts: Vec<Account>,
+    plan: PlantPlan,
+}
+
+/// One arm to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Task {
+    /// Which arm.
+    pub arm: usize,
+    /// Which repetition.
+    pub block: u32,
+    /// Its seed.
+    pub seed: u64,
+}
+
+/// An arm that was run.
+#[derive(Debug)]
+pub struct Simulated {
+    /// What it left.
+    pub ended: Ended,
+    /// What happened, in order.
+    pub events: Vec<LiveEvent>,
+    /// Of its plan.
+    pub digest: String,
+}
+
+const NOBODY: Cpus = Cpus { generator: None, target: None };
+
+impl Ground {
+    /// The ground of an experiment.
+    pub fn of(experiment: &Experiment) -> Self {
+        let (accounts, inboxes) = match &experiment.target.app {
+            App::Arashi(arashi) => {
+                let spec = CorpusSpec { users: arashi.mail.accounts, seed: arashi.mail.seed, ..CorpusSpec::default() };
+                let who = accounts(&spec).into_iter().map(|(user, password)| Account { user, password });
+                (who.collect(), spec.inboxes())
+            }
+            App::Checksum { .. } | App::Emulated { .. } => (Vec::new(), Vec::new()),
+        };
+        let simulation = &experiment.simulation;
+        let plan = PlantPlan {
+            costs: simulation.costs.clone(),
+            inboxes,
+            faults: simulation.faults.clone(),
+            renewals: renew::starts(&experiment.users.phases),
+        };
+        Self { accounts, plan }
+    }
+
+    /// Turns the plant's work knob as a live run turns the service's.
+    pub fn capacity(&self, experiment: &Experiment, wanted: f64) -> Result<Capacity, RunFailure> {
+        let mail = calibrate::users(experiment, &self.accounts)?;
+        let calm = PlantPlan { faults: Vec::new(), renewals: Vec::new(), ..self.plan.clone() };
+        let seed = calibrate::seed(experiment);
+        calibrate::solve(wanted, |operations| {
+            let spec = resolve::target_spec(experiment, &Arm::none(), None, operations, seed, &NOBODY);
+            let mut plant = Plant::new(&spec, &calm).map_err(|error| unfit(&error))?;
+            let plan = calibrate::plan(&mail, resolve::destination(&nowhere())?, seed);
+            let mut served = calibrate::Served::default();
+            let link = self.plan.costs.link();
+            let stop = StopFlag::new();
+            sim::run(&plan, link, &mut plant, |window, _, _| served.count(&window), &stop)
+                .map_err(workloads::RunError::from)?;
+            Ok(served.per_second())
+        })
+    }
+
+    /// Runs an arm.
+    pub fn run(
+        &self,
+        experiment: &Experiment,
+        task: Task,
+        capacity: Option<&Capacity>,
+        stop: &StopFlag,
+    ) -> Result<Simulated, RunFailure> {
+        let arm = &experiment.arms[task.arm];
+        let work = resolve::work(experiment, capacity);
+        let spec = resolve::target_spec(experiment, arm, None, work, task.seed, &NOBODY);
+        let mut plant = Plant::new(&spec, &self.plan).map_err(|error| unfit(&error))?;
+        let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
+        let plan = resolve::load_plan(experiment, arm, &self.accounts, &nowhere(), task.seed, rate)?;
+        let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
+        let mut seconds = Seconds::in_virtual_time(&arm.label, task.block, names);
+        let mut timeline = Vec::new();
+        let mut events = vec![LiveEvent::ArmStarted { arm: arm.label.clone(), block: task.block }];
+        let mut phase = None;
+        let finished = sim::run(
+            &plan,
+            experiment.simulation.link(),
+            &mut plant,
+            |window, plant, now| {
+                if phase != Some(window.phase) {
+                    phase = Some(window.phase);
+                    let second = u32::try_from(window.second).unwrap_or(u32::MAX);
+                    events.push(LiveEvent::PhaseStarted { phase: seconds.phase(window.phase).to_owned(), second });
+                }
+                events.extend(plant.events().iter().filter_map(|event| {
+                    let text = in_words(&event.event)?;
+                    Some(LiveEvent::Policy { second: event.at_ms / 1e3, stage: event.stage.clone(), text })
+                }));
+                let second = seconds.next(&window, Some(plant.gauges(now)));
+                timeline.push(second.clone());
+                events.push(LiveEvent::Second(Box::new(second)));
+            },
+            stop,
+        )
+        .map_err(workloads::RunError::from)?;
+        let report = finished.report;
+        let read = plant.requests();
+        let joined = report.numbers.as_ref().and_then(|numbers| join(numbers, &read));
+        let last = plant.gauges(finished.ended);
+        let found = summary::Arm {
+            name: arm.label.clone(),
+            policy: arm.policy.name.clone(),
+            parameters: assemble::parameters(&arm.policy),
+            block: task.block,
+            generator: assemble::generator(&report),
+            server: Some(assemble::server(None, &last, &read.ledger, joined.as_ref())),
+            requests: joined,
+            phases: report.phases.iter().map(assemble::phase).collect(),
+            walk: assemble::walk(&report, &plan),
+            ..summary::Arm::default()
+        };
+        let digest = digest_of(&plan)?;
+        Ok(Simulated { ended: Ended { arm: found, report, timeline }, events, digest })
+    }
+}
+
+/// Where users are told to go: nobody listens there, and nothing is sent.
+fn nowhere() -> Ready {
+    Ready { pid: 0, url: "http://127.0.0.1:1".to_owned(), control: String::new() }
+}
+
+fn unfit(error: &PlantError) -> RunFailure {
+    RunFailure::Target(error.to_string())
+}

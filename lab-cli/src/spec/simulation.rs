@@ -1,0 +1,133 @@
+//! What only a run in virtual time needs to know: what things cost, the way to the service, what goes wrong when.
+
+use std::{io::Read, ops::RangeInclusive, path::Path, time::Duration};
+
+use serde::Serialize;
+use target_app::plant::{Fault, FaultKind, PlantSpec};
+use workloads::sim::LinkSpec;
+
+use super::{
+    fields::Fields,
+    problem::Problems,
+    raw::{MAX_BYTES, Node},
+};
+
+/// Keys of `virtual`.
+pub const KEYS: &[&str] = &["plant", "link", "faults"];
+/// Keys of `virtual.link`.
+pub const LINK_KEYS: &[&str] = &["delay", "jitter", "loss"];
+/// Keys of each of `virtual.faults`.
+pub const FAULT_KEYS: &[&str] = &["at", "for", "capacity", "latency"];
+
+/// The numbers that come with the program, measured on the machine that `docs/fidelity.md` names.
+const ARASHI: &str = include_str!("../../../experiments/plants/arashi.yaml");
+
+const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
+
+/// What a run in virtual time takes beside the rest of the experiment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Simulation {
+    /// What things cost.
+    pub costs: PlantSpec,
+    /// The way between users and service; `None`: as in the plant file.
+    pub link: Option<LinkSpec>,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+}
+
+/// With the plant that comes with the program.
+impl Default for Simulation {
+    fn default() -> Self {
+        let costs = read_plant(ARASHI).expect("the plant file that comes with the program can be read: a test does");
+        Self { costs, link: None, faults: Vec::new() }
+    }
+}
+
+impl Simulation {
+    /// The way between users and service.
+    pub fn link(&self) -> LinkSpec {
+        self.link.unwrap_or_else(|| self.costs.link())
+    }
+}
+
+/// Reads the section.
+pub(super) fn simulation(node: Option<&Node>, problems: &Problems) -> Simulation {
+    let mut simulation = Simulation::default();
+    let Some(fields) = node.and_then(|node| Fields::of(node, "virtual", KEYS, problems)) else { return simulation };
+    if let Some(path) = fields.text("plant") {
+        match read_plant_file(Path::new(&path)) {
+            Ok(costs) => simulation.costs = costs,
+            Err(message) => fields.problem("plant", message, "a file that lab calibrate has written (.yaml)"),
+        }
+    }
+    if let Some(link) = fields.fields("link", LINK_KEYS) {
+        let standard = simulation.costs.link();
+        simulation.link = Some(LinkSpec {
+            delay: link.time("delay", TIMES).unwrap_or(standard.delay),
+            jitter: link.time("jitter", TIMES).unwrap_or(standard.jitter),
+            loss: link.number("loss", 0.0..=0.9).unwrap_or(0.0),
+        });
+    }
+    simulation.faults = fields.list("faults").iter().filter_map(|node| fault(node, problems)).collect();
+    simulation
+}
+
+fn fault(node: &Node, problems: &Problems) -> Option<Fault> {
+    let fields = Fields::of(node, "virtual.faults", FAULT_KEYS, problems)?;
+    for key in ["at", "for"] {
+        if fields.node(key).is_none() {
+            fields.missing(key, "10s");
+        }
+    }
+    let kind = match (fields.number("capacity", 0.0..=100.0), fields.time("latency", TIMES)) {
+        (Some(share), None) => FaultKind::Capacity(share),
+        (None, Some(wait)) => FaultKind::Latency(wait),
+        _ => {
+            let hint = "capacity: 0.2 (a share of its speed; 0 is a pause), or latency: 50ms (more for each request)";
+            fields.problem("capacity", "one of capacity and latency is wanted", hint);
+            return None;
+        }
+    };
+    Some(Fault { at: fields.time("at", TIMES)?, lasts: fields.time("for", TIMES)?, kind })
+}
+
+/// Reads a plant file.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_plant_file(path: &Path) -> Result<PlantSpec, String> {
+    let mut text = String::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(format!("{} is longer than {MAX_BYTES} bytes", path.display()));
+    }
+    read_plant(&text).map_err(|message| format!("{}: {message}", path.display()))
+}
+
+fn read_plant(text: &str) -> Result<PlantSpec, String> {
+    let costs: PlantSpec = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+    costs.check().map_err(|error| error.to_string())?;
+    Ok(costs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plant_that_comes_with_the_program_names_every_request_type() {
+        let costs = Simulation::default().costs;
+        for kind in target_app::mail::KINDS.iter().filter(|kind| **kind != "other") {
+            assert!(costs.types.contains_key(*kind), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plant_is_said() {
+        assert!(read_plant("cores: 0").is_err_and(|message| message.contains("cores")));
+        assert!(read_plant("types: {login: {cpu_ms: -1}}").is_err_and(|message| message.contains("login.cpu_ms")));
+        assert!(read_plant("kores: 1").is_err_and(|message| message.contains("kores")));
+    }
+}

@@ -1,0 +1,91 @@
+//! `lab run --virtual`, run as a person runs it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+fn lab(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lab")).args(args).current_dir(folder).output().expect("lab runs")
+}
+
+/// A spike of 300 users, on a service of 100 requests a second.
+const SHORT: [&str; 6] =
+    ["--set", "users.phases.before.for=3s", "--set", "users.phases.spike.users=300", "--set", "thresholds=[]"];
+
+fn run(folder: &Path, out: &str, more: &[&str]) -> (Value, PathBuf) {
+    let args = [&["run", "flash-crowd", "--virtual", "--out", out, "--output", "json"], &SHORT[..], more].concat();
+    let output = lab(folder, &args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    (serde_json::from_slice(&output.stdout).expect("JSON"), folder.join(out))
+}
+
+#[test]
+fn one_seed_gives_the_same_bytes_and_another_does_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (summary, first) = run(folder.path(), "a", &["--seed", "3"]);
+    let (_, second) = run(folder.path(), "b", &["--seed", "3"]);
+    let (_, other) = run(folder.path(), "c", &["--seed", "4"]);
+    for file in ["summary.json", "timeline.jsonl", "events.jsonl", "manifest.json", "seda-1.hlog"] {
+        let read = |folder: &Path| fs::read(folder.join(file)).expect(file);
+        assert!(read(&first) == read(&second), "{file} differs between two runs of one seed");
+        assert!(file == "events.jsonl" || read(&first) != read(&other), "{file} does not depend on the seed");
+    }
+    assert_eq!((&summary["mode"], &summary["verdict"]), (&Value::from("virtual"), &Value::from("VALID")));
+    assert_eq!(summary["arms"].as_array().map(Vec::len), Some(3));
+    for arm in summary["arms"].as_array().expect("arms") {
+        let read = arm["server"]["requests_read"].as_u64().expect("a count");
+        let sent: u64 =
+            arm["phases"].as_array().expect("phases").iter().map(|p| p["sent"].as_u64().expect("sent")).sum();
+        let unread = arm["server"]["unread"].as_u64().expect("a count");
+        assert_eq!(read + unread, sent, "{}: both ledgers", arm["policy"]);
+    }
+}
+
+#[test]
+fn without_control_the_crowd_waits_and_with_it_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (summary, _) = run(folder.path(), "run", &["--policy", "none", "--policy", "seda"]);
+    let spike = |arm: usize| summary["arms"][arm]["phases"][1].clone();
+    let p90 = |phase: &Value| phase["response_time_ms"]["p90"].as_f64().expect("known");
+    let (none, seda) = (spike(0), spike(1));
+    assert!(p90(&none) > 2.0 * p90(&seda), "{} against {}", p90(&none), p90(&seda));
+    assert!(seda["reject_fraction"].as_f64() > Some(0.2), "{}", seda["reject_fraction"]);
+    assert_eq!(none["rejected"], 0);
+}
+
+#[test]
+fn repetitions_have_seeds_of_their_own_and_come_in_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (summary, out) = run(folder.path(), "run", &["--repeat", "4", "--policy", "none", "--policy", "seda"]);
+    let arms = summary["arms"].as_array().expect("arms");
+    let order: Vec<(u64, &str)> = arms
+        .iter()
+        .map(|arm| (arm["block"].as_u64().expect("a block"), arm["policy"].as_str().expect("a name")))
+        .collect();
+    let wanted: Vec<(u64, &str)> = (1..=4).flat_map(|block| [(block, "none"), (block, "seda")]).collect();
+    assert_eq!(order, wanted);
+    let manifest: Value = serde_json::from_slice(&fs::read(out.join("manifest.json")).expect("read")).expect("JSON");
+    let plans: std::collections::BTreeSet<_> =
+        manifest["blocks"].as_array().expect("blocks").iter().map(|block| block["plan"].to_string()).collect();
+    assert_eq!(plans.len(), 4, "each block has a plan of its own");
+    assert_eq!(manifest["mode"], "virtual");
+}
+
+#[test]
+fn a_pause_of_the_service_shows_and_a_slip_in_it_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pause = ["--policy", "none", "--set", "virtual.faults=[{at: 1s, for: 1500ms, capacity: 0}]"];
+    let (with, _) = run(folder.path(), "with", &pause);
+    let (without, _) = run(folder.path(), "without", &["--policy", "none"]);
+    let slowest = |summary: &Value| summary["arms"][0]["phases"][0]["response_time_ms"]["max"].as_f64().expect("known");
+    assert!(slowest(&with) > 1400.0 && slowest(&without) < 1000.0, "{} {}", slowest(&with), slowest(&without));
+    let slip = ["run", "flash-crowd", "--virtual", "--set", "virtual.faults=[{at: 1s, for: 1s, capasity: 0}]"];
+    let output = lab(folder.path(), &slip);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert!(message.contains("capasity") && message.contains("capacity"), "{message}");
+}
