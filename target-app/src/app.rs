@@ -7,7 +7,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use controllers::{
@@ -21,7 +20,7 @@ use crate::{
     clock::Clock,
     graph::Graph,
     ledger::{Ending, Ledger},
-    service::{At, Boxed, Bytes, Cost, Handled, Metered, Request, Service},
+    service::{At, Boxed, Bytes, Handled, Request, Service},
     spec::{EdgeSpec, OnRefuse},
     stage::{Door, Pass, Stage, Work},
 };
@@ -209,8 +208,7 @@ impl App {
             return Ok(Dispatched::Answered(self.failed(StatusCode::INTERNAL_SERVER_ERROR)));
         };
         let (sender, reply) = oneshot::channel();
-        let mut job =
-            Job { app: Arc::clone(self), offer, request: Some(request), answer: None, cost: None, reply: sender, pass };
+        let mut job = Job { app: Arc::clone(self), offer, request: Some(request), answer: None, reply: sender, pass };
         let refused = loop {
             match stage.enqueue(job) {
                 Ok(()) => return Ok(Dispatched::Taken(reply)),
@@ -265,7 +263,6 @@ pub struct Job {
     offer: Offer,
     request: Option<Request>,
     answer: Option<Handled>,
-    cost: Option<Duration>,
     reply: oneshot::Sender<Handled>,
     pass: Pass,
 }
@@ -284,28 +281,21 @@ impl Work for Job {
             self.pass.started();
             let Some(request) = self.request.take() else { return Outcome::Failed };
             at.quality = at.quality.min(self.app.dispatch.quality());
-            let service = &self.app.service;
-            let (handled, spent) = Metered::new(service.handle(request, at)).await;
-            let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
-            self.cost = stated.map(|cost| cost.0).or(service.works_here().then_some(spent));
+            let handled = self.app.service.handle(request, at).await;
             let outcome = outcome(&handled);
             self.answer = Some(handled);
             outcome
         })
     }
 
-    fn cost(&self) -> Option<Duration> {
-        self.cost
-    }
-
     fn deliver(self) {
-        let Self { answer, cost, reply, pass, .. } = self;
+        let Self { answer, reply, pass, .. } = self;
         let outcome = match &answer {
             _ if reply.is_closed() => Outcome::Abandoned,
             Some(handled) => outcome(handled),
             None => Outcome::Failed,
         };
-        pass.end_with_cost(outcome, cost);
+        pass.end(outcome);
         if let Some(handled) = answer {
             let _ = reply.send(handled); // the client may have gone this very moment: the ledger sees it
         }

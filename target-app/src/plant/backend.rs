@@ -22,6 +22,11 @@ pub(super) trait Backend: fmt::Debug + Send {
     /// Sizes of the pools that steps name.
     fn pools(&self) -> Vec<u32>;
 
+    /// How much longer work takes with one connection of the first pool in use, two, …; the last holds for more.
+    fn slowdown(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
     /// Where a request goes.
     fn route(&self, head: &Parts) -> Route;
 

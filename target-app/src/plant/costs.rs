@@ -27,6 +27,10 @@ pub struct PlantSpec {
     pub checksum_read_ms: f64,
     /// Connections for changes: SQLite has one writer.
     pub writers: u32,
+    /// How much longer everything takes while one connection for reading is in use, two, …; the last holds for more, and an
+    /// empty list means no difference. Arashi's threads hand each operation over and back; the more of them are busy, the
+    /// fewer of these hand-overs put one to sleep and wake another.
+    pub slowdown: Vec<f64>,
     /// By request type.
     pub types: BTreeMap<String, TypeCost>,
 }
@@ -89,6 +93,7 @@ impl Default for PlantSpec {
             operation_ms: 0.0,
             checksum_read_ms: 0.0,
             writers: 1,
+            slowdown: Vec::new(),
             types: BTreeMap::new(),
         }
     }
@@ -124,6 +129,9 @@ impl PlantSpec {
         }
         if let Some((name, _)) = self.types.iter().find(|(_, cost)| !(0.0..=3.0).contains(&cost.spread)) {
             return Err(PlantError::Number { what: format!("{name}.spread"), wanted: "a number from 0 to 3" });
+        }
+        if self.slowdown.iter().any(|factor| !(0.1..=10.0).contains(factor)) {
+            return Err(PlantError::Number { what: "slowdown".to_owned(), wanted: "a list of factors from 0.1 to 10" });
         }
         if !(1..=1024).contains(&self.cores) {
             return Err(PlantError::Number { what: "cores".to_owned(), wanted: "a number from 1 to 1024" });

@@ -33,6 +33,10 @@ pub(super) enum Task {
 pub(super) struct Machine {
     cores: Sharing<Task>,
     pools: Vec<Pool>,
+    /// How much longer work takes with one connection of the first pool in use, two, …; the last holds for more.
+    slowdown: Vec<f64>,
+    /// How fast the cores are beside that.
+    speed: f64,
     /// CPU time used.
     used: Duration,
     /// How many plans for the next end have been made: an older one means nothing.
@@ -41,15 +45,23 @@ pub(super) struct Machine {
 
 #[derive(Debug)]
 struct Pool {
+    size: u32,
     free: u32,
     waiting: VecDeque<(JobId, Duration)>,
 }
 
 impl Machine {
-    /// So many cores, and pools of these sizes.
-    pub(super) fn new(cores: u32, pools: &[u32]) -> Self {
-        let pool = |&size: &u32| Pool { free: size.max(1), waiting: VecDeque::new() };
-        Self { cores: Sharing::new(cores), pools: pools.iter().map(pool).collect(), used: Duration::ZERO, plans: 0 }
+    /// So many cores, and pools of these sizes; `slowdown` by the connections of the first pool that are in use, none: never.
+    pub(super) fn new(cores: u32, pools: &[u32], slowdown: &[f64]) -> Self {
+        let pool = |&size: &u32| Pool { size: size.max(1), free: size.max(1), waiting: VecDeque::new() };
+        Self {
+            cores: Sharing::new(cores),
+            pools: pools.iter().map(pool).collect(),
+            slowdown: slowdown.to_vec(),
+            speed: 1.0,
+            used: Duration::ZERO,
+            plans: 0,
+        }
     }
 
     /// CPU time used by work that is done or under way.
@@ -66,6 +78,7 @@ impl Machine {
             }
             pool.free -= 1;
         }
+        self.adapt(now);
         self.run(now, Task::Job(job), step.demand);
     }
 
@@ -74,13 +87,16 @@ impl Machine {
         let Some(pool) = step.pool.and_then(|pool| self.pools.get_mut(pool)) else { return };
         match pool.waiting.pop_front() {
             Some((job, demand)) => self.run(now, Task::Job(job), demand),
-            None => pool.free += 1,
+            None => {
+                pool.free += 1;
+                self.adapt(now);
+            }
         }
     }
 
     /// Puts a task on the cores.
     pub(super) fn run(&mut self, now: Timestamp, task: Task, demand: Duration) {
-        self.used += demand;
+        self.used += demand.mul_f64(self.factor());
         self.cores.arrive(now, demand, task);
     }
 
@@ -96,6 +112,49 @@ impl Machine {
 
     /// From now on the cores work at this speed.
     pub(super) fn set_speed(&mut self, now: Timestamp, speed: f64) {
-        self.cores.set_speed(now, speed);
+        self.speed = speed;
+        self.adapt(now);
+    }
+
+    /// How much longer work takes now.
+    fn factor(&self) -> f64 {
+        let in_use = self.pools.first().map_or(0, |pool| pool.size - pool.free);
+        let at = usize::try_from(in_use.max(1)).unwrap_or(usize::MAX) - 1;
+        self.slowdown.get(at).or(self.slowdown.last()).copied().unwrap_or(1.0)
+    }
+
+    /// The speed goes with what is in use.
+    fn adapt(&mut self, now: Timestamp) {
+        self.cores.set_speed(now, self.speed / self.factor());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORK: Step = Step { pool: Some(0), demand: Duration::from_millis(10) };
+
+    #[test]
+    fn work_alone_takes_longer_by_the_factor_and_together_it_does_not() {
+        let mut machine = Machine::new(1, &[4], &[1.5, 1.0]);
+        machine.start(Timestamp::ZERO, JobId(1), WORK);
+        assert_eq!(machine.next_done(), Some(Timestamp::from_millis(15)));
+        // After 3 ms, 2 ms of its work are done. Two share the core from then on: 8 ms more are 16 ms.
+        machine.start(Timestamp::from_millis(3), JobId(2), WORK);
+        assert_eq!(machine.next_done(), Some(Timestamp::from_millis(19)));
+        assert!(matches!(machine.done(Timestamp::from_millis(19)), Some(Task::Job(JobId(1)))));
+        machine.release(Timestamp::from_millis(19), WORK);
+        // The second has 2 ms left, and is alone: 3 ms.
+        assert_eq!(machine.next_done(), Some(Timestamp::from_millis(22)));
+        assert_eq!(machine.used(), Duration::from_millis(25), "booked at the factor of its beginning");
+    }
+
+    #[test]
+    fn a_fault_and_the_slowdown_multiply() {
+        let mut machine = Machine::new(1, &[4], &[1.5, 1.0]);
+        machine.set_speed(Timestamp::ZERO, 0.5);
+        machine.start(Timestamp::ZERO, JobId(1), WORK);
+        assert_eq!(machine.next_done(), Some(Timestamp::from_millis(30)));
     }
 }

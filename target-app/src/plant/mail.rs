@@ -32,6 +32,7 @@ pub(super) struct PlantMail {
     operation: Duration,
     work: Work,
     pools: [u32; 2],
+    slowdown: Vec<f64>,
     boxes: Mailboxes,
 }
 
@@ -44,6 +45,7 @@ impl PlantMail {
             operation: ms(spec.operation_ms),
             work: Work::default(),
             pools: [connections, spec.writers],
+            slowdown: spec.slowdown.clone(),
             boxes: Mailboxes::with_inboxes(inboxes),
         };
         mail.set_work(work)?;
@@ -62,6 +64,10 @@ impl Backend for PlantMail {
 
     fn pools(&self) -> Vec<u32> {
         self.pools.to_vec()
+    }
+
+    fn slowdown(&self) -> Vec<f64> {
+        self.slowdown.clone()
     }
 
     fn route(&self, head: &Parts) -> Route {

@@ -165,7 +165,7 @@ impl Plant {
         Ok(Self {
             costs: plan.costs.clone(),
             edge: spec.edge.clone(),
-            machine: Machine::new(cores, &backend.pools()),
+            machine: Machine::new(cores, &backend.pools(), &backend.slowdown()),
             dispatch: door(graph.dispatch(), workers),
             accept: door(graph.accept(), 0),
             listener: Listener::new(backlog),
