@@ -42,6 +42,8 @@ pub enum Command {
     Run(Run),
     /// Quick load on any HTTP service.
     Load(Load),
+    /// Measures a live target and writes a plant file for virtual time.
+    Calibrate(Calibrate),
     /// Serves the Arashi web mail alone, for a browser or another load tool.
     Serve(Serve),
     /// Reads experiment files and says everything that is wrong with them.
@@ -135,6 +137,23 @@ pub struct Load {
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
+}
+
+/// `lab calibrate`.
+#[derive(Debug, Args)]
+pub struct Calibrate {
+    /// What to measure: arashi (with the checksum service), or experiment files or ids, whose targets are measured.
+    #[arg(value_name = "arashi|FILE|ID", required = true)]
+    pub targets: Vec<String>,
+    /// Plant file, which must not exist yet; experiments name it under virtual: {plant: FILE}.
+    #[arg(short = 'o', long, value_name = "FILE", default_value = "plant.yaml")]
+    pub out: PathBuf,
+    /// Measure everything so often, and take the medians.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
+    /// How long each of some fifteen loads lasts, a repetition.
+    #[arg(long = "for", value_name = "TIME", default_value = "4s", value_parser = time)]
+    pub lasts: Duration,
 }
 
 /// `lab serve`.

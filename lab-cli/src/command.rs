@@ -14,6 +14,7 @@ use crate::{
     text::nearest,
 };
 
+mod calibrate;
 mod check;
 mod load;
 mod policies;
@@ -40,7 +41,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         }
         Some(Command::Run(args)) if args.list => list(args.output),
         Some(Command::Run(args)) => run::run(&args, cli.color),
-
+        Some(Command::Calibrate(args)) => calibrate::calibrate(&args),
         Some(Command::Load(args)) => load::load(&args),
         Some(Command::Serve(args)) => serve::serve(&args),
     }

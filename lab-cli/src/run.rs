@@ -22,11 +22,13 @@ mod target;
 mod watch;
 
 pub use assemble::{generator as generator_of, phase as phase_of};
-pub use calibrate::search as search_capacity;
+pub use calibrate::{
+    Measured, Request as PlantRequest, as_table, as_yaml, measure as measure_plant, search as search_capacity,
+};
 pub use conductor::{Finished, Request, conduct};
 pub use cpus::Cpus;
 pub use error::RunFailure;
-pub use folder::read as read_folder;
+pub use folder::{read as read_folder, utc};
 pub use resolve::target_spec;
 pub use snapshot::{Corpus, Scratch, cache_folder};
 pub use stop::Stop;

@@ -4,6 +4,12 @@
 //! throughput is a straight line over the operations: two points give a guess, and each further point corrects it. The load is
 //! the paper's own mix from closed users without think time, so that the service is never idle.
 
+mod figures;
+mod file;
+mod load;
+mod plant;
+mod threads;
+
 use std::{path::Path, time::Duration};
 
 use controllers::random::seed_for;
@@ -12,7 +18,13 @@ use traces::Think;
 use workloads::{
     Options, StopFlag,
     measure::Window,
-    plan::{Account, ConnectionHabit, Load, LoadPlan, MailUsers, Marks, Phase, Users},
+    plan::{Account, ConnectionHabit, LoadPlan, MailUsers, Users},
+};
+
+use self::load::Busy;
+pub use self::{
+    file::{as_table, as_yaml},
+    plant::{Measured, Request, measure},
 };
 
 use super::{
@@ -165,20 +177,7 @@ fn found(wanted: f64, points: &[(f64, f64)]) -> Capacity {
 
 /// The load under which throughput is measured.
 pub fn plan(mail: &MailUsers, target: workloads::plan::Target, seed: u64) -> LoadPlan {
-    let load = vec![Load::Users { from: USERS, to: USERS, class: controllers::Class::default() }];
-    LoadPlan {
-        seed,
-        target,
-        users: Users::Mail(mail.clone()),
-        phases: vec![Phase { name: "capacity".to_owned(), duration: SETTLE + MEASURE, loads: load }],
-        timeout: Duration::from_secs(60),
-        connect_timeout: Duration::from_secs(10),
-        objective: Duration::from_secs(60),
-        drain: Duration::from_secs(5),
-        sources: 1,
-        marks: Marks::default(),
-        client: None,
-    }
+    Busy { users: Users::Mail(mail.clone()), at_once: USERS, lasts: SETTLE + MEASURE, seed }.plan(target)
 }
 
 /// Counts what is served while throughput is measured.

@@ -54,6 +54,9 @@ pub enum RunFailure {
     /// The search for the work knob found nothing.
     #[error("{0}")]
     Capacity(String),
+    /// It was told to stop before there was a result.
+    #[error("interrupted: nothing was written")]
+    Interrupted,
     /// Something else of this machine.
     #[error("{what}: {source}")]
     Machine {

@@ -142,7 +142,7 @@ fn lines<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, bool), RunFailure>
 }
 
 /// `20261121T025303Z`.
-fn utc(time: SystemTime) -> String {
+pub fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil(days);

@@ -106,7 +106,7 @@ pub fn read_plant_file(path: &Path) -> Result<PlantSpec, String> {
     read_plant(&text).map_err(|message| format!("{}: {message}", path.display()))
 }
 
-fn read_plant(text: &str) -> Result<PlantSpec, String> {
+pub(crate) fn read_plant(text: &str) -> Result<PlantSpec, String> {
     let costs: PlantSpec = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
     costs.check().map_err(|error| error.to_string())?;
     Ok(costs)

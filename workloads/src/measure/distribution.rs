@@ -93,6 +93,21 @@ impl Distribution {
         (self.count() > 0).then(|| self.total_us as f64 / self.count() as f64 / 1000.0)
     }
 
+    /// Standard deviation of the natural logarithm of the known times; `None` for fewer than two.
+    #[must_use]
+    pub fn log_spread(&self) -> Option<f64> {
+        let count = self.count() as f64;
+        if self.count() < 2 {
+            return None;
+        }
+        let logs = || {
+            self.known.iter_recorded().map(|v| (libm::log(v.value_iterated_to() as f64), f64::from(v.count_at_value())))
+        };
+        let mean = logs().map(|(log, n)| log * n).sum::<f64>() / count;
+        let squares: f64 = logs().map(|(log, n)| (log - mean) * (log - mean) * n).sum();
+        Some(libm::sqrt(squares / (count - 1.0)))
+    }
+
     /// Longest known time in milliseconds, exact to the microsecond.
     #[must_use]
     pub fn max_ms(&self) -> Option<f64> {

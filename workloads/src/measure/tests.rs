@@ -199,6 +199,17 @@ fn percentiles_are_ranks() {
 }
 
 #[test]
+fn the_spread_is_that_of_the_logarithm() {
+    let mut times = Distribution::new(Duration::from_secs(10));
+    assert_eq!(times.log_spread(), None);
+    // 1 and e^2 milliseconds, as often: logarithms 1 from their mean, and over n - 1 a little more.
+    (0..500).for_each(|_| times.record(ms(1)));
+    (0..500).for_each(|_| times.record(Duration::from_micros(7389)));
+    let spread = times.log_spread().expect("a thousand samples");
+    assert!((spread - 1.0).abs() < 2e-3, "{spread}");
+}
+
+#[test]
 fn time_outs_hide_the_percentiles_above_them_and_bound_them() {
     let mut times = Distribution::new(Duration::from_secs(120));
     (0..80).for_each(|_| times.record(ms(100)));

@@ -1,0 +1,172 @@
+//! `lab calibrate`: measures a live target, and writes a plant file for virtual time.
+
+use std::{
+    fs::File,
+    io::Write,
+    path::Path,
+    thread::available_parallelism,
+    time::{Duration, SystemTime},
+};
+
+use super::{print, read_experiment};
+use crate::{
+    args,
+    exit::{Failure, Outcome},
+    run::{
+        Cpus, PlantRequest, RunFailure, Scratch, Sinks, Stop, as_table, as_yaml, cache_folder, measure_plant,
+        progress::Progress, utc,
+    },
+    spec::{
+        Changes, Experiment,
+        plan::{App, Arm},
+    },
+};
+
+/// The built-in targets, measured by the name `arashi`.
+const ARASHI: &str = "
+name: arashi
+target: {app: arashi, work: 0}
+objective: {percentile: 90, response_time: 1s}
+users: {model: arashi, phases: [{name: measured, users: 1, for: 1s}]}
+arms: [none]
+";
+const CHECKSUM: &str = "
+name: checksum
+target: {app: checksum}
+objective: {percentile: 90, response_time: 1s}
+users: {model: url, path: /, phases: [{name: measured, users: 1, for: 1s}]}
+arms: [none]
+";
+/// Refuses nearly everything as soon as it is read.
+const REFUSES: &str = "
+name: refuses
+target: {app: emulated, service: 1ms}
+objective: {percentile: 90, response_time: 1s}
+users: {model: url, path: /, phases: [{name: measured, users: 1, for: 1s}]}
+arms: [{fixed-rate: {scope: single, rate: 1/s}}]
+";
+
+pub fn calibrate(args: &args::Calibrate) -> Outcome {
+    if args.out.exists() {
+        let taken = format!("{} is there already: name another file with -o", args.out.display());
+        return Err(Failure::usage(taken));
+    }
+    let experiments = targets(&args.targets)?;
+    let cpus = Cpus::choose();
+    cpus.pin_generator();
+    let stop = Stop::listen().map_err(Failure::because)?;
+    let mut sinks = Sinks::default();
+    sinks.add(Progress::default());
+    if cfg!(debug_assertions) {
+        sinks.note("THIS IS A DEBUG BUILD: its figures are of no use (cargo run --release -- calibrate ...)");
+    }
+    let scratch = Scratch::new(&cache_folder().join("calibrate")).map_err(Failure::because)?;
+    let log = scratch.path().join("target.log");
+    let request =
+        PlantRequest { experiments: &experiments, repeat: args.repeat, lasts: args.lasts, log: &log, cpus: &cpus };
+    let measured = measure_plant(&request, &mut sinks, &stop);
+    if let Some(end) = stop.end() {
+        sinks.note(RunFailure::Interrupted.to_string());
+        return Ok(end);
+    }
+    let measured = measured.map_err(Failure::because)?;
+    let text = as_yaml(&measured, &how(args));
+    write_whole(&args.out, &text).map_err(|error| Failure::because(format!("{}: {error}", args.out.display())))?;
+    print(as_table(&measured).as_bytes())?;
+    print(format!("plant: {}\n", args.out.display()).as_bytes())
+}
+
+/// What is measured: one target for each service, its first arm without control, its second one that refuses.
+fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
+    let built_in = |text: &str| {
+        crate::spec::read(text, &Changes::default()).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Failure::because(lines.join("\n"))
+        })
+    };
+    let refuses = built_in(REFUSES)?.arms;
+    let mut found: Vec<Experiment> = Vec::new();
+    for name in names {
+        let of_name = match name.as_str() {
+            "arashi" => vec![built_in(ARASHI)?, built_in(CHECKSUM)?],
+            name => vec![read_experiment(name, &Changes::default())?],
+        };
+        for mut experiment in of_name {
+            let app = |experiment: &Experiment| std::mem::discriminant(&experiment.target.app);
+            if matches!(experiment.target.app, App::Emulated { .. }) {
+                let why = format!("{name}: an emulated service takes the times that its experiment says");
+                return Err(Failure::usage(why));
+            }
+            if found.iter().any(|other| app(other) == app(&experiment)) {
+                let why =
+                    format!("{name}: a plant file has one target of each service; measure this one into another file");
+                return Err(Failure::usage(why));
+            }
+            experiment.arms = std::iter::once(Arm::none()).chain(refuses.iter().cloned()).collect();
+            found.push(experiment);
+        }
+    }
+    Ok(found)
+}
+
+/// Where the figures come from, without names: `2026-11-22, a core of 2, Linux 6.1.0, release build: lab calibrate arashi`.
+fn how(args: &args::Calibrate) -> String {
+    let now = utc(SystemTime::now());
+    let date = [now.get(0..4), now.get(4..6), now.get(6..8)].map(Option::unwrap_or_default).join("-");
+    let cores = available_parallelism().map_or(1, usize::from);
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let version: String = release.chars().take_while(|&c| c.is_ascii_digit() || c == '.').collect();
+    let build = if cfg!(debug_assertions) { "debug build, of no use" } else { "release build" };
+    // A file may lie anywhere: its name is enough.
+    let name =
+        |name: &String| Path::new(name).file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let names: Vec<String> = args.targets.iter().map(name).collect();
+    let (targets, repeat, lasts) = (names.join(" "), args.repeat, seconds(args.lasts));
+    format!(
+        "{date}, a core of {cores}, Linux {version}, {build}: lab calibrate {targets} --repeat {repeat} --for {lasts}"
+    )
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{}s", time.as_secs_f64())
+}
+
+/// The whole file or none.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".unfinished");
+    let unfinished = path.with_file_name(name);
+    let mut file = File::create(&unfinished)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&unfinished, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(names: &[&str]) -> Result<Vec<Experiment>, Failure> {
+        targets(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn built_in_targets_can_be_measured() {
+        let found = of(&["arashi"]).expect("both");
+        let names: Vec<&str> = found.iter().map(|experiment| experiment.name.as_str()).collect();
+        assert_eq!(names, ["arashi", "checksum"]);
+        for experiment in found {
+            let policies: Vec<&str> = experiment.arms.iter().map(|arm| arm.policy.name.as_str()).collect();
+            assert_eq!(policies, ["none", "fixed-rate"]);
+        }
+    }
+
+    #[test]
+    fn what_a_plant_file_has_no_place_for_is_refused() {
+        assert!(
+            matches!(of(&["arashi", "flash-crowd"]), Err(Failure::Usage(why)) if why.contains("one target of each"))
+        );
+        assert!(matches!(of(&["overload-sweep"]), Err(Failure::Usage(why)) if why.contains("emulated")));
+        assert_eq!(of(&["flash-crowd", "degrade"]).map(|found| found.len()).ok(), Some(2));
+    }
+}

@@ -1,0 +1,151 @@
+//! One load on a running target, and what it cost there.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use traces::Think;
+use workloads::{
+    Options, StopFlag,
+    measure::Family,
+    plan::{
+        Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target as Destination, UrlUsers, Users,
+    },
+};
+
+use super::{super::RunFailure, super::target::Target, threads::ByThread};
+
+/// Who asks, how many at once, and for how long.
+#[derive(Debug, Clone)]
+pub struct Busy {
+    /// Users without pauses.
+    pub users: Users,
+    /// How many of them.
+    pub at_once: u32,
+    /// How long.
+    pub lasts: Duration,
+    /// Seed of their walks.
+    pub seed: u64,
+}
+
+impl Busy {
+    /// As the host takes it.
+    pub fn plan(&self, target: Destination) -> LoadPlan {
+        let load = Load::Users { from: self.at_once, to: self.at_once, class: controllers::Class::default() };
+        LoadPlan {
+            seed: self.seed,
+            target,
+            users: self.users.clone(),
+            phases: vec![Phase { name: PHASE.to_owned(), duration: self.lasts, loads: vec![load] }],
+            timeout: Duration::from_secs(60),
+            connect_timeout: Duration::from_secs(10),
+            objective: Duration::from_secs(60),
+            drain: Duration::from_secs(5),
+            sources: 1,
+            marks: Marks::default(),
+            client: None,
+        }
+    }
+}
+
+const PHASE: &str = "busy";
+
+/// Users of one page who ask again at once, also when they are refused.
+pub fn url_users(path: &str, connections: ConnectionHabit) -> Users {
+    let asks_again = OnTrouble::Login { wait: Duration::ZERO };
+    Users::Url(UrlUsers {
+        path: path.to_owned(),
+        method: "GET".to_owned(),
+        headers: Vec::new(),
+        body: None,
+        think: Think::Constant(Duration::ZERO),
+        behaviour: Behaviour { on_reject: asks_again.clone(), on_failure: asks_again, ..Behaviour::default() },
+        connections,
+    })
+}
+
+/// What a load saw, and what it cost the target.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// Requests answered, refusals included.
+    pub answered: f64,
+    /// Of these: refused.
+    pub refused: f64,
+    /// Seconds from the first look at the target to the last.
+    pub seconds: f64,
+    /// CPU seconds of the target.
+    pub cpu_s: f64,
+    /// The same by thread, where the kernel says.
+    pub threads: Option<ByThread>,
+    /// Mean time of a refusal, milliseconds.
+    pub refused_ms: Option<f64>,
+    /// Mean number of workers that were busy.
+    pub busy_workers: f64,
+    /// By request type, of what was served.
+    pub by_type: BTreeMap<String, Times>,
+}
+
+/// Service times of one request type.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Times {
+    /// How many.
+    pub count: f64,
+    /// Their mean, milliseconds.
+    pub mean_ms: f64,
+    /// Standard deviation of their logarithm.
+    pub spread: f64,
+}
+
+impl Loaded {
+    /// CPU time a request, milliseconds.
+    pub fn cpu_ms(&self) -> f64 {
+        self.cpu_s * 1e3 / self.answered.max(1.0)
+    }
+
+    /// Requests a second.
+    pub fn per_second(&self) -> f64 {
+        self.answered / self.seconds.max(1e-9)
+    }
+
+    /// Share of the service times that the target's CPU time is, if one request is open at a time.
+    pub fn busy_share(&self) -> f64 {
+        let all: f64 = self.by_type.values().map(|times| times.count * times.mean_ms).sum();
+        self.cpu_s * 1e3 / all.max(1e-9)
+    }
+}
+
+/// Puts a load on a target. `most` ends it after so many requests.
+pub fn run(target: &Target, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag) -> Result<Loaded, RunFailure> {
+    let (gauges, threads) = (target.control.gauges()?, ByThread::read(target.ready.pid));
+    let report = workloads::run(plan, &Options { requests_limit: most, ..Options::default() }, |_| {}, stop)?;
+    let (after, threads_after) = (target.control.gauges()?, ByThread::read(target.ready.pid));
+    if stop.is_stopped() {
+        return Err(RunFailure::Interrupted);
+    }
+    let total = &report.total;
+    let ledger = &total.ledger;
+    let lost = ledger.timed_out + ledger.failed + ledger.connect_failed + ledger.in_flight;
+    if lost * 100 > ledger.planned {
+        return Err(RunFailure::Target(format!(
+            "{lost} of {} requests got no proper answer while it was measured: see its log",
+            ledger.planned
+        )));
+    }
+    let by_type = total.by_type.iter().filter_map(|(kind, seen)| {
+        let times = report.distribution(PHASE, Family::Service, Some(kind))?;
+        let count = seen.ledger.served + seen.ledger.served_late;
+        let spread = times.log_spread().unwrap_or(0.0);
+        Some((kind.clone(), Times { count: count as f64, mean_ms: times.mean_ms()?, spread }))
+    });
+    let seconds = (after.at_ms - gauges.at_ms) / 1e3;
+    let busy =
+        |gauges: &target_app::control::wire::Gauges| gauges.stages.iter().map(|stage| stage.busy_ms).sum::<f64>();
+    Ok(Loaded {
+        answered: (ledger.served + ledger.served_late + ledger.rejected) as f64,
+        refused: ledger.rejected as f64,
+        seconds,
+        cpu_s: after.cpu_s - gauges.cpu_s,
+        threads: threads_after.zip(threads).map(|(after, before)| after - before),
+        refused_ms: total.reject_time_ms.mean,
+        busy_workers: (busy(&after) - busy(&gauges)) / 1e3 / seconds.max(1e-9),
+        by_type: by_type.collect(),
+    })
+}

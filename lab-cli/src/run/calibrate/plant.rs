@@ -1,0 +1,276 @@
+//! Measures what a live target's requests cost, for a plant in virtual time. The figures come from what clients see and from the
+//! target's CPU seconds; nothing inside of the target is switched on for it.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use controllers::random::seed_for;
+use target_app::{
+    plant::{PlantSpec, TypeCost},
+    spec::{self, WorkSpec},
+};
+use workloads::{
+    StopFlag,
+    plan::{ConnectionHabit, MailUsers, Users},
+};
+
+use super::{
+    super::{
+        Corpus, Cpus, RunFailure, Sinks, Stop,
+        resolve::{destination, target_spec},
+        target::Target,
+    },
+    USERS, figures,
+    figures::Series,
+    load::{self, Busy, Loaded, url_users},
+};
+use crate::spec::{
+    Experiment,
+    plan::{App, Arm},
+};
+
+/// Users at once: one, that nothing waits; so many that the database is never idle.
+const LEVELS: [u32; 4] = [1, 2, 4, USERS];
+/// Extra operations a request at the points whose slope is the cost of one.
+const OPERATIONS: [f64; 3] = [0.0, 20.0, 60.0];
+/// Most requests on connections of their own in one load: their ports are out of use for a minute afterwards.
+const NEW_CONNECTIONS: u64 = 4000;
+
+/// What to measure.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Experiments whose targets are measured, one for each service. Their first arm is without control, their second refuses
+    /// nearly everything before dispatch.
+    pub experiments: &'a [Experiment],
+    /// How often.
+    pub repeat: u32,
+    /// How long each load lasts.
+    pub lasts: Duration,
+    /// What the targets say goes here.
+    pub log: &'a Path,
+    /// Which processors to use.
+    pub cpus: &'a Cpus,
+}
+
+/// What was found: every figure as often as it was measured.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// Plain figures by name, in the order of the file.
+    pub figures: BTreeMap<Figure, Series>,
+    /// By number of connections in use.
+    pub slowdown: Vec<Series>,
+    /// By request type: outside of the database, on readers, on the writer, spread.
+    pub types: BTreeMap<String, [Series; 4]>,
+    /// Shares that tell how good the figures are, for people.
+    pub checks: BTreeMap<String, Series>,
+}
+
+/// Which figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Figure {
+    /// One way between users and service.
+    Link,
+    /// To take a connection.
+    Accept,
+    /// To read a request.
+    Read,
+    /// To refuse it.
+    Refuse,
+    /// An extra database operation.
+    Operation,
+    /// A read of the checksum service.
+    ChecksumRead,
+}
+
+impl Measured {
+    fn add(&mut self, figure: Figure, value: f64) {
+        self.figures.entry(figure).or_default().add(value.max(0.0));
+    }
+
+    fn check(&mut self, name: &str, value: f64) {
+        self.checks.entry(name.to_owned()).or_default().add(value);
+    }
+
+    fn median(&self, figure: Figure) -> f64 {
+        self.figures.get(&figure).map_or(0.0, Series::median)
+    }
+
+    /// The plant: medians.
+    pub fn plant(&self, measured: String) -> PlantSpec {
+        let types = self.types.iter().map(|(kind, series)| {
+            let [cpu_ms, read_ms, write_ms, spread] = [0, 1, 2, 3].map(|at| series[at].median());
+            (kind.clone(), TypeCost { cpu_ms, read_ms, write_ms, spread: spread.min(3.0) })
+        });
+        PlantSpec {
+            measured,
+            cores: 1,
+            link_ms: self.median(Figure::Link),
+            accept_ms: self.median(Figure::Accept),
+            read_ms: self.median(Figure::Read),
+            refuse_ms: self.median(Figure::Refuse),
+            operation_ms: self.median(Figure::Operation),
+            checksum_read_ms: self.median(Figure::ChecksumRead),
+            writers: 1,
+            slowdown: self.slowdown.iter().map(Series::median).collect(),
+            types: types.collect(),
+        }
+    }
+}
+
+/// Measures. Takes about fifteen loads for each repetition.
+///
+/// # Errors
+/// A target that does not start or answer, or an interrupt: then there is nothing to write.
+pub fn measure(request: &Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<Measured, RunFailure> {
+    if request.cpus.shared() {
+        sinks.note("generator and target share one processor: what the target costs then cannot be told");
+    }
+    let mut measured = Measured::default();
+    for experiment in request.experiments {
+        let corpus = match &experiment.target.app {
+            App::Arashi(arashi) => {
+                sinks.note("preparing mail (seconds the first time, then kept)");
+                Some(Corpus::prepare(&arashi.mail)?)
+            }
+            App::Checksum { .. } | App::Emulated { .. } => None,
+        };
+        for turn in 1..=request.repeat {
+            sinks.note(format!("{}: measuring, {turn} of {}", experiment.name, request.repeat));
+            let bench = Bench { request, experiment, corpus: corpus.as_ref(), turn, stop: stop.fresh_flag() };
+            bench.refusals(&mut measured)?;
+            match &corpus {
+                Some(corpus) => bench.mail(corpus, &mut measured, sinks)?,
+                None => bench.checksum(&mut measured)?,
+            }
+        }
+    }
+    Ok(measured)
+}
+
+/// One repetition on one target.
+struct Bench<'a> {
+    request: &'a Request<'a>,
+    experiment: &'a Experiment,
+    corpus: Option<&'a Corpus>,
+    turn: u32,
+    stop: StopFlag,
+}
+
+impl Bench<'_> {
+    fn target(&self, arm: usize) -> Result<Target, RunFailure> {
+        let database = self.corpus.map(Corpus::copy).transpose()?;
+        let none = Arm::none();
+        let arm = self.experiment.arms.get(arm).unwrap_or(&none);
+        let mut spec = target_spec(self.experiment, arm, database, 0.0, self.seed(), self.request.cpus);
+        spec.edge.connection_requests = 0;
+        Target::start(&spec, self.request.log)
+    }
+
+    fn seed(&self) -> u64 {
+        seed_for(self.experiment.seed, &format!("calibrate {}", self.turn))
+    }
+
+    fn load(&self, target: &Target, users: &Users, at_once: u32, most: Option<u64>) -> Result<Loaded, RunFailure> {
+        let busy = Busy { users: users.clone(), at_once, lasts: self.request.lasts, seed: self.seed() };
+        load::run(target, &busy.plan(destination(&target.ready)?), most, &self.stop)
+    }
+
+    /// Requests that are refused before dispatch cost their reading and the refusal; on a connection of their own, that too.
+    fn refusals(&self, measured: &mut Measured) -> Result<(), RunFailure> {
+        let target = self.target(1)?;
+        let kept = url_users("/", ConnectionHabit::PerUser);
+        let alone = self.load(&target, &kept, 1, None)?;
+        let many = self.load(&target, &kept, USERS, None)?;
+        let anew = self.load(&target, &url_users("/", ConnectionHabit::PerRequest), USERS, Some(NEW_CONNECTIONS))?;
+        target.stop()?;
+        // From outside the reading and the refusal cannot be told apart: half each.
+        measured.add(Figure::Read, many.cpu_ms() / 2.0);
+        measured.add(Figure::Refuse, many.cpu_ms() / 2.0);
+        measured.add(Figure::Accept, anew.cpu_ms() - many.cpu_ms());
+        measured.add(Figure::Link, (alone.refused_ms.unwrap_or(0.0) - alone.cpu_ms()) / 2.0);
+        measured.check("refusals: share that was refused", many.refused / many.answered.max(1.0));
+        Ok(())
+    }
+
+    fn mail(&self, corpus: &Corpus, measured: &mut Measured, sinks: &mut Sinks) -> Result<(), RunFailure> {
+        let users = Users::Mail(self.walkers(corpus)?);
+        let target = self.target(0)?;
+        let read_ms = measured.median(Figure::Read);
+        let mut by_level = Vec::new();
+        for at_once in LEVELS {
+            let seen = self.load(&target, &users, at_once, None)?;
+            measured.check(&format!("CPU a request without extra work, {at_once} at once, ms"), seen.cpu_ms());
+            by_level.push(seen);
+        }
+        if let [alone, .., crowded] = by_level.as_slice() {
+            measured.check("share of one user's service time that is CPU time", alone.busy_share());
+            if crowded.threads.is_none() {
+                sinks.note("the kernel does not tell CPU time by thread: all of it counts as outside of the database");
+            }
+            for (kind, cost) in figures::types(alone, crowded, read_ms) {
+                let series = measured.types.entry(kind).or_default();
+                let parts = [cost.cpu_ms, cost.read_ms, cost.write_ms, cost.spread];
+                series.iter_mut().zip(parts).for_each(|(series, part)| series.add(part));
+            }
+        }
+        self.operations(&target, &users, measured)?;
+        target.stop()
+    }
+
+    /// The same number of extra operations for every request, whatever its type.
+    fn operations(&self, target: &Target, users: &Users, measured: &mut Measured) -> Result<(), RunFailure> {
+        let weights: BTreeMap<String, f64> =
+            target_app::mail::KINDS.iter().map(|&kind| (kind.to_owned(), 1.0)).collect();
+        let mut by_operations = Vec::new();
+        let mut by_level = Vec::new();
+        for operations in OPERATIONS {
+            target.control.set_work(&WorkSpec { operations, weights: weights.clone() })?;
+            let seen = self.load(target, users, USERS, None)?;
+            by_operations.push((operations, 1e3 / seen.per_second(), seen.cpu_ms()));
+            by_level = vec![(USERS, seen)];
+        }
+        for &at_once in LEVELS.iter().filter(|&&level| level != USERS) {
+            by_level.push((at_once, self.load(target, users, at_once, None)?));
+        }
+        let line = |of: &dyn Fn(&(f64, f64, f64)) -> f64| {
+            figures::slope(&by_operations.iter().map(|point| (point.0, of(point))).collect::<Vec<_>>()).unwrap_or(0.0)
+        };
+        measured.add(Figure::Operation, line(&|point| point.1));
+        measured.check("CPU of an extra operation, ms", line(&|point| point.2));
+        let Some(&most) = OPERATIONS.last() else { return Ok(()) };
+        let connections = self.connections();
+        let mut points = Vec::new();
+        for (at_once, seen) in &by_level {
+            let in_use = seen.busy_workers.min(f64::from(connections)).max(1.0);
+            measured.check(&format!("CPU a request with {most} operations, {at_once} at once, ms"), seen.cpu_ms());
+            measured.check(&format!("workers busy with {at_once} at once"), seen.busy_workers);
+            points.push((in_use, seen.cpu_ms()));
+        }
+        let factors = figures::slowdown(&points, connections);
+        measured.slowdown.resize_with(factors.len(), Series::default);
+        measured.slowdown.iter_mut().zip(factors).for_each(|(series, factor)| series.add(factor));
+        Ok(())
+    }
+
+    fn connections(&self) -> u32 {
+        match &self.experiment.target.app {
+            App::Arashi(arashi) => arashi.connections,
+            App::Checksum { .. } | App::Emulated { .. } => 0,
+        }
+    }
+
+    fn walkers(&self, corpus: &Corpus) -> Result<MailUsers, RunFailure> {
+        super::users(self.experiment, corpus.accounts())
+    }
+
+    /// A page of the checksum service is its reads, and its reading as a request.
+    fn checksum(&self, measured: &mut Measured) -> Result<(), RunFailure> {
+        let spec = target_spec(self.experiment, &Arm::none(), None, 0.0, self.seed(), self.request.cpus);
+        let spec::App::Checksum { rounds, fixed_rounds, reads, .. } = spec.app else { return Ok(()) };
+        let target = self.target(0)?;
+        let seen = self.load(&target, &url_users("/", ConnectionHabit::PerUser), 4, None)?;
+        target.stop()?;
+        let all = f64::from(rounds + fixed_rounds) * f64::from(reads);
+        measured.add(Figure::ChecksumRead, (seen.cpu_ms() - measured.median(Figure::Read)) / all.max(1.0));
+        Ok(())
+    }
+}
