@@ -1,6 +1,7 @@
 //! The target's stream of policy events: what is worth a line of its own.
 
 use std::{
+    borrow::Borrow,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -53,27 +54,38 @@ impl PolicyEvents {
 
     /// What came since the last call.
     pub fn take(&self) -> Vec<LiveEvent> {
-        let mut lines = Vec::new();
-        let mut more = self.dropped.swap(0, Ordering::Relaxed);
-        let mut last = 0.0;
-        for event in self.received.try_iter() {
-            let Some(text) = in_words(&event.event) else { continue };
-            last = (event.at_ms - self.began_ms) / 1e3;
-            if lines.len() < MOST_A_SECOND {
-                lines.push(LiveEvent::Policy { second: last, stage: event.stage, text });
-            } else {
-                more += 1;
-            }
-        }
-        if more > 0 {
-            lines.push(LiveEvent::Policy { second: last, stage: String::new(), text: format!("and {more} more") });
-        }
-        lines
+        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        lines(self.received.try_iter(), dropped, self.began_ms)
     }
 }
 
+/// The lines of what came in one second, of which `dropped` were lost already.
+pub fn lines<E: Borrow<StreamedEvent>>(
+    events: impl Iterator<Item = E>,
+    dropped: usize,
+    began_ms: f64,
+) -> Vec<LiveEvent> {
+    let mut lines = Vec::new();
+    let mut more = dropped;
+    let mut last = 0.0;
+    for event in events {
+        let event = event.borrow();
+        let Some(text) = in_words(&event.event) else { continue };
+        last = (event.at_ms - began_ms) / 1e3;
+        if lines.len() < MOST_A_SECOND {
+            lines.push(LiveEvent::Policy { second: last, stage: event.stage.clone(), text });
+        } else {
+            more += 1;
+        }
+    }
+    if more > 0 {
+        lines.push(LiveEvent::Policy { second: last, stage: String::new(), text: format!("and {more} more") });
+    }
+    lines
+}
+
 /// `None`: seen in the gauges every second already.
-pub fn in_words(event: &PolicyEvent) -> Option<String> {
+fn in_words(event: &PolicyEvent) -> Option<String> {
     Some(match event {
         PolicyEvent::ControllerRan { .. } | PolicyEvent::Pressure { .. } => return None,
         PolicyEvent::Preempted { class, by } => format!("class {} gives way to class {}", class.0, by.0),

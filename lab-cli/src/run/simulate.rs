@@ -8,8 +8,8 @@ use target_app::{
 use workloads::{StopFlag, plan::Account, sim};
 
 use super::{
-    Cpus, RunFailure, arm::Ended, assemble, calibrate, conductor::digest_of, join::join, policy_events::in_words,
-    renew, resolve, watch::Seconds,
+    Cpus, RunFailure, arm::Ended, assemble, calibrate, conductor::digest_of, join::join, policy_events, renew, resolve,
+    watch::Seconds,
 };
 use crate::{
     live::LiveEvent,
@@ -119,10 +119,7 @@ impl Ground {
                     let second = u32::try_from(window.second).unwrap_or(u32::MAX);
                     events.push(LiveEvent::PhaseStarted { phase: seconds.phase(window.phase).to_owned(), second });
                 }
-                events.extend(plant.events().iter().filter_map(|event| {
-                    let text = in_words(&event.event)?;
-                    Some(LiveEvent::Policy { second: event.at_ms / 1e3, stage: event.stage.clone(), text })
-                }));
+                events.extend(policy_events::lines(plant.events().into_iter(), 0, 0.0));
                 let second = seconds.next(&window, Some(plant.gauges(now)));
                 timeline.push(second.clone());
                 events.push(LiveEvent::Second(Box::new(second)));
