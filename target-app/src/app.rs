@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use controllers::{
@@ -20,7 +21,7 @@ use crate::{
     clock::Clock,
     graph::Graph,
     ledger::{Ending, Ledger},
-    service::{At, Boxed, Bytes, Handled, Request, Service},
+    service::{At, Boxed, Bytes, Cost, Handled, Metered, Request, Service},
     spec::{EdgeSpec, OnRefuse},
     stage::{Door, Pass, Stage, Work},
 };
@@ -208,7 +209,8 @@ impl App {
             return Ok(Dispatched::Answered(self.failed(StatusCode::INTERNAL_SERVER_ERROR)));
         };
         let (sender, reply) = oneshot::channel();
-        let mut job = Job { app: Arc::clone(self), offer, request: Some(request), answer: None, reply: sender, pass };
+        let mut job =
+            Job { app: Arc::clone(self), offer, request: Some(request), answer: None, cost: None, reply: sender, pass };
         let refused = loop {
             match stage.enqueue(job) {
                 Ok(()) => return Ok(Dispatched::Taken(reply)),
@@ -263,6 +265,7 @@ pub struct Job {
     offer: Offer,
     request: Option<Request>,
     answer: Option<Handled>,
+    cost: Option<Duration>,
     reply: oneshot::Sender<Handled>,
     pass: Pass,
 }
@@ -281,21 +284,28 @@ impl Work for Job {
             self.pass.started();
             let Some(request) = self.request.take() else { return Outcome::Failed };
             at.quality = at.quality.min(self.app.dispatch.quality());
-            let handled = self.app.service.handle(request, at).await;
+            let service = &self.app.service;
+            let (handled, spent) = Metered::new(service.handle(request, at)).await;
+            let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
+            self.cost = stated.map(|cost| cost.0).or(service.works_here().then_some(spent));
             let outcome = outcome(&handled);
             self.answer = Some(handled);
             outcome
         })
     }
 
+    fn cost(&self) -> Option<Duration> {
+        self.cost
+    }
+
     fn deliver(self) {
-        let Self { answer, reply, pass, .. } = self;
+        let Self { answer, cost, reply, pass, .. } = self;
         let outcome = match &answer {
             _ if reply.is_closed() => Outcome::Abandoned,
             Some(handled) => outcome(handled),
             None => Outcome::Failed,
         };
-        pass.end(outcome);
+        pass.end_with_cost(outcome, cost);
         if let Some(handled) = answer {
             let _ = reply.send(handled); // the client may have gone this very moment: the ledger sees it
         }

@@ -5,6 +5,8 @@
 
 use std::{fmt, future::Future, net::SocketAddr, pin::Pin, time::Duration};
 
+mod cost;
+
 use controllers::{JobId, Kind, Reason, Refusal, Tags, Timestamp};
 use http::{Response, StatusCode, request::Parts};
 pub use hyper::body::Bytes;
@@ -13,6 +15,9 @@ use crate::{
     graph::{Branch, Graph},
     spec::WorkSpec,
 };
+
+pub use cost::Cost;
+pub(crate) use cost::Metered;
 
 /// A future that a trait object can return.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -32,6 +37,12 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
     /// Works on a request in its stage. May wait; must not block the thread for long (yield between rounds of work).
     /// A panic is caught, counted, and answered with 500.
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled>;
+
+    /// Whether a handler does its work on the thread that polls it, so that this thread's CPU clock tells what it cost. If
+    /// not, policies are told no cost, unless the answer states one ([`Cost`]).
+    fn works_here(&self) -> bool {
+        true
+    }
 
     /// A cheap answer for a request that its stage refused, where [`crate::spec::OnRefuse::Degrade`] is chosen. `None`:
     /// there is none, refuse it.

@@ -50,6 +50,11 @@ pub trait Work: Send + 'static {
     /// Does the work, and keeps what came of it.
     fn run<'a>(&'a mut self, at: At<'a>) -> Boxed<'a, Outcome>;
 
+    /// What the work cost, CPU time, where that is known.
+    fn cost(&self) -> Option<Duration> {
+        None
+    }
+
     /// Hands over what came of it, after [`Work::run`] or after a panic in it.
     fn deliver(self);
 

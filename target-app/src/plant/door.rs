@@ -1,6 +1,6 @@
 //! A seat without a queue of its own in a plant: before dispatch, and at accept. The live one is [`crate::stage::Door`].
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{
     Effect, JobId, LoadSample, Offer, Outcome, Reason, Refusal, RetryHint, Seen, Timestamp, Timing, Verdict,
@@ -80,12 +80,19 @@ impl PlantDoor {
     }
 
     /// A job leaves.
-    pub(super) fn finish(&mut self, now: Timestamp, offer: &Offer, pass: Pass, outcome: Outcome) {
+    pub(super) fn finish(
+        &mut self,
+        now: Timestamp,
+        offer: &Offer,
+        pass: Pass,
+        outcome: Outcome,
+        cost: Option<Duration>,
+    ) {
         let started = pass.started.unwrap_or(now);
         let timing = Timing { entered: offer.entered, offered: pass.offered, started, ended: now };
         let Offer { id, tags, note, .. } = *offer;
         self.completed += 1;
-        self.desk.tell(now, &Seen::Ended { id, grant: pass.grant, tags, outcome, timing, cost: None, note });
+        self.desk.tell(now, &Seen::Ended { id, grant: pass.grant, tags, outcome, timing, cost, note });
         self.desk.tell(now, &Seen::Batch { jobs: 1, busy: now.since(started) });
         self.tell_room(now);
     }

@@ -55,7 +55,7 @@ impl Plant {
     fn take_connection(&mut self, pass: Option<(Offer, Pass)>, cx: &mut Cx<'_, Event>) {
         let Some(conn) = self.listener.kernel.pop_front() else {
             if let Some((offer, pass)) = pass {
-                self.accept.finish(cx.now(), &offer, pass, Outcome::Ignored);
+                self.accept.finish(cx.now(), &offer, pass, Outcome::Ignored, None);
             }
             return;
         };
@@ -280,9 +280,9 @@ impl Plant {
     /// A job leaves the seat at dispatch, if it had been let in there.
     fn leave_dispatch(&mut self, id: JobId, outcome: Outcome, cx: &mut Cx<'_, Event>) {
         let Some(visit) = self.visits.get_mut(&id) else { return };
-        let (offer, pass) = (visit.offer, visit.pass.take());
+        let (offer, pass, cost) = (visit.offer, visit.pass.take(), visit.cost);
         if let Some(pass) = pass {
-            self.dispatch.finish(cx.now(), &offer, pass, outcome);
+            self.dispatch.finish(cx.now(), &offer, pass, outcome, Some(cost));
             self.turn_dispatch(cx);
         }
     }
@@ -453,7 +453,7 @@ impl Plant {
         let State::Open(pass) = closed.state else { return };
         self.ledger.disconnected();
         if let Some((offer, pass)) = pass {
-            self.accept.finish(cx.now(), &offer, pass, Outcome::Abandoned);
+            self.accept.finish(cx.now(), &offer, pass, Outcome::Abandoned, None);
             self.turn_accept(cx);
             self.take_connections(cx);
         }

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use controllers::{
@@ -237,18 +238,23 @@ impl Pass {
     }
 
     /// The job leaves.
-    pub fn end(mut self, outcome: Outcome) {
-        self.finish(outcome);
+    pub fn end(self, outcome: Outcome) {
+        self.end_with_cost(outcome, None);
     }
 
-    fn finish(&mut self, outcome: Outcome) {
+    /// The job leaves; `cost`: the CPU time that it took, where that is known.
+    pub fn end_with_cost(mut self, outcome: Outcome, cost: Option<Duration>) {
+        self.finish(outcome, cost);
+    }
+
+    fn finish(&mut self, outcome: Outcome, cost: Option<Duration>) {
         let Some(Admitted { door, offer, grant, offered, started }) = self.0.take() else { return };
         door.with(|state, now| {
             let started = started.unwrap_or(now);
             let timing = Timing { entered: offer.entered, offered, started, ended: now };
             let Offer { id, tags, note, .. } = offer;
             state.completed += 1;
-            state.desk.tell(now, &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note });
+            state.desk.tell(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note });
             // SEDA's controllers run when a batch is done; here each job is a batch of its own.
             state.desk.tell(now, &Seen::Batch { jobs: 1, busy: now.since(started) });
             door.tell_room(state, now);
@@ -258,7 +264,7 @@ impl Pass {
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        self.finish(Outcome::Abandoned);
+        self.finish(Outcome::Abandoned, None);
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
     task::Poll,
 };
 
-use controllers::{Outcome, Seen, Timestamp, Timing};
+use controllers::{Offer, Outcome, Seen, Timestamp, Timing};
 
 use super::{After, Queued, Stage, Work};
 
@@ -146,7 +146,8 @@ impl<W: Work> Stage<W> {
         let ended = state.desk.read(self.clock);
         state.completed += 1;
         let timing = Timing { entered: offer.entered, offered, started, ended };
-        let seen = Seen::Ended { id: offer.id, grant, tags: offer.tags, outcome, timing, cost: None, note: offer.note };
+        let (Offer { id, tags, note, .. }, cost) = (offer, work.cost());
+        let seen = Seen::Ended { id, grant, tags, outcome, timing, cost, note };
         state.desk.tell(ended, &seen);
         let mut after = After::default();
         self.settle(&mut state, ended, &mut after);

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     clock::Clock,
     graph::{Branch, Graph, Role},
-    service::{At, Boxed, Bytes, Handled, Request, Route, Service},
+    service::{At, Boxed, Bytes, Cost, Handled, Request, Route, Service},
     spec::Discipline,
     stage::{Timed, keep_time},
 };
@@ -102,8 +102,15 @@ impl Service for Emulated {
                     let _ = done.await; // the station outlives its jobs
                 }
             }
-            Ok(answer(self.page.clone()))
+            let mut answer = answer(self.page.clone());
+            answer.extensions_mut().insert(Cost(work));
+            Ok(answer)
         })
+    }
+
+    /// It burns none.
+    fn works_here(&self) -> bool {
+        false
     }
 
     /// The page at once, marked: the cheapest that an emulated service can do.

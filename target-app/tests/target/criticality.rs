@@ -80,3 +80,29 @@ fn what_needs_reports_between_sites_does_not_start() {
         assert!(problem.starts_with(said), "{problem}");
     }
 }
+
+#[test]
+fn a_policy_is_told_what_requests_cost() {
+    let mean_cost_ms = |spec: TargetSpec| {
+        let quota = PolicySpec { name: "quota".to_owned(), place: None, settings: Settings::new() };
+        let target = start(TargetSpec { policy: quota, ..spec });
+        // Two at a time: what each waits for the other is no cost.
+        for _ in 0..3 {
+            thread::scope(|scope| {
+                let both: Vec<_> = (0..2).map(|_| scope.spawn(|| get(&target, "X-Customer: 1"))).collect();
+                both.into_iter().for_each(|one| assert_eq!(status(&one.join().unwrap()), 200));
+            });
+        }
+        let gauges = target.until("costs", |gauges| gauges.ledger.served >= 6);
+        gauges.stages.iter().find(|stage| stage.name == "dispatch").unwrap().policy["mean_cost_ms"]
+    };
+    // Emulated work is what was drawn, on one server in turn.
+    let emulated = mean_cost_ms(TargetSpec { app: emulated(Duration::from_millis(30), 1), ..spec() });
+    assert!((emulated - 30.0).abs() < 0.01, "{emulated}");
+    // Real work is CPU time: no more than what the process used, shared by all that was done.
+    let before = target_app::signals::cpu_time();
+    let app = target_app::spec::App::Checksum { rounds: 20, fixed_rounds: 0, reads: 100, answer_bytes: 100 };
+    let checksum = mean_cost_ms(TargetSpec { app, ..spec() });
+    let used = (target_app::signals::cpu_time() - before).as_secs_f64() * 1e3;
+    assert!(checksum > 0.05 && checksum * 6.0 < used, "{checksum} of {used}");
+}
