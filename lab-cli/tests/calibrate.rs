@@ -38,6 +38,9 @@ fn a_measured_plant_has_every_part_and_runs_an_experiment_in_virtual_time() {
     let parts = ["cpu_ms", "read_ms", "write_ms"].map(|part| login[part].as_f64().expect("a number"));
     assert!(parts.iter().sum::<f64>() > 0.0, "{text}");
     assert_eq!(login["write_ms"], 0, "a login changes no mail");
+    let types = plant["types"].as_object().expect("types");
+    let on_readers: f64 = types.values().map(|cost| cost["read_ms"].as_f64().expect("a number")).sum();
+    assert!(on_readers > 0.0, "the database's threads were not found: {text}");
     let factors = plant["slowdown"].as_array().expect("a list");
     assert_eq!(factors.last().and_then(Value::as_f64), Some(1.0), "the others are in proportion to the last: {text}");
     let how = plant["measured"].as_str().expect("text");

@@ -52,6 +52,8 @@ pub fn calibrate(args: &args::Calibrate) -> Outcome {
         return Err(Failure::usage(taken));
     }
     let experiments = targets(&args.targets)?;
+    // Before this process keeps to one of them.
+    let cores = available_parallelism().map_or(1, usize::from);
     let cpus = Cpus::choose();
     cpus.pin_generator();
     let stop = Stop::listen().map_err(Failure::because)?;
@@ -70,7 +72,7 @@ pub fn calibrate(args: &args::Calibrate) -> Outcome {
         return Ok(end);
     }
     let measured = measured.map_err(Failure::because)?;
-    let text = as_yaml(&measured, &how(args));
+    let text = as_yaml(&measured, &how(args, cores));
     write_whole(&args.out, &text).map_err(|error| Failure::because(format!("{}: {error}", args.out.display())))?;
     print(as_table(&measured).as_bytes())?;
     print(format!("plant: {}\n", args.out.display()).as_bytes())
@@ -110,10 +112,9 @@ fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
 }
 
 /// Where the figures come from, without names: `2026-11-22, a core of 2, Linux 6.1.0, release build: lab calibrate arashi`.
-fn how(args: &args::Calibrate) -> String {
+fn how(args: &args::Calibrate, cores: usize) -> String {
     let now = utc(SystemTime::now());
     let date = [now.get(0..4), now.get(4..6), now.get(6..8)].map(Option::unwrap_or_default).join("-");
-    let cores = available_parallelism().map_or(1, usize::from);
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version: String = release.chars().take_while(|&c| c.is_ascii_digit() || c == '.').collect();
     let build = if cfg!(debug_assertions) { "debug build, of no use" } else { "release build" };

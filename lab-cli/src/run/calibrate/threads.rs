@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fs, ops::Sub};
 
-/// Names of sqlx's threads, one for each connection, as far as the kernel keeps them.
-const SQLITE: &str = "sqlx-sqlite";
+/// How the store names the threads of its connections.
+const SQLITE: &str = "sqlite-";
 
 /// CPU seconds used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -69,8 +69,7 @@ mod tests {
 
     #[test]
     fn the_first_sqlite_thread_is_the_writer() {
-        let threads =
-            [(10, "lab", 1.0), (12, "sqlx-sqlite-wor", 2.0), (13, "sqlx-sqlite-wor", 4.0), (99, "tokio-rt", 8.0)];
+        let threads = [(10, "lab", 1.0), (12, "sqlite-0", 2.0), (13, "sqlite-1", 4.0), (99, "tokio-rt", 8.0)];
         let threads = threads.map(|(thread, name, seconds)| (thread, (name.to_owned(), seconds))).into();
         let found = ByThread::of(&threads).expect("has such threads");
         assert_eq!(found, ByThread { writer_s: 2.0, readers_s: 4.0, others_s: 9.0 });
