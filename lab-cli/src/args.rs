@@ -94,6 +94,12 @@ pub struct Run {
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
+    /// Also draw the run over time (90th percentile, goodput, rejects of all arms) into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Also write the run over time, a row of whole numbers a second, into this text file.
+    #[arg(long, value_name = "FILE")]
+    pub series: Option<PathBuf>,
     /// In virtual time: a simulated service in place of the real one, in seconds instead of minutes, bit for bit repeatable.
     #[arg(long = "virtual")]
     pub virtual_time: bool,

@@ -10,6 +10,7 @@ pub mod judge;
 pub mod live;
 pub mod report;
 pub mod run;
+pub mod series;
 pub mod spec;
 pub mod summary;
 pub mod text;

@@ -7,7 +7,7 @@ use crate::{
     text::{percent, rate, scrubbed, time},
 };
 
-mod columns;
+pub(crate) mod columns;
 #[cfg(test)]
 mod tests;
 

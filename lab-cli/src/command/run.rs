@@ -9,15 +9,19 @@ use super::{print, read_experiment};
 use crate::{
     args::{self, Color, Output},
     exit::{End, Failure, Outcome},
-    run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, conduct, progress::Progress},
+    live::LiveEvent,
+    run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, conduct, progress::Progress, read_folder},
+    series,
     spec::{Changes, Experiment},
     summary::{Summary, Verdict},
     tui::{LiveView, Palette},
 };
 
 pub fn run(args: &args::Run, color: Color) -> Outcome {
-    if args.out.is_some() && args.experiments.len() > 1 {
-        return Err(Failure::usage("--out names one folder, and there are several experiments: run them one by one"));
+    let one_place = [("--out", &args.out), ("--svg", &args.svg), ("--series", &args.series)];
+    if let Some((flag, _)) = one_place.iter().find(|(_, path)| path.is_some() && args.experiments.len() > 1) {
+        let message = format!("{flag} names one place, and there are several experiments: run them one by one");
+        return Err(Failure::usage(message));
     }
     let changes =
         Changes { set: args.set.clone(), policies: args.policies.clone(), seed: args.seed, repeat: args.repeat };
@@ -58,6 +62,7 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
     // Gives the terminal back before anything is printed.
     drop(sinks);
     let finished = outcome.map_err(|failure| failed(&failure))?;
+    over_time(&finished.folder, args)?;
     match args.output {
         Output::Json => {
             let mut text = serde_json::to_string_pretty(&finished.summary).map_err(Failure::because)?;
@@ -70,6 +75,28 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
         }
     }
     Ok(finished)
+}
+
+/// `--svg` and `--series`: from the results folder, like everything that is made of a run.
+fn over_time(folder: &Path, args: &args::Run) -> Result<(), Failure> {
+    if args.svg.is_none() && args.series.is_none() {
+        return Ok(());
+    }
+    let recorded = read_folder(folder).map_err(|failure| failed(&failure))?;
+    let write = |path: &Path, text: &str| {
+        std::fs::write(path, text).map_err(|error| Failure::because(format!("{}: {error}", path.display())))
+    };
+    if let Some(path) = &args.series {
+        write(path, &series::rows(&recorded.timeline))?;
+    }
+    let shape = recorded.events.iter().find_map(|event| match event {
+        LiveEvent::RunStarted(shape) => Some(shape),
+        _ => None,
+    });
+    if let (Some(path), Some(shape)) = (&args.svg, shape) {
+        write(path, &series::svg(shape, &recorded.timeline))?;
+    }
+    Ok(())
 }
 
 /// The live view needs a terminal to draw on, one that nobody reads results from, and a run that takes its time.

@@ -2,7 +2,7 @@
 
 /// On which side of its column a cell stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     /// Names.
     Left,
     /// Numbers.
@@ -10,22 +10,22 @@ pub(super) enum Align {
 }
 
 #[derive(Debug)]
-pub(super) struct Columns {
+pub(crate) struct Columns {
     aligns: Vec<Align>,
     rows: Vec<Vec<String>>,
 }
 
 impl Columns {
-    pub(super) fn new(header: &[(&str, Align)]) -> Self {
+    pub(crate) fn new(header: &[(&str, Align)]) -> Self {
         let names = header.iter().map(|(name, _)| (*name).to_owned()).collect();
         Self { aligns: header.iter().map(|(_, align)| *align).collect(), rows: vec![names] }
     }
 
-    pub(super) fn row(&mut self, cells: Vec<String>) {
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         let width = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max();
         let widths: Vec<usize> = (0..self.aligns.len()).map(|column| width(column).unwrap_or(0)).collect();
         let mut text = String::new();

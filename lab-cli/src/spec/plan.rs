@@ -377,7 +377,7 @@ fn mean_of(service: &ServiceTime) -> Duration {
     match service {
         ServiceTime::Constant(time) => *time,
         ServiceTime::Exponential { mean } => *mean,
-        ServiceTime::Lognormal { median, sigma } => median.mul_f64((sigma * sigma / 2.0).exp()),
+        ServiceTime::Lognormal { median, sigma } => median.mul_f64(libm::exp(sigma * sigma / 2.0)),
         ServiceTime::Bimodal { short, long, long_share } => short.mul_f64(1.0 - long_share) + long.mul_f64(*long_share),
         ServiceTime::Pareto { min, alpha } => min.mul_f64(alpha / (alpha - 1.0)),
         ServiceTime::Uniform { min, max } => (*min + *max) / 2,

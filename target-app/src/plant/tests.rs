@@ -16,6 +16,8 @@ use crate::{
     spec::{App, Discipline, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
 };
 
+mod draws;
+
 fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
     let settings: Settings = settings.iter().map(|&(key, value)| (key.to_owned(), value.into())).collect();
     PolicySpec { name: name.to_owned(), place: None, settings }

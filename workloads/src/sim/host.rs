@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use controllers::{Timestamp, seed_for};
+use controllers::{Timestamp, random::mix, seed_for};
 
 use super::{
     Agenda, Asked, ConnId, Cx, Knock, LinkSpec, Response, World,
@@ -37,6 +37,24 @@ pub(crate) enum Happening<E> {
     World(E),
 }
 
+impl<E> Happening<E> {
+    /// Which kind it is, and on which connection. What a world plans for itself is its own kind.
+    fn identity(&self) -> (u64, ConnId) {
+        let nowhere = ConnId { place: u32::MAX, generation: u32::MAX };
+        match self {
+            Self::Syn(conn, sent_before) => (u64::from(*sent_before) << 8, *conn),
+            Self::Connected(conn) => (1, *conn),
+            Self::Refused(conn) => (2, *conn),
+            Self::Asked(asked) => (3, asked.conn),
+            Self::Answered(conn, response) => (4 | u64::from(response.status) << 8, *conn),
+            Self::Closed(conn) => (5, *conn),
+            Self::HungUp(conn) => (6, *conn),
+            Self::Limit(conn, number, _) => (7 | u64::from(*number) << 8, *conn),
+            Self::World(_) => (8, nowhere),
+        }
+    }
+}
+
 /// What a run leaves.
 #[derive(Debug)]
 pub struct Finished {
@@ -46,6 +64,9 @@ pub struct Finished {
     pub ended: Timestamp,
     /// Events that were planned.
     pub events: u64,
+    /// Of every event (its time, kind and connection) and of the key of every request's draws, in order: equal for two runs
+    /// that agree in all of them.
+    pub digest: u64,
 }
 
 /// Runs a plan against a world in virtual time.
@@ -71,6 +92,7 @@ pub fn run<W: World>(
         link,
         now: Timestamp::ZERO,
         stale: 0,
+        digest: 0,
     };
     Ok(host.run(on_second, stop))
 }
@@ -85,6 +107,7 @@ struct Host<'a, W: World> {
     now: Timestamp,
     /// Kept connections that the service had closed by the next request.
     stale: u64,
+    digest: u64,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -136,6 +159,8 @@ impl<W: World> Host<'_, W> {
     }
 
     fn happen(&mut self, happening: Happening<W::Event>) {
+        let (kind, conn) = happening.identity();
+        self.digest(kind ^ u64::from(conn.place) << 40 ^ u64::from(conn.generation) << 20);
         match happening {
             Happening::World(event) => self.tell(|world, cx| world.happen(event, cx)),
             Happening::Asked(asked) => self.tell(|world, cx| world.ask(asked, cx)),
@@ -172,6 +197,7 @@ impl<W: World> Host<'_, W> {
                 open && call.connection == Habit::Keep
             });
             let key = guest.key();
+            self.digest(key);
             let number = self.crew.number(&mut guest);
             match kept {
                 Some(handle) => {
@@ -310,6 +336,10 @@ impl<W: World> Host<'_, W> {
         }
     }
 
+    fn digest(&mut self, what: u64) {
+        self.digest = mix(self.digest.rotate_left(1) ^ mix(self.now.as_nanos()) ^ what);
+    }
+
     /// Tells the service which connections clients have closed.
     fn hang_up(&mut self) {
         while let Some(conn) = self.lines.next_dropped() {
@@ -334,6 +364,6 @@ impl<W: World> Host<'_, W> {
             ..Health::default()
         };
         let (ended, events) = (self.now, self.agenda.planned());
-        Finished { report: self.crew.finish(self.now, health), ended, events }
+        Finished { report: self.crew.finish(self.now, health), ended, events, digest: self.digest }
     }
 }

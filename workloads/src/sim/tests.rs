@@ -175,12 +175,26 @@ fn two_runs_agree_in_every_event_and_another_seed_does_not() {
     let run_once = |plan: &LoadPlan| {
         let mut world = Listener::new(8, 4);
         let (finished, windows) = ran(plan, link, &mut world);
-        (world.log, windows, finished.events, finished.ended)
+        (world.log, windows, finished.events, finished.ended, finished.digest)
     };
     let first = run_once(&plan);
     assert_eq!(first, run_once(&plan));
     plan.seed += 1;
-    assert_ne!(first.0, run_once(&plan).0);
+    let other = run_once(&plan);
+    assert!(first.0 != other.0 && first.4 != other.4, "another seed");
+}
+
+#[test]
+fn the_digest_sees_one_event_more_and_one_nanosecond() {
+    let digest = |delay: Duration, users| {
+        let plan = plan_of(2, users, ConnectionHabit::PerUser);
+        let link = LinkSpec { delay, jitter: Duration::ZERO, loss: 0.0 };
+        ran(&plan, link, &mut Listener::new(10, 10)).0.digest
+    };
+    let first = digest(Duration::from_millis(1), 3);
+    assert_eq!(first, digest(Duration::from_millis(1), 3));
+    assert_ne!(first, digest(Duration::from_nanos(1_000_001), 3));
+    assert_ne!(first, digest(Duration::from_millis(1), 4));
 }
 
 #[test]
