@@ -32,9 +32,15 @@ pub fn text(summary: &Summary) -> String {
     out
 }
 
+/// Behind goodput: what share of the oracle's that is.
+const OF_ORACLE: usize = 6;
+/// Cells of a row that a bound has: up to goodput.
+const NOT_RUN: usize = 6;
+
 /// One line a phase of an arm.
 fn arms(summary: &Summary) -> String {
-    let mut table = Columns::new(&[
+    let of_oracle = summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.of_oracle.is_some());
+    let mut header = vec![
         ("arm", Align::Left),
         ("phase", Align::Left),
         ("p50", Align::Right),
@@ -45,11 +51,25 @@ fn arms(summary: &Summary) -> String {
         ("timed out", Align::Right),
         ("no connect", Align::Right),
         ("failed", Align::Right),
-    ]);
+    ];
+    if of_oracle {
+        let bound = summary.arms.iter().any(|arm| arm.bound);
+        header.insert(OF_ORACLE, (if bound { "of bound" } else { "of oracle" }, Align::Right));
+    }
+    let mut table = Columns::new(&header);
     for arm in &summary.arms {
         for (index, phase) in arm.phases.iter().enumerate() {
             let name = if index == 0 { name(arm, summary) } else { String::new() };
-            table.row(phase_row(name, phase));
+            let mut row = phase_row(name, phase);
+            if arm.bound {
+                // Counts that nobody counted.
+                row.truncate(NOT_RUN);
+                row.resize(header.len() - usize::from(of_oracle), "-".to_owned());
+            }
+            if of_oracle {
+                row.insert(OF_ORACLE, phase.of_oracle.map_or_else(|| "-".to_owned(), percent));
+            }
+            table.row(row);
         }
     }
     table.into_text()
@@ -97,7 +117,7 @@ fn ledgers(summary: &Summary) -> String {
         header.insert(3, ("refused locally", Align::Right));
     }
     let mut table = Columns::new(&header);
-    for arm in &summary.arms {
+    for arm in summary.arms.iter().filter(|arm| !arm.bound) {
         let sum = |read: fn(&Measured) -> u64| arm.phases.iter().map(|phase| read(&phase.measured)).sum::<u64>();
         let written = sum(Measured::written);
         let (read, difference) = match &arm.server {
@@ -211,7 +231,8 @@ fn verdict(summary: &Summary) -> String {
 /// With its block where there are several.
 fn name(arm: &Arm, summary: &Summary) -> String {
     let several = summary.arms.iter().any(|arm| arm.block > 1);
-    if several { format!("{} ({})", arm.shown_name(), arm.block) } else { arm.shown_name().to_owned() }
+    let shown = if arm.bound { format!("{} (bound)", arm.shown_name()) } else { arm.shown_name().to_owned() };
+    if several { format!("{shown} ({})", arm.block) } else { shown }
 }
 
 fn count(count: u64) -> String {

@@ -2,6 +2,8 @@
 
 mod arm;
 mod assemble;
+mod best_static;
+mod bound;
 mod calibrate;
 mod conductor;
 mod cpus;
@@ -11,12 +13,14 @@ mod histograms;
 mod join;
 mod kernel;
 mod manifest;
+mod offline;
 mod policy_events;
 pub mod progress;
 mod renew;
 mod resolve;
 mod simulate;
 mod snapshot;
+mod spool;
 mod stop;
 mod target;
 mod watch;

@@ -3,6 +3,7 @@
 pub mod arms;
 mod client;
 pub mod fields;
+pub mod hindsight;
 pub mod library;
 pub mod plan;
 pub mod problem;

@@ -10,8 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod joined;
+mod search;
 
 pub use joined::Joined;
+pub use search::{LimitSearch, LimitTry};
 
 /// Version of the layout of `summary.json`.
 pub const SCHEMA: u32 = 1;
@@ -39,6 +41,9 @@ pub struct Summary {
     /// How the work knob was set, where a capacity was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
+    /// What was tried for arms whose fixed limit was looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<LimitSearch>,
     /// In the order in which they ran.
     pub arms: Vec<Arm>,
     /// What was asked of the run, and whether it held.
@@ -140,6 +145,9 @@ pub struct Arm {
     pub client: Option<Client>,
     /// Which repetition, from 1.
     pub block: u32,
+    /// Nothing was run: these are bounds, computed from arrivals and costs that were known beforehand.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bound: bool,
     /// False for [`Verdict::Invalid`] alone.
     pub valid: bool,
     /// Its own verdict.
@@ -298,6 +306,9 @@ pub struct Phase {
     pub seconds: f64,
     /// Users at most.
     pub users: u32,
+    /// Goodput as a share of the oracle's in the same phase and block, where there is an oracle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_oracle: Option<f64>,
     /// What was measured. A request belongs to the phase of its intended start.
     #[serde(flatten)]
     pub measured: Measured,

@@ -16,6 +16,7 @@ mod gauges;
 mod listener;
 mod machine;
 mod mail;
+mod oracle;
 
 mod stage;
 mod synthetic;

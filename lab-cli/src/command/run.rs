@@ -111,7 +111,7 @@ fn view_wanted(args: &args::Run) -> bool {
 /// Bad names are bad usage; everything else could not be carried out.
 fn failed(failure: &RunFailure) -> Failure {
     match failure {
-        RunFailure::FolderExists(_) => Failure::usage(failure),
+        RunFailure::FolderExists(_) | RunFailure::Hindsight { .. } => Failure::usage(failure),
         other => Failure::because(other),
     }
 }

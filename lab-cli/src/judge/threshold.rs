@@ -16,7 +16,7 @@
 //! something, because time-outs hide it, is used as that range: a threshold holds only if it holds for every value that
 //! the range allows. With several blocks it must hold in each.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use crate::summary::ThresholdResult;
 
@@ -33,7 +33,7 @@ mod tests;
 pub use check::Names;
 pub use evidence::{Evidence, RunEvidence};
 
-use metric::Metric;
+use metric::{Metric, Quantity};
 
 /// One threshold, understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,6 +124,22 @@ impl Threshold {
     /// Every arm that it names.
     pub fn arms(&self) -> Vec<&str> {
         self.claim.metrics().into_iter().map(|(_, metric)| metric.arm.as_str()).collect()
+    }
+
+    /// The parts of phases that it asks of an arm, as shares of their lengths. `seconds` gives the length of a phase.
+    pub fn parts(&self, arm: &str, seconds: impl Fn(&str) -> Option<f64>) -> Vec<(String, Range<f64>)> {
+        let of_arm = self.claim.metrics().into_iter().map(|(_, metric)| metric).filter(|metric| metric.arm == arm);
+        let parts = of_arm.filter(|metric| !matches!(metric.quantity, Quantity::Gauge { .. })).filter_map(|metric| {
+            let part = check::share(metric.part.as_ref()?, seconds(&metric.phase)?).ok()?;
+            Some((metric.phase.clone(), part))
+        });
+        parts.collect()
+    }
+
+    /// True if it asks for a gauge of an arm: then the arm's seconds are wanted.
+    pub fn reads_gauges(&self, arm: &str) -> bool {
+        let reads = |metric: &Metric| metric.arm == arm && matches!(metric.quantity, Quantity::Gauge { .. });
+        self.claim.metrics().into_iter().any(|(_, metric)| reads(metric))
     }
 
     /// Checks that every arm, phase, request type and part that it names exists.

@@ -25,6 +25,7 @@ pub fn phase(report: &PhaseReport) -> Phase {
         name: report.name.clone(),
         seconds: report.seconds,
         users: report.users.and_then(|users| u32::try_from(users).ok()).unwrap_or(0),
+        of_oracle: None,
         measured: measured(report),
         by_type: groups(&report.by_type),
         by_class: groups(&report.by_class),

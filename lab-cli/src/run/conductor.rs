@@ -32,10 +32,14 @@ use crate::{
         threshold::{RunEvidence, Threshold},
     },
     live::{LiveEvent, PhaseShape, Second, Shape},
-    spec::plan::{App, Arashi, Declared, Experiment, Load, Work},
-    summary::{self, Capacity, Mode, SCHEMA, Summary, Verdict},
+    spec::{
+        hindsight::Hindsight,
+        plan::{App, Arashi, Declared, Experiment, Load, Work},
+    },
+    summary::{self, Capacity, LimitSearch, Mode, SCHEMA, Summary, Verdict},
 };
 
+mod of_oracle;
 mod virtual_time;
 
 /// Shorter ones are in the summary as numbers.
@@ -68,9 +72,31 @@ pub struct Finished {
 /// # Errors
 /// What made it impossible; what was measured before is in the folder.
 pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<Finished, RunFailure> {
+    if !request.virtual_time {
+        check_hindsight(request.experiment)?;
+    }
     let folder = Folder::create(request.out, &request.experiment.name)?;
-    let mut run = Run { request, folder, sinks, stop, arms: Vec::new(), reports: Vec::new(), timeline: Vec::new() };
+    let thresholds = request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
+    let (arms, parts, timeline) = (Vec::new(), Vec::new(), Vec::new());
+    let mut run = Run { request, folder, sinks, stop, thresholds, searches: Vec::new(), arms, parts, timeline };
     if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
+}
+
+/// Nobody knows the future of a live run.
+fn check_hindsight(experiment: &Experiment) -> Result<(), RunFailure> {
+    for arm in &experiment.arms {
+        let Some(known) = arm.hindsight else { continue };
+        let (label, policy) = (arm.label.clone(), &arm.policy.name);
+        let remedy = match known {
+            Hindsight::BestStatic { .. } => format!(
+                "lab run {} --virtual --policy {label} looks for the limit; then write - {policy}: {{as: {label}, max: N}}",
+                experiment.name
+            ),
+            Hindsight::Oracle => "add --virtual, or name the arms to run with --policy".to_owned(),
+        };
+        return Err(RunFailure::Hindsight { arm: label, remedy });
+    }
+    Ok(())
 }
 
 struct Run<'a> {
@@ -78,9 +104,21 @@ struct Run<'a> {
     folder: Folder,
     sinks: &'a mut Sinks,
     stop: &'a Stop,
+    thresholds: Vec<Threshold>,
+    searches: Vec<LimitSearch>,
     arms: Vec<summary::Arm>,
-    reports: Vec<Report>,
+    /// What thresholds ask for beside the summary; the rest of what an arm leaves is in the folder. Memory does not grow with
+    /// the histograms of every arm and the seconds of every run.
+    parts: Vec<Part>,
     timeline: Vec<Second>,
+}
+
+/// A part of a phase that a threshold asks for.
+struct Part {
+    arm: usize,
+    phase: String,
+    part: std::ops::Range<f64>,
+    found: summary::Phase,
 }
 
 impl Run<'_> {
@@ -216,7 +254,10 @@ impl Run<'_> {
             digest = digest_of(&plan);
             Ok(plan)
         };
-        let ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
+        let mut ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
+        for second in std::mem::take(&mut ended.timeline) {
+            self.keep_second(&second);
+        }
         self.take_in(index, ended)?;
         Ok(digest?)
     }
@@ -240,10 +281,26 @@ impl Run<'_> {
         let name = format!("{}-{block}.hlog", arm.label);
         histograms::write(&ended.report, &self.folder.path().join(name))?;
         self.tell(&LiveEvent::ArmFinished(Box::new(found.clone())))?;
+        self.keep_parts(&found, &ended.report);
         self.arms.push(found);
-        self.reports.push(ended.report);
-        self.timeline.extend(ended.timeline);
         Ok(())
+    }
+
+    fn keep_parts(&mut self, arm: &summary::Arm, report: &Report) {
+        let seconds = |name: &str| arm.phases.iter().find(|phase| phase.name == name).map(|phase| phase.seconds);
+        let wanted = self.thresholds.iter().flat_map(|threshold| threshold.parts(arm.shown_name(), seconds));
+        for (phase, part) in wanted {
+            if let Some(found) = report.part(&phase, part.clone()) {
+                self.parts.push(Part { arm: self.arms.len(), phase, part, found: assemble::phase(&found) });
+            }
+        }
+    }
+
+    /// Keeps a second for thresholds about gauges, if there are any about its arm.
+    fn keep_second(&mut self, second: &Second) {
+        if self.thresholds.iter().any(|threshold| threshold.reads_gauges(&second.arm)) {
+            self.timeline.push(second.clone());
+        }
     }
 
     fn context(&self, arm: &crate::spec::plan::Arm) -> gates::Context {
@@ -268,10 +325,13 @@ impl Run<'_> {
         reasons.sort_by_key(|reason| std::cmp::Reverse(reason.verdict));
         let verdict = gates::verdict(&reasons);
         let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| {
-            self.reports.get(index)?.part(phase, part).map(|part| assemble::phase(&part))
+            let kept = self.parts.iter().find(|kept| kept.arm == index && kept.phase == phase && kept.part == part);
+            kept.map(|kept| kept.found.clone())
         };
         let evidence = RunEvidence { arms: &self.arms, timeline: &self.timeline, parts: &parts };
-        let thresholds = experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok());
+        let thresholds = self.thresholds.iter();
+        let mut arms = self.arms.clone();
+        of_oracle::fill_in(&mut arms);
         let order: Vec<String> = experiment.arms.iter().map(|arm| arm.label.clone()).collect();
         Summary {
             schema: SCHEMA,
@@ -283,7 +343,8 @@ impl Run<'_> {
             reasons,
             objective: experiment.objective,
             capacity: capacity.clone(),
-            arms: self.arms.clone(),
+            searches: self.searches.clone(),
+            arms,
             thresholds: thresholds.map(|threshold| threshold.judge(&evidence)).collect(),
             comparisons: compare::with_the_first(&self.arms, &order),
         }
@@ -292,7 +353,8 @@ impl Run<'_> {
     fn manifest(&self, capacity: &Option<Capacity>, blocks: &[Block]) -> Result<(), RunFailure> {
         let Request { experiment, cpus, virtual_time, .. } = self.request;
         let mode = if virtual_time { Mode::Virtual } else { Mode::Live };
-        self.folder.replace("manifest.json", &manifest(experiment, mode, capacity.as_ref(), blocks, cpus)?)
+        let manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, blocks, cpus)?;
+        self.folder.replace("manifest.json", &manifest)
     }
 }
 

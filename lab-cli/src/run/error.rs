@@ -29,6 +29,14 @@ pub enum RunFailure {
         /// What it said on standard error.
         last_words: String,
     },
+    /// An arm knows beforehand what only virtual time can tell.
+    #[error("{arm} knows beforehand what only virtual time can tell: {remedy}")]
+    Hindsight {
+        /// The arm.
+        arm: String,
+        /// What to do.
+        remedy: String,
+    },
     /// The target's control port did not answer.
     #[error(transparent)]
     Control(#[from] ControlError),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Cpus;
 use crate::{
     spec::Experiment,
-    summary::{Capacity, Mode, SCHEMA},
+    summary::{Capacity, LimitSearch, Mode, SCHEMA},
 };
 
 /// Written before the first arm, and again when the order of a block is known.
@@ -18,6 +18,8 @@ struct Manifest<'a> {
     experiment: &'a Experiment,
     seed: u64,
     capacity: Option<&'a Capacity>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    searches: &'a [LimitSearch],
     blocks: &'a [Block],
     host: Host,
 }
@@ -55,6 +57,7 @@ pub fn manifest(
     experiment: &Experiment,
     mode: Mode,
     capacity: Option<&Capacity>,
+    searches: &[LimitSearch],
     blocks: &[Block],
     cpus: &Cpus,
 ) -> serde_json::Result<Value> {
@@ -65,6 +68,7 @@ pub fn manifest(
         experiment,
         seed: experiment.seed,
         capacity,
+        searches,
         blocks,
         host: Host::of(cpus),
     };
@@ -108,7 +112,7 @@ arms: [none]
     fn times_are_plain_numbers_of_milliseconds() {
         let experiment = read(FILE, &Changes::default()).expect("it is sound");
         let written =
-            manifest(&experiment, Mode::Live, None, &[], &Cpus { generator: None, target: None }).expect("JSON");
+            manifest(&experiment, Mode::Live, None, &[], &[], &Cpus { generator: None, target: None }).expect("JSON");
         let at = |path: &str| written.pointer(path).unwrap_or_else(|| panic!("{path} in {written:#}")).clone();
         let behaviour = "/experiment/users/behaviour";
         assert_eq!(at(&format!("{behaviour}/on_reject/backoff/cap")), 90_000.0);
@@ -127,7 +131,7 @@ arms: [none]
         let text = FILE.replace("model: url", &format!("model: {}", path.display()));
         let experiment = read(&text, &Changes::default()).expect("it is sound");
         let written =
-            manifest(&experiment, Mode::Live, None, &[], &Cpus { generator: None, target: None }).expect("JSON");
+            manifest(&experiment, Mode::Live, None, &[], &[], &Cpus { generator: None, target: None }).expect("JSON");
         assert_eq!(written.pointer("/experiment/users/model/mail/file"), Some(&Value::from("mine.yaml")));
         assert!(!written.to_string().contains(folder.path().to_str().expect("text")));
     }

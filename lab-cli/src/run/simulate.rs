@@ -3,18 +3,23 @@
 use target_app::{
     control::wire::Ready,
     mail::corpus::{CorpusSpec, accounts},
-    plant::{Plant, PlantError, PlantPlan},
+    plant::{Fault, FaultKind, Plant, PlantError, PlantPlan},
 };
-use workloads::{StopFlag, plan::Account, sim};
+use workloads::{
+    StopFlag,
+    plan::{Account, LoadPlan},
+    sim,
+};
 
 use super::{
-    Cpus, RunFailure, arm::Ended, assemble, calibrate, conductor::digest_of, join::join, policy_events, renew, resolve,
-    watch::Seconds,
+    Cpus, RunFailure, arm::Ended, assemble, calibrate, conductor::digest_of, join::join, offline, policy_events, renew,
+    resolve, spool::Spool, watch::Seconds,
 };
 use crate::{
     live::LiveEvent,
     spec::{
         Experiment,
+        hindsight::Hindsight,
         plan::{App, Arm},
     },
     summary::{self, Capacity},
@@ -44,7 +49,7 @@ pub struct Simulated {
     /// What it left.
     pub ended: Ended,
     /// What happened, in order.
-    pub events: Vec<LiveEvent>,
+    pub events: Spool,
     /// Of its plan.
     pub digest: String,
 }
@@ -68,6 +73,7 @@ impl Ground {
             inboxes,
             faults: simulation.faults.clone(),
             renewals: renew::starts(&experiment.users.phases),
+            oracle: false,
         };
         Self { accounts, plan }
     }
@@ -90,24 +96,74 @@ impl Ground {
         })
     }
 
-    /// Runs an arm.
+    /// Unique wants that an arm answers in time with one seed.
+    pub fn in_time(
+        &self,
+        experiment: &Experiment,
+        arm: &Arm,
+        seed: u64,
+        capacity: Option<&Capacity>,
+        stop: &StopFlag,
+    ) -> Result<u64, RunFailure> {
+        let (plan, mut plant) = self.set_up(experiment, arm, seed, capacity)?;
+        let finished = sim::run(&plan, experiment.simulation.link(), &mut plant, |_, _, _| {}, stop);
+        Ok(finished.map_err(workloads::RunError::from)?.report.total.ledger.served_intents)
+    }
+
+    /// Who sends, and to what.
+    fn set_up(
+        &self,
+        experiment: &Experiment,
+        arm: &Arm,
+        seed: u64,
+        capacity: Option<&Capacity>,
+    ) -> Result<(LoadPlan, Plant), RunFailure> {
+        let work = resolve::work(experiment, capacity);
+        let spec = resolve::target_spec(experiment, arm, None, work, seed, &NOBODY);
+        let oracle = arm.hindsight == Some(Hindsight::Oracle);
+        let with = PlantPlan { oracle, ..self.plan.clone() };
+        let plant = Plant::new(&spec, &with).map_err(|error| unfit(&error))?;
+        let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
+        let plan = resolve::load_plan(experiment, arm, &self.accounts, &nowhere(), seed, rate)?;
+        Ok((plan, plant))
+    }
+
+    /// What no policy can exceed, with this seed.
+    pub fn bound(&self, experiment: &Experiment, arm: &Arm, task: Task) -> Result<summary::Arm, RunFailure> {
+        let (plan, plant) = self.set_up(experiment, arm, task.seed, None)?;
+        let speed = |fault: &Fault| match fault.kind {
+            FaultKind::Capacity(share) => share.max(1.0),
+            FaultKind::Latency(_) => 1.0,
+        };
+        let fastest = experiment.simulation.faults.iter().map(speed).product();
+        let phases = offline::bounds(&plan, plant, experiment.simulation.link(), fastest)?;
+        let (name, policy) = (arm.label.clone(), arm.policy_name().to_owned());
+        Ok(summary::Arm {
+            name,
+            policy,
+            block: task.block,
+            bound: true,
+            valid: true,
+            phases,
+            ..summary::Arm::default()
+        })
+    }
+
+    /// Runs an arm. `arms`: those of the experiment, with what was looked for filled in.
     pub fn run(
         &self,
         experiment: &Experiment,
+        arms: &[Arm],
         task: Task,
         capacity: Option<&Capacity>,
+        mut events: Spool,
         stop: &StopFlag,
     ) -> Result<Simulated, RunFailure> {
-        let arm = &experiment.arms[task.arm];
-        let work = resolve::work(experiment, capacity);
-        let spec = resolve::target_spec(experiment, arm, None, work, task.seed, &NOBODY);
-        let mut plant = Plant::new(&spec, &self.plan).map_err(|error| unfit(&error))?;
-        let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
-        let plan = resolve::load_plan(experiment, arm, &self.accounts, &nowhere(), task.seed, rate)?;
+        let arm = &arms[task.arm];
+        let (plan, mut plant) = self.set_up(experiment, arm, task.seed, capacity)?;
         let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
         let mut seconds = Seconds::in_virtual_time(&arm.label, task.block, names);
-        let mut timeline = Vec::new();
-        let mut events = vec![LiveEvent::ArmStarted { arm: arm.label.clone(), block: task.block }];
+        events.write(&LiveEvent::ArmStarted { arm: arm.label.clone(), block: task.block });
         let mut phase = None;
         let finished = sim::run(
             &plan,
@@ -117,12 +173,13 @@ impl Ground {
                 if phase != Some(window.phase) {
                     phase = Some(window.phase);
                     let second = u32::try_from(window.second).unwrap_or(u32::MAX);
-                    events.push(LiveEvent::PhaseStarted { phase: seconds.phase(window.phase).to_owned(), second });
+                    events.write(&LiveEvent::PhaseStarted { phase: seconds.phase(window.phase).to_owned(), second });
                 }
-                events.extend(policy_events::lines(plant.events().into_iter(), 0, 0.0));
+                for event in policy_events::lines(plant.events().into_iter(), 0, 0.0) {
+                    events.write(&event);
+                }
                 let second = seconds.next(&window, Some(plant.gauges(now)));
-                timeline.push(second.clone());
-                events.push(LiveEvent::Second(Box::new(second)));
+                events.write(&LiveEvent::Second(Box::new(second)));
             },
             stop,
         )
@@ -133,7 +190,7 @@ impl Ground {
         let last = plant.gauges(finished.ended);
         let found = summary::Arm {
             name: arm.label.clone(),
-            policy: arm.policy.name.clone(),
+            policy: arm.policy_name().to_owned(),
             parameters: assemble::parameters(&arm.policy),
             block: task.block,
             generator: assemble::generator(&report),
@@ -144,7 +201,7 @@ impl Ground {
             ..summary::Arm::default()
         };
         let digest = digest_of(&plan)?;
-        Ok(Simulated { ended: Ended { arm: found, report, timeline }, events, digest })
+        Ok(Simulated { ended: Ended { arm: found, report, timeline: Vec::new() }, events, digest })
     }
 }
 

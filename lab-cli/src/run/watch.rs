@@ -163,7 +163,13 @@ impl Seconds {
                 admitted: now.admitted.saturating_sub(before.admitted),
                 refused: now.refused.saturating_sub(before.refused),
                 completed: now.completed.saturating_sub(before.completed),
-                gauges: now.policy.clone(),
+                // JSON has no infinity: a gauge that has no value yet is left out.
+                gauges: now
+                    .policy
+                    .iter()
+                    .filter(|(_, value)| value.is_finite())
+                    .map(|(k, v)| (k.clone(), *v))
+                    .collect(),
             }
         });
         let second = TargetSecond {

@@ -9,6 +9,7 @@ use target_app::{graph::Graph, policies::Resolved, spec::PolicySpec};
 use super::{
     client::client,
     fields::{Fields, count_in, join},
+    hindsight,
     plan::Arm,
     problem::{Place, Problems},
     raw::{Node, Value},
@@ -67,6 +68,7 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
         on_refuse: None,
         backlog: None,
         client: None,
+        hindsight: None,
     };
     let mut own = Vec::new();
     if let Some(settings) = settings {
@@ -86,6 +88,14 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
                 own.push(entry);
             }
         }
+    }
+    let known = match name {
+        hindsight::BEST_STATIC => Some(hindsight::best_static(&mut own, &node.place, &path, problems)),
+        hindsight::ORACLE => Some(hindsight::oracle(&mut own, &path, problems)),
+        _ => None,
+    };
+    if let Some((policy, known)) = known {
+        (arm.policy.name, arm.hindsight) = (policy, Some(known));
     }
     arm.policy.settings = own.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
     if !check(&mut arm.policy, node, settings, &path, problems) {
@@ -184,7 +194,9 @@ fn lab_key(arm: &mut Arm, key: &str, node: &Node, path: &str, problems: &Problem
 pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
     let Ok((entry, written_out)) = Catalogue::resolve(&spec.name, &spec.settings) else {
         let message = format!("there is no policy called {:?}", spec.name);
-        let hint = format!("{} (see lab policies)", suggestion(&spec.name, &Catalogue::names()));
+        let names: Vec<&str> =
+            Catalogue::names().into_iter().chain([hindsight::BEST_STATIC, hindsight::ORACLE]).collect();
+        let hint = format!("{} (see lab policies)", suggestion(&spec.name, &names));
         problems.add(&node.place, path, message, hint);
         return false;
     };

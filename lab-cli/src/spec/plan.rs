@@ -9,9 +9,9 @@ use target_app::{
     spec::{ClassRule, Discipline, Durability, PolicySpec, ServiceTime, StageSpec},
     synthetic::{Checksum, Emulated},
 };
-use workloads::plan::{ArrivalLaw, Behaviour, ClientScope, ConnectionHabit, Marks, PreviousPage};
+use workloads::plan::{ArrivalLaw, Behaviour, ClientScope, ConnectionHabit, Marks, OnTrouble, PreviousPage};
 
-use super::simulation::Simulation;
+use super::{hindsight::Hindsight, simulation::Simulation};
 use crate::summary::Objective;
 
 /// A whole experiment.
@@ -291,6 +291,8 @@ pub struct Arm {
     pub backlog: Option<u32>,
     /// Who decides on the users' own side, before they send: the arm's own, else that of all arms.
     pub client: Option<Client>,
+    /// What the arm knows beforehand, as no policy can: for runs in virtual time alone.
+    pub hindsight: Option<Hindsight>,
 }
 
 /// A policy on the users' own side.
@@ -324,11 +326,37 @@ impl Arm {
             on_refuse: None,
             backlog: None,
             client: None,
+            hindsight: None,
+        }
+    }
+}
+
+impl Arm {
+    /// The name of who decides, in tables.
+    pub fn policy_name(&self) -> &str {
+        match self.hindsight {
+            Some(Hindsight::Oracle) => super::hindsight::ORACLE,
+            _ => &self.policy.name,
         }
     }
 }
 
 impl Experiment {
+    /// True if who comes when does not depend on what is answered, and nobody comes twice: then what an oracle can do at most
+    /// can be computed beforehand. For services whose requests cost what they cost by themselves.
+    pub fn is_open(&self) -> bool {
+        let users = &self.users;
+        let open = users.phases.iter().flat_map(|phase| &phase.loads).all(|load| matches!(load, Load::Requests { .. }));
+        // Who comes for one request and is told to log in again, leaves.
+        let gives_in = |trouble: &OnTrouble| matches!(trouble, OnTrouble::Login { .. } | OnTrouble::Leave);
+        let behaviour = &users.behaviour;
+        open && gives_in(&behaviour.on_reject)
+            && gives_in(&behaviour.on_failure)
+            && !behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
+            && matches!(users.model, Model::Url { .. })
+            && matches!(self.target.app, App::Emulated { .. } | App::Checksum { .. })
+    }
+
     /// The rate that the target can serve, if it is known before it is measured.
     pub fn nominal_capacity(&self) -> Option<f64> {
         match &self.target.app {

@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod draws;
+mod oracle;
 
 fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
     let settings: Settings = settings.iter().map(|&(key, value)| (key.to_owned(), value.into())).collect();

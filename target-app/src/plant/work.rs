@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{JobId, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp};
+use controllers::{JobId, Kind, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp};
 use workloads::sim::{Asked, ConnId, Cx, Response};
 
 use super::{
@@ -142,6 +142,7 @@ impl Plant {
             }
             None => true,
         };
+        let key = asked.key;
         let visit = Visit {
             asked,
             offer,
@@ -150,7 +151,7 @@ impl Plant {
             pass: None,
             offered: cx.now(),
             started: cx.now(),
-            steps: VecDeque::new(),
+            steps: self.foreseen(id, route.kind, key),
             cost: Duration::ZERO,
             gone,
             worker: None,
@@ -164,6 +165,14 @@ impl Plant {
         if self.dispatch.is_watched() {
             self.turn_dispatch(cx);
         }
+    }
+
+    /// With an oracle, the work is drawn before it is asked: nobody else may know it before it begins.
+    fn foreseen(&mut self, id: JobId, kind: Kind, key: u64) -> VecDeque<Step> {
+        let Some(foresight) = &self.foresight else { return VecDeque::new() };
+        let steps = self.backend.steps(kind, key, 1.0);
+        foresight.tell(id, steps.iter().map(|step| step.demand).sum());
+        steps.into()
     }
 
     pub(super) fn turn_dispatch(&mut self, cx: &mut Cx<'_, Event>) {
@@ -341,8 +350,11 @@ impl Plant {
         }
         let skip = self.stages[stage].spec.drop_abandoned && visit.gone;
         let quality = self.stages[stage].quality.min(self.dispatch.quality);
-        let steps = if skip { Vec::new() } else { self.backend.steps(visit.route.kind, visit.asked.key, quality) };
-        visit.steps = steps.into();
+        if skip {
+            visit.steps.clear();
+        } else if visit.steps.is_empty() {
+            visit.steps = self.backend.steps(visit.route.kind, visit.asked.key, quality).into();
+        }
         if visit.steps.is_empty() {
             visit.steps.push_back(Step { pool: None, demand: Duration::ZERO });
         }

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use controllers::{
     Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp, UnixSeconds, classify::Classifier, seed_for,
 };
-use workloads::sim::{Asked, ConnId, Cx, Knock, Response, World};
+use workloads::{
+    persona::Call,
+    sim::{Asked, ConnId, Cx, Knock, Response, World},
+};
 
 use super::{
     backend::Backend,
@@ -15,9 +18,10 @@ use super::{
     listener::Listener,
     machine::Machine,
     mail::PlantMail,
+    oracle::{self, Foresight},
     stage::PlantStage,
     synthetic::{PlantChecksum, PlantEmulated},
-    visit::Visit,
+    visit::{Visit, head_of},
     work::Worker,
 };
 use crate::{
@@ -43,6 +47,8 @@ pub struct PlantPlan {
     pub faults: Vec<Fault>,
     /// When the policy begins anew, as if the run did.
     pub renewals: Vec<Duration>,
+    /// At dispatch sits a policy that knows what each request will cost, in place of the spec's.
+    pub oracle: bool,
 }
 
 /// What a plant plans for itself.
@@ -98,6 +104,8 @@ pub struct Plant {
     pub(super) next_id: u64,
     pub(super) chosen: Resolved,
     pub(super) reader: Reader,
+    /// What the oracle is told, if there is one.
+    pub(super) foresight: Option<Foresight>,
     seating: Seating,
     renewals: Vec<Duration>,
     cores: u32,
@@ -162,11 +170,21 @@ impl Plant {
         let door =
             |site: SiteId, capacity| PlantDoor::new(graph.site_name(site), seating.desk(&chosen, &[], site), capacity);
         let backlog = running::backlog(&chosen, spec.edge.backlog);
+        let mut dispatch = door(graph.dispatch(), workers);
+        let foresight = plan.oracle.then(Foresight::default);
+        if let Some(foresight) = &foresight {
+            // Where work takes longer while few connections are in use, as many as there are; else nobody shares a server.
+            let best = if backend.slowdown().is_empty() { None } else { backend.pools().first().copied() };
+            let at_once = best.unwrap_or(cores).min(workers);
+            let oracle = oracle::chosen(foresight, cores.min(workers), at_once, spec.objective.response_time);
+            dispatch.replace(Timestamp::ZERO, oracle);
+        }
         Ok(Self {
             costs: plan.costs.clone(),
             edge: spec.edge.clone(),
             machine: Machine::new(cores, &backend.pools(), &backend.slowdown()),
-            dispatch: door(graph.dispatch(), workers),
+            dispatch,
+            foresight,
             accept: door(graph.accept(), 0),
             listener: Listener::new(backlog),
             monitors: monitors.iter().filter_map(|monitor| seating.watcher(monitor, graph.system())).collect(),
@@ -195,6 +213,19 @@ impl Plant {
     /// The service has none, or the values make no sense.
     pub fn set_work(&mut self, work: &crate::spec::WorkSpec) -> Result<(), crate::service::WorkError> {
         self.backend.set_work(work)
+    }
+
+    /// The work on a request with these draws, at full quality: what only an offline bound may ask.
+    pub fn foresee(&mut self, call: &Call, key: u64) -> Duration {
+        let kind = self.backend.route(&head_of(call)).kind;
+        self.backend.steps(kind, key, 1.0).iter().map(|step| step.demand).sum()
+    }
+
+    /// Requests that can be worked on at the same time.
+    #[must_use]
+    pub fn servers(&self) -> u32 {
+        let workers = self.stages.iter().map(|stage| stage.spec.workers).sum();
+        self.cores.min(workers)
     }
 
     pub(super) fn meter(&self) -> Meter {
@@ -270,7 +301,10 @@ impl Plant {
     fn renew(&mut self, cx: &mut Cx<'_, Event>) {
         let now = cx.now();
         self.accept.replace(now, self.seating.policy(&self.chosen, self.graph.accept()));
-        self.dispatch.replace(now, self.seating.policy(&self.chosen, self.graph.dispatch()));
+        // The oracle has learnt nothing that it could forget.
+        if self.foresight.is_none() {
+            self.dispatch.replace(now, self.seating.policy(&self.chosen, self.graph.dispatch()));
+        }
         for stage in &mut self.stages {
             stage.replace(now, self.seating.policy(&self.chosen, stage.site()));
         }

@@ -13,7 +13,9 @@ fn times(p90: Option<f64>, p90_at_least: Option<f64>, count: u64) -> Times {
 fn arm(name: &str, block: u32, spike: Measured) -> Arm {
     let by_type = [("list messages".to_owned(), spike.clone()), ("login".to_owned(), Measured::default())].into();
     let by_class = [("1".to_owned(), spike.clone())].into();
-    let spike = Phase { name: "spike".to_owned(), seconds: 30.0, users: 1000, measured: spike, by_type, by_class };
+    let spike_name = "spike".to_owned();
+    let spike =
+        Phase { name: spike_name, seconds: 30.0, users: 1000, measured: spike, by_type, by_class, ..Phase::default() };
     let idle = Phase { name: "at-4".to_owned(), seconds: 10.0, users: 4, ..Phase::default() };
     Arm { policy: name.to_owned(), block, phases: vec![spike, idle], ..Arm::default() }
 }

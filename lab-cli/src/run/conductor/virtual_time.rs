@@ -13,18 +13,32 @@ use controllers::random::seed_for;
 
 use super::{Finished, Run};
 use crate::{
+    live::LiveEvent,
     run::{
-        RunFailure,
+        RunFailure, best_static,
         manifest::Block,
         simulate::{Ground, Simulated, Task},
+        spool::Spool,
     },
-    spec::plan::{App, Arashi, Work},
+    spec::{
+        hindsight::{self, Hindsight},
+        plan::{App, Arashi, Arm, Work},
+    },
+    summary::{self, Capacity, LimitTry},
 };
+
+/// An arm's turn.
+enum Turn {
+    /// It was run.
+    Ran(Box<Simulated>),
+    /// It was computed.
+    Bound(Box<summary::Arm>),
+}
 
 impl Run<'_> {
     pub(super) fn all_in_virtual_time(&mut self) -> Result<Finished, RunFailure> {
         let experiment = self.request.experiment;
-        self.tell(&crate::live::LiveEvent::RunStarted(self.shape(experiment.nominal_capacity())))?;
+        self.tell(&LiveEvent::RunStarted(self.shape(experiment.nominal_capacity())))?;
         for caution in experiment.cautions() {
             self.note(&caution)?;
         }
@@ -33,23 +47,73 @@ impl Run<'_> {
             App::Arashi(Arashi { work: Work::Capacity(wanted), .. }) => Some(ground.capacity(experiment, *wanted)?),
             _ => None,
         };
-        let (blocks, tasks) = self.tasks();
-        let mut blocks = blocks;
+        let (mut blocks, tasks) = self.tasks();
+        let arms = self.with_limits(&ground, &blocks, capacity.as_ref())?;
         self.manifest(&capacity, &blocks)?;
         let flag = self.stop.fresh_flag();
-        let run = |task: Task| ground.run(experiment, task, capacity.as_ref(), &flag);
-        side_by_side(&tasks, run, |task, simulated| {
+        let folder = self.folder.path().to_owned();
+        let open = experiment.is_open();
+        let run = |task: Task| {
+            let arm = &arms[task.arm];
+            if open && arm.hindsight == Some(Hindsight::Oracle) {
+                return ground.bound(experiment, arm, task).map(|arm| Turn::Bound(Box::new(arm)));
+            }
+            ground
+                .run(experiment, &arms, task, capacity.as_ref(), Spool::create(&folder)?, &flag)
+                .map(|ran| Turn::Ran(Box::new(ran)))
+        };
+        side_by_side(&tasks, run, |task, turn| {
             if self.stop.is_asked() {
                 return Ok(());
             }
-            let simulated = simulated?;
+            let simulated = match turn? {
+                Turn::Ran(simulated) => simulated,
+                Turn::Bound(arm) => return self.take_bound(*arm),
+            };
             if let Some(block) = blocks.get_mut(task.block as usize - 1) {
                 block.plan.get_or_insert_with(|| simulated.digest.clone());
             }
-            self.take_simulated(task, simulated)
+            self.take_simulated(task, *simulated)
         })?;
         self.manifest(&capacity, &blocks)?;
         self.finish(&capacity, self.stop.is_asked())
+    }
+
+    /// The arms, with the best fixed limit where that is looked for.
+    fn with_limits(
+        &mut self,
+        ground: &Ground,
+        blocks: &[Block],
+        capacity: Option<&Capacity>,
+    ) -> Result<Vec<Arm>, RunFailure> {
+        let experiment = self.request.experiment;
+        let flag = self.stop.fresh_flag();
+        let mut arms = experiment.arms.clone();
+        for arm in &mut arms {
+            let Some(Hindsight::BestStatic { most }) = arm.hindsight else { continue };
+            self.note(&format!("{}: looking for the limit with the most requests answered in time", arm.label))?;
+            let found = best_static::search(&arm.label, most, |limits| {
+                let tasks: Vec<(u32, u64)> =
+                    limits.iter().flat_map(|limit| blocks.iter().map(|block| (*limit, block.seed))).collect();
+                let mut tried: Vec<LimitTry> = limits.iter().map(|&limit| LimitTry { limit, in_time: 0 }).collect();
+                let run =
+                    |(limit, seed): (u32, u64)| ground.in_time(experiment, &limited(arm, limit), seed, capacity, &flag);
+                side_by_side(&tasks, run, |(limit, _), in_time| {
+                    let in_time = in_time?;
+                    tried.iter_mut().filter(|tried| tried.limit == limit).for_each(|tried| tried.in_time += in_time);
+                    Ok(())
+                })?;
+                Ok::<_, RunFailure>(tried)
+            })?;
+            // What was interrupted has found nothing.
+            if self.stop.is_asked() {
+                break;
+            }
+            *arm = limited(arm, found.limit);
+            self.note(&format!("{}: {}, of {} limits that were tried", found.arm, found.limit, found.tried.len()))?;
+            self.searches.push(found);
+        }
+        Ok(arms)
     }
 
     fn tasks(&self) -> (Vec<Block>, Vec<Task>) {
@@ -66,19 +130,37 @@ impl Run<'_> {
         (blocks, tasks)
     }
 
+    fn take_bound(&mut self, arm: summary::Arm) -> Result<(), RunFailure> {
+        self.tell(&LiveEvent::ArmStarted { arm: arm.name.clone(), block: arm.block })?;
+        self.tell(&LiveEvent::ArmFinished(Box::new(arm.clone())))?;
+        self.arms.push(arm);
+        Ok(())
+    }
+
     fn take_simulated(&mut self, task: Task, simulated: Simulated) -> Result<(), RunFailure> {
-        for event in &simulated.events {
-            self.tell(event)?;
+        for event in simulated.events.read()? {
+            let event = event?;
+            self.tell(&event)?;
+            if let LiveEvent::Second(second) = &event {
+                self.keep_second(second);
+            }
         }
         self.take_in(task.arm, simulated.ended)
     }
 }
 
+/// The arm with this limit.
+fn limited(arm: &Arm, limit: u32) -> Arm {
+    let mut arm = arm.clone();
+    arm.policy.settings.insert(hindsight::LIMIT.to_owned(), limit.into());
+    arm
+}
+
 /// Runs tasks on all cores, and hands each result over in the order of the tasks. The first failure ends it.
-fn side_by_side<R: Send>(
-    tasks: &[Task],
-    run: impl Fn(Task) -> R + Sync,
-    mut done: impl FnMut(Task, R) -> Result<(), RunFailure>,
+fn side_by_side<T: Copy + Sync, R: Send>(
+    tasks: &[T],
+    run: impl Fn(T) -> R + Sync,
+    mut done: impl FnMut(T, R) -> Result<(), RunFailure>,
 ) -> Result<(), RunFailure> {
     let next = AtomicUsize::new(0);
     let cores = thread::available_parallelism().map_or(1, usize::from).min(tasks.len().max(1));

@@ -12,13 +12,17 @@ use super::*;
 
 /// A plant that writes down each request's key, when it came, and the work that it was found to be.
 #[derive(Debug)]
-struct Watched {
+pub(super) struct Watched {
     plant: Plant,
-    came: BTreeMap<u64, Timestamp>,
-    work: BTreeMap<u64, Duration>,
+    pub(super) came: BTreeMap<u64, Timestamp>,
+    pub(super) work: BTreeMap<u64, Duration>,
 }
 
 impl Watched {
+    pub(super) fn new(plant: Plant) -> Self {
+        Self { plant, came: BTreeMap::new(), work: BTreeMap::new() }
+    }
+
     fn look(&mut self) {
         for visit in self.plant.visits.values().filter(|visit| !visit.steps.is_empty()) {
             let work = visit.steps.iter().map(|step| step.demand).sum();
@@ -69,7 +73,7 @@ fn watched(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
         *service = ServiceTime::Exponential { mean: Duration::from_millis(10) };
     }
     let plant = Plant::new(&spec, &PlantPlan::default()).expect("it can be");
-    let mut world = Watched { plant, came: BTreeMap::new(), work: BTreeMap::new() };
+    let mut world = Watched::new(plant);
     let finished = run(plan, LinkSpec::default(), &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");
     (world, finished.digest)
 }

@@ -1,0 +1,144 @@
+//! Arms that know what no policy can: the best fixed limit, and the oracle.
+
+use std::{fs, path::Path, process::Command};
+
+use serde_json::Value;
+
+const OPEN: &str = "
+name: open
+target: {app: emulated, service: {exponential: 20ms}, servers: 1, workers: 1, queue: 1000}
+objective: {percentile: 90, response_time: 500ms}
+users:
+  model: url
+  timeout: 5s
+  on_reject: {then: leave}
+  on_failure: {then: leave}
+  phases:
+    - {name: calm, requests: 10/s, for: 10s}
+    - {name: crowd, requests: 100/s, for: 20s}
+seed: 3
+";
+
+const CLOSED: &str = "
+name: closed
+target: {app: emulated, service: {exponential: 20ms}, servers: 1, workers: 1, queue: 1000}
+objective: {percentile: 90, response_time: 500ms}
+users:
+  model: url
+  think: {exponential: 200ms}
+  timeout: 5s
+  on_reject: {wait: 1s, then: login}
+  phases: [{name: crowd, users: 100, for: 20s}]
+seed: 3
+declares: [closed-overload]
+";
+
+fn lab(folder: &Path, experiment: &str, arms: &str, more: &[&str]) -> std::process::Output {
+    fs::write(folder.join("experiment.yaml"), format!("{experiment}arms: {arms}\n")).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    command.args(["run", "experiment.yaml", "--out", "out"]).args(more).current_dir(folder);
+    command.output().expect("lab runs")
+}
+
+fn summary(experiment: &str, arms: &str, more: &[&str]) -> (Value, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = lab(folder.path(), experiment, arms, &[&["--virtual"], more].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read = fs::read(folder.path().join("out/summary.json")).expect("read");
+    (serde_json::from_slice(&read).expect("JSON"), String::from_utf8(output.stdout).expect("text"))
+}
+
+/// Goodput of the last phase of each arm.
+fn goodputs(summary: &Value) -> Vec<(String, f64)> {
+    let arms = summary["arms"].as_array().expect("arms").iter();
+    let last = |arm: &Value| arm["phases"].as_array().and_then(|phases| phases.last().cloned()).expect("a phase");
+    arms.map(|arm| (arm["name"].to_string(), last(arm)["goodput_per_s"].as_f64().expect("a rate"))).collect()
+}
+
+#[test]
+fn nobody_does_better_than_the_bound_and_it_is_labelled_as_one() {
+    let (found, text) =
+        summary(OPEN, "[none, seda, codel, folly, lifo, concurrency: {max: 5}, best-static, oracle]", &[]);
+    let goodputs = goodputs(&found);
+    let (_, bound) = goodputs.last().cloned().expect("the oracle");
+    for (name, goodput) in &goodputs[..goodputs.len() - 1] {
+        assert!(*goodput <= bound, "{name}: {goodput} of {bound}");
+    }
+    // Twice the capacity: no more than 50/s of the mean job, and the short ones add up to 81 % of 100 a second.
+    assert!((75.0..85.0).contains(&bound), "{bound}");
+    let oracle = &found["arms"][7];
+    assert_eq!((&oracle["bound"], &oracle["policy"]), (&Value::from(true), &Value::from("oracle")));
+    assert_eq!(oracle["phases"][1]["of_oracle"], 1.0);
+    // A limit keeps the server busy with jobs as they come, 50 a second; SEDA's rate finds no balance within twenty seconds.
+    let share = |arm: usize| found["arms"][arm]["phases"][1]["of_oracle"].as_f64().expect("a share");
+    assert!((0.5..0.7).contains(&share(6)) && share(1) < share(6), "{} {}", share(6), share(1));
+    assert!(text.contains("of bound") && text.contains("oracle (bound)"), "{text}");
+    // In calm everything is in time, for everybody.
+    assert!(found["arms"][0]["phases"][0]["of_oracle"].as_f64().is_some_and(|share| share > 0.95), "{text}");
+}
+
+#[test]
+fn in_a_closed_loop_the_oracle_is_a_policy_that_was_told_and_outdoes_those_that_were_not() {
+    let (found, text) = summary(CLOSED, "[none, seda, codel, gradient2, best-static, oracle]", &[]);
+    let goodputs = goodputs(&found);
+    let (_, oracle) = goodputs.last().cloned().expect("the oracle");
+    for (name, goodput) in &goodputs[..goodputs.len() - 1] {
+        assert!(*goodput < oracle, "{name}: {goodput} of {oracle}");
+    }
+    assert_eq!(found["arms"][5].get("bound"), None);
+    assert!(found["arms"][5]["server"]["requests_read"].as_u64().is_some_and(|read| read > 1000));
+    assert!(text.contains("of oracle"), "{text}");
+    assert_eq!(found["verdict"], "VALID", "{text}");
+}
+
+#[test]
+fn no_limit_that_is_set_by_hand_beats_the_one_that_was_found_on_the_same_seeds() {
+    let by_hand = "concurrency: {as: c2, max: 2}, concurrency: {as: c4, max: 4}, concurrency: {as: c7, max: 7}, \
+                   concurrency: {as: c12, max: 12}, concurrency: {as: c20, max: 20}, concurrency: {as: c40, max: 40}";
+    let (found, _) = summary(CLOSED, &format!("[best-static, {by_hand}]"), &["--repeat", "3"]);
+    let total = |name: &str| -> f64 {
+        goodputs(&found).iter().filter(|(arm, _)| arm == &format!("\"{name}\"")).map(|(_, goodput)| goodput).sum()
+    };
+    for other in ["c2", "c4", "c7", "c12", "c20", "c40"] {
+        assert!(total("best-static") >= total(other) - 1e-9, "{other}: {}", total(other));
+    }
+    let search = &found["searches"][0];
+    let limit = search["limit"].as_u64().expect("a limit");
+    assert_eq!(found["arms"][0]["parameters"]["max"], limit);
+    assert_eq!(
+        (&found["arms"][0]["policy"], &found["arms"][0]["name"]),
+        (&"concurrency".into(), &"best-static".into())
+    );
+    let tried = search["tried"].as_array().expect("tries");
+    let in_time = |at: &Value| at["in_time"].as_u64().expect("a count");
+    let best = tried.iter().map(in_time).max().expect("some");
+    let found_one = tried.iter().find(|at| at["limit"] == limit).expect("it was tried");
+    assert_eq!(in_time(found_one), best);
+    // What the search counted is what the arm then did, over all seeds.
+    assert_eq!(best as f64, (total("best-static") * 20.0).round());
+}
+
+#[test]
+fn neither_is_for_live_runs_and_slips_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (arm, says) in [("oracle", "--virtual"), ("best-static", "concurrency: {as: best-static, max: N}")] {
+        let output = lab(folder.path(), OPEN, &format!("[none, {arm}]"), &["--no-tui"]);
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(says), "{message}");
+        assert!(!folder.path().join("out").exists(), "nothing was begun");
+    }
+    let slips = [
+        ("best-static: {max: 5}", "looked for"),
+        ("best-static: {of: codle}", "no limit to look for"),
+        ("best-static: {scope: accept}", "scope"),
+        ("oracle: {scope: single}", "there is no such key"),
+        ("oracel", "oracle"),
+    ];
+    for (arm, says) in slips {
+        let output = lab(folder.path(), OPEN, &format!("[{arm}]"), &["--virtual"]);
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{arm}: {message}");
+        assert!(message.contains(says), "{arm}: {message}");
+    }
+}
