@@ -96,6 +96,17 @@ fn a_limit_on_concurrency_refuses_and_both_books_say_so() {
 }
 
 #[test]
+fn an_emulated_server_does_not_pay_for_the_wire() {
+    let served = |costs: PlantSpec| {
+        let with = PlantPlan { costs, ..PlantPlan::default() };
+        let (finished, gauges) = ran(&url_plan(&[("all", 5, 3)]), &target(policy("none", &[])), &with);
+        (finished.report.total.response_time_ms, gauges.cpu_s)
+    };
+    let dear = PlantSpec { accept_ms: 5.0, read_ms: 5.0, refuse_ms: 5.0, ..PlantSpec::default() };
+    assert_eq!(served(dear), served(PlantSpec::default()));
+}
+
+#[test]
 fn a_pause_of_the_cores_is_waited_through_and_a_slow_second_doubles_the_work() {
     let fault = |at, lasts, kind| Fault { at: Duration::from_millis(at), lasts: Duration::from_millis(lasts), kind };
     let slowest = |faults: Vec<Fault>| {

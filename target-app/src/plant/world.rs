@@ -180,7 +180,7 @@ impl Plant {
             dispatch.replace(Timestamp::ZERO, oracle);
         }
         Ok(Self {
-            costs: plan.costs.clone(),
+            costs: of_the_wire(spec, &plan.costs),
             edge: spec.edge.clone(),
             machine: Machine::new(cores, &backend.pools(), &backend.slowdown()),
             dispatch,
@@ -379,6 +379,14 @@ impl World for Plant {
 /// Wall time begins with the run: nothing outside of it is to agree with.
 pub(super) fn wall(now: Timestamp) -> UnixSeconds {
     UnixSeconds(now.as_nanos() / 1_000_000_000)
+}
+
+/// What reading and refusing cost. The time of an emulated server is no CPU time, and none of it goes into reading.
+fn of_the_wire(spec: &TargetSpec, costs: &PlantSpec) -> PlantSpec {
+    match spec.app {
+        App::Emulated { .. } => PlantSpec { accept_ms: 0.0, read_ms: 0.0, refuse_ms: 0.0, ..costs.clone() },
+        App::Arashi { .. } | App::Checksum { .. } => costs.clone(),
+    }
 }
 
 /// The service, and the cores that it runs on.

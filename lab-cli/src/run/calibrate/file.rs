@@ -43,6 +43,7 @@ pub fn as_yaml(found: &Measured, how: &str) -> String {
              # extra operations. A type's share of all CPU time is its share of the service times of a user alone. Of it, the\n\
              # database's parts are those of its threads, in proportion, the writer's for the types that change mail.\n\
              # spread: standard deviation of the logarithm of that user's service times.\n\
+             # Users who were there never made or deleted folders: where they did not, these are given delete's costs.\n\
              types:\n",
         );
     }
@@ -116,9 +117,11 @@ mod tests {
         }
         found.slowdown = vec![series(1.5), series(1.0)];
         found.types.insert("list messages".to_owned(), [0.1, 0.2, 0.3, 0.4].map(series));
+        found.types.insert("delete".to_owned(), [0.5, 0.6, 0.7, 0.8].map(series));
         let how = "2026-11-22, 2 cores \"or so\"";
         let read = read_plant(&as_yaml(&found, how)).expect("a plant file");
         assert_eq!(read, found.plant(how.to_owned()));
+        assert_eq!(read.types["create folder"], read.types["delete"], "nobody asked for it");
         assert_eq!((read.link_ms, read.checksum_read_ms), (0.01, 0.06), "each under its own name");
         assert!(as_table(&found).contains("list messages: write_ms"));
     }

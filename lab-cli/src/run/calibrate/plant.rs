@@ -32,6 +32,8 @@ use crate::spec::{
 const LEVELS: [u32; 4] = [1, 2, 4, USERS];
 /// Extra operations a request at the points whose slope is the cost of one.
 const OPERATIONS: [f64; 3] = [0.0, 20.0, 60.0];
+/// Types that the mail users' model never asks for, and that change mail in the same stage as *delete*.
+const ALIKE: [&str; 2] = ["create folder", "delete folder"];
 /// Most requests on connections of their own in one load: their ports are out of use for a minute afterwards.
 const NEW_CONNECTIONS: u64 = 4000;
 
@@ -100,6 +102,12 @@ impl Measured {
             let [cpu_ms, read_ms, write_ms, spread] = [0, 1, 2, 3].map(|at| series[at].median());
             (kind.clone(), TypeCost { cpu_ms, read_ms, write_ms, spread: spread.min(3.0) })
         });
+        let mut types: BTreeMap<String, TypeCost> = types.collect();
+        if let Some(&delete) = types.get("delete") {
+            for kind in ALIKE {
+                types.entry(kind.to_owned()).or_insert(delete);
+            }
+        }
         PlantSpec {
             measured,
             cores: 1,
@@ -111,7 +119,7 @@ impl Measured {
             checksum_read_ms: self.median(Figure::ChecksumRead),
             writers: 1,
             slowdown: self.slowdown.iter().map(Series::median).collect(),
-            types: types.collect(),
+            types,
         }
     }
 }
