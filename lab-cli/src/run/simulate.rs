@@ -2,7 +2,7 @@
 
 use target_app::{
     control::wire::Ready,
-    mail::corpus::{CorpusSpec, accounts},
+    mail::corpus::accounts,
     plant::{Fault, FaultKind, Plant, PlantError, PlantPlan},
 };
 use workloads::{
@@ -59,18 +59,18 @@ const NOBODY: Cpus = Cpus { generator: None, target: None };
 impl Ground {
     /// The ground of an experiment.
     pub fn of(experiment: &Experiment) -> Self {
-        let (accounts, inboxes) = match &experiment.target.app {
+        let (accounts, folders) = match &experiment.target.app {
             App::Arashi(arashi) => {
-                let spec = CorpusSpec { users: arashi.mail.accounts, seed: arashi.mail.seed, ..CorpusSpec::default() };
+                let spec = arashi.mail.corpus();
                 let who = accounts(&spec).into_iter().map(|(user, password)| Account { user, password });
-                (who.collect(), spec.inboxes())
+                (who.collect(), spec.folders())
             }
             App::Checksum { .. } | App::Emulated { .. } => (Vec::new(), Vec::new()),
         };
         let simulation = &experiment.simulation;
         let plan = PlantPlan {
             costs: simulation.costs.clone(),
-            inboxes,
+            folders,
             faults: simulation.faults.clone(),
             renewals: renew::starts(&experiment.users.phases),
             oracle: false,

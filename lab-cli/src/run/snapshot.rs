@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use target_app::mail::corpus::{CorpusSpec, accounts, cached, snapshot};
+use target_app::mail::corpus::{accounts, cached, snapshot};
 use workloads::plan::Account;
 
 use super::RunFailure;
@@ -22,7 +22,7 @@ pub struct Corpus {
 impl Corpus {
     /// Takes it from the cache, or generates it. Takes seconds the first time.
     pub fn prepare(mail: &Mail) -> Result<Self, RunFailure> {
-        let spec = CorpusSpec { users: mail.accounts, seed: mail.seed, ..CorpusSpec::default() };
+        let spec = mail.corpus();
         let cache = cache_folder();
         let file = cached(&spec, &cache.join("mail"))?;
         let accounts = accounts(&spec).into_iter().map(|(user, password)| Account { user, password }).collect();

@@ -6,6 +6,7 @@ use controllers::Catalogue;
 use serde::{Deserialize, Serialize, Serializer};
 use target_app::{
     graph::Graph,
+    mail::corpus::CorpusSpec,
     spec::{ClassRule, Discipline, Durability, PolicySpec, ServiceTime, StageSpec},
     synthetic::{Checksum, Emulated},
 };
@@ -134,6 +135,25 @@ pub struct Mail {
     pub seed: u64,
     /// Accounts.
     pub accounts: u32,
+    /// Messages in every inbox; `None`: sizes spread as the corpus has them.
+    pub inbox: Option<u32>,
+}
+
+impl Mail {
+    /// What to generate.
+    pub fn corpus(self) -> CorpusSpec {
+        let any = CorpusSpec { users: self.accounts, seed: self.seed, ..CorpusSpec::default() };
+        match self.inbox {
+            None => any,
+            Some(messages) => CorpusSpec {
+                inbox_median: messages.into(),
+                inbox_sigma: 0.0,
+                inbox_min: messages,
+                inbox_max: messages,
+                ..any
+            },
+        }
+    }
 }
 
 /// The work knob.

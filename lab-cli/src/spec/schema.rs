@@ -170,6 +170,8 @@ struct Mail {
     folders: Option<String>,
     seed: Option<u64>,
     accounts: Option<u32>,
+    /// Messages in every inbox.
+    inbox: Option<u32>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -55,7 +55,7 @@ pub const KEYS: &[&str] = &[
 const ARASHI_KEYS: &[&str] =
     &["mail", "database", "capacity", "work", "connections", "session", "search", "durability"];
 /// Keys of `target.mail`.
-pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts"];
+pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts", "inbox"];
 /// Keys of one of `target.stages`.
 pub const STAGE_KEYS: &[&str] = &["queue", "workers", "batch", "on_refuse", "drop_abandoned"];
 /// Keys of `target.class`.
@@ -193,6 +193,7 @@ fn arashi(fields: &Fields<'_>) -> Arashi {
         mail: Mail {
             seed: mail.as_ref().and_then(|mail| mail.count("seed", 0..=(1 << 53))).unwrap_or(7),
             accounts: mail.as_ref().and_then(|mail| mail.count("accounts", 1..=100_000)).map_or(100, |n| n as u32),
+            inbox: mail.as_ref().and_then(|mail| mail.count("inbox", 1..=1_000_000)).map(|n| n as u32),
         },
         work,
         connections: fields.count("connections", 1..=256).map_or(4, |n| n as u32),

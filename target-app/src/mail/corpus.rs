@@ -109,6 +109,30 @@ impl CorpusSpec {
         }
         sizes
     }
+
+    /// Number of messages in each user's folders, the inbox first.
+    #[must_use]
+    pub fn folders(&self) -> Vec<Vec<u32>> {
+        self.runs().into_iter().map(|runs| runs.map(|(_, count)| count).to_vec()).collect()
+    }
+
+    /// Each user's folders: the first of the stored messages in it, and how many follow each other there.
+    fn runs(&self) -> Vec<[(i64, u32); 1 + OTHER_FOLDERS.len()]> {
+        let inboxes = self.inboxes();
+        let stored = stored(&inboxes);
+        let mut random = Seeded::new(seed_for(self.seed, "folders"));
+        let mut of = |inbox: u32| {
+            std::array::from_fn(|i| {
+                let count = if i == 0 { inbox } else { (1 + random.below(OTHER_MAX) as u32).min(stored) };
+                (1 + random.below(u64::from(stored - count) + 1) as i64, count)
+            })
+        };
+        inboxes.into_iter().map(&mut of).collect()
+    }
+}
+
+fn stored(inboxes: &[u32]) -> u32 {
+    inboxes.iter().max().map_or(0, |max| max + SPARE)
 }
 
 /// Names and passwords of the generated users, in order.
@@ -134,22 +158,19 @@ pub async fn build(spec: &CorpusSpec, path: &Path) -> Result<(), CorpusError> {
         return Err(CorpusError::File { path: path.to_owned(), source });
     }
     let inboxes = spec.inboxes();
-    let stored = inboxes.iter().max().map_or(0, |max| max + SPARE);
+    let stored = stored(&inboxes);
     let store = Store::create_to_fill(path).await?;
     let mut fill = store.fill().await?;
     let mut messages = message::Messages::new(spec.seed, stored);
     for _ in 0..stored {
         fill.new_message(&messages.next()).await?;
     }
-    let mut random = Seeded::new(seed_for(spec.seed, "folders"));
     let names: Vec<&str> = std::iter::once("inbox").chain(OTHER_FOLDERS).collect();
-    for ((name, password), inbox) in accounts(spec).into_iter().zip(inboxes) {
+    for ((name, password), runs) in accounts(spec).into_iter().zip(spec.runs()) {
         let salt = salt(&name, spec.seed);
         let (_, folders) = fill.user(&name, &password::hash(&password, &salt, Cost::Least), &names).await?;
-        for (i, folder) in folders.into_iter().enumerate() {
-            let count = if i == 0 { inbox } else { (1 + random.below(OTHER_MAX) as u32).min(stored) };
-            let first = 1 + random.below(u64::from(stored - count) + 1);
-            fill.put_range(folder, first as i64, count).await?;
+        for (folder, (first, count)) in folders.into_iter().zip(runs) {
+            fill.put_range(folder, first, count).await?;
         }
     }
     fill.commit().await?;

@@ -37,7 +37,12 @@ pub(super) struct PlantMail {
 }
 
 impl PlantMail {
-    pub(super) fn new(spec: &PlantSpec, connections: u32, work: &WorkSpec, inboxes: &[u32]) -> Result<Self, WorkError> {
+    pub(super) fn new(
+        spec: &PlantSpec,
+        connections: u32,
+        work: &WorkSpec,
+        folders: &[Vec<u32>],
+    ) -> Result<Self, WorkError> {
         let graph = Arashi::stage_graph();
         let costs = graph.kinds().iter().map(|kind| spec.types.get(kind).copied().unwrap_or_default());
         let mut mail = Self {
@@ -46,7 +51,7 @@ impl PlantMail {
             work: Work::default(),
             pools: [connections, spec.writers],
             slowdown: spec.slowdown.clone(),
-            boxes: Mailboxes::with_inboxes(inboxes),
+            boxes: Mailboxes::with_folders(folders.to_vec()),
         };
         mail.set_work(work)?;
         Ok(mail)

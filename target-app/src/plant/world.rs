@@ -41,8 +41,8 @@ use crate::{
 pub struct PlantPlan {
     /// What things cost.
     pub costs: PlantSpec,
-    /// Sizes of the inboxes of the accounts, in order of their numbers.
-    pub inboxes: Vec<u32>,
+    /// Messages in the folders of the accounts, in order of their numbers.
+    pub folders: Vec<Vec<u32>>,
     /// What goes wrong when.
     pub faults: Vec<Fault>,
     /// When the policy begins anew, as if the run did.
@@ -395,7 +395,7 @@ fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32
     let costs = &plan.costs;
     Ok(match &spec.app {
         App::Arashi { connections, work, .. } => {
-            (Box::new(PlantMail::new(costs, *connections, work, &plan.inboxes)?), costs.cores)
+            (Box::new(PlantMail::new(costs, *connections, work, &plan.folders)?), costs.cores)
         }
         App::Checksum { rounds, fixed_rounds, reads, .. } => {
             (Box::new(PlantChecksum::new(costs, *rounds, *fixed_rounds, *reads)), costs.cores)

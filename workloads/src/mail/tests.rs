@@ -111,6 +111,39 @@ fn an_empty_folder_leads_back_to_its_list() {
     assert!(report.transitions.iter().any(|t| t.to == "show message" && t.substituted > 0 && t.made == 0));
 }
 
+#[test]
+fn a_mailbox_is_as_large_as_its_account_says_and_knows_its_other_folders() {
+    let mut mail = Mailboxes::with_folders(vec![vec![3, 1], vec![12_794, 5, 0, 1]]);
+    let any = Walker::new(&users(PreviousPage::List), 0).until("login");
+    let mut ask = |method, path: &str, body: Option<&str>| {
+        let (headers, body) = ("Cookie: session=user0001\r\n".into(), body.map(Into::into));
+        mail.answer(&Call { method, path: path.into(), headers, body, ..any.clone() }).body
+    };
+    ask(Method::Post, "/login", Some("user=user0001"));
+    assert_eq!(ask(Method::Get, "/folderlist", None).matches("data-do=\"list\"").count(), 4);
+    let shown = |page: &str| -> Vec<u32> {
+        let entries = page.split("entry=").skip(1).filter_map(|rest| rest.split('"').next()?.parse().ok());
+        entries.collect()
+    };
+    let page = ask(Method::Get, "/list?folderid=2", None);
+    assert_eq!(shown(&page), (12_795..12_800).collect::<Vec<_>>(), "numbers are the mailbox's own");
+    assert!(
+        page.contains("value=\"1\">Other") && page.contains("value=\"4\">Other") && !page.contains("value=\"2\">Other")
+    );
+    // Ten rows at a time, until all of a small folder are gone.
+    let first = shown(&ask(Method::Get, "/list?folderid=1", None));
+    assert_eq!(first, (1..=10).collect::<Vec<_>>());
+    for message in first {
+        ask(Method::Post, "/refile", Some(&format!("csrf=c%26f&folderid=1&message={message}&to=3")));
+    }
+    assert_eq!(shown(&ask(Method::Get, "/list?folderid=1", None)), (11..=20).collect::<Vec<_>>());
+    assert_eq!(shown(&ask(Method::Get, "/list?folderid=3", None)), (1..=10).collect::<Vec<_>>());
+    assert!(
+        ask(Method::Get, "/show?folderid=1&entry=12794", None).contains("data-message"),
+        "it is there before it is shown"
+    );
+}
+
 /// A user, its draws, and a mail service, with the time at which it is.
 struct Walker {
     user: MailUser,

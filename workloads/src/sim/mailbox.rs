@@ -4,43 +4,59 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
+    ops::Range,
 };
 
 use super::Response;
 use crate::persona::{Call, Method};
 
-/// A mail service with one mailbox for each account that signs in: an inbox of some messages, and an archive.
+/// A mail service with one mailbox for each account that signs in.
 #[derive(Debug)]
 pub struct Mailboxes {
-    /// Messages in the inboxes of the accounts, by the number at the end of an account's name.
-    inboxes: Vec<u32>,
+    /// Messages in the folders of the accounts, by the number at the end of an account's name.
+    sizes: Vec<Vec<u32>>,
     boxes: BTreeMap<String, Mailbox>,
     /// Answers so far: tests look at it.
     pub answers: u64,
 }
 
-/// Messages in folders 1 (inbox) and 2 (archive).
-type Mailbox = BTreeMap<u32, BTreeSet<u32>>;
+/// Folders by their number: 1 is the inbox.
+type Mailbox = BTreeMap<u32, Folder>;
+
+/// Messages by their number, which is unique in the mailbox. Those at the end that no page has shown yet are a range: users
+/// see the first rows alone, and a folder of thousands costs no more than a small one.
+#[derive(Debug)]
+struct Folder {
+    front: BTreeSet<u32>,
+    unseen: Range<u32>,
+}
 
 const ROWS: usize = 10;
 
 impl Mailboxes {
-    /// A service whose inboxes hold so many messages at first.
+    /// A service whose accounts have an inbox of so many messages, and an empty archive.
     #[must_use]
     pub fn new(messages: u32) -> Self {
-        Self::with_inboxes(&[messages])
+        Self::with_folders(vec![vec![messages, 0]])
     }
 
-    /// A service whose accounts have inboxes of these sizes: account `user0003` the fourth, and so on from the front again.
+    /// A service whose accounts have folders of these sizes, the inbox first: account `user0003` the fourth, and so on from
+    /// the front again.
     #[must_use]
-    pub fn with_inboxes(inboxes: &[u32]) -> Self {
-        Self { inboxes: inboxes.to_vec(), boxes: BTreeMap::new(), answers: 0 }
+    pub fn with_folders(sizes: Vec<Vec<u32>>) -> Self {
+        Self { sizes, boxes: BTreeMap::new(), answers: 0 }
     }
 
-    fn inbox_of(&self, account: &str) -> u32 {
+    fn mailbox_of(sizes: &[Vec<u32>], account: &str) -> Mailbox {
         let name = account.trim_end_matches(|c: char| c.is_ascii_digit());
         let number: usize = account[name.len()..].parse().unwrap_or(0);
-        self.inboxes.get(number % self.inboxes.len().max(1)).copied().unwrap_or(0)
+        let mut first = 1;
+        let folder = |&size: &u32| {
+            let unseen = first..first + size;
+            first = unseen.end;
+            Folder { front: BTreeSet::new(), unseen }
+        };
+        (1..).zip(sizes.get(number % sizes.len().max(1)).into_iter().flatten().map(folder)).collect()
     }
 
     /// The answer to a request.
@@ -73,13 +89,32 @@ impl Mailboxes {
         let Some(user) = form.get("user") else {
             return page(400, "error", "");
         };
-        let messages = self.inbox_of(user);
-        self.boxes
-            .entry(user.clone())
-            .or_insert_with(|| BTreeMap::from([(1, (1..=messages).collect()), (2, BTreeSet::new())]));
+        let sizes = &self.sizes;
+        self.boxes.entry(user.clone()).or_insert_with(|| Self::mailbox_of(sizes, user));
         let mut welcome = page(200, "welcome", "<a data-do=\"folders\" href=\"/folderlist\">Folders</a>");
         welcome.headers.push(("set-cookie", format!("session={user}; Path=/; HttpOnly")));
         welcome
+    }
+}
+
+impl Folder {
+    /// The first rows, which are then known.
+    fn rows(&mut self) -> impl Iterator<Item = u32> {
+        while self.front.len() < ROWS
+            && let Some(message) = self.unseen.next()
+        {
+            self.front.insert(message);
+        }
+        self.front.iter().copied().take(ROWS)
+    }
+
+    fn has(&self, message: u32) -> bool {
+        self.front.contains(&message) || self.unseen.contains(&message)
+    }
+
+    /// Takes a message out, if a page has shown it.
+    fn take(&mut self, message: u32) -> bool {
+        self.front.remove(&message)
     }
 }
 
@@ -98,26 +133,29 @@ fn search_form(folder: u32) -> String {
 }
 
 /// The form around rows, or around the hidden number of one message.
-fn messages_form(folder: u32, inside: &str) -> String {
+fn messages_form(mailbox: &Mailbox, folder: u32, inside: &str) -> String {
+    let mut others = String::new();
+    for other in mailbox.keys().filter(|other| **other != folder) {
+        let _ = write!(others, "<option value=\"{other}\">Other</option>");
+    }
     format!(
         "<form data-do=\"messages\" method=\"post\" action=\"/delete\"><input type=\"hidden\" name=\"csrf\" \
          value=\"c&amp;f\"><input type=\"hidden\" name=\"folderid\" value=\"{folder}\">{inside}<button \
-         data-do=\"delete\" formaction=\"/delete\">Delete</button><select name=\"to\"><option value=\"{}\">Other\
-         </option></select><button data-do=\"refile\" formaction=\"/refile\">Refile</button></form>",
-        3 - folder
+         data-do=\"delete\" formaction=\"/delete\">Delete</button><select name=\"to\">{others}</select><button \
+         data-do=\"refile\" formaction=\"/refile\">Refile</button></form>"
     )
 }
 
-fn rows(messages: &BTreeSet<u32>, folder: u32) -> String {
+fn rows(mailbox: &mut Mailbox, folder: u32) -> Option<String> {
     let mut rows = String::new();
-    for message in messages.iter().take(ROWS) {
+    for message in mailbox.get_mut(&folder)?.rows() {
         let _ = write!(
             rows,
             "<tr><td><input type=\"checkbox\" name=\"message\" value=\"{message}\"><td><a data-do=\"show\" \
              href=\"/show?folderid={folder}&amp;entry={message}\">Subject</a>"
         );
     }
-    rows
+    Some(rows)
 }
 
 fn folders(mailbox: &Mailbox) -> Response {
@@ -128,27 +166,26 @@ fn folders(mailbox: &Mailbox) -> Response {
     page(200, "folders", &links)
 }
 
-fn list(mailbox: &Mailbox, folder: u32) -> Response {
-    let Some(messages) = mailbox.get(&folder) else {
+fn list(mailbox: &mut Mailbox, folder: u32) -> Response {
+    let Some(rows) = rows(mailbox, folder) else {
         return page(404, "error", FOLDERS);
     };
-    let table = format!("<table data-folder=\"{folder}\">{}</table>", rows(messages, folder));
-    page(200, "messages", &format!("{FOLDERS}{}{}", search_form(folder), messages_form(folder, &table)))
+    let table = format!("<table data-folder=\"{folder}\">{rows}</table>");
+    page(200, "messages", &format!("{FOLDERS}{}{}", search_form(folder), messages_form(mailbox, folder, &table)))
 }
 
-fn search(mailbox: &Mailbox, folder: u32) -> Response {
-    let found = mailbox.get(&folder).map(|messages| rows(messages, folder)).unwrap_or_default();
+fn search(mailbox: &mut Mailbox, folder: u32) -> Response {
+    let found = rows(mailbox, folder).unwrap_or_default();
     let table = format!("<table data-search>{found}</table>");
-    page(200, "search", &format!("{FOLDERS}{}{}", search_form(folder), messages_form(folder, &table)))
+    page(200, "search", &format!("{FOLDERS}{}{}", search_form(folder), messages_form(mailbox, folder, &table)))
 }
 
 fn show(mailbox: &Mailbox, folder: u32, entry: Option<&String>) -> Response {
-    let entry =
-        entry.and_then(|entry| entry.parse().ok()).filter(|e| mailbox.get(&folder).is_some_and(|f| f.contains(e)));
+    let entry = entry.and_then(|entry| entry.parse().ok()).filter(|&e| mailbox.get(&folder).is_some_and(|f| f.has(e)));
     let Some(entry) = entry else {
         return page(404, "error", FOLDERS);
     };
-    let form = messages_form(folder, &format!("<input type=\"hidden\" name=\"message\" value=\"{entry}\">"));
+    let form = messages_form(mailbox, folder, &format!("<input type=\"hidden\" name=\"message\" value=\"{entry}\">"));
     let list = format!("<a data-do=\"list\" href=\"/list?folderid={folder}\">Back</a>");
     let article = format!("<article data-message=\"{entry}\">Hello</article>");
     page(200, "message", &format!("{FOLDERS}{list}{}{form}{article}", search_form(folder)))
@@ -159,12 +196,12 @@ fn change(mailbox: &mut Mailbox, path: &str, folder: u32, form: &BTreeMap<String
     let (Some("c&f"), Some(message)) = (form.get("csrf").map(String::as_str), message) else {
         return page(403, "error", FOLDERS);
     };
-    let had_it = mailbox.get_mut(&folder).is_some_and(|messages| messages.remove(&message));
+    let had_it = mailbox.get_mut(&folder).is_some_and(|messages| messages.take(message));
     if path == "/refile" && had_it {
         let Some(to) = form.get("to").and_then(|to| to.parse().ok()).and_then(|to: u32| mailbox.get_mut(&to)) else {
             return page(400, "error", FOLDERS);
         };
-        to.insert(message);
+        to.front.insert(message);
     }
     let list = format!("<a data-do=\"list\" href=\"/list?folderid={folder}\">Back</a>");
     let done = format!("<p data-done=\"{}\" data-count=\"{}\">Done</p>", &path[1..], u8::from(had_it));
