@@ -181,3 +181,20 @@ pub struct StageSecond {
     /// What its policy shows: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`.
     pub gauges: BTreeMap<String, f64>,
 }
+
+impl StageSecond {
+    /// A gauge of its policy, or one of its own counts by name.
+    pub fn shows(&self, name: &str) -> Option<f64> {
+        let count = |n: u64| Some(n as f64);
+        self.gauges.get(name).copied().or_else(|| match name {
+            "queue" => Some(self.queue.into()),
+            "workers" => Some(self.workers.into()),
+            "busy" => Some(self.busy.into()),
+            "offered" => count(self.offered),
+            "admitted" => count(self.admitted),
+            "refused" => count(self.refused),
+            "completed" => count(self.completed),
+            _ => None,
+        })
+    }
+}

@@ -6,11 +6,17 @@
 //! seda.at-1024."list messages".response_time.p90 <= 10s  one request type (quoted if it has a space)
 //! classes.both.class-1.reject_fraction < 0.5           one class of users
 //! degrade.after.gauge.checksum.quality.last > 0.5      a stage's gauge: min, max, mean, first, last
+//! seda.spike.gauge.login.admission_rate_per_s.falls >= 4   the most steps down (or up: rises) in a row
+//! share(seda.spike.gauge.login.p90_ms <= 1s) >= 70%    the share of its seconds for which that holds
+//! share(both.spike.gauge.checksum.refused > 0 and both.spike.gauge.checksum.quality > 0.02) == 0   both in one second
+//! share(seda.spike[10%..].response_time.p90 <= 1s) >= 70%   the same of other metrics: of the twentieths of the phase
 //! seda.spike.reject_fraction between 0.5 and 0.95      both ends allowed
 //! seda.spike.goodput > none.spike.goodput              arms against each other
 //! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3
 //! max(a.x.sent, b.x.sent) - min(a.x.sent, b.x.sent) <= 10   also + * and abs(); a minus needs spaces around it
 //! ```
+//!
+//! In a share, seconds and twentieths that have no value (too few samples) are left out.
 //!
 //! A value that is missing (too few samples, an arm that did not run) fails. One that is only known to be *at least*
 //! something, because time-outs hide it, is used as that range: a threshold holds only if it holds for every value that
@@ -78,10 +84,38 @@ struct Expr {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Node {
-    Number { value: f64, unit: Unit },
+    Number {
+        value: f64,
+        unit: Unit,
+    },
     Metric(Metric),
-    Binary { op: Operator, left: Box<Expr>, right: Box<Expr> },
-    Call { function: Function, arguments: Vec<Expr> },
+    Binary {
+        op: Operator,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Call {
+        function: Function,
+        arguments: Vec<Expr>,
+    },
+    /// The share of the pieces of time for which all of these hold.
+    Share(Vec<Condition>),
+}
+
+/// A metric over time against a limit.
+#[derive(Debug, Clone, PartialEq)]
+struct Condition {
+    at: usize,
+    metric: Metric,
+    op: Comparator,
+    limit: Expr,
+}
+
+impl Condition {
+    /// Judged second by second; else by parts of its phase.
+    fn is_of_seconds(&self) -> bool {
+        matches!(self.metric.quantity, metric::Quantity::Series { .. })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,6 +215,7 @@ impl Expr {
             Node::Number { unit, .. } => *unit,
             Node::Metric(metric) => metric.quantity.unit(),
             Node::Call { arguments, .. } => arguments[0].unit(),
+            Node::Share(_) => Unit::Plain,
             Node::Binary { op: Operator::Divide, left, right } if left.unit() == right.unit() => Unit::Plain,
             Node::Binary { op: Operator::Multiply, left, right }
                 if left.unit() == Unit::Time || right.unit() == Unit::Time =>
@@ -200,6 +235,12 @@ impl Expr {
                 right.collect(found);
             }
             Node::Call { arguments, .. } => arguments.iter().for_each(|argument| argument.collect(found)),
+            Node::Share(conditions) => {
+                for condition in conditions {
+                    found.push((condition.at, &condition.metric));
+                    condition.limit.collect(found);
+                }
+            }
         }
     }
 }

@@ -56,6 +56,12 @@ fn names_of(metric: &Metric, at: usize, names: &Names<'_>, problems: &mut Vec<Th
     }
 }
 
+/// The steps in which parts of phases are kept, within a part.
+pub(super) fn twentieths(part: &Range<f64>) -> impl Iterator<Item = Range<f64>> + use<> {
+    let step = |share: f64| (share / STEP).round() as u32;
+    (step(part.start)..step(part.end)).map(|n| f64::from(n) * STEP..f64::from(n + 1) * STEP)
+}
+
 /// The part as shares of the phase's length, on the grid on which parts are kept.
 pub(super) fn share(part: &Part, seconds: f64) -> Result<Range<f64>, ThresholdError> {
     let of = |point: Option<Point>, otherwise: f64| match point {

@@ -1,8 +1,8 @@
 //! A claim against the evidence.
 
 use super::{
-    Claim, Evidence, Expr, Function, Node, Threshold, Unit,
-    check::share,
+    Claim, Condition, Evidence, Expr, Function, Node, Threshold, Unit,
+    check::{share, twentieths},
     metric::{Group, Metric, Quantity},
     range::Range,
 };
@@ -61,20 +61,70 @@ fn evaluate(expr: &Expr, block: u32, evidence: &dyn Evidence) -> Result<Range, S
             let values: Result<Vec<_>, _> = arguments.iter().map(|a| evaluate(a, block, evidence)).collect();
             Ok(Range::apply(*function, &values?))
         }
+        Node::Share(conditions) => share_of_time(conditions, block, evidence),
     }
 }
 
+/// Pieces of time for which a condition is not known count for none.
+fn share_of_time(conditions: &[Condition], block: u32, evidence: &dyn Evidence) -> Result<Range, String> {
+    // Of each piece: whether all conditions hold for certain, and whether they may.
+    let mut found: Vec<Option<(bool, bool)>> = Vec::new();
+    for Condition { metric, op, limit, .. } in conditions {
+        let limit = evaluate(limit, block, evidence)?;
+        let holding = pieces(metric, block, evidence)?
+            .into_iter()
+            .map(|piece| piece.map(|piece| (piece.holds(*op, limit), piece.may_hold(*op, limit))));
+        if found.is_empty() {
+            found = holding.collect();
+        } else {
+            let both = |a: Option<(bool, bool)>, b: Option<(bool, bool)>| Some((a?.0 && b?.0, a?.1 && b?.1));
+            found = found.into_iter().zip(holding).map(|(a, b)| both(a, b)).collect();
+        }
+    }
+    let known: Vec<(bool, bool)> = found.into_iter().flatten().collect();
+    if known.is_empty() {
+        let Metric { arm, phase, .. } = &conditions[0].metric;
+        return Err(format!("too few samples in every piece of {arm}.{phase}"));
+    }
+    let share = |holding: usize| holding as f64 / known.len() as f64;
+    let certain = known.iter().filter(|(holds, _)| *holds).count();
+    let possible = known.iter().filter(|(_, may)| *may).count();
+    Ok(Range { low: share(certain), high: share(possible) })
+}
+
+/// A metric over time: a gauge by seconds, all else by twentieths of the phase.
+fn pieces(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Vec<Option<Range>>, String> {
+    let Metric { arm, phase, part, quantity, .. } = metric;
+    let whole = phase_of(metric, block, evidence)?;
+    let part = match part {
+        None => 0.0..1.0,
+        Some(part) => share(part, whole.seconds).map_err(|problem| problem.to_string())?,
+    };
+    Ok(match quantity {
+        Quantity::Series { stage, name } => {
+            let values = evidence.gauge(arm, block, phase, Some(part), (stage, name));
+            values.into_iter().map(|value| value.map(Range::exactly)).collect()
+        }
+        _ => {
+            twentieths(&part).map(|piece| read(metric, &evidence.phase(arm, block, phase, Some(piece))?).ok()).collect()
+        }
+    })
+}
+
+fn phase_of(Metric { arm, phase, .. }: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Phase, String> {
+    evidence.phase(arm, block, phase, None).ok_or_else(|| format!("{arm}.{phase} did not run (or not to its end)"))
+}
+
 fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range, String> {
-    let Metric { arm, phase, part, group, quantity } = metric;
-    let whole = evidence
-        .phase(arm, block, phase, None)
-        .ok_or_else(|| format!("{arm}.{phase} did not run (or not to its end)"))?;
+    let Metric { arm, phase, part, quantity, .. } = metric;
+    let whole = phase_of(metric, block, evidence)?;
     let part = match part {
         None => None,
         Some(part) => Some(share(part, whole.seconds).map_err(|problem| problem.to_string())?),
     };
     if let Quantity::Gauge { stage, name, over } = quantity {
         let values = evidence.gauge(arm, block, phase, part, (stage, name));
+        let values: Vec<f64> = values.into_iter().flatten().collect();
         return over
             .of(&values)
             .map(Range::exactly)
@@ -86,7 +136,13 @@ fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range
             .phase(arm, block, phase, Some(part))
             .ok_or_else(|| format!("no parts of {arm}.{phase} were kept"))?,
     };
-    let (measured, of) = group_of(&phase_or_part, group);
+    read(metric, &phase_or_part)
+}
+
+/// A number or a time of a phase, or of a part of one.
+fn read(metric: &Metric, phase_or_part: &Phase) -> Result<Range, String> {
+    let Metric { arm, phase, group, quantity, .. } = metric;
+    let (measured, of) = group_of(phase_or_part, group);
     let of = format!("{arm}.{phase}{of}");
     let Some(measured) = measured else { return Err(format!("no samples: no requests in {of}")) };
     match quantity {
@@ -107,7 +163,7 @@ fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range
                 )),
             }
         }
-        Quantity::Gauge { .. } => Err("a gauge belongs to a stage".to_owned()),
+        Quantity::Gauge { .. } | Quantity::Series { .. } => Err("a gauge belongs to a stage".to_owned()),
     }
 }
 
@@ -127,6 +183,7 @@ fn constant(expr: &Expr) -> bool {
         Node::Call { function: Function::Max | Function::Min | Function::Abs, arguments } => {
             arguments.iter().all(constant)
         }
+        Node::Share(_) => false,
     }
 }
 

@@ -15,9 +15,15 @@ pub trait Evidence {
     /// A phase of an arm, or the part of it between two shares of its length.
     fn phase(&self, arm: &str, block: u32, phase: &str, part: Option<ops::Range<f64>>) -> Option<Phase>;
 
-    /// A gauge of a stage, second by second, over a phase or a part of it.
-    fn gauge(&self, arm: &str, block: u32, phase: &str, part: Option<ops::Range<f64>>, gauge: (&str, &str))
-    -> Vec<f64>;
+    /// A gauge or count of a stage, second by second, over a phase or a part of it.
+    fn gauge(
+        &self,
+        arm: &str,
+        block: u32,
+        phase: &str,
+        part: Option<ops::Range<f64>>,
+        gauge: (&str, &str),
+    ) -> Vec<Option<f64>>;
 }
 
 /// Gives a part of a phase of the arm with this index: its name, and the shares of its length from and to.
@@ -62,7 +68,7 @@ impl Evidence for RunEvidence<'_> {
         phase: &str,
         part: Option<ops::Range<f64>>,
         (stage, name): (&str, &str),
-    ) -> Vec<f64> {
+    ) -> Vec<Option<f64>> {
         let seconds: Vec<&Second> = self
             .timeline
             .iter()
@@ -74,8 +80,7 @@ impl Evidence for RunEvidence<'_> {
             .get(at(part.start)..at(part.end))
             .unwrap_or_default()
             .iter()
-            .filter_map(|second| second.target.as_ref()?.stages.iter().find(|s| s.name == stage)?.gauges.get(name))
-            .copied()
+            .map(|second| second.target.as_ref()?.stages.iter().find(|s| s.name == stage)?.shows(name))
             .collect()
     }
 }

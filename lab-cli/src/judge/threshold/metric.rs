@@ -44,8 +44,10 @@ pub(super) enum Quantity {
     Number(Number),
     /// A statistic of a set of times.
     Times(TimesOf, Statistic),
-    /// A gauge of a stage over time.
+    /// A gauge of a stage over time; its unit is that of its name.
     Gauge { stage: String, name: String, over: Over },
+    /// A gauge in every second, for `share`.
+    Series { stage: String, name: String },
 }
 
 /// How a number is read from a group of requests.
@@ -81,6 +83,10 @@ pub(super) enum Over {
     Mean,
     First,
     Last,
+    /// The most steps down in a row; seconds without a change neither count nor interrupt.
+    Falls,
+    /// The most steps up in a row.
+    Rises,
 }
 
 macro_rules! counts {
@@ -191,8 +197,15 @@ impl Statistic {
 }
 
 impl Over {
-    pub const ALL: [(&'static str, Self); 5] =
-        [("min", Self::Min), ("max", Self::Max), ("mean", Self::Mean), ("first", Self::First), ("last", Self::Last)];
+    pub const ALL: [(&'static str, Self); 7] = [
+        ("min", Self::Min),
+        ("max", Self::Max),
+        ("mean", Self::Mean),
+        ("first", Self::First),
+        ("last", Self::Last),
+        ("falls", Self::Falls),
+        ("rises", Self::Rises),
+    ];
 
     pub fn of(self, values: &[f64]) -> Option<f64> {
         let (first, last) = (*values.first()?, *values.last()?);
@@ -202,8 +215,19 @@ impl Over {
             Self::Mean => values.iter().sum::<f64>() / values.len() as f64,
             Self::First => first,
             Self::Last => last,
+            Self::Falls => most_in_a_row(values, |before, now| now < before),
+            Self::Rises => most_in_a_row(values, |before, now| now > before),
         })
     }
+}
+
+fn most_in_a_row(values: &[f64], is_one: fn(f64, f64) -> bool) -> f64 {
+    let (mut most, mut now) = (0_u32, 0_u32);
+    for pair in values.windows(2).filter(|pair| pair[0] != pair[1]) {
+        now = if is_one(pair[0], pair[1]) { now + 1 } else { 0 };
+        most = most.max(now);
+    }
+    f64::from(most)
 }
 
 impl Quantity {
@@ -211,8 +235,9 @@ impl Quantity {
         match self {
             Self::Number(_) => Unit::Plain,
             Self::Times(_, statistic) => statistic.unit,
-            Self::Gauge { name, .. } if name.ends_with("_ms") => Unit::Time,
-            Self::Gauge { .. } => Unit::Plain,
+            Self::Gauge { over: Over::Falls | Over::Rises, .. } => Unit::Plain,
+            Self::Gauge { name, .. } | Self::Series { name, .. } if name.ends_with("_ms") => Unit::Time,
+            Self::Gauge { .. } | Self::Series { .. } => Unit::Plain,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tokens to a claim, with units checked: a time is never compared with a plain number.
 
 use super::{
-    Claim, Comparator, Expr, Function, Node, Operator, ThresholdError, Unit, error,
+    Claim, Comparator, Condition, Expr, Function, Node, Operator, ThresholdError, Unit, error,
     lex::{Token, TokenKind, tokens},
     metric::{Group, Metric, Number, Over, Part, Point, Quantity, Statistic, TimesOf, names},
 };
@@ -18,7 +18,7 @@ pub(super) fn claim(text: &str) -> Result<Claim, ThresholdError> {
     if end > MAX_LENGTH {
         return Err(error(MAX_LENGTH, "the threshold is too long", "write one comparison a line"));
     }
-    let mut parser = Parser { tokens: tokens(text)?, next: 0, end, depth: 0 };
+    let mut parser = Parser { tokens: tokens(text)?, next: 0, end, depth: 0, in_share: false };
     let left = parser.sum()?;
     let claim = if parser.takes_word("between") {
         let low = parser.sum()?;
@@ -49,6 +49,8 @@ struct Parser {
     next: usize,
     end: usize,
     depth: usize,
+    /// Within `share( … )`, where a gauge stands for its whole series.
+    in_share: bool,
 }
 
 impl Parser {
@@ -172,11 +174,14 @@ impl Parser {
     }
 
     fn call(&mut self, at: usize, name: &str) -> Result<Expr, ThresholdError> {
+        if name == "share" {
+            return self.share(at);
+        }
         let function = match name {
             "max" => Function::Max,
             "min" => Function::Min,
             "abs" => Function::Abs,
-            _ => return Err(error(at, format!("there is no function {name}"), "there are max, min and abs")),
+            _ => return Err(error(at, format!("there is no function {name}"), "there are max, min, abs and share")),
         };
         let mut arguments = vec![self.sum()?];
         while self.takes(",") {
@@ -189,6 +194,38 @@ impl Parser {
             return Err(error(at, "abs takes one value", "write abs(a - b)"));
         }
         Ok(Expr { at, node: Node::Call { function, arguments } })
+    }
+
+    /// `share(METRIC < LIMIT and METRIC > LIMIT)`, after the parenthesis.
+    fn share(&mut self, at: usize) -> Result<Expr, ThresholdError> {
+        let mut conditions = vec![self.condition()?];
+        while self.takes_word("and") {
+            let next = self.at();
+            let condition = self.condition()?;
+            if condition.is_of_seconds() != conditions[0].is_of_seconds() {
+                let hint = "ask for gauges alone, or for other metrics alone";
+                return Err(error(next, "seconds and parts of phases do not go together", hint));
+            }
+            conditions.push(condition);
+        }
+        self.close(")")?;
+        Ok(Expr { at, node: Node::Share(conditions) })
+    }
+
+    fn condition(&mut self) -> Result<Condition, ThresholdError> {
+        let at = self.at();
+        let Some(Token { kind: TokenKind::Word { text, .. }, .. }) = self.tokens.get(self.next).cloned() else {
+            let hint = "for example share(seda.spike.response_time.p90 <= 1s) >= 70%";
+            return Err(error(at, "share takes a comparison", hint));
+        };
+        self.next += 1;
+        self.in_share = true;
+        let metric = self.metric(text)?;
+        self.in_share = false;
+        let op = self.comparator()?;
+        let limit = self.sum()?;
+        same_unit(&Expr { at, node: Node::Metric(metric.clone()) }, &limit)?;
+        Ok(Condition { at, metric, op, limit })
     }
 
     /// After the arm's name.
@@ -248,6 +285,9 @@ impl Parser {
         let example = "gauge.STAGE.NAME.last, for example gauge.checksum.quality.last";
         let (stage, _) = self.segment("a stage is missing", example)?;
         let (name, _) = self.segment("a gauge is missing", example)?;
+        if self.in_share {
+            return Ok(Quantity::Series { stage, name });
+        }
         let (over, at) = self.segment("a statistic over time is missing", example)?;
         let known = Over::ALL.map(|(name, _)| name);
         let Some((_, over)) = Over::ALL.iter().find(|(name, _)| *name == over) else {

@@ -46,6 +46,17 @@ impl Range {
         }
     }
 
+    /// True if it holds for some value of both ranges.
+    pub fn may_hold(self, op: Comparator, other: Self) -> bool {
+        match op {
+            Comparator::Less => self.low < other.high,
+            Comparator::LessOrEqual => self.low <= other.high,
+            Comparator::Greater => self.high > other.low,
+            Comparator::GreaterOrEqual => self.high >= other.low,
+            Comparator::Equal => self.low <= other.high && other.low <= self.high,
+        }
+    }
+
     /// True if it holds for every value of both ranges.
     pub fn holds(self, op: Comparator, other: Self) -> bool {
         match op {

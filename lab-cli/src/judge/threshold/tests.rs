@@ -54,8 +54,19 @@ fn arms() -> Vec<Arm> {
     vec![arm("none", 1, none), arm("seda", 1, seda), arm("connections", 1, connections)]
 }
 
-/// The last half of SEDA's spike has a p90 of 900 ms; other parts were not kept.
+/// The first three twentieths of NONE's spike; the last half of SEDA's spike has a p90 of 900 ms; other parts were not kept.
 fn part(arms: &[Arm], index: usize, phase: &str, part: &Range<f64>) -> Option<Phase> {
+    if arms[index].policy == "none" {
+        let found = match (part.start / 0.05).round() as u32 {
+            0 => times(Some(2000.0), None, 40),
+            1 => times(None, Some(4000.0), 40),
+            2 => times(None, None, 20),
+            _ => return None,
+        };
+        let mut phase = arms[index].phases[0].clone();
+        phase.measured.response_time_ms = found;
+        return Some(phase);
+    }
     if (arms[index].policy.as_str(), phase, part) != ("seda", "spike", &(0.5..1.0)) {
         return None;
     }
@@ -75,6 +86,7 @@ fn judged(arms: &[Arm], text: &str) -> ThresholdResult {
             target: Some(TargetSecond {
                 stages: vec![StageSecond {
                     name: "checksum".to_owned(),
+                    refused: second.into(),
                     gauges: [("quality".to_owned(), 1.0 - f64::from(second) / 10.0)].into(),
                     ..StageSecond::default()
                 }],
@@ -182,6 +194,38 @@ fn types_classes_and_gauges() {
     // Seconds 5 to 9: 0.5, 0.4, 0.3, 0.2, 0.1.
     holds("seda.spike[50%..].gauge.checksum.quality.mean between 0.299 and 0.301", "found 0.300");
     fails("seda.spike.gauge.login.quality.last < 1", "seda.spike: stage login showed no quality");
+    // Ten values that fall each second are nine steps.
+    holds("seda.spike.gauge.checksum.quality.falls == 9", "found 9");
+    fails("seda.spike.gauge.checksum.quality.rises >= 1", "found 0");
+}
+
+#[test]
+fn steps_in_a_row_are_not_interrupted_by_seconds_without_one() {
+    let values = [5.0, 4.0, 4.0, 3.0, 6.0, 5.0, 7.0, 8.0, 8.0, 9.0, 9.0];
+    assert_eq!(metric::Over::Falls.of(&values), Some(2.0));
+    assert_eq!(metric::Over::Rises.of(&values), Some(3.0));
+}
+
+#[test]
+fn a_share_of_the_pieces_of_time() {
+    // Seconds: 1, 0.9, … 0.1; of the last half 0.5 … 0.1.
+    holds("share(seda.spike.gauge.checksum.quality >= 0.75) == 30%", "found 0.300");
+    holds("share(seda.spike[50%..].gauge.checksum.quality < 0.25) == 0.4", "found 0.400");
+    // Refused: 0, 1, … 9. Of the ten seconds 3 and 4 have both.
+    holds(
+        "share(seda.spike.gauge.checksum.refused > 2 and seda.spike.gauge.checksum.quality > 0.55) == 20%",
+        "found 0.200",
+    );
+    fails("share(seda.spike.gauge.checksum.limit > 1) > 0", "too few samples in every piece of seda.spike");
+    // Of the twentieths of NONE's spike the first is known, the second only to be over 4 s, the third has too few samples;
+    // the rest were not kept.
+    holds("share(none.spike.response_time.p90 > 3s) == 50%", "found 0.500");
+    fails("share(none.spike.response_time.p90 > 10s) >= 50%", "found 0 to 0.500");
+    holds("share(none.spike.response_time.p90 > 10s) <= 50%", "found 0 to 0.500");
+    fails(
+        "share(connections.spike.response_time.p90 > 10s) <= 50%",
+        "too few samples in every piece of connections.spike",
+    );
 }
 
 #[test]
@@ -240,6 +284,15 @@ fn errors_name_the_place_and_the_way_out() {
         ("median(seda.spike.goodput) > 1", 0, "there is no function median"),
         ("abs(seda.spike.goodput, 1) > 1", 0, "abs takes one value"),
         ("max(seda.spike.goodput > 1", 23, ") is missing"),
+        ("share(1 > 2) > 1", 6, "share takes a comparison"),
+        (
+            "share(seda.spike.gauge.a.b > 2 and seda.spike.goodput > 2) > 1",
+            35,
+            "seconds and parts of phases do not go together",
+        ),
+        ("share(seda.spike.goodput) > 1", 24, "a comparison is missing"),
+        ("share(seda.spike.response_time.p90 < 2) > 1", 37, "a time cannot be compared with a plain number"),
+        ("share(seda.spike.gauge.a.b.last < 2) > 1", 26, "a comparison is missing"),
         ("2 / seda.spike.response_time.p90 > 1", 4, "this has no unit that could be compared"),
         ("seda.spike.gauge.checksum.quality > 1", 34, "a statistic over time is missing"),
     ];
