@@ -40,6 +40,8 @@ pub enum Color {
 pub enum Command {
     /// Runs every arm of an experiment.
     Run(Run),
+    /// The atlas: runs the results of the papers as experiments, and says which of their claims hold.
+    Reproduce(Reproduce),
     /// Quick load on any HTTP service.
     Load(Load),
     /// Measures a live target and writes a plant file for virtual time.
@@ -103,6 +105,35 @@ pub struct Run {
     /// In virtual time: a simulated service in place of the real one, in seconds instead of minutes, bit for bit repeatable.
     #[arg(long = "virtual")]
     pub virtual_time: bool,
+}
+
+/// `lab reproduce`.
+#[derive(Debug, Args)]
+pub struct Reproduce {
+    /// Ids of the atlas: seda-fig8, ew-fig3 (lab run --list names them).
+    #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+    pub ids: Vec<String>,
+    /// All of them.
+    #[arg(long)]
+    pub all: bool,
+    /// At the paper's own length, in virtual time (this is what is done if neither is asked for).
+    #[arg(long = "virtual")]
+    pub virtual_time: bool,
+    /// The short form of each, live, in minutes. Those that have none are named and left out with --all, an error by id.
+    #[arg(long, conflicts_with = "virtual_time")]
+    pub live: bool,
+    /// Repetitions; a claim holds if it holds in each.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: Option<u32>,
+    /// Root of all randomness.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
+    pub seed: Option<u64>,
+    /// Folder for the folders of results, which must not exist yet [default: runs, with the time in each name].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
 }
 
 /// `lab load`.

@@ -18,6 +18,7 @@ mod calibrate;
 mod check;
 mod load;
 mod policies;
+mod reproduce;
 mod run;
 mod serve;
 
@@ -41,6 +42,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         }
         Some(Command::Run(args)) if args.list => list(args.output),
         Some(Command::Run(args)) => run::run(&args, cli.color),
+        Some(Command::Reproduce(args)) => reproduce::reproduce(&args),
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args),
         Some(Command::Load(args)) => load::load(&args),
         Some(Command::Serve(args)) => serve::serve(&args),
@@ -62,7 +64,11 @@ fn list(output: Output) -> Outcome {
         Output::Json => {
             let list: Vec<_> = Library::all()
                 .iter()
-                .map(|entry| serde_json::json!({"id": entry.id, "aliases": entry.aliases, "about": entry.about()}))
+                .map(|entry| {
+                    serde_json::json!({
+                        "id": entry.id, "atlas": entry.atlas, "short_form": entry.short, "about": entry.about()
+                    })
+                })
                 .collect();
             text = serde_json::to_string_pretty(&list).map_err(Failure::because)?;
             text.push('\n');
@@ -70,11 +76,8 @@ fn list(output: Output) -> Outcome {
         Output::Text => {
             let width = Library::all().iter().map(|entry| entry.id.len()).max().unwrap_or(0);
             for entry in Library::all() {
-                let also = match entry.aliases {
-                    [] => String::new(),
-                    aliases => format!(" [also {}]", aliases.join(", ")),
-                };
-                text.push_str(&format!("{:width$}  {}{also}\n", entry.id, entry.about()));
+                let short = entry.short.map_or_else(String::new, |short| format!(" [short form: {short}]"));
+                text.push_str(&format!("{:width$}  {}{short}\n", entry.id, entry.about()));
             }
         }
     }

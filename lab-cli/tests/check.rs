@@ -146,7 +146,7 @@ fn a_user_model_without_end_is_no_user_model() {
 
 #[test]
 fn the_help_says_what_it_did() {
-    let commands = ["run", "load", "calibrate", "serve", "check", "policies", "schema", "completions"];
+    let commands = ["run", "reproduce", "load", "calibrate", "serve", "check", "policies", "schema", "completions"];
     let whole: String = [vec!["--help"]]
         .into_iter()
         .chain(commands.map(|command| vec![command, "--help"]))

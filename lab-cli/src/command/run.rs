@@ -109,7 +109,7 @@ fn view_wanted(args: &args::Run) -> bool {
 }
 
 /// Bad names are bad usage; everything else could not be carried out.
-fn failed(failure: &RunFailure) -> Failure {
+pub(super) fn failed(failure: &RunFailure) -> Failure {
     match failure {
         RunFailure::FolderExists(_) | RunFailure::Hindsight { .. } => Failure::usage(failure),
         other => Failure::because(other),
@@ -120,7 +120,7 @@ fn where_it_is(folder: &Path) -> String {
     format!("results: {}\n", folder.display())
 }
 
-fn end_of(summary: &Summary) -> End {
+pub(super) fn end_of(summary: &Summary) -> End {
     if summary.verdict == Verdict::Invalid {
         return End::Invalid;
     }
@@ -131,7 +131,7 @@ fn end_of(summary: &Summary) -> End {
 }
 
 /// An INVALID run says nothing, not even that a threshold failed.
-fn worse(a: End, b: End) -> End {
+pub(super) fn worse(a: End, b: End) -> End {
     let rank = |end: End| match end {
         End::Done => 0,
         End::Failed => 1,
@@ -152,6 +152,6 @@ fn palette(color: Color) -> Palette {
 }
 
 /// For people, beside the result. Nobody may be reading.
-fn aside(message: &str) {
+pub(super) fn aside(message: &str) {
     let _ = writeln!(std::io::stderr(), "lab: {message}");
 }

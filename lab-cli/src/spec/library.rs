@@ -5,30 +5,44 @@
 pub struct Library {
     /// What `lab run` takes.
     pub id: &'static str,
-    /// Other names of it: ids of the atlas.
-    pub aliases: &'static [&'static str],
+    /// Whether it is one of the atlas: a paper's result at the paper's own length, with its claims, for virtual time.
+    pub atlas: bool,
+    /// The experiment that has most of its claims in a short form, to run live.
+    pub short: Option<&'static str>,
     /// The file.
     pub text: &'static str,
 }
 
 macro_rules! library {
-    ($($id:literal $aliases:expr;)*) => {
+    ($($id:literal $atlas:literal $short:expr;)*) => {
         &[$(Library {
             id: $id,
-            aliases: &$aliases,
+            atlas: $atlas,
+            short: $short,
             text: include_str!(concat!("../../../experiments/", $id, ".yaml")),
         }),*]
     };
 }
 
 static ALL: &[Library] = library! {
-    "flash-crowd" ["seda-fig10", "ew-fig3"];
-    "user-ramp" ["seda-fig8"];
-    "per-type" ["seda-fig9"];
-    "per-stage-or-single" ["seda-fig11"];
-    "degrade" ["seda-fig12", "seda-fig13", "ew-fig4"];
-    "classes" ["seda-fig14", "seda-fig15"];
-    "overload-sweep" [];
+    "flash-crowd" false None;
+    "user-ramp" false None;
+    "per-type" false None;
+    "per-stage-or-single" false None;
+    "degrade" false None;
+    "classes" false None;
+    "overload-sweep" false None;
+    "seda-fig7" true None;
+    "seda-fig8" true Some("user-ramp");
+    "seda-fig9" true Some("per-type");
+    "seda-fig10" true Some("flash-crowd");
+    "seda-fig11" true Some("per-stage-or-single");
+    "seda-fig12" true Some("degrade");
+    "seda-fig13" true Some("degrade");
+    "seda-fig14" true Some("classes");
+    "seda-fig15" true Some("classes");
+    "ew-fig3" true Some("flash-crowd");
+    "ew-fig4" true Some("degrade");
 };
 
 impl Library {
@@ -37,9 +51,14 @@ impl Library {
         ALL
     }
 
-    /// By id or alias.
+    /// Those of the atlas, in its order.
+    pub fn atlas() -> impl Iterator<Item = &'static Self> {
+        ALL.iter().filter(|entry| entry.atlas)
+    }
+
+    /// By id.
     pub fn find(name: &str) -> Option<&'static Self> {
-        ALL.iter().find(|entry| entry.id == name || entry.aliases.contains(&name))
+        ALL.iter().find(|entry| entry.id == name)
     }
 
     /// Its line about itself.
@@ -51,8 +70,8 @@ impl Library {
         about.unwrap_or_default()
     }
 
-    /// Every name.
+    /// Every id.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        ALL.iter().flat_map(|entry| std::iter::once(entry.id).chain(entry.aliases.iter().copied()))
+        ALL.iter().map(|entry| entry.id)
     }
 }

@@ -1,0 +1,147 @@
+//! `lab reproduce`: the atlas.
+
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
+
+use serde::Serialize;
+
+use super::{
+    print, read_experiment,
+    run::{aside, end_of, failed, worse},
+};
+use crate::{
+    args::{self, Output},
+    exit::{End, Failure, Outcome},
+    run::{Cpus, Request, Sinks, Stop, conduct, progress::Progress},
+    spec::{Changes, Experiment, Library},
+    summary::{Mode, Summary, ThresholdResult, Verdict},
+    text::nearest,
+};
+
+/// An experiment of the atlas, and what it found.
+#[derive(Debug, Serialize)]
+struct Artefact {
+    /// Those of the atlas that it stands for: more than one where several share a short form.
+    ids: Vec<&'static str>,
+    experiment: String,
+    about: String,
+    mode: Mode,
+    verdict: Verdict,
+    claims: Vec<ThresholdResult>,
+    results: PathBuf,
+}
+
+pub fn reproduce(args: &args::Reproduce) -> Outcome {
+    let changes = Changes { seed: args.seed, repeat: args.repeat, ..Changes::default() };
+    // All are read before any runs.
+    let experiments: Vec<(Experiment, Vec<&'static str>)> = chosen(args)?
+        .into_iter()
+        .map(|(name, ids)| Ok((read_experiment(name, &changes)?, ids)))
+        .collect::<Result<_, Failure>>()?;
+    if let Some(out) = &args.out {
+        // Each experiment makes a folder of its own in it.
+        std::fs::create_dir(out).map_err(|error| Failure::usage(format!("{}: {error}", out.display())))?;
+    }
+    let cpus = Cpus::choose();
+    if args.live {
+        cpus.pin_generator();
+    }
+    let stop = Stop::listen().map_err(Failure::because)?;
+    let (mut worst, mut found) = (End::Done, Vec::new());
+    for (experiment, ids) in experiments {
+        let mut sinks = Sinks::default();
+        if args.live {
+            sinks.add(Progress::default());
+        } else {
+            aside(&format!("{}: {}", experiment.name, experiment.about));
+        }
+        let out = args.out.as_ref().map(|out| out.join(&experiment.name));
+        let request = Request { experiment: &experiment, out: out.as_deref(), cpus: &cpus, virtual_time: !args.live };
+        let finished = conduct(request, &mut sinks, &stop);
+        if let Some(end) = stop.end() {
+            return Ok(end);
+        }
+        let finished = finished.map_err(|failure| failed(&failure))?;
+        worst = worse(worst, end_of(&finished.summary));
+        let Summary { mode, verdict, thresholds, .. } = finished.summary;
+        let Experiment { name, about, .. } = experiment;
+        let claims = thresholds;
+        let artefact = Artefact { ids, experiment: name, about, mode, verdict, claims, results: finished.folder };
+        if args.output == Output::Text {
+            print(artefact.as_text().as_bytes())?;
+        }
+        found.push(artefact);
+    }
+    let whole = match args.output {
+        Output::Text => in_all(&found),
+        Output::Json => serde_json::to_string_pretty(&found).map_err(Failure::because)? + "\n",
+    };
+    print(whole.as_bytes())?;
+    Ok(worst)
+}
+
+/// The experiments to run, each once, and the ids that each stands for.
+fn chosen(args: &args::Reproduce) -> Result<Vec<(&'static str, Vec<&'static str>)>, Failure> {
+    let atlas: BTreeMap<&str, &Library> = Library::atlas().map(|entry| (entry.id, entry)).collect();
+    let entries: Vec<&Library> = if args.all {
+        Library::atlas().collect()
+    } else {
+        args.ids
+            .iter()
+            .map(|id| atlas.get(id.as_str()).copied().ok_or_else(|| unknown(id)))
+            .collect::<Result<_, _>>()?
+    };
+    let mut chosen: Vec<(&'static str, Vec<&'static str>)> = Vec::new();
+    for entry in entries {
+        let name = match (args.live, entry.short) {
+            (false, _) => entry.id,
+            (true, Some(short)) => short,
+            (true, None) if args.all => {
+                aside(&format!("{} has no short form to run live: left out", entry.id));
+                continue;
+            }
+            (true, None) => {
+                let id = entry.id;
+                return Err(Failure::usage(format!(
+                    "{id} has no short form to run live; lab reproduce {id} runs it in virtual time"
+                )));
+            }
+        };
+        match chosen.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, ids)) if ids.contains(&entry.id) => {}
+            Some((_, ids)) => ids.push(entry.id),
+            None => chosen.push((name, vec![entry.id])),
+        }
+    }
+    Ok(chosen)
+}
+
+fn unknown(id: &str) -> Failure {
+    let near = nearest(id, Library::atlas().map(|entry| entry.id));
+    let hint =
+        near.map_or_else(|| "lab run --list shows what there is".to_owned(), |near| format!("did you mean {near}?"));
+    Failure::usage(format!("the atlas has no {id:?}; {hint}"))
+}
+
+impl Artefact {
+    fn as_text(&self) -> String {
+        let mode = match self.mode {
+            Mode::Virtual => "virtual time",
+            Mode::Live => "live",
+        };
+        let mut text = format!("{}: {} ({mode}, {})\n", self.ids.join(", "), self.about, self.verdict.word());
+        for claim in &self.claims {
+            let word = if claim.held { "held  " } else { "FAILED" };
+            let wanted: Vec<&str> = claim.text.split_whitespace().collect();
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {word}  {}\n          {}", wanted.join(" "), claim.why);
+        }
+        let _ = writeln!(text, "  results: {}", self.results.display());
+        text
+    }
+}
+
+fn in_all(found: &[Artefact]) -> String {
+    let claims = || found.iter().flat_map(|artefact| &artefact.claims);
+    let held = claims().filter(|claim| claim.held).count();
+    format!("{held} of {} claims held\n", claims().count())
+}

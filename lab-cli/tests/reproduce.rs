@@ -1,0 +1,92 @@
+//! `lab reproduce` and the atlas, as a person meets them.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use lab_cli::spec::Library;
+use serde_json::Value;
+
+fn lab(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lab")).args(args).current_dir(folder).output().expect("lab runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+#[test]
+fn a_claim_that_fails_is_told_in_the_table_and_by_the_exit_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = lab(folder.path(), &["reproduce", "seda-fig12", "seda-fig13", "--out", "a", "--output", "json"]);
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let artefacts = found.as_array().expect("a list");
+    assert_eq!(artefacts.iter().map(|a| &a["experiment"]).collect::<Vec<_>>(), ["seda-fig12", "seda-fig13"]);
+    let failed = artefacts.iter().flat_map(|a| a["claims"].as_array().expect("claims")).any(|c| c["held"] == false);
+    assert_eq!(output.status.code(), Some(if failed { 4 } else { 0 }), "{}", text(&output.stderr));
+    for artefact in artefacts {
+        let results = folder.path().join(artefact["results"].as_str().expect("a folder"));
+        let summary: Value =
+            serde_json::from_slice(&fs::read(results.join("summary.json")).expect("it is there")).expect("JSON");
+        assert_eq!((&summary["mode"], &summary["thresholds"]), (&Value::from("virtual"), &artefact["claims"]));
+    }
+
+    let again = lab(folder.path(), &["reproduce", "seda-fig12", "--out", "b"]);
+    let table = text(&again.stdout);
+    let words = table.lines().filter(|line| line.starts_with("  held") || line.starts_with("  FAILED")).count();
+    assert_eq!(words, artefacts[0]["claims"].as_array().map_or(0, Vec::len), "{table}");
+    assert!(table.contains("results: b/seda-fig12\n"), "{table}");
+    assert!(table.trim_end().ends_with("claims held"), "{table}");
+}
+
+#[test]
+fn ids_are_those_of_the_atlas_and_a_slip_is_told_before_anything_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (args, message) in [
+        (&["reproduce", "seda-fig12", "seda-fig88"][..], "did you mean seda-fig8?"),
+        (&["reproduce", "flash-crowd"][..], "the atlas has no \"flash-crowd\""),
+        (&["reproduce", "seda-fig7", "--live"][..], "no short form"),
+        (&["reproduce"][..], "<ID>"),
+        (&["reproduce", "--all", "--live", "--virtual"][..], "cannot be used with"),
+    ] {
+        let output = lab(folder.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).contains(message), "{args:?}: {}", text(&output.stderr));
+    }
+    assert!(!folder.path().join("runs").exists(), "nothing ran");
+}
+
+/// The headings of `docs/atlas.md` and the experiments of the atlas are the same, and each heading has a line for each claim.
+#[test]
+fn the_document_has_every_artefact_with_every_claim() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/atlas.md");
+    let document = fs::read_to_string(path).expect("docs/atlas.md");
+    let sections: Vec<(&str, &str)> = document
+        .split("\n### ")
+        .skip(1)
+        .map(|section| section.split_once('\n').expect("a heading and more"))
+        .map(|(heading, rest)| (heading.split(':').next().unwrap_or(heading), rest))
+        .collect();
+    let written: BTreeSet<&str> = sections.iter().map(|(id, _)| *id).collect();
+    assert_eq!(written, Library::atlas().map(|entry| entry.id).collect::<BTreeSet<_>>());
+    for (id, section) in sections {
+        let entry = Library::find(id).expect("it is there");
+        let experiment = lab_cli::spec::read(entry.text, &lab_cli::spec::Changes::default()).expect("it is good");
+        let section = section.split("\n## ").next().unwrap_or(section);
+        let rows =
+            section.lines().filter(|line| line.starts_with("| held |") || line.starts_with("| FAILED |")).count();
+        assert_eq!(rows, experiment.thresholds.len(), "{id}: a row for each claim");
+    }
+}
+
+#[test]
+fn short_forms_are_experiments_of_the_library() {
+    for entry in Library::atlas() {
+        if let Some(short) = entry.short {
+            assert!(Library::find(short).is_some_and(|short| !short.atlas), "{}: {short}", entry.id);
+        }
+    }
+}
