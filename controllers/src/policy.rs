@@ -122,13 +122,15 @@ pub enum Reason {
     Quota,
     /// Too little CPU, memory or room for one of this criticality.
     Utilization,
+    /// A service that it needs refused it.
+    Callee,
     /// The service is shutting down.
     Draining,
 }
 
 impl Reason {
     /// Every reason, for tables made in advance.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Rate,
         Self::Concurrency,
         Self::QueueFull,
@@ -140,6 +142,7 @@ impl Reason {
         Self::RetryBudget,
         Self::Quota,
         Self::Utilization,
+        Self::Callee,
         Self::Draining,
     ];
 
@@ -158,6 +161,7 @@ impl Reason {
             Self::RetryBudget => "retry-budget",
             Self::Quota => "quota",
             Self::Utilization => "utilization",
+            Self::Callee => "callee",
             Self::Draining => "draining",
         }
     }

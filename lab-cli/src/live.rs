@@ -178,7 +178,8 @@ pub struct StageSecond {
     pub refused: u64,
     /// Finished.
     pub completed: u64,
-    /// What its policy shows: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`.
+    /// What its policy shows: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`; and what
+    /// else was counted in this second, such as `attempt_1`, the first retries that came.
     pub gauges: BTreeMap<String, f64>,
 }
 

@@ -14,6 +14,7 @@ pub mod schema;
 pub mod simulation;
 mod target;
 mod thresholds;
+pub mod tree;
 mod users;
 
 pub use library::Library;

@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 
 mod joined;
 mod search;
+mod services;
 
 pub use joined::Joined;
 pub use search::{LimitSearch, LimitTry};
+pub use services::{Calls, Service};
 
 /// Version of the layout of `summary.json`.
 pub const SCHEMA: u32 = 1;
@@ -283,6 +285,9 @@ pub struct Server {
     pub cpu: f64,
     /// Panics caught.
     pub panics: u64,
+    /// Where there are several services: the books of each. All above is about users' requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<Service>,
 }
 
 /// What the kernel counted while the arm ran (differences of `/proc/net/netstat`).

@@ -89,3 +89,61 @@ fn a_pause_of_the_service_shows_and_a_slip_in_it_is_told() {
     let message = String::from_utf8(output.stderr).expect("text");
     assert!(message.contains("capasity") && message.contains("capacity"), "{message}");
 }
+
+/// Two services in a chain, the second of which can do 50 requests a second and lets five wait.
+const CHAIN: &str = "
+name: chain
+target:
+  app: tree
+  services:
+    front: {service: 1ms, workers: 64, servers: 8, calls: [{to: back, attempts: 2}]}
+    back: {service: 20ms, workers: 1, batch: 1, tasks: 1}
+objective: {percentile: 90, response_time: 1s}
+users:
+  model: url
+  on_reject: {then: leave}
+  phases: [{name: calm, requests: 0.5x, for: 10s}, {name: much, requests: 4x, for: 10s}]
+arms: [none: {as: chain, services: {back: {queue-length: {max: 5}}}}]
+thresholds:
+  - chain.much.gauge.\"front/calls back\".retries.sum > 100
+  - chain.calm.response_time.p50 between 21ms and 60ms
+  - chain.much.reject_fraction > 0.5
+";
+
+#[test]
+fn services_that_call_each_other_run_in_virtual_time_and_their_books_agree() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("chain.yaml"), CHAIN).expect("written");
+    let run = |out: &str| {
+        let args = ["run", "./chain.yaml", "--virtual", "--out", out, "--output", "json"];
+        let output = lab(folder.path(), &args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let (first, second) = (run("a"), run("b"));
+    assert!(first == second, "two runs differ");
+    let summary: Value = serde_json::from_slice(&first).expect("JSON");
+    assert_eq!(summary["verdict"], "VALID");
+    let services = summary["arms"][0]["server"]["services"].as_array().expect("services").clone();
+    let made = &services[0]["calls"][0];
+    assert_eq!(made["to"], "back");
+    assert_eq!(made["written"], services[1]["calls_read"]);
+    assert!(made["retries"].as_u64() > Some(100), "{made}");
+}
+
+#[test]
+fn what_only_virtual_time_can_do_is_refused_live() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("chain.yaml"), CHAIN).expect("written");
+    for args in [["run", "./chain.yaml"], ["run", "sre-throttle"]] {
+        let output = lab(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert!(message.contains("--virtual"), "{message}");
+    }
+    let slip = CHAIN.replace("to: back", "to: bakc");
+    fs::write(folder.path().join("slip.yaml"), slip).expect("written");
+    let output = lab(folder.path(), &["check", "./slip.yaml"]);
+    let message = String::from_utf8(output.stderr).expect("text") + &String::from_utf8_lossy(&output.stdout);
+    assert!(message.contains("no service below this one is called \"bakc\"") && message.contains("back"), "{message}");
+}

@@ -185,7 +185,7 @@ impl App {
             return self.refused(Refusal::new(Reason::Draining));
         }
         let route = self.service.route(&head);
-        let tags = tags(&self.classes, &Shown { head: &head, peer }, route.kind);
+        let tags = tags(&self.classes, &Shown { head: &head, peer }, route.kind, entered);
         let id = self.job_id();
         let offer = Offer { id, tags, entered, note: None };
         let request = Request { id, entered, tags, route, head, body, peer };
@@ -351,8 +351,10 @@ fn redirect(node: &str, request: &Request, reason: Reason) -> Answer {
 }
 
 /// What is known of a request of this type when it arrives.
-pub(crate) fn tags(classes: &Classifier, shown: &Shown<'_>, kind: Kind) -> Tags {
-    Tags { kind, class: classes.class(shown), ..said_of_itself(shown.head) }
+pub(crate) fn tags(classes: &Classifier, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
+    let waits: Option<u64> = number(shown.head, &TIMEOUT);
+    let deadline = waits.map(|millis| entered + Duration::from_millis(millis));
+    Tags { kind, class: classes.class(shown), deadline, ..said_of_itself(shown.head) }
 }
 
 /// What a request's head says of it: a header that is missing or malformed means the default.
@@ -396,6 +398,8 @@ pub const REFUSED: HeaderName = HeaderName::from_static("x-refused");
 /// `never` with a refusal that is not to be retried: "overloaded; don't retry" (Google SRE, chapter 21).
 pub const RETRY: HeaderName = HeaderName::from_static("x-retry");
 pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
+/// For how many milliseconds from now on the sender waits.
+static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
 /// One of the names of [`Criticality`].
 static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 /// Who pays, a number.

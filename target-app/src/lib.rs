@@ -18,3 +18,4 @@ pub mod signals;
 pub mod spec;
 pub mod stage;
 pub mod synthetic;
+pub mod tree;

@@ -8,7 +8,10 @@
 //! Left out: memory and caches, the disk, the network's own limits, the scheduler's time slices, and the time that dispatch
 //! takes. What that does to the figures is measured in `docs/fidelity.md`.
 
+mod around;
 mod backend;
+mod cluster;
+mod connections;
 mod costs;
 mod door;
 mod fault;
@@ -26,6 +29,7 @@ mod visit;
 mod work;
 mod world;
 
+pub use cluster::{CallCounts, Cluster, ClusterEvent, ServiceBooks};
 pub use costs::{PlantError, PlantSpec, TypeCost};
 pub use fault::{Fault, FaultKind};
 pub use world::{Event, Plant, PlantPlan};

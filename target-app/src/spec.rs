@@ -84,6 +84,9 @@ pub enum App {
         discipline: Discipline,
         /// Bytes of the answer.
         answer_bytes: u32,
+        /// Share of the work that shrinks with quality, 0 to 1: with 0.8, a request at quality 0.5 takes 0.6 of its time.
+        #[serde(default)]
+        degradable: f64,
     },
 }
 

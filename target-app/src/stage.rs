@@ -320,6 +320,7 @@ impl<W: Work> Stage<W> {
             completed: state.completed,
             busy_ms: state.busy.as_secs_f64() * 1e3,
             policy,
+            counts: BTreeMap::new(),
             policy_name: state.desk.policy_name().to_owned(),
         }
     }

@@ -19,4 +19,4 @@ pub use agenda::Agenda;
 pub use host::{Finished, run};
 pub use link::LinkSpec;
 pub use mailbox::Mailboxes;
-pub use world::{Asked, ConnId, Cx, Knock, Response, World};
+pub use world::{Asked, ConnId, Cx, Knock, Response, Visitor, World};

@@ -6,7 +6,7 @@ use traces::Think;
 use workloads::{
     StopFlag,
     plan::{LoadPlan, Users},
-    sim::{Asked, ConnId, Cx, Knock, LinkSpec, Response, World, run},
+    sim::{Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World, run},
     testing::url_plan,
 };
 
@@ -18,7 +18,7 @@ impl World for Later {
 
     fn begin(&mut self, _: &mut Cx<'_, ConnId>) {}
 
-    fn knock(&mut self, _: ConnId, _: u64, _: &mut Cx<'_, ConnId>) -> Knock {
+    fn knock(&mut self, _: ConnId, _: Visitor, _: &mut Cx<'_, ConnId>) -> Knock {
         Knock::Taken
     }
 

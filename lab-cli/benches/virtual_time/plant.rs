@@ -21,6 +21,7 @@ fn target(policy: &str) -> TargetSpec {
             servers: 8,
             discipline: Discipline::Fifo,
             answer_bytes: 0,
+            degradable: 0.0,
         },
         listen: address,
         control: address,

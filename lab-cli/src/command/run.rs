@@ -28,6 +28,9 @@ pub fn run(args: &args::Run, color: Color) -> Outcome {
     // All of them are read before any runs: a slip in the third must not cost the time of the first two.
     let experiments: Vec<Experiment> =
         args.experiments.iter().map(|name| read_experiment(name, &changes)).collect::<Result<_, _>>()?;
+    if let Some(only) = experiments.iter().find(|experiment| !args.virtual_time && experiment.virtual_only()) {
+        return Err(Failure::usage(format!("{} runs in virtual time alone: add --virtual", only.name)));
+    }
     let cpus = Cpus::choose();
     if !args.virtual_time {
         cpus.pin_generator();

@@ -101,6 +101,9 @@ fn experiment(args: &args::Serve) -> Result<Experiment, Failure> {
             Failure::usage(lines.join("\n"))
         })?,
     };
+    if experiment.virtual_only() {
+        return Err(Failure::usage(format!("{} runs in virtual time alone: lab run --virtual", experiment.name)));
+    }
     if args.mail.is_some() && !matches!(experiment.target.app, App::Arashi(_)) {
         return Err(Failure::usage("--mail: this experiment's target serves no mail"));
     }

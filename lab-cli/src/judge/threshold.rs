@@ -5,11 +5,12 @@
 //! seda.spike[50%..].response_time.p90 <= 2s            the last half of the phase, by intended start
 //! seda.at-1024."list messages".response_time.p90 <= 10s  one request type (quoted if it has a space)
 //! classes.both.class-1.reject_fraction < 0.5           one class of users
-//! degrade.after.gauge.checksum.quality.last > 0.5      a stage's gauge: min, max, mean, first, last
+//! degrade.after.gauge.checksum.quality.last > 0.5      a stage's gauge: min, max, mean, first, last, sum
 //! seda.spike.gauge.login.admission_rate_per_s.falls >= 4   the most steps down (or up: rises) in a row
 //! share(seda.spike.gauge.login.p90_ms <= 1s) >= 70%    the share of its seconds for which that holds
 //! share(both.spike.gauge.checksum.refused > 0 and both.spike.gauge.checksum.quality > 0.02) == 0   both in one second
 //! share(seda.spike[10%..].response_time.p90 <= 1s) >= 70%   the same of other metrics: of the twentieths of the phase
+//! seda.spike.gauge.work.refused.mean > 100             its counts of each second: offered, admitted, refused, completed
 //! seda.spike.reject_fraction between 0.5 and 0.95      both ends allowed
 //! seda.spike.goodput > none.spike.goodput              arms against each other
 //! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3

@@ -6,6 +6,7 @@ use controllers::{Catalogue, catalogue::Setting};
 use serde_json::Value;
 use target_app::{
     control::wire::{Gauges, ServerLedger},
+    plant::{CallCounts, ServiceBooks},
     spec::PolicySpec,
 };
 use workloads::{
@@ -14,7 +15,7 @@ use workloads::{
     plan::{ClientScope, ClientSpec, LoadPlan, Users},
 };
 
-use crate::summary::{Client, Generator, Joined, Measured, Phase, Server, Times, WalkCell, WalkRow};
+use crate::summary::{Calls, Client, Generator, Joined, Measured, Phase, Server, Service, Times, WalkCell, WalkRow};
 
 /// One phase.
 pub fn phase(report: &PhaseReport) -> Phase {
@@ -149,6 +150,35 @@ pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, join
         unread: joined.map(Joined::unread),
         cpu: if seconds > 0.0 { (last.cpu_s - cpu_before) / seconds } else { 0.0 },
         panics: last.panics,
+        services: Vec::new(),
+    }
+}
+
+/// The books of one service among several.
+pub fn service(books: ServiceBooks) -> Service {
+    let called = |(to, made): (String, CallCounts)| Calls {
+        written: books.written.get(&to).copied().unwrap_or(0),
+        to,
+        attempts: made.attempts,
+        retries: made.retries,
+        refused_locally: made.refused_locally,
+        refused: made.refused,
+        answered: made.answered,
+        failed: made.failed,
+        open: made.open,
+    };
+    let ServerLedger { requests_read, served, ref refused, errors, client_gone, in_flight, .. } = books.calls;
+    Service {
+        name: books.name,
+        users_requests_read: books.users.requests_read,
+        read_by_task: books.read_by_task,
+        calls_read: requests_read,
+        calls_served: served,
+        calls_refused: refused.clone(),
+        calls_failed: errors,
+        callers_gone: client_gone,
+        calls_in_flight: in_flight,
+        calls: books.made.into_iter().map(called).collect(),
     }
 }
 

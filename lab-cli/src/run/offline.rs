@@ -7,7 +7,7 @@ use target_app::plant::Plant;
 use workloads::{
     StopFlag,
     plan::LoadPlan,
-    sim::{self, Asked, ConnId, Cx, Knock, LinkSpec, Response, World},
+    sim::{self, Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World},
 };
 
 use super::{
@@ -35,7 +35,7 @@ impl World for Listener {
 
     fn begin(&mut self, _: &mut Cx<'_, ()>) {}
 
-    fn knock(&mut self, _: ConnId, _: u64, _: &mut Cx<'_, ()>) -> Knock {
+    fn knock(&mut self, _: ConnId, _: Visitor, _: &mut Cx<'_, ()>) -> Knock {
         Knock::Taken
     }
 

@@ -9,12 +9,13 @@ use controllers::{Catalogue, Class, Objective, Place, random::seed_for};
 use target_app::{
     control::wire::Ready,
     spec::{self, EdgeSpec, TargetSpec, WorkSpec},
+    tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
 use workloads::plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers};
 
 use super::{Cpus, RunFailure};
 use crate::{
-    spec::plan::{App, Arashi, Arm, Experiment, Load, Model, Work},
+    spec::plan::{App, Arashi, Arm, Experiment, Load, Model, Tree, TreeCall, TreeService, Work},
     summary::Capacity,
 };
 
@@ -48,12 +49,15 @@ pub fn target_spec(
             reads: *reads,
             answer_bytes: *answer_bytes,
         },
-        App::Emulated { service, servers, discipline, answer_bytes } => spec::App::Emulated {
+        App::Emulated { service, servers, discipline, answer_bytes, degradable } => spec::App::Emulated {
             service: service.clone(),
             servers: *servers,
             discipline: *discipline,
             answer_bytes: *answer_bytes,
+            degradable: *degradable,
         },
+        // Who starts a tree takes [`tree_spec`]; of one target there is only the first service.
+        App::Tree(tree) => tree_app(&tree.services[0]),
     };
     let mut stage_defaults = target.stage_defaults.clone();
     let mut stages = target.stages.clone();
@@ -83,6 +87,73 @@ pub fn target_spec(
         seed: seed_for(seed, "target"),
         cpus: cpus.target.into_iter().collect(),
         die_with: Some(std::process::id()),
+    }
+}
+
+/// What the services of one arm are.
+pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64) -> TreeSpec {
+    let nobody = Cpus { generator: None, target: None };
+    let of_tree = |machine: &&spec::PolicySpec| machine.name == "quota-server";
+    let (machines, beside): (Vec<_>, Vec<_>) = experiment.target.machines.iter().partition(of_tree);
+    let one = |service: &TreeService| {
+        let mut task = target_spec(experiment, arm, None, 0.0, seed, &nobody);
+        task.app = tree_app(service);
+        task.policy = arm.services.get(&service.name).unwrap_or(&arm.policy).clone();
+        task.machines = beside.iter().copied().cloned().collect();
+        task.stage_defaults = service.stage.clone();
+        if let Some(on_refuse) = &arm.on_refuse {
+            task.stage_defaults.on_refuse = on_refuse.clone();
+        }
+        let mut costs = experiment.simulation.emulated_costs();
+        service.costs.apply(&mut costs);
+        ServiceSpec {
+            name: service.name.clone(),
+            task,
+            costs,
+            tasks: service.tasks,
+            balancer: service.balancer,
+            per: service.per,
+            slow: service.slow,
+            calls: service.calls.iter().map(|call| call_spec(experiment, arm, call)).collect(),
+            fan_out: service.fan_out,
+        }
+    };
+    let entry = |(class, service): &(Option<Class>, String)| EntrySpec { class: *class, service: service.clone() };
+    TreeSpec {
+        services: tree.services.iter().map(one).collect(),
+        entries: tree.entries.iter().map(entry).collect(),
+        machines: machines.into_iter().cloned().collect(),
+    }
+}
+
+fn tree_app(service: &TreeService) -> spec::App {
+    spec::App::Emulated {
+        service: service.service.clone(),
+        servers: service.servers,
+        discipline: service.discipline,
+        answer_bytes: 0,
+        degradable: service.degradable,
+    }
+}
+
+fn call_spec(experiment: &Experiment, arm: &Arm, call: &TreeCall) -> CallSpec {
+    let changes = &arm.calls;
+    let client = changes.client.as_ref().or(call.client.as_ref()).filter(|client| client.policy != "none");
+    CallSpec {
+        to: call.to.clone(),
+        times: call.times,
+        attempts: changes.attempts.unwrap_or(call.attempts),
+        heed_dont_retry: changes.heed_dont_retry.unwrap_or(call.heed_dont_retry),
+        when_refused: changes.when_refused.unwrap_or(call.when_refused),
+        timeout: call.timeout,
+        connections: call.connections,
+        client: client.map(|client| ClientSpec {
+            policy: client.policy.clone(),
+            settings: client.settings.clone(),
+            scope: client.scope,
+            objective: objective(experiment),
+            renewed_in: Vec::new(),
+        }),
     }
 }
 

@@ -1,9 +1,10 @@
 //! One arm in virtual time: the plan and the target of the live arm, a plant in place of the target's process.
 
+use controllers::{Timestamp, seed_for};
 use target_app::{
-    control::wire::Ready,
+    control::wire::{Gauges, ReadRequests, Ready, StreamedEvent},
     mail::corpus::accounts,
-    plant::{Fault, FaultKind, Plant, PlantError, PlantPlan},
+    plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan},
 };
 use workloads::{
     StopFlag,
@@ -65,15 +66,18 @@ impl Ground {
                 let who = accounts(&spec).into_iter().map(|(user, password)| Account { user, password });
                 (who.collect(), spec.folders())
             }
-            App::Checksum { .. } | App::Emulated { .. } => (Vec::new(), Vec::new()),
+            App::Checksum { .. } | App::Emulated { .. } | App::Tree(_) => (Vec::new(), Vec::new()),
         };
         let simulation = &experiment.simulation;
+        let emulated = matches!(experiment.target.app, App::Emulated { .. });
         let plan = PlantPlan {
-            costs: simulation.costs.clone(),
+            costs: if emulated { simulation.emulated_costs() } else { simulation.costs.clone() },
+            wire: emulated,
             folders,
             faults: simulation.faults.clone(),
             renewals: renew::starts(&experiment.users.phases),
             oracle: false,
+            speed: None,
         };
         Self { accounts, plan }
     }
@@ -156,52 +160,118 @@ impl Ground {
         arms: &[Arm],
         task: Task,
         capacity: Option<&Capacity>,
-        mut events: Spool,
+        events: Spool,
         stop: &StopFlag,
     ) -> Result<Simulated, RunFailure> {
         let arm = &arms[task.arm];
-        let (plan, mut plant) = self.set_up(experiment, arm, task.seed, capacity)?;
-        let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
-        let mut seconds = Seconds::in_virtual_time(&arm.label, task.block, names);
-        events.write(&LiveEvent::ArmStarted { arm: arm.label.clone(), block: task.block });
-        let mut phase = None;
-        let finished = sim::run(
-            &plan,
-            experiment.simulation.link(),
-            &mut plant,
-            |window, plant, now| {
-                if phase != Some(window.phase) {
-                    phase = Some(window.phase);
-                    let second = u32::try_from(window.second).unwrap_or(u32::MAX);
-                    events.write(&LiveEvent::PhaseStarted { phase: seconds.phase(window.phase).to_owned(), second });
-                }
-                for event in policy_events::lines(plant.events().into_iter(), 0, 0.0) {
-                    events.write(&event);
-                }
-                let second = seconds.next(&window, Some(plant.gauges(now)));
-                events.write(&LiveEvent::Second(Box::new(second)));
-            },
-            stop,
-        )
-        .map_err(workloads::RunError::from)?;
-        let report = finished.report;
-        let read = plant.requests();
-        let joined = report.numbers.as_ref().and_then(|numbers| join(numbers, &read));
-        let last = plant.gauges(finished.ended);
-        let found = summary::Arm {
-            name: arm.label.clone(),
-            policy: arm.policy_name().to_owned(),
-            parameters: assemble::parameters(&arm.policy),
-            block: task.block,
-            generator: assemble::generator(&report),
-            server: Some(assemble::server(None, &last, &read.ledger, joined.as_ref())),
-            requests: joined,
-            phases: report.phases.iter().map(assemble::phase).collect(),
-            walk: assemble::walk(&report, &plan),
-            ..summary::Arm::default()
-        };
-        let digest = digest_of(&plan)?;
-        Ok(Simulated { ended: Ended { arm: found, report, timeline: Vec::new() }, events, digest })
+        if let App::Tree(tree) = &experiment.target.app {
+            let spec = resolve::tree_spec(experiment, arm, tree, task.seed);
+            let (hop, seed) = (experiment.simulation.link().delay, seed_for(task.seed, "tree"));
+            let cluster = Cluster::new(&spec, &self.plan, hop, seed).map_err(|error| unfit(&error))?;
+            let rate = experiment.nominal_capacity();
+            let plan = resolve::load_plan(experiment, arm, &self.accounts, &nowhere(), task.seed, rate)?;
+            return run_on(cluster, &plan, experiment, (arm, task), events, stop);
+        }
+        let (plan, plant) = self.set_up(experiment, arm, task.seed, capacity)?;
+        run_on(plant, &plan, experiment, (arm, task), events, stop)
+    }
+}
+
+fn run_on<W: Simulation>(
+    mut plant: W,
+    plan: &LoadPlan,
+    experiment: &Experiment,
+    (arm, task): (&Arm, Task),
+    mut events: Spool,
+    stop: &StopFlag,
+) -> Result<Simulated, RunFailure> {
+    let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
+    let mut seconds = Seconds::in_virtual_time(&arm.label, task.block, names);
+    events.write(&LiveEvent::ArmStarted { arm: arm.label.clone(), block: task.block });
+    let mut phase = None;
+    let finished = sim::run(
+        plan,
+        experiment.simulation.link(),
+        &mut plant,
+        |window, plant, now| {
+            if phase != Some(window.phase) {
+                phase = Some(window.phase);
+                let second = u32::try_from(window.second).unwrap_or(u32::MAX);
+                events.write(&LiveEvent::PhaseStarted { phase: seconds.phase(window.phase).to_owned(), second });
+            }
+            for event in policy_events::lines(plant.drain_events().into_iter(), 0, 0.0) {
+                events.write(&event);
+            }
+            let second = seconds.next(&window, Some(plant.shown(now)));
+            events.write(&LiveEvent::Second(Box::new(second)));
+        },
+        stop,
+    )
+    .map_err(workloads::RunError::from)?;
+    let report = finished.report;
+    let read = plant.read();
+    let joined = report.numbers.as_ref().and_then(|numbers| join(numbers, &read));
+    let last = plant.shown(finished.ended);
+    let found = summary::Arm {
+        name: arm.label.clone(),
+        policy: arm.policy_name().to_owned(),
+        parameters: assemble::parameters(&arm.policy),
+        block: task.block,
+        generator: assemble::generator(&report),
+        server: Some(summary::Server {
+            services: plant.services(),
+            ..assemble::server(None, &last, &read.ledger, joined.as_ref())
+        }),
+        requests: joined,
+        phases: report.phases.iter().map(assemble::phase).collect(),
+        walk: assemble::walk(&report, plan),
+        ..summary::Arm::default()
+    };
+    let digest = digest_of(plan)?;
+    Ok(Simulated { ended: Ended { arm: found, report, timeline: Vec::new() }, events, digest })
+}
+
+/// What is measured in virtual time: a plant, or several services.
+trait Simulation: sim::World {
+    fn shown(&self, now: Timestamp) -> Gauges;
+    fn read(&self) -> ReadRequests;
+    fn drain_events(&mut self) -> Vec<StreamedEvent>;
+    fn services(&self) -> Vec<summary::Service>;
+}
+
+impl Simulation for Plant {
+    fn shown(&self, now: Timestamp) -> Gauges {
+        self.gauges(now)
+    }
+
+    fn read(&self) -> ReadRequests {
+        self.requests()
+    }
+
+    fn drain_events(&mut self) -> Vec<StreamedEvent> {
+        self.events().iter().map(|event| (**event).clone()).collect()
+    }
+
+    fn services(&self) -> Vec<summary::Service> {
+        Vec::new()
+    }
+}
+
+impl Simulation for Cluster {
+    fn shown(&self, now: Timestamp) -> Gauges {
+        self.gauges(now)
+    }
+
+    fn read(&self) -> ReadRequests {
+        self.requests()
+    }
+
+    fn drain_events(&mut self) -> Vec<StreamedEvent> {
+        self.events()
+    }
+
+    fn services(&self) -> Vec<summary::Service> {
+        self.books().into_iter().map(assemble::service).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Looks at a target four times a second, and makes seconds of what generator and target showed.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -73,6 +74,18 @@ pub struct Seconds {
     /// CPU time of this process, and when that was; `None` in virtual time, where the generator costs nothing.
     cpu: Option<(ProcessSample, Instant)>,
     gauges: Option<Gauges>,
+}
+
+/// Counters as gauges: how much each has grown.
+fn grown<'a>(
+    now: &'a BTreeMap<String, u64>,
+    before: &'a BTreeMap<String, u64>,
+) -> impl Iterator<Item = (String, f64)> + 'a {
+    let of = move |(name, count): (&String, &u64)| {
+        let earlier = before.get(name).copied().unwrap_or(0);
+        (name.clone(), count.saturating_sub(earlier) as f64)
+    };
+    now.iter().map(of)
 }
 
 impl Seconds {
@@ -169,6 +182,7 @@ impl Seconds {
                     .iter()
                     .filter(|(_, value)| value.is_finite())
                     .map(|(k, v)| (k.clone(), *v))
+                    .chain(grown(&now.counts, &before.counts))
                     .collect(),
             }
         });

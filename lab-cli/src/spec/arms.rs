@@ -4,34 +4,38 @@ use controllers::{
     Catalogue, Place as Seat,
     catalogue::{Make, Setting, Settings},
 };
-use target_app::{graph::Graph, policies::Resolved, spec::PolicySpec};
+use target_app::{
+    policies::{Resolved, Unfit},
+    spec::PolicySpec,
+};
 
 use super::{
     client::client,
     fields::{Fields, count_in, join},
     hindsight,
-    plan::Arm,
+    plan::{App, Arm},
     problem::{Place, Problems},
-    raw::{Node, Value},
+    raw::{Entry, Node, Value},
     refusal::refusal,
+    tree::{self, CallChanges},
 };
 use crate::text::suggestion;
 
 /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
-pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client"];
+pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client", "services", "calls"];
 
 /// Places, as they are written.
 const PLACES: &[(&str, Seat)] =
     &[("accept", Seat::Accept), ("single", Seat::Single), ("stage", Seat::Stage), ("per-stage", Seat::Stage)];
 
-/// Reads `arms`. `graph`: the target's stages, if its kind is known.
-pub fn arms(fields: &Fields<'_>, graph: Option<&Graph>) -> Vec<Arm> {
+/// Reads `arms`. `app`: what is served, if its kind is known.
+pub fn arms(fields: &Fields<'_>, app: Option<&App>) -> Vec<Arm> {
     if fields.node("arms").is_none() {
         fields.missing("arms", "[none, seda]");
     }
     let mut arms: Vec<Arm> = Vec::new();
     for node in fields.list("arms") {
-        let Some(arm) = arm(node, graph, fields.problems()) else { continue };
+        let Some(arm) = arm(node, app, fields.problems()) else { continue };
         if arms.iter().any(|other| other.label == arm.label) {
             let message = format!("there are two arms called {:?}", arm.label);
             let hint = format!("give one a label: - {}: {{as: another}}", arm.policy.name);
@@ -43,7 +47,7 @@ pub fn arms(fields: &Fields<'_>, graph: Option<&Graph>) -> Vec<Arm> {
 }
 
 /// Keeps the named arms; a name that no arm has is a policy with its defaults.
-pub fn only(arms: &[Arm], names: &[String], graph: Option<&Graph>, problems: &Problems) -> Vec<Arm> {
+pub fn only(arms: &[Arm], names: &[String], app: Option<&App>, problems: &Problems) -> Vec<Arm> {
     let mut kept = Vec::new();
     for name in names {
         let of_file = arms.iter().filter(|arm| arm.label == *name || arm.policy.name == *name).cloned();
@@ -52,14 +56,14 @@ pub fn only(arms: &[Arm], names: &[String], graph: Option<&Graph>, problems: &Pr
         if kept.len() == before {
             let place = Place::Flag(format!("--policy {name}"));
             let node = Node { value: Value::Text(name.clone()), place };
-            kept.extend(arm(&node, graph, problems));
+            kept.extend(arm(&node, app, problems));
         }
     }
     kept
 }
 
 /// `- none` or `- seda: {scope: per-stage}`.
-fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
+fn arm(node: &Node, app: Option<&App>, problems: &Problems) -> Option<Arm> {
     let (name, settings) = policy_and_settings(node, "arms", problems)?;
     let path = join("arms", name);
     let mut arm = Arm {
@@ -69,6 +73,8 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
         backlog: None,
         client: None,
         hindsight: None,
+        services: std::collections::BTreeMap::new(),
+        calls: CallChanges::default(),
     };
     let mut own = Vec::new();
     if let Some(settings) = settings {
@@ -83,7 +89,7 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
         };
         for entry in entries {
             if ARM_KEYS.contains(&entry.key.as_str()) {
-                lab_key(&mut arm, &entry.key, &entry.node, &path, problems);
+                lab_key(&mut arm, entry, &path, app, problems);
             } else {
                 own.push(entry);
             }
@@ -96,6 +102,9 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
     };
     if let Some((policy, known)) = known {
         (arm.policy.name, arm.hindsight) = (policy, Some(known));
+        if matches!(app, Some(App::Tree(_))) {
+            problems.add(&node.place, &path, "knows one service beforehand, not several", "leave it out");
+        }
     }
     arm.policy.settings = own.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
     if !check(&mut arm.policy, node, settings, &path, problems) {
@@ -103,8 +112,9 @@ fn arm(node: &Node, graph: Option<&Graph>, problems: &Problems) -> Option<Arm> {
         return Some(arm);
     }
     // What the target itself would refuse: a place that it does not have, settings for stages that it does not have.
-    let unfit = match (Resolved::live(&arm.policy), graph) {
-        (Ok(policy), Some(graph)) => policy.misplaced(graph),
+    let reports = matches!(app, Some(App::Tree(_)));
+    let unfit = match (resolved(&arm.policy, reports), app) {
+        (Ok(policy), Some(app)) => policy.misplaced(&app.graph()),
         (Ok(_), None) => Vec::new(),
         (Err(unfit), _) => unfit.problems,
     };
@@ -128,7 +138,7 @@ fn in_target(place: Seat) -> bool {
 }
 
 /// A machine (pool sizing, batching, a monitor) in `target.machines`.
-pub fn machine(node: &Node, problems: &Problems) -> Option<PolicySpec> {
+pub fn machine(node: &Node, reports: bool, problems: &Problems) -> Option<PolicySpec> {
     let (name, settings) = policy_and_settings(node, "target.machines", problems)?;
     let path = join("target.machines", name);
     let settings_of = |node: &Node| match setting(node) {
@@ -141,10 +151,32 @@ pub fn machine(node: &Node, problems: &Problems) -> Option<PolicySpec> {
         return None;
     }
     // What the target itself would refuse.
-    for bad in Resolved::live(&spec).map_or_else(|unfit| unfit.problems, |_| Vec::new()) {
+    for bad in resolved(&spec, reports).map_or_else(|unfit| unfit.problems, |_| Vec::new()) {
         problems.add(&node.place, &join(&path, &bad.key), bad.message, "");
     }
     Some(spec)
+}
+
+/// A policy by itself: `utilization` or `utilization: {cpu: true}`, at a service that hears reports.
+pub fn policy(node: &Node, path: &str, problems: &Problems) -> Option<PolicySpec> {
+    let (name, settings) = policy_and_settings(node, path, problems)?;
+    let own = match settings.map(setting) {
+        Some(Setting::Map(map)) => map,
+        _ => Settings::new(),
+    };
+    let mut spec = PolicySpec { name: name.to_owned(), place: None, settings: own };
+    if !check(&mut spec, node, settings, path, problems) {
+        return None;
+    }
+    for bad in Resolved::new(&spec).map_or_else(|unfit| unfit.problems, |_| Vec::new()) {
+        problems.add(&node.place, &join(path, &bad.key), bad.message, "");
+    }
+    Some(spec)
+}
+
+/// As the target will take it: `reports` says whether usage and quotas are carried between its tasks.
+fn resolved(spec: &PolicySpec, reports: bool) -> Result<Resolved, Unfit> {
+    if reports { Resolved::new(spec) } else { Resolved::live(spec) }
 }
 
 pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) -> Option<(&'a str, Option<&'a Node>)> {
@@ -162,7 +194,14 @@ pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) 
     }
 }
 
-fn lab_key(arm: &mut Arm, key: &str, node: &Node, path: &str, problems: &Problems) {
+fn lab_key(arm: &mut Arm, entry: &Entry, path: &str, app: Option<&App>, problems: &Problems) {
+    let (key, node) = (entry.key.as_str(), &entry.node);
+    let tree = app.and_then(|app| if let App::Tree(tree) = app { Some(tree) } else { None });
+    if matches!(key, "services" | "calls") && app.is_some() && tree.is_none() {
+        let hint = "it is about several services: target.app: tree";
+        problems.add(&node.place, &join(path, key), "does not belong to this target", hint);
+        return;
+    }
     let full = join(path, key);
     let text = match &node.value {
         Value::Text(text) => text.as_str(),
@@ -182,6 +221,8 @@ fn lab_key(arm: &mut Arm, key: &str, node: &Node, path: &str, problems: &Problem
             Err((message, hint)) => problems.add(&node.place, &full, message, hint),
         },
         "client" => arm.client = client(node, &full, problems),
+        "services" => arm.services = tree::policies(node, &full, tree, problems),
+        "calls" => arm.calls = tree::call_changes(node, &full, problems).unwrap_or_default(),
         _ => match count_in(node, 1..=65_535) {
             Ok(backlog) => arm.backlog = Some(backlog as u32),
             Err((message, hint)) => problems.add(&node.place, &full, message, hint),

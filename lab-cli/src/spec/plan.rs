@@ -12,7 +12,11 @@ use target_app::{
 };
 use workloads::plan::{ArrivalLaw, Behaviour, ClientScope, ConnectionHabit, Marks, OnTrouble, PreviousPage};
 
-use super::{hindsight::Hindsight, simulation::Simulation};
+mod services;
+
+pub use services::{Tree, TreeCall, TreeService};
+
+use super::{hindsight::Hindsight, simulation::Simulation, tree::CallChanges};
 use crate::summary::Objective;
 
 /// A whole experiment.
@@ -108,7 +112,11 @@ pub enum App {
         discipline: Discipline,
         /// Bytes of the answer.
         answer_bytes: u32,
+        /// Share of the work that shrinks with quality, 0 to 1.
+        degradable: f64,
     },
+    /// Several services with emulated service times that call each other.
+    Tree(Tree),
 }
 
 /// The web-mail service.
@@ -313,6 +321,10 @@ pub struct Arm {
     pub client: Option<Client>,
     /// What the arm knows beforehand, as no policy can: for runs in virtual time alone.
     pub hindsight: Option<Hindsight>,
+    /// Who decides at single services of a tree, instead of `policy`.
+    pub services: BTreeMap<String, PolicySpec>,
+    /// What is different about all calls between services.
+    pub calls: CallChanges,
 }
 
 /// A policy on the users' own side.
@@ -332,7 +344,8 @@ impl App {
         match self {
             Self::Arashi(_) => target_app::mail::Arashi::stage_graph(),
             Self::Checksum { .. } => Checksum::stage_graph(),
-            Self::Emulated { .. } => Emulated::stage_graph(),
+            // Every service of a tree has the same stages.
+            Self::Emulated { .. } | Self::Tree(_) => Emulated::stage_graph(),
         }
     }
 }
@@ -347,6 +360,8 @@ impl Arm {
             backlog: None,
             client: None,
             hindsight: None,
+            services: BTreeMap::new(),
+            calls: CallChanges::default(),
         }
     }
 }
@@ -359,6 +374,12 @@ impl Arm {
             _ => &self.policy.name,
         }
     }
+}
+
+fn emulated_capacity(service: &ServiceTime, servers: u32, workers: u32) -> Option<f64> {
+    let mean = mean_of(service).as_secs_f64();
+    // Workers bring the jobs: no more servers are busy than there are workers.
+    (mean > 0.0).then(|| f64::from(workers.min(servers)) / mean)
 }
 
 impl Experiment {
@@ -383,12 +404,16 @@ impl Experiment {
             App::Arashi(Arashi { work: Work::Capacity(rate), .. }) => Some(*rate),
             App::Arashi(_) | App::Checksum { .. } => None,
             App::Emulated { service, servers, .. } => {
-                let mean = mean_of(service).as_secs_f64();
-                // Workers bring the jobs: no more servers are busy than there are workers.
                 let stage = self.target.stages.get("work").unwrap_or(&self.target.stage_defaults);
-                (mean > 0.0).then(|| f64::from(stage.workers.min(*servers)) / mean)
+                emulated_capacity(service, *servers, stage.workers)
             }
+            App::Tree(tree) => tree.capacity(),
         }
+    }
+
+    /// A live run is refused.
+    pub fn virtual_only(&self) -> bool {
+        self.simulation.only || matches!(self.target.app, App::Tree(_))
     }
 
     /// What readers of the figures should know before: policies that steer by another percentile than the promise's.

@@ -85,11 +85,11 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         }
         Some(node) => users::users(node, problems),
     };
-    let graph = target.as_ref().map(|target| target.app.graph());
-    let mut arms = arms::arms(&fields, graph.as_ref());
+    let app = target.as_ref().map(|target| &target.app);
+    let mut arms = arms::arms(&fields, app);
     let all_arms: Vec<String> = arms.iter().map(|arm| arm.label.clone()).collect();
     if !changes.policies.is_empty() {
-        arms = arms::only(&arms, &changes.policies, graph.as_ref(), problems);
+        arms = arms::only(&arms, &changes.policies, app, problems);
     }
     let repeat = fields.count("repeat", 1..=1000).map_or(1, |n| n as u32);
     let seed = fields.count("seed", 0..=(1 << 53)).unwrap_or(1);

@@ -22,7 +22,7 @@ struct Experiment {
     target: Target,
     objective: Objective,
     users: Users,
-    /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog` and `client` are the lab's, all others the policy's (`lab policies NAME`).
+    /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog`, `client`, `services` and `calls` are the lab's, all others the policy's (`lab policies NAME`).
     arms: Vec<Policy>,
     /// How often every arm is run.
     repeat: Option<u32>,
@@ -43,8 +43,23 @@ struct Experiment {
 struct Simulation {
     /// What things cost: a file that `lab calibrate` has written [default: measured on the machine of docs/fidelity.md].
     plant: Option<String>,
+    costs: Option<Costs>,
     link: Option<Link>,
     faults: Option<Vec<Fault>>,
+    /// A live run is refused: it would not be what the experiment is about.
+    only: Option<bool>,
+}
+
+/// What things cost, where it is not as in the plant file: times of a whole core.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Costs {
+    /// To take a connection: `0.05ms`.
+    accept: Option<String>,
+    /// To read a request, whatever becomes of it.
+    read: Option<String>,
+    /// To refuse one that was read.
+    refuse: Option<String>,
 }
 
 /// The way between users and service.
@@ -126,6 +141,12 @@ struct Target {
     servers: Option<u32>,
     /// emulated: `fifo` or `processor-sharing`.
     discipline: Option<String>,
+    /// emulated: share of the work that shrinks with the quality at which a policy lets the service work, 0 to 1.
+    degradable: Option<f64>,
+    /// tree: services by name, callers before those that they call.
+    services: Option<std::collections::BTreeMap<String, Service>>,
+    /// tree: the service that users ask, or by class `{0: proxy, 1: back}` [default: the first].
+    entry: Option<serde_json::Value>,
     /// Longest queue of a stage.
     queue: Option<u32>,
     /// Workers of a stage.
@@ -161,6 +182,77 @@ enum AppName {
     Arashi,
     Checksum,
     Emulated,
+    Tree,
+}
+
+/// A service of a tree.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Service {
+    /// Service times: `10ms`, `{exponential: 10ms}`, …
+    service: serde_json::Value,
+    /// How many side by side in one task.
+    servers: Option<u32>,
+    /// `fifo` or `processor-sharing`.
+    discipline: Option<String>,
+    /// Share of the work that shrinks with quality, 0 to 1.
+    degradable: Option<f64>,
+    /// Equal tasks.
+    tasks: Option<u32>,
+    /// Which task a request goes to: `round-robin`, `random`, `least-loaded`.
+    balancer: Option<String>,
+    /// What is balanced: `request` or `connection`.
+    per: Option<String>,
+    slow: Option<Slow>,
+    /// What it asks of services below: their names, or tables.
+    calls: Option<Vec<CallOrName>>,
+    /// All calls at once instead of one after the other.
+    fan_out: Option<bool>,
+    costs: Option<Costs>,
+    queue: Option<u32>,
+    workers: Option<u32>,
+    batch: Option<u32>,
+    on_refuse: Option<OnRefuse>,
+    drop_abandoned: Option<bool>,
+}
+
+/// Tasks that are slower than the others.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Slow {
+    /// How many.
+    tasks: Option<u32>,
+    /// Their speed; that of the others is 1.
+    speed: Option<f64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum CallOrName {
+    Name(String),
+    Call(Call),
+}
+
+/// Calls on behalf of each request.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Call {
+    to: String,
+    /// Calls for each request.
+    times: Option<u32>,
+    /// Most attempts of a call, the first among them.
+    attempts: Option<u8>,
+    /// "Don't retry" ends the attempts; true if not given.
+    heed_dont_retry: Option<bool>,
+    /// What a request is answered for which a call was refused: `overloaded`, `dont-retry`, `degrade`.
+    when_refused: Option<String>,
+    /// Longest wait, all attempts together: `10s`.
+    timeout: Option<String>,
+    /// Most connections of a task; 0: any number.
+    connections: Option<u32>,
+    /// A policy on the caller's side.
+    client: Option<Policy>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -325,7 +417,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::spec::{read, simulation, target, users};
+    use crate::spec::{read, simulation, target, tree, users};
 
     #[test]
     fn the_schema_and_the_reader_know_the_same_keys() {
@@ -339,12 +431,16 @@ mod tests {
         assert_eq!(keys("/$defs/Objective/properties"), known(read::OBJECTIVE_KEYS));
         assert_eq!(keys("/$defs/Target/properties"), known(target::KEYS));
         assert_eq!(keys("/$defs/Mail/properties"), known(target::MAIL_KEYS));
+        assert_eq!(keys("/$defs/Service/properties"), known(tree::SERVICE_KEYS));
+        assert_eq!(keys("/$defs/Slow/properties"), known(tree::SLOW_KEYS));
+        assert_eq!(keys("/$defs/Call/properties"), known(tree::CALL_KEYS));
         assert_eq!(keys("/$defs/Stage/properties"), known(target::STAGE_KEYS));
         assert_eq!(keys("/$defs/Class/properties"), known(target::CLASS_KEYS));
         assert_eq!(keys("/$defs/Users/properties"), known(users::KEYS));
         assert_eq!(keys("/$defs/Phase/properties"), known(users::PHASE_KEYS));
         assert_eq!(keys("/$defs/Load/properties"), known(users::LOAD_KEYS));
         assert_eq!(keys("/$defs/Simulation/properties"), known(simulation::KEYS));
+        assert_eq!(keys("/$defs/Costs/properties"), known(simulation::COSTS_KEYS));
         assert_eq!(keys("/$defs/Link/properties"), known(simulation::LINK_KEYS));
         assert_eq!(keys("/$defs/Fault/properties"), known(simulation::FAULT_KEYS));
         assert_eq!(keys("/$defs/Trouble/properties"), known(users::TROUBLE_KEYS));

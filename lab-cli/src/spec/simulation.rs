@@ -13,7 +13,9 @@ use super::{
 };
 
 /// Keys of `virtual`.
-pub const KEYS: &[&str] = &["plant", "link", "faults"];
+pub const KEYS: &[&str] = &["plant", "costs", "link", "faults", "only"];
+/// Keys of `virtual.costs`.
+pub const COSTS_KEYS: &[&str] = &["accept", "read", "refuse"];
 /// Keys of `virtual.link`.
 pub const LINK_KEYS: &[&str] = &["delay", "jitter", "loss"];
 /// Keys of each of `virtual.faults`.
@@ -22,6 +24,7 @@ pub const FAULT_KEYS: &[&str] = &["at", "for", "capacity", "latency"];
 /// The numbers that come with the program, measured on the machine that `docs/fidelity.md` names.
 const ARASHI: &str = include_str!("../../../experiments/plants/arashi.yaml");
 
+const COSTS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(10);
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
 
 /// What a run in virtual time takes beside the rest of the experiment.
@@ -29,21 +32,33 @@ const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_
 pub struct Simulation {
     /// What things cost.
     pub costs: PlantSpec,
+    /// What the experiment itself says of it.
+    #[serde(skip)]
+    said: CostChanges,
     /// The way between users and service; `None`: as in the plant file.
     pub link: Option<LinkSpec>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// A live run would not be what the experiment is about.
+    pub only: bool,
 }
 
 /// With the plant that comes with the program.
 impl Default for Simulation {
     fn default() -> Self {
         let costs = read_plant(ARASHI).expect("the plant file that comes with the program can be read: a test does");
-        Self { costs, link: None, faults: Vec::new() }
+        Self { costs, said: CostChanges::default(), link: None, faults: Vec::new(), only: false }
     }
 }
 
 impl Simulation {
+    /// What things cost an emulated server: nothing but what the experiment says. A plant file is about real ones.
+    pub fn emulated_costs(&self) -> PlantSpec {
+        let mut costs = PlantSpec { accept_ms: 0.0, read_ms: 0.0, refuse_ms: 0.0, ..self.costs.clone() };
+        self.said.apply(&mut costs);
+        costs
+    }
+
     /// The way between users and service.
     pub fn link(&self) -> LinkSpec {
         self.link.unwrap_or_else(|| self.costs.link())
@@ -60,6 +75,11 @@ pub(super) fn simulation(node: Option<&Node>, problems: &Problems) -> Simulation
             Err(message) => fields.problem("plant", message, "a file that lab calibrate has written (.yaml)"),
         }
     }
+    if let Some(costs) = fields.fields("costs", COSTS_KEYS) {
+        simulation.said = cost_changes(&costs);
+        simulation.said.apply(&mut simulation.costs);
+    }
+    simulation.only = fields.flag("only").unwrap_or(false);
     if let Some(link) = fields.fields("link", LINK_KEYS) {
         let standard = simulation.costs.link();
         simulation.link = Some(LinkSpec {
@@ -70,6 +90,32 @@ pub(super) fn simulation(node: Option<&Node>, problems: &Problems) -> Simulation
     }
     simulation.faults = fields.list("faults").iter().filter_map(|node| fault(node, problems)).collect();
     simulation
+}
+
+/// Costs by the experiment's own word instead of the plant's, milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct CostChanges {
+    /// To take a connection.
+    pub accept_ms: Option<f64>,
+    /// To read a request.
+    pub read_ms: Option<f64>,
+    /// To refuse one.
+    pub refuse_ms: Option<f64>,
+}
+
+impl CostChanges {
+    /// Makes them.
+    pub fn apply(&self, costs: &mut PlantSpec) {
+        costs.accept_ms = self.accept_ms.unwrap_or(costs.accept_ms);
+        costs.read_ms = self.read_ms.unwrap_or(costs.read_ms);
+        costs.refuse_ms = self.refuse_ms.unwrap_or(costs.refuse_ms);
+    }
+}
+
+/// Reads `costs`.
+pub(super) fn cost_changes(fields: &Fields<'_>) -> CostChanges {
+    let millis = |key: &str| fields.time(key, COSTS).map(|time| time.as_secs_f64() * 1e3);
+    CostChanges { accept_ms: millis("accept"), read_ms: millis("read"), refuse_ms: millis("refuse") }
 }
 
 fn fault(node: &Node, problems: &Problems) -> Option<Fault> {

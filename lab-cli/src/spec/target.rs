@@ -37,6 +37,9 @@ pub const KEYS: &[&str] = &[
     "service",
     "servers",
     "discipline",
+    "degradable",
+    "services",
+    "entry",
     "queue",
     "workers",
     "batch",
@@ -54,6 +57,9 @@ pub const KEYS: &[&str] = &[
 /// Those of the web mail alone.
 const ARASHI_KEYS: &[&str] =
     &["mail", "database", "capacity", "work", "connections", "session", "search", "durability"];
+const CHECKSUM_KEYS: &[&str] = &["rounds", "fixed_rounds", "reads", "answer"];
+const EMULATED_KEYS: &[&str] = &["service", "servers", "discipline", "answer", "degradable"];
+const TREE_KEYS: &[&str] = &["services", "entry"];
 /// Keys of `target.mail`.
 pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts", "inbox"];
 /// Keys of one of `target.stages`.
@@ -69,13 +75,13 @@ const MOST_VALUES: usize = 10_000;
 /// Reads `target`.
 pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     let fields = Fields::of(node, "target", KEYS, problems)?;
-    let app = app(&fields);
-    let graph = app.as_ref().map(App::graph);
-    let known: Option<Vec<&str>> = graph.as_ref().map(|graph| graph.sized().collect());
     let stage_defaults = stage(
         &fields,
         &StageSpec { queue: 10_000, workers: 2, batch: 8, on_refuse: OnRefuse::Reject, drop_abandoned: false },
     );
+    let app = app(&fields, &stage_defaults);
+    let graph = app.as_ref().map(App::graph);
+    let known: Option<Vec<&str>> = graph.as_ref().map(|graph| graph.sized().collect());
     let mut stages = BTreeMap::new();
     if let Some(Node { value: Value::Table(entries), .. }) = fields.node("stages") {
         for entry in entries {
@@ -91,7 +97,8 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
         fields.problem("stages", "a table is wanted here", "write {search: {workers: 1}}");
     }
     // All of them are read before a wrong app ends it: a person sees every problem at once.
-    let machines = fields.list("machines").iter().filter_map(|node| arms::machine(node, problems)).collect();
+    let reports = matches!(app, Some(App::Tree(_)));
+    let machines = fields.list("machines").iter().filter_map(|node| arms::machine(node, reports, problems)).collect();
     let class = class(&fields);
     let backlog = fields.count("backlog", 1..=65_535).map(|n| n as u32);
     let keep_alive = fields.flag("keep_alive").unwrap_or(true);
@@ -126,29 +133,32 @@ fn hosts(fields: &Fields<'_>) -> Vec<String> {
     hosts
 }
 
-fn app(fields: &Fields<'_>) -> Option<App> {
+fn app(fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option<App> {
     #[derive(Clone, Copy)]
     enum Kind {
         Arashi,
         Checksum,
         Emulated,
+        Tree,
     }
-    let words = [("arashi", Kind::Arashi), ("checksum", Kind::Checksum), ("emulated", Kind::Emulated)];
+    let words =
+        [("arashi", Kind::Arashi), ("checksum", Kind::Checksum), ("emulated", Kind::Emulated), ("tree", Kind::Tree)];
     if fields.node("app").is_none() {
         fields.missing("app", "arashi");
     }
     let kind = fields.choice("app", &words)?;
     // Keys of another app are slips, not silently ignored.
-    let (own, others): (&[&str], &[&str]) = match kind {
-        Kind::Arashi => {
-            (ARASHI_KEYS, &["rounds", "fixed_rounds", "reads", "answer", "service", "servers", "discipline"])
-        }
-        Kind::Checksum => (&["rounds", "fixed_rounds", "reads", "answer"], &["service", "servers", "discipline"]),
-        Kind::Emulated => (&["service", "servers", "discipline", "answer"], &["rounds", "fixed_rounds", "reads"]),
+    let own: &[&str] = match kind {
+        Kind::Arashi => ARASHI_KEYS,
+        Kind::Checksum => CHECKSUM_KEYS,
+        Kind::Emulated => EMULATED_KEYS,
+        Kind::Tree => TREE_KEYS,
     };
-    let of_mail = if matches!(kind, Kind::Arashi) { &[] } else { ARASHI_KEYS };
-    for key in others.iter().chain(of_mail).filter(|key| fields.node(key).is_some()) {
-        fields.problem(key, "does not belong to this app", format!("it has: {}", own.join(", ")));
+    let all = [ARASHI_KEYS, CHECKSUM_KEYS, EMULATED_KEYS, TREE_KEYS].concat();
+    for key in all.into_iter().collect::<std::collections::BTreeSet<_>>() {
+        if !own.contains(&key) && fields.node(key).is_some() {
+            fields.problem(key, "does not belong to this app", format!("it has: {}", own.join(", ")));
+        }
     }
     Some(match kind {
         Kind::Arashi => App::Arashi(arashi(fields)),
@@ -164,8 +174,10 @@ fn app(fields: &Fields<'_>) -> Option<App> {
             let words = [("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)];
             let discipline = fields.choice("discipline", &words).unwrap_or(Discipline::Fifo);
             let answer_bytes = fields.count("answer", 0..=1_000_000).map_or(1024, |n| n as u32);
-            App::Emulated { service: service?, servers, discipline, answer_bytes }
+            let degradable = fields.number("degradable", 0.0..=1.0).unwrap_or(0.0);
+            App::Emulated { service: service?, servers, discipline, answer_bytes, degradable }
         }
+        Kind::Tree => App::Tree(super::tree::tree(fields, stage_defaults)?),
     })
 }
 
@@ -205,7 +217,7 @@ fn arashi(fields: &Fields<'_>) -> Arashi {
     }
 }
 
-fn service(fields: &Fields<'_>) -> Option<ServiceTime> {
+pub(super) fn service(fields: &Fields<'_>) -> Option<ServiceTime> {
     let law = service_law(fields)?;
     Law::new(&law).map_err(|error| fields.problem("service", error.to_string(), "")).ok()?;
     Some(law)
@@ -236,7 +248,7 @@ fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
 }
 
 fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<ServiceTime> {
-    let path = join("target.service", name);
+    let path = join(&fields.path("service"), name);
     let of = |keys: &[&str]| Fields::of(node, &path, keys, fields.problems());
     match name {
         "exponential" => match &node.value {
@@ -292,7 +304,7 @@ fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<Se
     }
 }
 
-fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
+pub(super) fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
     StageSpec {
         queue: fields.count("queue", 1..=1_000_000).map_or(otherwise.queue, |n| n as u32),
         workers: fields.count("workers", 1..=1024).map_or(otherwise.workers, |n| n as u32),

@@ -115,6 +115,9 @@ pub struct StageGauges {
     pub busy_ms: f64,
     /// What its policy and machines show: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`.
     pub policy: BTreeMap<String, f64>,
+    /// What else is counted here, since the start: `attempt_0`, the first attempts that came.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, u64>,
     /// Which policy sits here; empty where none can.
     #[serde(default)]
     pub policy_name: String,

@@ -60,6 +60,9 @@ pub enum PlantError {
         /// What would be right.
         wanted: &'static str,
     },
+    /// Services that do not fit together.
+    #[error("services: {0}")]
+    Tree(String),
     /// A policy or machine that does not fit.
     #[error(transparent)]
     Unfit(#[from] crate::policies::Unfit),

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{
-    Effect, JobId, LoadSample, Offer, Outcome, Reason, Refusal, RetryHint, Seen, Timestamp, Timing, Verdict,
+    Effect, JobId, LoadSample, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Timestamp, Timing, Verdict,
 };
 
 use super::{visit::Pass, world::wall};
@@ -40,6 +40,8 @@ pub(super) enum Entered {
 pub(super) struct DoorNews {
     pub(super) released: Vec<(JobId, Pass)>,
     pub(super) refused: Vec<(JobId, Refusal)>,
+    /// To other sites.
+    pub(super) told: Vec<PeerReport>,
     pub(super) wake: Option<Timestamp>,
 }
 
@@ -133,8 +135,9 @@ impl PlantDoor {
                 }
                 Effect::Refuse(id, refusal) => news.refused.extend(self.held.remove(&id).map(|_| (id, refusal))),
                 Effect::Quality(quality) => self.quality = quality,
+                Effect::Tell(report) => news.told.push(report),
                 // As at the live door: nothing lies before it, and it has neither pool nor replies.
-                Effect::Shed { .. } | Effect::Resize(_) | Effect::Annotate(..) | Effect::Tell(_) => {}
+                Effect::Shed { .. } | Effect::Resize(_) | Effect::Annotate(..) => {}
             }
         }
         news

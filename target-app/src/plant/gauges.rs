@@ -3,19 +3,23 @@
 use controllers::Timestamp;
 
 use super::world::Plant;
-use crate::control::wire::{Gauges, ReadRequests, StageGauges};
+use crate::control::wire::{Gauges, ReadRequests, ServerLedger, StageGauges};
 
 impl Plant {
     /// Everything that can be seen now.
     #[must_use]
     pub fn gauges(&self, now: Timestamp) -> Gauges {
-        let ledger = self.ledger.read();
-        let read = StageGauges { name: "read".to_owned(), completed: ledger.requests_read, ..StageGauges::default() };
-        let send = StageGauges {
-            name: "send".to_owned(),
-            completed: ledger.served + ledger.errors + ledger.refused.values().sum::<u64>(),
+        let (ledger, calls) = (self.ledger.read(), self.calls_ledger.read());
+        let sent = |books: &ServerLedger| books.served + books.errors + books.refused.values().sum::<u64>();
+        let attempts = self.attempts.iter().enumerate();
+        let read = StageGauges {
+            name: "read".to_owned(),
+            completed: ledger.requests_read + calls.requests_read,
+            counts: attempts.map(|(attempt, count)| (format!("attempt_{attempt}"), *count)).collect(),
             ..StageGauges::default()
         };
+        let send =
+            StageGauges { name: "send".to_owned(), completed: sent(&ledger) + sent(&calls), ..StageGauges::default() };
         let mut system = StageGauges { name: "system".to_owned(), ..StageGauges::default() };
         self.monitors.iter().for_each(|monitor| monitor.gauges(&mut system.policy));
         let stages = [read, self.dispatch.gauges()].into_iter();
@@ -34,6 +38,12 @@ impl Plant {
     #[must_use]
     pub fn requests(&self) -> ReadRequests {
         self.ledger.requests()
+    }
+
+    /// The books of other services' calls.
+    #[must_use]
+    pub fn calls(&self) -> ServerLedger {
+        self.calls_ledger.read()
     }
 
     /// Policy events since the last call, as lines of the event stream.

@@ -24,6 +24,14 @@ pub(super) struct Conn {
     pub(super) dead: bool,
 }
 
+/// Connections of other services' calls have places from here on, those of users below.
+pub(super) const CALLS: u32 = 1 << 31;
+
+/// Whether another service calls on this connection.
+pub(super) fn is_call(conn: ConnId) -> bool {
+    conn.place >= CALLS
+}
+
 /// Where a connection is.
 #[derive(Debug)]
 pub(super) enum State {

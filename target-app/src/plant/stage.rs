@@ -6,8 +6,8 @@ use std::{
 };
 
 use controllers::{
-    Effect, Grant, JobId, LoadSample, Offer, Outcome, Reason, Refusal, Resize, RetryHint, Seen, SiteId, Timestamp,
-    Timing, Verdict,
+    Effect, Grant, JobId, LoadSample, Offer, Outcome, PeerReport, Reason, Refusal, Resize, RetryHint, Seen, SiteId,
+    Timestamp, Timing, Verdict,
 };
 
 use super::world::wall;
@@ -51,6 +51,8 @@ pub(super) struct Queued {
 pub(super) struct StageNews {
     pub(super) refused: Vec<(JobId, Refusal)>,
     pub(super) shed: Vec<(Option<SiteId>, f64)>,
+    /// To other sites.
+    pub(super) told: Vec<PeerReport>,
     pub(super) wake: Option<Timestamp>,
 }
 
@@ -154,6 +156,11 @@ impl PlantStage {
         self.tell_room(now);
     }
 
+    /// So many of its jobs wait for other services.
+    pub(super) fn set_elsewhere(&mut self, jobs: u32) {
+        self.desk.set_elsewhere(jobs);
+    }
+
     /// Does what is due, and what concerns queue and pool; the rest is news.
     pub(super) fn turn(&mut self, now: Timestamp, probe: &dyn Probe) -> StageNews {
         self.desk.show_wall(wall(now));
@@ -172,8 +179,9 @@ impl PlantStage {
                 Effect::Shed { to, level } => news.shed.push((to, level)),
                 Effect::Resize(Resize::Workers(wanted)) => self.resize(wanted),
                 Effect::Resize(Resize::Batch(batch)) => self.batch = batch.max(1),
-                // As in the live stage: replies carry no notes yet, and sites no reports.
-                Effect::Annotate(..) | Effect::Tell(_) => {}
+                Effect::Tell(report) => news.told.push(report),
+                // As in the live stage: replies carry no notes yet.
+                Effect::Annotate(..) => {}
             }
         }
         news
@@ -195,6 +203,7 @@ impl PlantStage {
             completed: self.completed,
             busy_ms: self.busy.as_secs_f64() * 1e3,
             policy,
+            counts: BTreeMap::new(),
             policy_name: self.desk.policy_name().to_owned(),
         }
     }

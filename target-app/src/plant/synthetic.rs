@@ -46,8 +46,8 @@ impl Backend for PlantEmulated {
         ONLY
     }
 
-    fn steps(&mut self, _: Kind, key: u64, _: f64) -> Vec<Step> {
-        vec![Step { pool: Some(0), demand: self.law.draw(self.seed, JobId(key)) }]
+    fn steps(&mut self, _: Kind, key: u64, quality: f64) -> Vec<Step> {
+        vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), quality) }]
     }
 
     fn answer(&mut self, _: &Call) -> Response {

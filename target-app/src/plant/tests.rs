@@ -33,6 +33,7 @@ fn target(policy: PolicySpec) -> TargetSpec {
             servers: 1,
             discipline: Discipline::Fifo,
             answer_bytes: 0,
+            degradable: 0.0,
         },
         listen: address,
         control: address,
@@ -103,7 +104,12 @@ fn an_emulated_server_does_not_pay_for_the_wire() {
         (finished.report.total.response_time_ms, gauges.cpu_s)
     };
     let dear = PlantSpec { accept_ms: 5.0, read_ms: 5.0, refuse_ms: 5.0, ..PlantSpec::default() };
-    assert_eq!(served(dear), served(PlantSpec::default()));
+    assert_eq!(served(dear.clone()), served(PlantSpec::default()));
+    // Unless the costs are meant for it: five requests are read in all (5 + 5 ms for the first of a connection).
+    let with = PlantPlan { costs: dear, wire: true, ..PlantPlan::default() };
+    let (finished, gauges) = ran(&url_plan(&[("all", 5, 1)]), &target(policy("none", &[])), &with);
+    let served = finished.report.total.ledger.served as f64;
+    assert!((gauges.cpu_s - (served * 0.015 + 0.005)).abs() < 1e-9, "{}", gauges.cpu_s);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
-use controllers::{Grant, Offer, Timestamp};
+use controllers::{Grant, Offer, RetryHint, Tags, Timestamp};
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
     persona::{Call, Method},
@@ -33,6 +33,28 @@ pub(super) struct Visit {
     pub(super) gone: bool,
     /// Which worker works on it.
     pub(super) worker: Option<usize>,
+    /// How the calls on its behalf have ended.
+    pub(super) calls: CallsEnded,
+}
+
+/// How calls to other services on behalf of a request have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallsEnded {
+    /// With the answers; or there were none to make.
+    Answered,
+    /// One was refused, and this is what to tell the client.
+    Refused(RetryHint),
+    /// One failed or was not answered in time.
+    Failed,
+}
+
+/// What calls on behalf of a request carry on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Errand {
+    pub(super) tags: Tags,
+    /// Key of all draws that belong to the request.
+    pub(super) key: u64,
+    pub(super) user: u64,
 }
 
 /// What the door at dispatch knows of a request that it let in.

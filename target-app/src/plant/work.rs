@@ -4,15 +4,16 @@
 use std::{collections::VecDeque, time::Duration};
 
 use controllers::{JobId, Kind, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp};
-use workloads::sim::{Asked, ConnId, Cx, Response};
+use workloads::sim::{Asked, Response};
 
 use super::{
+    around::Around,
     costs::ms,
     door::Entered,
-    listener::{Refused, State},
+    listener::Refused,
     machine::{Step, Task},
     stage::Queued,
-    visit::{Pass, Visit, head_of, peer_of},
+    visit::{CallsEnded, Errand, Pass, Visit, head_of, peer_of},
     world::{Event, Place, Plant, bare},
 };
 use crate::{class::Shown, ledger::Ending, spec::OnRefuse};
@@ -31,108 +32,26 @@ pub(super) struct Worker {
 const BLOCKED: Duration = Duration::from_millis(5);
 
 impl Plant {
-    /// Takes connections from the kernel's queue, as far as the policy at accept lets them in.
-    pub(super) fn take_connections(&mut self, cx: &mut Cx<'_, Event>) {
-        while self.listener.pending.is_none() && !self.listener.kernel.is_empty() {
-            let offer = self.offer(Tags::default(), cx.now());
-            match self.accept.enter(cx.now(), &offer) {
-                Entered::In(pass) => self.take_connection(pass.map(|pass| (offer, pass)), cx),
-                Entered::Held => self.listener.pending = Some(offer),
-                Entered::Refused(_) => self.turn_away(cx),
-            }
-            if self.accept.is_watched() {
-                self.turn_accept(cx);
-            }
-        }
+    /// What calls on behalf of a job carry on.
+    pub(super) fn errand(&self, id: JobId) -> Option<Errand> {
+        let visit = self.visits.get(&id)?;
+        Some(Errand { tags: visit.offer.tags, key: visit.asked.key, user: visit.asked.user })
     }
 
-    fn offer(&mut self, tags: Tags, entered: Timestamp) -> Offer {
+    pub(super) fn offer(&mut self, tags: Tags, entered: Timestamp) -> Offer {
         let id = JobId(self.next_id);
         self.next_id += 1;
         Offer { id, tags, entered, note: None }
     }
 
-    fn take_connection(&mut self, pass: Option<(Offer, Pass)>, cx: &mut Cx<'_, Event>) {
-        let Some(conn) = self.listener.kernel.pop_front() else {
-            if let Some((offer, pass)) = pass {
-                self.accept.finish(cx.now(), &offer, pass, Outcome::Ignored, None);
-            }
-            return;
-        };
-        self.ledger.connected();
-        let Some(taken) = self.listener.conns.get_mut(&conn) else { return };
-        taken.state = State::Open(pass);
-        taken.idle_since = cx.now();
-        if let Some(unread) = taken.unread.take() {
-            self.begin_reading(*unread, cx);
-        }
-        self.close_if_dead(conn, cx);
-    }
-
-    fn turn_away(&mut self, cx: &mut Cx<'_, Event>) {
-        let Some(conn) = self.listener.kernel.pop_front() else { return };
-        self.ledger.connection_refused();
-        let Some(refused) = self.listener.conns.get_mut(&conn) else { return };
-        refused.state = State::TurnedAway;
-        if refused.unread.take().is_some() {
-            cx.reply(conn, turned_away());
-        }
-        if refused.dead {
-            self.listener.conns.remove(&conn);
-        }
-    }
-
-    pub(super) fn turn_accept(&mut self, cx: &mut Cx<'_, Event>) {
-        let meter = self.meter();
-        let news = self.accept.turn(cx.now(), &meter);
-        self.arm(Place::Accept, news.wake, cx);
-        let decided = !news.released.is_empty() || !news.refused.is_empty();
-        for (_, pass) in news.released {
-            if let Some(offer) = self.listener.pending.take() {
-                self.take_connection(Some((offer, pass)), cx);
-            }
-        }
-        for _ in news.refused {
-            self.listener.pending = None;
-            self.turn_away(cx);
-        }
-        if decided {
-            self.take_connections(cx);
-        }
-    }
-
-    /// A request has come in on a connection.
-    pub(super) fn arrives(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
-        let Some(conn) = self.listener.conns.get_mut(&asked.conn) else { return };
-        match conn.state {
-            State::Queued => conn.unread = Some(Box::new(asked)),
-            State::TurnedAway => cx.reply(asked.conn, turned_away()),
-            State::Open(_) => self.begin_reading(asked, cx),
-        }
-    }
-
-    fn begin_reading(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
-        let first = self.listener.conns.get(&asked.conn).is_some_and(|conn| conn.requests == 0);
-        let demand = ms(self.costs.read_ms + if first { self.costs.accept_ms } else { 0.0 });
-        if let Some(conn) = self.listener.conns.get_mut(&asked.conn) {
-            conn.requests += 1;
-            // Busy from now on, under an identity that the request gets once it is read.
-            conn.busy = Some(JobId(u64::MAX));
-        }
-        if demand.is_zero() {
-            self.read(asked, cx);
-        } else {
-            self.machine.run(cx.now(), Task::Read(Box::new(asked)), demand);
-        }
-    }
-
     /// A request has been read whole.
-    fn read(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
-        let entry = self.ledger.open(asked.number);
+    pub(super) fn read(&mut self, asked: Asked, cx: &mut dyn Around) {
+        let entry = self.books(asked.conn).open(asked.number);
         let head = head_of(&asked.call);
         let route = self.backend.route(&head);
         let shown = Shown { head: &head, peer: peer_of(asked.user) };
-        let tags = crate::app::tags(&self.classes, &shown, route.kind);
+        let tags = crate::app::tags(&self.classes, &shown, route.kind, cx.now());
+        self.attempts[usize::from(tags.attempt.min(3))] += 1;
         let offer = self.offer(tags, cx.now());
         let id = offer.id;
         let gone = match self.listener.conns.get_mut(&asked.conn) {
@@ -155,6 +74,7 @@ impl Plant {
             cost: Duration::ZERO,
             gone,
             worker: None,
+            calls: CallsEnded::Answered,
         };
         self.visits.insert(id, visit);
         match self.dispatch.enter(cx.now(), &offer) {
@@ -175,10 +95,11 @@ impl Plant {
         steps.into()
     }
 
-    pub(super) fn turn_dispatch(&mut self, cx: &mut Cx<'_, Event>) {
+    pub(super) fn turn_dispatch(&mut self, cx: &mut dyn Around) {
         let meter = self.meter();
         let news = self.dispatch.turn(cx.now(), &meter);
         self.arm(Place::Dispatch, news.wake, cx);
+        news.told.iter().for_each(|report| cx.report(*report));
         for (id, pass) in news.released {
             self.dispatched(id, Some(pass), cx);
         }
@@ -187,7 +108,7 @@ impl Plant {
         }
     }
 
-    fn dispatched(&mut self, id: JobId, pass: Option<Pass>, cx: &mut Cx<'_, Event>) {
+    fn dispatched(&mut self, id: JobId, pass: Option<Pass>, cx: &mut dyn Around) {
         if let Some(visit) = self.visits.get_mut(&id) {
             visit.pass = pass;
             let stage = visit.route.branch.0;
@@ -195,7 +116,7 @@ impl Plant {
         }
     }
 
-    fn enqueue(&mut self, id: JobId, stage: usize, cx: &mut Cx<'_, Event>) {
+    fn enqueue(&mut self, id: JobId, stage: usize, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get(&id) else { return };
         let (now, offer) = (cx.now(), visit.offer);
         if let Err(refusal) = self.stages[stage].enqueue(now, offer) {
@@ -205,7 +126,7 @@ impl Plant {
     }
 
     /// The stage upstream chooses (USITS'03, section 2.3).
-    fn not_enqueued(&mut self, id: JobId, stage: usize, refusal: Refusal, cx: &mut Cx<'_, Event>) {
+    fn not_enqueued(&mut self, id: JobId, stage: usize, refusal: Refusal, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get(&id) else { return };
         let (kind, key) = (visit.route.kind, visit.asked.key);
         match self.stages[stage].spec.on_refuse.clone() {
@@ -238,7 +159,7 @@ impl Plant {
     }
 
     /// What could not be enqueued is tried again, in order, until one does not fit.
-    pub(super) fn try_blocked(&mut self, stage: usize, cx: &mut Cx<'_, Event>) {
+    pub(super) fn try_blocked(&mut self, stage: usize, cx: &mut dyn Around) {
         while let Some(id) = self.stages[stage].blocked.pop_front() {
             let Some(visit) = self.visits.get(&id) else { continue };
             let offer = visit.offer;
@@ -254,22 +175,13 @@ impl Plant {
     }
 
     /// Tells the client that its request is refused.
-    fn refuse(&mut self, id: JobId, refusal: Refusal, cx: &mut Cx<'_, Event>) {
+    fn refuse(&mut self, id: JobId, refusal: Refusal, cx: &mut dyn Around) {
         self.leave_dispatch(id, Outcome::Overloaded { retry: true }, cx);
-        let mut headers = vec![("x-refused", refusal.reason.name().to_owned())];
-        match refusal.retry {
-            RetryHint::After(wait) => {
-                headers.push(("retry-after", format!("{}", wait.as_secs_f64().ceil().max(1.0) as u64)));
-            }
-            RetryHint::Never => headers.push(("x-retry", "never".to_owned())),
-            RetryHint::Unsaid => {}
-        }
-        let response = Response { headers, ..bare(503) };
-        self.turn_back(id, response, Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
+        self.turn_back(id, refused(refusal), Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
     }
 
     /// Sends an answer that no stage has worked on.
-    fn turn_back(&mut self, id: JobId, response: Response, ending: Ending, cost: Duration, cx: &mut Cx<'_, Event>) {
+    fn turn_back(&mut self, id: JobId, response: Response, ending: Ending, cost: Duration, cx: &mut dyn Around) {
         let Some(visit) = self.visits.remove(&id) else { return };
         let refused = Refused { conn: visit.asked.conn, response, entry: visit.entry, ending };
         if cost.is_zero() {
@@ -279,7 +191,7 @@ impl Plant {
         }
     }
 
-    fn send_refusal(&mut self, refused: Refused, cx: &mut Cx<'_, Event>) {
+    fn send_refusal(&mut self, refused: Refused, cx: &mut dyn Around) {
         if let Some(entry) = refused.entry {
             entry.close(refused.ending);
         }
@@ -287,7 +199,7 @@ impl Plant {
     }
 
     /// A job leaves the seat at dispatch, if it had been let in there.
-    fn leave_dispatch(&mut self, id: JobId, outcome: Outcome, cx: &mut Cx<'_, Event>) {
+    fn leave_dispatch(&mut self, id: JobId, outcome: Outcome, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get_mut(&id) else { return };
         let (offer, pass, cost) = (visit.offer, visit.pass.take(), visit.cost);
         if let Some(pass) = pass {
@@ -296,10 +208,11 @@ impl Plant {
         }
     }
 
-    pub(super) fn turn_stage(&mut self, stage: usize, cx: &mut Cx<'_, Event>) {
+    pub(super) fn turn_stage(&mut self, stage: usize, cx: &mut dyn Around) {
         let meter = self.meter();
         let news = self.stages[stage].turn(cx.now(), &meter);
         self.arm(Place::Stage(stage), news.wake, cx);
+        news.told.iter().for_each(|report| cx.report(*report));
         for (id, refusal) in news.refused {
             self.refuse(id, refusal, cx);
         }
@@ -324,7 +237,7 @@ impl Plant {
     }
 
     /// A worker begins with the next job of its batch, or with the next batch.
-    fn work_on_next(&mut self, number: usize, cx: &mut Cx<'_, Event>) {
+    fn work_on_next(&mut self, number: usize, cx: &mut dyn Around) {
         let now = cx.now();
         let Some(worker) = self.workers[number].as_mut() else { return };
         let stage = worker.stage;
@@ -362,7 +275,7 @@ impl Plant {
     }
 
     /// The cores are done with a task.
-    pub(super) fn done(&mut self, task: Task, cx: &mut Cx<'_, Event>) {
+    pub(super) fn done(&mut self, task: Task, cx: &mut dyn Around) {
         match task {
             Task::Read(asked) => self.read(*asked, cx),
             Task::Refusal(refused) => self.send_refusal(*refused, cx),
@@ -370,7 +283,7 @@ impl Plant {
         }
     }
 
-    fn step_done(&mut self, id: JobId, cx: &mut Cx<'_, Event>) {
+    fn step_done(&mut self, id: JobId, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get_mut(&id) else { return };
         let Some(step) = visit.steps.pop_front() else { return };
         visit.cost += step.demand;
@@ -379,100 +292,84 @@ impl Plant {
         let latency = self.faults.latency();
         match next {
             Some(next) => self.machine.start(cx.now(), id, next),
-            None if latency.is_zero() => self.job_done(id, cx),
+            None if latency.is_zero() => self.worked(id, cx),
             None => cx.plan(cx.now() + latency, Event::Waited(id)),
         }
     }
 
+    /// What the service does itself for a job is done. Calls to other services come next; its worker waits for them.
+    pub(super) fn worked(&mut self, id: JobId, cx: &mut dyn Around) {
+        let Some((stage, gone)) = self.visits.get(&id).map(|visit| (visit.route.branch.0, visit.gone)) else { return };
+        let dropped = gone && self.stages[stage].spec.drop_abandoned;
+        if !dropped && cx.calls(id) {
+            self.set_elsewhere(stage, 1);
+            return;
+        }
+        self.job_done(id, cx);
+    }
+
+    /// The calls that a job waited for have ended so.
+    pub(super) fn calls_ended(&mut self, id: JobId, ended: CallsEnded, cx: &mut dyn Around) {
+        let Some(visit) = self.visits.get_mut(&id) else { return };
+        visit.calls = ended;
+        let stage = visit.route.branch.0;
+        self.set_elsewhere(stage, -1);
+        self.job_done(id, cx);
+        self.plan_cores(cx);
+    }
+
+    fn set_elsewhere(&mut self, stage: usize, more: i32) {
+        self.elsewhere[stage] = self.elsewhere[stage].saturating_add_signed(more);
+        self.stages[stage].set_elsewhere(self.elsewhere[stage]);
+    }
+
     /// All work on a job is done: booked first, answered second, as in the live stage.
-    pub(super) fn job_done(&mut self, id: JobId, cx: &mut Cx<'_, Event>) {
+    pub(super) fn job_done(&mut self, id: JobId, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get(&id) else { return };
         let Some(number) = visit.worker else { return };
         let Some((stage, queued)) = self.workers[number].as_mut().and_then(|w| Some((w.stage, w.under_way.take()?)))
         else {
             return;
         };
-        let outcome = if visit.gone { Outcome::Abandoned } else { Outcome::Served };
+        let outcome = match visit.calls {
+            _ if visit.gone => Outcome::Abandoned,
+            CallsEnded::Answered => Outcome::Served,
+            CallsEnded::Refused(hint) => Outcome::Overloaded { retry: hint != RetryHint::Never },
+            CallsEnded::Failed => Outcome::Failed,
+        };
         self.stages[stage].ended(cx.now(), &queued, visit.started, outcome, visit.cost);
         self.turn_stage(stage, cx);
         self.leave_dispatch(id, outcome, cx);
         if let Some(visit) = self.visits.remove(&id) {
-            let response = self.backend.answer(&visit.asked.call);
+            let (response, ending) = match visit.calls {
+                CallsEnded::Answered => {
+                    let response = self.backend.answer(&visit.asked.call);
+                    let ending = if response.status >= 500 { Ending::Failed } else { Ending::Served };
+                    (response, ending)
+                }
+                CallsEnded::Refused(retry) => {
+                    (refused(Refusal { reason: Reason::Callee, retry }), Ending::Refused(Reason::Callee))
+                }
+                CallsEnded::Failed => (bare(502), Ending::Failed),
+            };
             if let Some(entry) = visit.entry {
-                entry.close(if response.status >= 500 { Ending::Failed } else { Ending::Served });
+                entry.close(ending);
             }
             self.reply(visit.asked.conn, response, cx);
         }
         self.work_on_next(number, cx);
     }
-
-    fn reply(&mut self, conn: ConnId, mut response: Response, cx: &mut Cx<'_, Event>) {
-        let most = self.edge.connection_requests;
-        let Some(open) = self.listener.conns.get_mut(&conn) else { return };
-        open.busy = None;
-        open.idle_since = cx.now();
-        response.close |= !self.edge.keep_alive || (most > 0 && open.requests >= most);
-        let (close, planned) = (response.close, std::mem::replace(&mut open.idle_planned, true));
-        cx.reply(conn, response);
-        if close {
-            self.close(conn, cx);
-        } else if !planned {
-            cx.plan(cx.now() + self.edge.idle_timeout, Event::Idle(conn));
-        }
-        self.close_if_dead(conn, cx);
-    }
-
-    pub(super) fn look_at_idle(&mut self, conn: ConnId, cx: &mut Cx<'_, Event>) {
-        let Some(open) = self.listener.conns.get_mut(&conn) else { return };
-        let over = open.idle_since + self.edge.idle_timeout;
-        if open.busy.is_some() || over > cx.now() {
-            let again = if open.busy.is_some() { cx.now() + self.edge.idle_timeout } else { over };
-            cx.plan(again, Event::Idle(conn));
-            return;
-        }
-        cx.close(conn);
-        self.close(conn, cx);
-    }
-
-    /// The client has closed a connection.
-    pub(super) fn client_goes(&mut self, conn: ConnId, cx: &mut Cx<'_, Event>) {
-        let Some(open) = self.listener.conns.get_mut(&conn) else { return };
-        open.dead = true;
-        let busy = open.busy;
-        if let Some(visit) = busy.and_then(|id| self.visits.get_mut(&id)) {
-            let id = visit.offer.id;
-            visit.gone = true;
-            visit.entry = None; // dropped: the books say that the client had gone
-            if self.dispatch.holds(id) {
-                self.dispatch.left(cx.now(), id);
-                self.visits.remove(&id);
-                self.turn_dispatch(cx);
-            }
-        }
-        self.close_if_dead(conn, cx);
-    }
-
-    /// A connection whose client has gone is closed once the kernel does not keep it any more; work on its request goes on.
-    fn close_if_dead(&mut self, conn: ConnId, cx: &mut Cx<'_, Event>) {
-        let dead = self.listener.conns.get(&conn).is_some_and(|c| c.dead && !matches!(c.state, State::Queued));
-        if dead {
-            self.close(conn, cx);
-        }
-    }
-
-    fn close(&mut self, conn: ConnId, cx: &mut Cx<'_, Event>) {
-        let Some(closed) = self.listener.conns.remove(&conn) else { return };
-        let State::Open(pass) = closed.state else { return };
-        self.ledger.disconnected();
-        if let Some((offer, pass)) = pass {
-            self.accept.finish(cx.now(), &offer, pass, Outcome::Abandoned, None);
-            self.turn_accept(cx);
-            self.take_connections(cx);
-        }
-    }
 }
 
-fn turned_away() -> Response {
-    let headers = vec![("x-refused", Reason::Connections.name().to_owned())];
-    Response { headers, close: true, ..bare(503) }
+/// The page of a refusal, as the live service's.
+fn refused(refusal: Refusal) -> Response {
+    let mut headers = vec![("x-refused", refusal.reason.name().to_owned())];
+    match refusal.retry {
+        RetryHint::After(wait) => {
+            headers.push(("retry-after", format!("{}", wait.as_secs_f64().ceil().max(1.0) as u64)));
+        }
+        RetryHint::Never => headers.push(("x-retry", "never".to_owned())),
+        RetryHint::Unsaid => {}
+    }
+    Response { headers, ..bare(503) }
 }

@@ -7,10 +7,11 @@ use controllers::{
 };
 use workloads::{
     persona::Call,
-    sim::{Asked, ConnId, Cx, Knock, Response, World},
+    sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World},
 };
 
 use super::{
+    around::Around,
     backend::Backend,
     costs::{PlantError, PlantSpec},
     door::PlantDoor,
@@ -49,10 +50,14 @@ pub struct PlantPlan {
     pub renewals: Vec<Duration>,
     /// At dispatch sits a policy that knows what each request will cost, in place of the spec's.
     pub oracle: bool,
+    /// An emulated server pays for taking, reading and refusing as the costs say: they are meant for it.
+    pub wire: bool,
+    /// Speed of the cores, `None` for 1.
+    pub speed: Option<f64>,
 }
 
 /// What a plant plans for itself.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum Event {
     /// Some work may be done.
     Cores(u64),
@@ -98,10 +103,17 @@ pub struct Plant {
     pub(super) monitors: Vec<Watcher>,
     pub(super) visits: BTreeMap<JobId, Visit>,
     pub(super) workers: Vec<Option<Worker>>,
+    /// Of users' requests.
     pub(super) ledger: Arc<Ledger>,
+    /// Of other services' calls.
+    pub(super) calls_ledger: Arc<Ledger>,
+    /// Jobs of each stage that wait for other services.
+    pub(super) elsewhere: Vec<u32>,
     pub(super) classes: Classifier,
     pub(super) faults: Faults,
     pub(super) next_id: u64,
+    /// Requests that were read, by attempt: first ones, first and second retries, later ones.
+    pub(super) attempts: [u64; 4],
     pub(super) chosen: Resolved,
     pub(super) reader: Reader,
     /// What the oracle is told, if there is one.
@@ -109,6 +121,8 @@ pub struct Plant {
     seating: Seating,
     renewals: Vec<Duration>,
     cores: u32,
+    /// Speed of the cores when nothing is wrong.
+    speed: f64,
     /// When the next end of work is planned for.
     cores_planned: Option<Timestamp>,
     armed: BTreeMap<Place, Timestamp>,
@@ -119,6 +133,13 @@ pub struct Plant {
 pub(super) struct Meter {
     used: Duration,
     cpus: f64,
+}
+
+impl Meter {
+    /// Of something that uses nothing.
+    pub(super) fn nothing() -> Self {
+        Self { used: Duration::ZERO, cpus: 1.0 }
+    }
 }
 
 impl Probe for Meter {
@@ -142,8 +163,16 @@ impl Plant {
     /// # Errors
     /// Whatever makes no sense in the spec or in the costs.
     pub fn new(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
+        Self::with(spec, plan, Resolved::live(&spec.policy)?)
+    }
+
+    /// A plant among others, between which reports are carried.
+    pub(super) fn in_cluster(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
+        Self::with(spec, plan, Resolved::new(&spec.policy)?)
+    }
+
+    fn with(spec: &TargetSpec, plan: &PlantPlan, chosen: Resolved) -> Result<Self, PlantError> {
         plan.costs.check()?;
-        let chosen = Resolved::live(&spec.policy)?;
         if !chosen.entry.is_policy() {
             return Err(PlantError::NotAPolicy(spec.policy.name.clone()));
         }
@@ -169,6 +198,9 @@ impl Plant {
         let workers = stages.iter().map(|stage| stage.spec.workers).sum();
         let door =
             |site: SiteId, capacity| PlantDoor::new(graph.site_name(site), seating.desk(&chosen, &[], site), capacity);
+        let speed = plan.speed.unwrap_or(1.0);
+        let mut machine = Machine::new(cores, &backend.pools(), &backend.slowdown());
+        machine.set_speed(Timestamp::ZERO, speed);
         let backlog = running::backlog(&chosen, spec.edge.backlog);
         let mut dispatch = door(graph.dispatch(), workers);
         let foresight = plan.oracle.then(Foresight::default);
@@ -180,9 +212,10 @@ impl Plant {
             dispatch.replace(Timestamp::ZERO, oracle);
         }
         Ok(Self {
-            costs: of_the_wire(spec, &plan.costs),
+            costs: of_the_wire(spec, plan),
             edge: spec.edge.clone(),
-            machine: Machine::new(cores, &backend.pools(), &backend.slowdown()),
+            machine,
+            speed,
             dispatch,
             foresight,
             accept: door(graph.accept(), 0),
@@ -191,9 +224,12 @@ impl Plant {
             visits: BTreeMap::new(),
             workers: Vec::new(),
             ledger: Arc::default(),
+            calls_ledger: Arc::default(),
+            elsewhere: vec![0; stages.len()],
             classes,
             faults: Faults::new(&plan.faults),
             next_id: 0,
+            attempts: [0; 4],
             renewals: plan.renewals.clone(),
             cores,
             cores_planned: None,
@@ -233,7 +269,7 @@ impl Plant {
     }
 
     /// Plans to wake a site, unless it is woken before.
-    pub(super) fn arm(&mut self, place: Place, wake: Option<Timestamp>, cx: &mut Cx<'_, Event>) {
+    pub(super) fn arm(&mut self, place: Place, wake: Option<Timestamp>, cx: &mut dyn Around) {
         let Some(at) = wake.map(|at| at.max(cx.now())) else { return };
         if self.armed.get(&place).is_none_or(|&armed| at < armed) {
             self.armed.insert(place, at);
@@ -242,7 +278,7 @@ impl Plant {
     }
 
     /// Plans the next end of work, unless it is planned already.
-    pub(super) fn plan_cores(&mut self, cx: &mut Cx<'_, Event>) {
+    pub(super) fn plan_cores(&mut self, cx: &mut dyn Around) {
         let Some(at) = self.machine.next_done() else { return };
         if self.cores_planned.is_none_or(|planned| at < planned) {
             self.cores_planned = Some(at);
@@ -251,14 +287,14 @@ impl Plant {
         }
     }
 
-    fn woken(&mut self, place: Place, cx: &mut Cx<'_, Event>) {
+    fn woken(&mut self, place: Place, cx: &mut dyn Around) {
         if self.armed.get(&place).is_some_and(|&at| at <= cx.now()) {
             self.armed.remove(&place);
         }
         self.turn(place, cx);
     }
 
-    pub(super) fn turn(&mut self, place: Place, cx: &mut Cx<'_, Event>) {
+    pub(super) fn turn(&mut self, place: Place, cx: &mut dyn Around) {
         match place {
             Place::Accept => self.turn_accept(cx),
             Place::Dispatch => self.turn_dispatch(cx),
@@ -268,7 +304,7 @@ impl Plant {
     }
 
     /// Monitors of the whole process signal every dynamic stage and dispatch, as the live ones do.
-    fn turn_monitors(&mut self, cx: &mut Cx<'_, Event>) {
+    fn turn_monitors(&mut self, cx: &mut dyn Around) {
         let (now, meter) = (cx.now(), self.meter());
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let mut wants = Vec::new();
@@ -276,6 +312,9 @@ impl Plant {
         let wake = wakes.fold(None, earliest);
         self.arm(Place::System, wake, cx);
         for want in wants {
+            if let Effect::Tell(report) = want {
+                cx.report(report);
+            }
             let Effect::Shed { to, level } = want else { continue };
             let seen = Seen::Peer(PeerReport::Pressure { from: self.graph.system(), level });
             let dynamic = self.graph.branches().enumerate().filter(|(_, (_, node))| node.role == Role::Dynamic);
@@ -287,7 +326,19 @@ impl Plant {
         }
     }
 
-    pub(super) fn tell(&mut self, place: Place, seen: &Seen, cx: &mut Cx<'_, Event>) {
+    /// A word from another plant, to the site with this number here.
+    pub(super) fn hears(&mut self, site: SiteId, seen: &Seen, cx: &mut dyn Around) {
+        let stage = self.graph.branches().position(|(of, _)| of == site);
+        match stage {
+            Some(stage) => self.tell(Place::Stage(stage), seen, cx),
+            None if site == self.graph.dispatch() => self.tell(Place::Dispatch, seen, cx),
+            None if site == self.graph.accept() => self.tell(Place::Accept, seen, cx),
+            None => {}
+        }
+        self.plan_cores(cx);
+    }
+
+    pub(super) fn tell(&mut self, place: Place, seen: &Seen, cx: &mut dyn Around) {
         let now = cx.now();
         match place {
             Place::Accept => self.accept.hear(now, seen),
@@ -298,7 +349,7 @@ impl Plant {
         self.turn(place, cx);
     }
 
-    fn renew(&mut self, cx: &mut Cx<'_, Event>) {
+    fn renew(&mut self, cx: &mut dyn Around) {
         let now = cx.now();
         self.accept.replace(now, self.seating.policy(&self.chosen, self.graph.accept()));
         // The oracle has learnt nothing that it could forget.
@@ -311,18 +362,14 @@ impl Plant {
         self.turn_all(cx);
     }
 
-    fn turn_all(&mut self, cx: &mut Cx<'_, Event>) {
+    fn turn_all(&mut self, cx: &mut dyn Around) {
         let stages = (0..self.stages.len()).map(Place::Stage);
         for place in [Place::Accept, Place::Dispatch, Place::System].into_iter().chain(stages) {
             self.turn(place, cx);
         }
     }
-}
 
-impl World for Plant {
-    type Event = Event;
-
-    fn begin(&mut self, cx: &mut Cx<'_, Event>) {
+    pub(super) fn starts(&mut self, cx: &mut dyn Around) {
         for (at, number, on) in self.faults.times().collect::<Vec<_>>() {
             cx.plan(Timestamp::ZERO + at, Event::Fault(number, on));
         }
@@ -332,7 +379,7 @@ impl World for Plant {
         self.turn_all(cx);
     }
 
-    fn knock(&mut self, conn: ConnId, _: u64, cx: &mut Cx<'_, Event>) -> Knock {
+    pub(super) fn is_knocked(&mut self, conn: ConnId, cx: &mut dyn Around) -> Knock {
         if self.listener.is_full() {
             return Knock::Dropped;
         }
@@ -341,17 +388,17 @@ impl World for Plant {
         Knock::Taken
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
+    pub(super) fn is_asked(&mut self, asked: Asked, cx: &mut dyn Around) {
         self.arrives(asked, cx);
         self.plan_cores(cx);
     }
 
-    fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Event>) {
+    pub(super) fn is_left(&mut self, conn: ConnId, cx: &mut dyn Around) {
         self.client_goes(conn, cx);
         self.plan_cores(cx);
     }
 
-    fn happen(&mut self, event: Event, cx: &mut Cx<'_, Event>) {
+    pub(super) fn happens(&mut self, event: Event, cx: &mut dyn Around) {
         match event {
             Event::Cores(plan) => {
                 if plan == self.machine.plans {
@@ -363,11 +410,11 @@ impl World for Plant {
             }
             Event::Wake(place) => self.woken(place, cx),
             Event::Retry(stage) => self.try_blocked(stage, cx),
-            Event::Waited(id) => self.job_done(id, cx),
+            Event::Waited(id) => self.worked(id, cx),
             Event::Idle(conn) => self.look_at_idle(conn, cx),
             Event::Fault(number, on) => {
                 self.faults.set(number, on);
-                self.machine.set_speed(cx.now(), self.faults.speed());
+                self.machine.set_speed(cx.now(), self.speed * self.faults.speed());
                 self.cores_planned = None;
             }
             Event::Renew => self.renew(cx),
@@ -376,16 +423,43 @@ impl World for Plant {
     }
 }
 
+impl World for Plant {
+    type Event = Event;
+
+    fn begin(&mut self, cx: &mut Cx<'_, Event>) {
+        self.starts(cx);
+    }
+
+    fn knock(&mut self, conn: ConnId, _: Visitor, cx: &mut Cx<'_, Event>) -> Knock {
+        self.is_knocked(conn, cx)
+    }
+
+    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
+        self.is_asked(asked, cx);
+    }
+
+    fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Event>) {
+        self.is_left(conn, cx);
+    }
+
+    fn happen(&mut self, event: Event, cx: &mut Cx<'_, Event>) {
+        self.happens(event, cx);
+    }
+}
+
 /// Wall time begins with the run: nothing outside of it is to agree with.
 pub(super) fn wall(now: Timestamp) -> UnixSeconds {
     UnixSeconds(now.as_nanos() / 1_000_000_000)
 }
 
-/// What reading and refusing cost. The time of an emulated server is no CPU time, and none of it goes into reading.
-fn of_the_wire(spec: &TargetSpec, costs: &PlantSpec) -> PlantSpec {
+/// What reading and refusing cost. The time of an emulated server is no CPU time, and none of it goes into reading, unless the
+/// plan says that it does.
+fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
     match spec.app {
-        App::Emulated { .. } => PlantSpec { accept_ms: 0.0, read_ms: 0.0, refuse_ms: 0.0, ..costs.clone() },
-        App::Arashi { .. } | App::Checksum { .. } => costs.clone(),
+        App::Emulated { .. } if !plan.wire => {
+            PlantSpec { accept_ms: 0.0, read_ms: 0.0, refuse_ms: 0.0, ..plan.costs.clone() }
+        }
+        App::Emulated { .. } | App::Arashi { .. } | App::Checksum { .. } => plan.costs.clone(),
     }
 }
 
@@ -400,8 +474,8 @@ fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32
         App::Checksum { rounds, fixed_rounds, reads, .. } => {
             (Box::new(PlantChecksum::new(costs, *rounds, *fixed_rounds, *reads)), costs.cores)
         }
-        App::Emulated { service, servers, discipline, .. } => {
-            let law = Law::new(service)?;
+        App::Emulated { service, servers, discipline, degradable, .. } => {
+            let law = Law::new(service)?.degradable(*degradable)?;
             (Box::new(PlantEmulated { law, servers: *servers, discipline: *discipline, seed }), *servers)
         }
     })

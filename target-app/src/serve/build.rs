@@ -122,8 +122,9 @@ async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Servic
         spec::App::Checksum { rounds, fixed_rounds, reads, answer_bytes } => {
             Ok(Checksum::new(*rounds, *fixed_rounds, *reads, *answer_bytes, seed)?)
         }
-        spec::App::Emulated { service, servers, discipline, answer_bytes } => {
-            Ok(Emulated::new(Law::new(service)?, *servers, *discipline, *answer_bytes, seed, clock))
+        spec::App::Emulated { service, servers, discipline, answer_bytes, degradable } => {
+            let law = Law::new(service)?.degradable(*degradable)?;
+            Ok(Emulated::new(law, *servers, *discipline, *answer_bytes, seed, clock))
         }
     }
 }

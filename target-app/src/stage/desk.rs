@@ -80,13 +80,15 @@ pub struct Desk {
     entry: &'static Entry,
     samples: Vec<Due>,
     watchers: Vec<Watcher>,
+    /// Jobs that wait for other services: neither running nor ready to run.
+    elsewhere: u32,
 }
 
 impl Desk {
     /// A desk. The seat must hold the chosen entry's policy.
     #[must_use]
     pub fn new(seat: Seat, entry: &'static Entry, watchers: Vec<Watcher>) -> Self {
-        Self { seat, entry, samples: Due::all(entry.samples, Timestamp::ZERO), watchers }
+        Self { seat, entry, samples: Due::all(entry.samples, Timestamp::ZERO), watchers, elsewhere: 0 }
     }
 
     /// Reads the clocks: the time for the calls that follow, and the wall clock that policy and machines are shown.
@@ -125,7 +127,7 @@ impl Desk {
         probe: &dyn Probe,
         wants: &mut Vec<Effect>,
     ) -> Option<Timestamp> {
-        let ready = self.seat.in_flight() + self.seat.parked();
+        let ready = (self.seat.in_flight() + self.seat.parked()).saturating_sub(self.elsewhere);
         for due in &mut self.samples {
             if let Some(sample) = due.take(now, stage, ready, probe) {
                 self.seat.observe(now, &Seen::Load(sample));
@@ -137,6 +139,11 @@ impl Desk {
             wake = earliest(wake, watcher.turn(now, stage, probe, wants));
         }
         wake
+    }
+
+    /// So many jobs that were admitted here wait for other services now.
+    pub fn set_elsewhere(&mut self, jobs: u32) {
+        self.elsewhere = jobs;
     }
 
     /// Switches the policy; jobs that are held are offered to the new one.

@@ -87,7 +87,7 @@ impl Service for Emulated {
     }
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
-        let work = self.law.draw(self.seed, request.id);
+        let work = self.law.draw_at(self.seed, request.id, at.quality);
         Box::pin(async move {
             match &self.station {
                 Station::Fifo(fifo) => {

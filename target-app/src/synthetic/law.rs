@@ -8,7 +8,11 @@ use crate::spec::ServiceTime;
 
 /// A checked [`ServiceTime`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Law(ServiceTime);
+pub struct Law {
+    law: ServiceTime,
+    /// Share that shrinks with quality.
+    degradable: f64,
+}
 
 /// A law that makes no sense.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -35,15 +39,32 @@ impl Law {
             }
             ServiceTime::Uniform { min, max } if min > max => wrong("min must not be over max"),
             ServiceTime::Empirical(values) if values.is_empty() => wrong("an empirical law needs values"),
-            _ => Ok(Self(law.clone())),
+            _ => Ok(Self { law: law.clone(), degradable: 0.0 }),
         }
+    }
+
+    /// The same law, this share of whose work (0 to 1) shrinks with quality.
+    ///
+    /// # Errors
+    /// No such share.
+    pub fn degradable(self, share: f64) -> Result<Self, LawError> {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(LawError("degradable must lie between 0 and 1".to_owned()));
+        }
+        Ok(Self { degradable: share, ..self })
+    }
+
+    /// The service time of a request at a quality from 0 to 1.
+    #[must_use]
+    pub fn draw_at(&self, seed: u64, id: JobId, quality: f64) -> Duration {
+        self.draw(seed, id).mul_f64(1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0)))
     }
 
     /// The service time of a request: the same for the same seed and request, whatever happened to others.
     #[must_use]
     pub fn draw(&self, seed: u64, id: JobId) -> Duration {
         let mut random = Seeded::new(mix(seed ^ mix(id.0)));
-        match &self.0 {
+        match &self.law {
             ServiceTime::Constant(time) => *time,
             ServiceTime::Exponential { mean } => seconds(random.exponential(1.0) * mean.as_secs_f64()),
             ServiceTime::Lognormal { median, sigma } => {

@@ -58,7 +58,13 @@ pub fn edge() -> EdgeSpec {
 }
 
 pub fn emulated(time: Duration, servers: u32) -> App {
-    App::Emulated { service: ServiceTime::Constant(time), servers, discipline: Discipline::Fifo, answer_bytes: 200 }
+    App::Emulated {
+        service: ServiceTime::Constant(time),
+        servers,
+        discipline: Discipline::Fifo,
+        answer_bytes: 200,
+        degradable: 0.0,
+    }
 }
 
 pub fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use controllers::{Timestamp, random::mix, seed_for};
 
 use super::{
-    Agenda, Asked, ConnId, Cx, Knock, LinkSpec, Response, World,
+    Agenda, Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World,
     lines::{Handle, Lines, Waiting},
     link::{SYN_RETRIES, syn_again},
 };
@@ -251,9 +251,13 @@ impl<W: World> Host<'_, W> {
 
     fn knock(&mut self, conn: ConnId, sent_before: u32) {
         let waiting = self.lines.get(conn).and_then(|line| line.waiting.as_ref());
-        let Some(user) = waiting.map(|waiting| waiting.guest.number) else { return };
+        let visitor = waiting.and_then(|waiting| {
+            let class = waiting.asked.as_ref()?.call.class;
+            Some(Visitor { user: waiting.guest.number, class })
+        });
+        let Some(visitor) = visitor else { return };
         let mut knock = Knock::Dropped;
-        self.tell(|world, cx| knock = world.knock(conn, user, cx));
+        self.tell(|world, cx| knock = world.knock(conn, visitor, cx));
         let back = self.lines.arrives_at_client(conn, self.now);
         match (knock, back) {
             (Knock::Dropped, _) => self.syn_again(conn, sent_before),

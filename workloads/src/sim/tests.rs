@@ -50,7 +50,7 @@ impl World for Listener {
 
     fn begin(&mut self, _: &mut Cx<'_, Asked>) {}
 
-    fn knock(&mut self, conn: ConnId, _: u64, cx: &mut Cx<'_, Asked>) -> Knock {
+    fn knock(&mut self, conn: ConnId, _: Visitor, cx: &mut Cx<'_, Asked>) -> Knock {
         if self.queue.len() >= self.backlog && self.open.len() >= self.most {
             self.note(cx, "drops", conn);
             return Knock::Dropped;
@@ -207,7 +207,7 @@ fn a_request_has_the_same_key_whatever_the_service_does() {
     impl World for Keys {
         type Event = ();
         fn begin(&mut self, _: &mut Cx<'_, ()>) {}
-        fn knock(&mut self, _: ConnId, _: u64, _: &mut Cx<'_, ()>) -> Knock {
+        fn knock(&mut self, _: ConnId, _: Visitor, _: &mut Cx<'_, ()>) -> Knock {
             Knock::Taken
         }
         fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ()>) {

@@ -1,4 +1,4 @@
-use controllers::Timestamp;
+use controllers::{Class, Timestamp};
 
 use super::{Agenda, host::Happening, lines::Lines};
 use crate::persona::Call;
@@ -11,8 +11,8 @@ pub trait World {
     /// The run begins: plans its first events.
     fn begin(&mut self, cx: &mut Cx<'_, Self::Event>);
 
-    /// The user with this number (a service would see an address) wants to connect.
-    fn knock(&mut self, conn: ConnId, user: u64, cx: &mut Cx<'_, Self::Event>) -> Knock;
+    /// Somebody wants to connect.
+    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, Self::Event>) -> Knock;
 
     /// A request has arrived on a connection.
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Self::Event>);
@@ -31,6 +31,15 @@ pub struct ConnId {
     pub place: u32,
     /// How often the place had been used before.
     pub generation: u32,
+}
+
+/// Who connects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visitor {
+    /// Number of the user; a service would see an address.
+    pub user: u64,
+    /// Class of the user, who may have been told to go to another address by it.
+    pub class: Class,
 }
 
 /// What a listener does with a SYN.

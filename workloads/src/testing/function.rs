@@ -8,7 +8,7 @@ use crate::{
     measure::{Report, Window},
     persona::Call,
     plan::LoadPlan,
-    sim::{self, Asked, ConnId, Cx, Knock, LinkSpec, Response, World},
+    sim::{self, Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World},
 };
 
 /// What a service does with a request.
@@ -58,8 +58,8 @@ impl<C: Fn(u64) -> bool, S: FnMut(u64, &Call, Timestamp) -> Reaction> World for 
 
     fn begin(&mut self, _: &mut Cx<'_, Self::Event>) {}
 
-    fn knock(&mut self, _: ConnId, user: u64, _: &mut Cx<'_, Self::Event>) -> Knock {
-        if (self.connects)(user) { Knock::Taken } else { Knock::Dropped }
+    fn knock(&mut self, _: ConnId, visitor: Visitor, _: &mut Cx<'_, Self::Event>) -> Knock {
+        if (self.connects)(visitor.user) { Knock::Taken } else { Knock::Dropped }
     }
 
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Self::Event>) {

@@ -25,6 +25,7 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     match &arm.server {
         Some(server) => {
             own_sum(server, reasons);
+            services(server, reasons);
             both_sides(arm, written, server, context, reasons);
         }
         None if context.own_target => reasons.push(invalid(
@@ -85,6 +86,32 @@ fn own_sum(server: &Server, reasons: &mut Vec<Reason>) {
             "the service lost count of its own requests",
             "this is a fault of the lab: please report it with the results folder",
         ));
+    }
+}
+
+/// Of several services: each one's books of calls, those that it read and those that it made, and both against each other.
+fn services(server: &Server, reasons: &mut Vec<Reason>) {
+    let mut bad = |value: String| {
+        reasons.push(invalid(
+            "LEDGER",
+            value,
+            "sums exactly equal".to_owned(),
+            "the services lost count of their calls",
+            "this is a fault of the lab: please report it with the results folder",
+        ));
+    };
+    for service in &server.services {
+        if !service.balances() {
+            bad(format!("{} read {} calls and accounts for others", service.name, service.calls_read));
+        }
+        for calls in service.calls.iter().filter(|calls| !calls.balances()) {
+            bad(format!("{} wanted {} attempts at {} and accounts for others", service.name, calls.attempts, calls.to));
+        }
+        let written: u64 =
+            server.services.iter().flat_map(|caller| &caller.calls).map(|calls| calls.written_to(service)).sum();
+        if written < service.calls_read {
+            bad(format!("{} read {} calls, of {written} written to it", service.name, service.calls_read));
+        }
     }
 }
 

@@ -87,6 +87,7 @@ pub(super) enum Over {
     Falls,
     /// The most steps up in a row.
     Rises,
+    Sum,
 }
 
 macro_rules! counts {
@@ -197,7 +198,7 @@ impl Statistic {
 }
 
 impl Over {
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("min", Self::Min),
         ("max", Self::Max),
         ("mean", Self::Mean),
@@ -205,6 +206,7 @@ impl Over {
         ("last", Self::Last),
         ("falls", Self::Falls),
         ("rises", Self::Rises),
+        ("sum", Self::Sum),
     ];
 
     pub fn of(self, values: &[f64]) -> Option<f64> {
@@ -217,6 +219,7 @@ impl Over {
             Self::Last => last,
             Self::Falls => most_in_a_row(values, |before, now| now < before),
             Self::Rises => most_in_a_row(values, |before, now| now > before),
+            Self::Sum => values.iter().sum(),
         })
     }
 }

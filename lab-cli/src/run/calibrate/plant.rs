@@ -139,7 +139,7 @@ pub fn measure(request: &Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<
                 sinks.note("preparing mail (seconds the first time, then kept)");
                 Some(Corpus::prepare(&arashi.mail)?)
             }
-            App::Checksum { .. } | App::Emulated { .. } => None,
+            App::Checksum { .. } | App::Emulated { .. } | App::Tree(_) => None,
         };
         for turn in 1..=request.repeat {
             sinks.note(format!("{}: measuring, {turn} of {}", experiment.name, request.repeat));
@@ -262,7 +262,7 @@ impl Bench<'_> {
     fn connections(&self) -> u32 {
         match &self.experiment.target.app {
             App::Arashi(arashi) => arashi.connections,
-            App::Checksum { .. } | App::Emulated { .. } => 0,
+            App::Checksum { .. } | App::Emulated { .. } | App::Tree(_) => 0,
         }
     }
 

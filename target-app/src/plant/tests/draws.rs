@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use controllers::{Class, Timestamp};
 use workloads::{
     plan::{ArrivalLaw, Load},
-    sim::{Asked, ConnId, Cx, Knock, World},
+    sim::{Asked, ConnId, Cx, Knock, Visitor, World},
 };
 
 use super::*;
@@ -38,8 +38,8 @@ impl World for Watched {
         self.plant.begin(cx);
     }
 
-    fn knock(&mut self, conn: ConnId, user: u64, cx: &mut Cx<'_, Event>) -> Knock {
-        self.plant.knock(conn, user, cx)
+    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, Event>) -> Knock {
+        self.plant.knock(conn, visitor, cx)
     }
 
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {

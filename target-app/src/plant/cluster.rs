@@ -1,0 +1,400 @@
+//! Several services in virtual time: each task is a plant of its own, behind a balancer, and services call each other.
+//!
+//! A request to a service with calls is worked on first, and keeps its worker while the calls are made, one after the other or
+//! all at once. A refused call may be tried again by the service that made it, right away. What a call carries on: criticality,
+//! customer, what is left of the time that its sender waits, the number of the attempt, and the key of all draws. Between
+//! services messages take as long as between users and service; nothing is lost there.
+//!
+//! Users' requests and calls are booked apart, so that the users' books and those of the services that they ask agree.
+
+mod balance;
+mod calls;
+mod gauges;
+mod made;
+mod node;
+mod pipes;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use controllers::{Class, JobId, LoadSample, PeerReport, Seen, Timestamp};
+use workloads::sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World};
+
+pub use calls::CallCounts;
+pub use gauges::ServiceBooks;
+
+use super::world::{Event, Meter, Plant};
+use crate::stage::{Watcher, earliest};
+use balance::{Pool, Way};
+use calls::{Call, Caller, Calls, Held};
+use node::{Inside, Node, Todo, local};
+use pipes::{Owner, Pipe, Pipes};
+
+/// Services in virtual time.
+#[derive(Debug)]
+pub struct Cluster {
+    services: Vec<Service>,
+    nodes: Vec<Node>,
+    entries: Vec<(Option<Class>, usize)>,
+    /// Of each service's users, then of each caller.
+    pools: Vec<Pool>,
+    callers: Vec<Caller>,
+    pipes: Pipes,
+    /// Users' connections.
+    users: BTreeMap<ConnId, Line>,
+    calls: BTreeMap<u64, Call>,
+    next_call: u64,
+    errands: BTreeMap<(usize, JobId), Calls>,
+    held: Held,
+    machines: Vec<Watcher>,
+    machines_wake: Option<Timestamp>,
+    renewals: Vec<Duration>,
+    hop: Duration,
+    path: Arc<str>,
+    todo: VecDeque<Todo>,
+}
+
+/// A service.
+#[derive(Debug)]
+struct Service {
+    name: String,
+    /// Its first task among the nodes, and how many there are.
+    first: usize,
+    tasks: usize,
+    /// A balancer passes on each request; else users are connected to a task.
+    proxied: bool,
+    /// How often each of its calls is made for a request.
+    calls: Vec<u32>,
+    fan_out: bool,
+}
+
+/// A user's connection.
+#[derive(Debug, Clone, Copy)]
+enum Line {
+    /// To this node.
+    Direct { node: usize },
+    /// To the balancer of this service, which passes a request on by that connection.
+    Proxied { service: usize, by: Option<ConnId> },
+}
+
+/// What a cluster plans for itself.
+#[derive(Debug)]
+pub enum ClusterEvent {
+    /// A node's own.
+    Node(usize, Event),
+    /// A SYN inside, sent so many times before.
+    Syn(ConnId, u32),
+    /// The sender knows that it is connected.
+    Connected(ConnId),
+    /// A request arrives at a task.
+    Asked(Box<Asked>),
+    /// An answer arrives at its sender.
+    Answered(ConnId, Response),
+    /// The sender learns that the task has closed the connection.
+    Closed(ConnId),
+    /// A task learns that the sender has closed it.
+    HungUp(usize, ConnId),
+    /// A call has taken as long as it may.
+    CallLimit(u64),
+    /// A call asks its caller's policy again.
+    AskAgain(u64),
+    /// A caller's policy is due.
+    CallerWakes(usize),
+    /// A report arrives.
+    Report(PeerReport),
+    /// The machines beside all services are due.
+    MachinesWake,
+    /// Callers' policies begin anew.
+    Renew,
+}
+
+/// The first repetition of a SYN, after which the wait doubles.
+const SYN_AGAIN: Duration = Duration::from_secs(1);
+const SYN_RETRIES: u32 = 6;
+
+impl Cluster {
+    /// Lets a node do something.
+    fn at<R>(
+        &mut self,
+        node: usize,
+        cx: &mut Cx<'_, ClusterEvent>,
+        what: impl FnOnce(&mut Plant, &mut Inside<'_, '_>) -> R,
+    ) -> R {
+        let has_calls = !self.nodes[node].callers.is_empty();
+        let mut inside = Inside { cx, node, hop: self.hop, has_calls, todo: &mut self.todo };
+        what(&mut self.nodes[node].plant, &mut inside)
+    }
+
+    /// Does what is left to do now.
+    fn settle(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
+        while let Some(todo) = self.todo.pop_front() {
+            match todo {
+                Todo::Calls(node, job) => self.begin_calls(node, job, cx),
+                Todo::Ended(node, job, ended) => {
+                    self.at(node, cx, |plant, around| plant.calls_ended(job, ended, around));
+                }
+            }
+        }
+    }
+
+    /// Sends a request on its way.
+    fn send(&mut self, pool: usize, owner: Owner, mut asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
+        let of = &mut self.pools[pool];
+        let at = cx.now() + self.hop;
+        let conn = match of.way() {
+            Way::Wait => {
+                of.waiting.push_back((owner, asked));
+                return;
+            }
+            Way::Kept(conn) => {
+                of.written += 1;
+                asked.conn = conn;
+                if let Some(pipe) = self.pipes.get(conn) {
+                    pipe.owner = Some(owner);
+                    pipe.used = true;
+                    pipe.asked = Some(asked.clone());
+                }
+                cx.plan(at, ClusterEvent::Asked(Box::new(asked)));
+                conn
+            }
+            Way::New(task) => {
+                let node = self.services[of.service].first + task;
+                let pipe = Pipe { node, pool, owner: Some(owner), asked: Some(asked), used: false };
+                let conn = self.pipes.open(pipe);
+                cx.plan(at, ClusterEvent::Syn(conn, 0));
+                conn
+            }
+        };
+        match owner {
+            Owner::User(user) => {
+                if let Some(Line::Proxied { by, .. }) = self.users.get_mut(&user) {
+                    *by = Some(conn);
+                }
+            }
+            Owner::Call(id) => {
+                if let Some(call) = self.calls.get_mut(&id) {
+                    call.conn = Some(conn);
+                }
+            }
+        }
+    }
+
+    fn syn(&mut self, conn: ConnId, sent_before: u32, cx: &mut Cx<'_, ClusterEvent>) {
+        let Some(node) = self.pipes.get(conn).map(|pipe| pipe.node) else { return };
+        match self.at(node, cx, |plant, around| plant.is_knocked(conn, around)) {
+            Knock::Taken => cx.plan(cx.now() + self.hop, ClusterEvent::Connected(conn)),
+            Knock::Dropped | Knock::Refused if sent_before < SYN_RETRIES => {
+                let wait = SYN_AGAIN * (1 << sent_before);
+                cx.plan(cx.now() + wait, ClusterEvent::Syn(conn, sent_before + 1));
+            }
+            Knock::Dropped | Knock::Refused => {}
+        }
+    }
+
+    fn connected(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
+        let Some(pipe) = self.pipes.get(conn) else { return };
+        let Some(mut asked) = pipe.asked.take() else { return };
+        asked.conn = conn;
+        self.pools[pipe.pool].written += 1;
+        cx.plan(cx.now() + self.hop, ClusterEvent::Asked(Box::new(asked)));
+    }
+
+    fn asked(&mut self, asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
+        // Its sender may have gone meanwhile, and its number have gone to another.
+        let Some(node) = self.pipes.get(asked.conn).map(|pipe| pipe.node) else { return };
+        self.at(node, cx, |plant, around| plant.is_asked(asked, around));
+    }
+
+    fn answered(&mut self, conn: ConnId, mut response: Response, cx: &mut Cx<'_, ClusterEvent>) {
+        let Some(pipe) = self.pipes.get(conn) else { return };
+        let (pool, owner) = (pipe.pool, pipe.owner.take());
+        pipe.asked = None;
+        let task = pipe.node - self.services[self.pools[pool].service].first;
+        self.pools[pool].left(task);
+        if response.close {
+            self.pipes.remove(conn);
+            self.pools[pool].gone(task, conn);
+        } else {
+            self.pools[pool].keep(task, conn);
+        }
+        response.close = false;
+        match owner {
+            Some(Owner::User(user)) => {
+                if let Some(Line::Proxied { by, .. }) = self.users.get_mut(&user) {
+                    *by = None;
+                }
+                cx.reply(user, response);
+            }
+            Some(Owner::Call(id)) => self.call_answered(id, &response, cx),
+            None => {}
+        }
+        self.next_in_line(pool, cx);
+    }
+
+    /// A connection has become free, or there is room for another one.
+    fn next_in_line(&mut self, pool: usize, cx: &mut Cx<'_, ClusterEvent>) {
+        if let Some((owner, asked)) = self.pools[pool].waiting.pop_front() {
+            self.send(pool, owner, asked, cx);
+        }
+    }
+
+    /// A task has closed a connection. If it was just used again, the request goes on another one.
+    fn closed(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
+        let Some(pipe) = self.pipes.remove(conn) else { return };
+        let task = pipe.node - self.services[self.pools[pipe.pool].service].first;
+        self.pools[pipe.pool].gone(task, conn);
+        if pipe.owner.is_some() {
+            self.pools[pipe.pool].left(task);
+        }
+        if let (Some(owner), Some(asked)) = (pipe.owner, pipe.asked.filter(|_| pipe.used)) {
+            self.send(pipe.pool, owner, asked, cx);
+        }
+        self.next_in_line(pipe.pool, cx);
+    }
+
+    /// Nobody waits any more for an answer on this connection: it is closed.
+    fn abandon(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
+        let Some(pipe) = self.pipes.remove(conn) else { return };
+        let task = pipe.node - self.services[self.pools[pipe.pool].service].first;
+        self.pools[pipe.pool].gone(task, conn);
+        self.pools[pipe.pool].left(task);
+        cx.plan(cx.now() + self.hop, ClusterEvent::HungUp(pipe.node, conn));
+        self.next_in_line(pipe.pool, cx);
+    }
+
+    fn report(&mut self, report: PeerReport, cx: &mut Cx<'_, ClusterEvent>) {
+        match report {
+            PeerReport::Quota { to, customer, limit } => {
+                let (node, to) = local(to);
+                if node < self.nodes.len() {
+                    let seen = Seen::Peer(PeerReport::Quota { to, customer, limit });
+                    self.at(node, cx, |plant, around| plant.hears(to, &seen, around));
+                }
+            }
+            PeerReport::Usage { .. } | PeerReport::Pressure { .. } => {
+                let now = cx.now();
+                self.machines.iter_mut().for_each(|machine| machine.tell(now, &Seen::Peer(report)));
+                self.turn_machines(cx);
+            }
+        }
+    }
+
+    /// Lets the machines beside all services do what is due.
+    fn turn_machines(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
+        let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
+        let (mut wants, mut wake, now) = (Vec::new(), None, cx.now());
+        for machine in &mut self.machines {
+            wake = earliest(wake, machine.turn(now, nothing, &Meter::nothing(), &mut wants));
+        }
+        for want in wants {
+            if let controllers::Effect::Tell(report) = want {
+                cx.plan(now + self.hop, ClusterEvent::Report(report));
+            }
+        }
+        if let Some(at) = wake.filter(|at| self.machines_wake.is_none_or(|planned| *at < planned)) {
+            self.machines_wake = Some(at);
+            cx.plan(at, ClusterEvent::MachinesWake);
+        }
+    }
+
+    fn renew(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
+        for caller in 0..self.callers.len() {
+            if let Some((clients, _)) = &mut self.callers[caller].clients {
+                clients.renew(cx.now());
+                self.look_at_policy(caller, cx);
+            }
+        }
+    }
+
+    fn entry(&self, class: Class) -> Option<usize> {
+        let fits = |of: &Option<Class>| of.is_none_or(|of| of == class);
+        self.entries.iter().find(|(of, _)| fits(of)).map(|(_, service)| *service)
+    }
+}
+
+impl World for Cluster {
+    type Event = ClusterEvent;
+
+    fn begin(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
+        for node in 0..self.nodes.len() {
+            self.at(node, cx, |plant, around| plant.starts(around));
+        }
+        for &at in &self.renewals {
+            cx.plan(Timestamp::ZERO + at, ClusterEvent::Renew);
+        }
+        self.turn_machines(cx);
+        self.settle(cx);
+    }
+
+    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, ClusterEvent>) -> Knock {
+        let Some(service) = self.entry(visitor.class) else { return Knock::Refused };
+        if self.services[service].proxied {
+            self.users.insert(conn, Line::Proxied { service, by: None });
+            return Knock::Taken;
+        }
+        let task = self.pools[service].pick();
+        let node = self.services[service].first + task;
+        let knock = self.at(node, cx, |plant, around| plant.is_knocked(conn, around));
+        match knock {
+            Knock::Taken => _ = self.users.insert(conn, Line::Direct { node }),
+            Knock::Dropped | Knock::Refused => self.pools[service].left(task),
+        }
+        self.settle(cx);
+        knock
+    }
+
+    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
+        match self.users.get(&asked.conn) {
+            Some(&Line::Direct { node }) => self.at(node, cx, |plant, around| plant.is_asked(asked, around)),
+            Some(&Line::Proxied { service, .. }) => self.send(service, Owner::User(asked.conn), asked, cx),
+            None => {}
+        }
+        self.settle(cx);
+    }
+
+    fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
+        match self.users.remove(&conn) {
+            Some(Line::Direct { node }) => {
+                let Node { service, task, .. } = self.nodes[node];
+                self.pools[service].left(task);
+                self.at(node, cx, |plant, around| plant.is_left(conn, around));
+            }
+            Some(Line::Proxied { by: Some(by), .. }) => self.abandon(by, cx),
+            Some(Line::Proxied { by: None, .. }) | None => {}
+        }
+        self.settle(cx);
+    }
+
+    fn happen(&mut self, event: ClusterEvent, cx: &mut Cx<'_, ClusterEvent>) {
+        match event {
+            ClusterEvent::Node(node, event) => self.at(node, cx, |plant, around| plant.happens(event, around)),
+            ClusterEvent::Syn(conn, sent_before) => self.syn(conn, sent_before, cx),
+            ClusterEvent::Connected(conn) => self.connected(conn, cx),
+            ClusterEvent::Asked(asked) => self.asked(*asked, cx),
+            ClusterEvent::Answered(conn, response) => self.answered(conn, response, cx),
+            ClusterEvent::Closed(conn) => self.closed(conn, cx),
+            ClusterEvent::HungUp(node, conn) => self.at(node, cx, |plant, around| plant.is_left(conn, around)),
+            ClusterEvent::CallLimit(call) => self.call_limit(call, cx),
+            ClusterEvent::AskAgain(call) => self.ask_policy(call, cx),
+            ClusterEvent::CallerWakes(caller) => {
+                self.callers[caller].wakes_at = None;
+                if let Some((clients, _)) = &mut self.callers[caller].clients {
+                    clients.wake(cx.now());
+                }
+                self.look_at_policy(caller, cx);
+            }
+            ClusterEvent::Report(report) => self.report(report, cx),
+            ClusterEvent::MachinesWake => {
+                self.machines_wake = None;
+                self.turn_machines(cx);
+            }
+            ClusterEvent::Renew => self.renew(cx),
+        }
+        self.settle(cx);
+    }
+}

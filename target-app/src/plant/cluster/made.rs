@@ -1,0 +1,174 @@
+//! A cluster from its spec.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use controllers::{Class, catalogue::Problem, seed_for};
+use workloads::client::Clients;
+
+use super::{
+    CallCounts, Cluster, Service,
+    balance::Pool,
+    calls::Caller,
+    node::{MOST_NODES, Node},
+    pipes::Pipes,
+};
+use crate::{
+    control::events::Events,
+    plant::{
+        PlantError,
+        world::{Plant, PlantPlan},
+    },
+    policies::{MachineError, Resolved, Seating, Unfit},
+    tree::{Per, ServiceSpec, TreeSpec},
+};
+
+impl Cluster {
+    /// A cluster of these services. `hop`: how long a message takes from one service to another; the plan's costs are not
+    /// looked at, since each service has its own.
+    ///
+    /// # Errors
+    /// Names of services that do not exist or are there twice, a service that is called and does not come after its callers,
+    /// too many tasks, and whatever makes no sense in a service.
+    pub fn new(spec: &TreeSpec, plan: &PlantPlan, hop: Duration, seed: u64) -> Result<Self, PlantError> {
+        check(spec)?;
+        let mut made = Self {
+            services: Vec::new(),
+            nodes: Vec::new(),
+            entries: entries(spec),
+            pools: Vec::new(),
+            callers: Vec::new(),
+            pipes: Pipes::default(),
+            users: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            next_call: 0,
+            errands: BTreeMap::new(),
+            held: BTreeMap::new(),
+            machines: Vec::new(),
+            machines_wake: None,
+            renewals: plan.renewals.clone(),
+            hop,
+            path: Arc::from("/"),
+            todo: std::collections::VecDeque::new(),
+        };
+        for (number, service) in spec.services.iter().enumerate() {
+            let seed = seed_for(seed, &format!("users of {}", service.name));
+            made.pools.push(Pool::new(number, service.tasks, service.balancer, service.per, 0, seed));
+        }
+        for service in &spec.services {
+            made.add(spec, service, plan, seed)?;
+        }
+        made.add_machines(spec)?;
+        Ok(made)
+    }
+
+    fn add(&mut self, tree: &TreeSpec, spec: &ServiceSpec, plan: &PlantPlan, seed: u64) -> Result<(), PlantError> {
+        let (number, first) = (self.services.len(), self.nodes.len());
+        let tasks = usize::try_from(spec.tasks).unwrap_or(usize::MAX);
+        for task in 0..tasks {
+            let name = format!("{} {task}", spec.name);
+            let slow = spec.slow.filter(|slow| task < usize::try_from(slow.tasks).unwrap_or(usize::MAX));
+            let plan =
+                PlantPlan { costs: spec.costs.clone(), wire: true, speed: slow.map(|slow| slow.speed), ..plan.clone() };
+            let mut target = spec.task.clone();
+            target.seed = seed_for(seed, &name);
+            let plant = Plant::in_cluster(&target, &plan)?;
+            let callers = (spec.calls.iter().enumerate())
+                .map(|(place, call)| {
+                    let seed = seed_for(seed, &format!("{name} call {place}"));
+                    let service = position(tree, &call.to).unwrap_or_default();
+                    let called = &tree.services[service];
+                    let pool = Pool::new(service, called.tasks, called.balancer, called.per, call.connections, seed);
+                    let clients = match &call.client {
+                        Some(client) => {
+                            Some(Clients::new(client, seed).map_err(|problems| unfit(&client.policy, problems))?)
+                        }
+                        None => None,
+                    };
+                    let clients = clients.map(|mut clients| {
+                        let member = clients.join(0);
+                        (clients, member)
+                    });
+                    self.pools.push(pool);
+                    let pool = self.pools.len() - 1;
+                    self.callers.push(Caller {
+                        spec: call.clone(),
+                        pool,
+                        clients,
+                        wakes_at: None,
+                        counts: CallCounts::default(),
+                    });
+                    Ok(self.callers.len() - 1)
+                })
+                .collect::<Result<_, PlantError>>()?;
+            self.nodes.push(Node { plant, service: number, task, callers });
+        }
+        self.services.push(Service {
+            name: spec.name.clone(),
+            first,
+            tasks,
+            proxied: spec.per == Per::Request && spec.tasks > 1,
+            calls: spec.calls.iter().map(|call| call.times).collect(),
+            fan_out: spec.fan_out,
+        });
+        Ok(())
+    }
+
+    fn add_machines(&mut self, spec: &TreeSpec) -> Result<(), PlantError> {
+        let Some(first) = spec.services.first() else { return Ok(()) };
+        let graph = Arc::new(crate::synthetic::Emulated::stage_graph());
+        let seating = Seating::new(Arc::clone(&graph), first.task.objective, first.task.seed, Events::default());
+        for machine in &spec.machines {
+            let resolved = Resolved::new(machine).map_err(MachineError::Unfit)?;
+            let watcher = seating.watcher(&resolved, graph.system());
+            self.machines.push(watcher.ok_or_else(|| MachineError::NotAMachine(machine.name.clone()))?);
+        }
+        Ok(())
+    }
+}
+
+fn unfit(name: &str, problems: Vec<Problem>) -> PlantError {
+    PlantError::Unfit(Unfit { name: name.to_owned(), problems })
+}
+
+fn position(spec: &TreeSpec, name: &str) -> Option<usize> {
+    spec.services.iter().position(|service| service.name == name)
+}
+
+fn entries(spec: &TreeSpec) -> Vec<(Option<Class>, usize)> {
+    spec.entries.iter().filter_map(|entry| Some((entry.class, position(spec, &entry.service)?))).collect()
+}
+
+fn check(spec: &TreeSpec) -> Result<(), PlantError> {
+    let wrong = |message: String| Err(PlantError::Tree(message));
+    for (number, service) in spec.services.iter().enumerate() {
+        let name = &service.name;
+        if position(spec, name) != Some(number) {
+            return wrong(format!("there are two services called {name}"));
+        }
+        if service.tasks == 0 {
+            return wrong(format!("{name} has no tasks"));
+        }
+        if let Some(slow) = service.slow
+            && !(slow.speed > 0.0 && slow.speed.is_finite())
+        {
+            return wrong(format!("{name}: a speed is a number over 0"));
+        }
+        for call in &service.calls {
+            match position(spec, &call.to) {
+                None => return wrong(format!("{name} calls {}, which does not exist", call.to)),
+                Some(called) if called <= number => {
+                    return wrong(format!("{name} calls {}, which must come after it: calls go down", call.to));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    if let Some(entry) = spec.entries.iter().find(|entry| position(spec, &entry.service).is_none()) {
+        return wrong(format!("users ask {}, which does not exist", entry.service));
+    }
+    let tasks: u64 = spec.services.iter().map(|service| u64::from(service.tasks)).sum();
+    if tasks > MOST_NODES as u64 {
+        return wrong(format!("{tasks} tasks are too many: at most {MOST_NODES}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! One task of a service, and what lies around its plant.
+
+use std::{collections::VecDeque, time::Duration};
+
+use controllers::{JobId, PeerReport, SiteId, Timestamp};
+use workloads::sim::{ConnId, Cx, Response};
+
+use super::{ClusterEvent, pipes::is_inside};
+use crate::plant::{
+    around::Around,
+    visit::CallsEnded,
+    world::{Event, Plant},
+};
+
+/// Sites of a node: one node's numbers end where the next one's begin.
+pub(super) const SITES: u16 = 64;
+/// Most nodes, by the numbers of their sites.
+pub(super) const MOST_NODES: usize = (u16::MAX / SITES) as usize;
+
+/// A task.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) plant: Plant,
+    pub(super) service: usize,
+    pub(super) task: usize,
+    /// Of the calls that it makes, in the order of its service's: which callers.
+    pub(super) callers: Vec<usize>,
+}
+
+/// What is to be done once a plant has done its part: done at once, one after the other, so that nothing nests.
+#[derive(Debug)]
+pub(super) enum Todo {
+    /// A job is to make its calls.
+    Calls(usize, JobId),
+    /// They have ended.
+    Ended(usize, JobId, CallsEnded),
+}
+
+/// The cluster around a plant.
+pub(super) struct Inside<'a, 'b> {
+    pub(super) cx: &'a mut Cx<'b, ClusterEvent>,
+    pub(super) node: usize,
+    pub(super) hop: Duration,
+    pub(super) has_calls: bool,
+    pub(super) todo: &'a mut VecDeque<Todo>,
+}
+
+impl Around for Inside<'_, '_> {
+    fn now(&self) -> Timestamp {
+        self.cx.now()
+    }
+
+    fn plan(&mut self, at: Timestamp, event: Event) {
+        self.cx.plan(at, ClusterEvent::Node(self.node, event));
+    }
+
+    fn reply(&mut self, conn: ConnId, response: Response) {
+        if is_inside(conn) {
+            let at = self.cx.now() + self.hop;
+            self.cx.plan(at, ClusterEvent::Answered(conn, response));
+        } else {
+            self.cx.reply(conn, response);
+        }
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        if is_inside(conn) {
+            let at = self.cx.now() + self.hop;
+            self.cx.plan(at, ClusterEvent::Closed(conn));
+        } else {
+            self.cx.close(conn);
+        }
+    }
+
+    fn report(&mut self, report: PeerReport) {
+        let from = |site: SiteId| global(self.node, site);
+        let report = match report {
+            PeerReport::Usage { from: site, customer, used, wanted } => {
+                PeerReport::Usage { from: from(site), customer, used, wanted }
+            }
+            PeerReport::Pressure { from: site, level } => PeerReport::Pressure { from: from(site), level },
+            quota @ PeerReport::Quota { .. } => quota,
+        };
+        let at = self.cx.now() + self.hop;
+        self.cx.plan(at, ClusterEvent::Report(report));
+    }
+
+    fn calls(&mut self, job: JobId) -> bool {
+        if self.has_calls {
+            self.todo.push_back(Todo::Calls(self.node, job));
+        }
+        self.has_calls
+    }
+}
+
+/// A node's site among those of all nodes.
+pub(super) fn global(node: usize, site: SiteId) -> SiteId {
+    let node = u16::try_from(node).unwrap_or(u16::MAX);
+    SiteId(node.saturating_mul(SITES).saturating_add(site.0))
+}
+
+/// Which node has a site, and its number there.
+pub(super) fn local(site: SiteId) -> (usize, SiteId) {
+    (usize::from(site.0 / SITES), SiteId(site.0 % SITES))
+}

@@ -1,0 +1,84 @@
+//! Connections between services, and from a balancer to the tasks of the service behind it.
+
+use workloads::sim::{Asked, ConnId};
+
+use crate::plant::listener::CALLS;
+
+/// Connections of a balancer have places from here on, those of users below, those of calls above.
+pub(super) const BALANCER: u32 = 1 << 30;
+
+/// Whose request a connection carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A user's, who is connected to the balancer so.
+    User(ConnId),
+    /// A service's call.
+    Call(u64),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Pipe {
+    pub(super) node: usize,
+    pub(super) pool: usize,
+    pub(super) owner: Option<Owner>,
+    /// What is to be sent once it is made; or what was sent, if it has been used before: the service may have closed it
+    /// meanwhile.
+    pub(super) asked: Option<Asked>,
+    pub(super) used: bool,
+}
+
+/// All connections inside.
+#[derive(Debug, Default)]
+pub(super) struct Pipes {
+    calls: Slots,
+    balancer: Slots,
+}
+
+#[derive(Debug, Default)]
+struct Slots {
+    pipes: Vec<(u32, Option<Pipe>)>,
+    free: Vec<u32>,
+}
+
+/// True for connections that are not those of users themselves.
+pub(super) fn is_inside(conn: ConnId) -> bool {
+    conn.place >= BALANCER
+}
+
+impl Pipes {
+    pub(super) fn open(&mut self, pipe: Pipe) -> ConnId {
+        let of_call = matches!(pipe.owner, Some(Owner::Call(_)));
+        let (slots, base) = if of_call { (&mut self.calls, CALLS) } else { (&mut self.balancer, BALANCER) };
+        let place = slots.free.pop().unwrap_or_else(|| {
+            slots.pipes.push((0, None));
+            u32::try_from(slots.pipes.len() - 1).expect("so many connections do not fit into memory")
+        });
+        let (generation, slot) = &mut slots.pipes[place as usize];
+        *slot = Some(pipe);
+        ConnId { place: base + place, generation: *generation }
+    }
+
+    pub(super) fn get(&mut self, conn: ConnId) -> Option<&mut Pipe> {
+        let (slots, place) = self.slots(conn);
+        let (generation, pipe) = slots.pipes.get_mut(place)?;
+        pipe.as_mut().filter(|_| *generation == conn.generation)
+    }
+
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Pipe> {
+        self.get(conn)?;
+        let (slots, place) = self.slots(conn);
+        let (generation, pipe) = &mut slots.pipes[place];
+        *generation = generation.wrapping_add(1);
+        slots.free.push(u32::try_from(place).unwrap_or(u32::MAX));
+        pipe.take()
+    }
+
+    fn slots(&mut self, conn: ConnId) -> (&mut Slots, usize) {
+        if conn.place >= CALLS {
+            (&mut self.calls, (conn.place - CALLS) as usize)
+        } else {
+            (&mut self.balancer, conn.place.saturating_sub(BALANCER) as usize)
+        }
+    }
+}

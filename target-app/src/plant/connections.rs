@@ -1,0 +1,184 @@
+//! Connections: taken from the kernel's queue, read from, answered on, closed.
+
+use std::sync::Arc;
+
+use controllers::{JobId, Offer, Outcome, Reason, Tags};
+use workloads::sim::{Asked, ConnId, Response};
+
+use super::{
+    around::Around,
+    costs::ms,
+    door::Entered,
+    listener::{State, is_call},
+    machine::Task,
+    visit::Pass,
+    world::{Event, Place, Plant, bare},
+};
+use crate::ledger::Ledger;
+
+impl Plant {
+    /// Takes connections from the kernel's queue, as far as the policy at accept lets them in.
+    pub(super) fn take_connections(&mut self, cx: &mut dyn Around) {
+        while self.listener.pending.is_none() && !self.listener.kernel.is_empty() {
+            let offer = self.offer(Tags::default(), cx.now());
+            match self.accept.enter(cx.now(), &offer) {
+                Entered::In(pass) => self.take_connection(pass.map(|pass| (offer, pass)), cx),
+                Entered::Held => self.listener.pending = Some(offer),
+                Entered::Refused(_) => self.turn_away(cx),
+            }
+            if self.accept.is_watched() {
+                self.turn_accept(cx);
+            }
+        }
+    }
+
+    fn take_connection(&mut self, pass: Option<(Offer, Pass)>, cx: &mut dyn Around) {
+        let Some(conn) = self.listener.kernel.pop_front() else {
+            if let Some((offer, pass)) = pass {
+                self.accept.finish(cx.now(), &offer, pass, Outcome::Ignored, None);
+            }
+            return;
+        };
+        self.books(conn).connected();
+        let Some(taken) = self.listener.conns.get_mut(&conn) else { return };
+        taken.state = State::Open(pass);
+        taken.idle_since = cx.now();
+        if let Some(unread) = taken.unread.take() {
+            self.begin_reading(*unread, cx);
+        }
+        self.close_if_dead(conn, cx);
+    }
+
+    fn turn_away(&mut self, cx: &mut dyn Around) {
+        let Some(conn) = self.listener.kernel.pop_front() else { return };
+        self.books(conn).connection_refused();
+        let Some(refused) = self.listener.conns.get_mut(&conn) else { return };
+        refused.state = State::TurnedAway;
+        if refused.unread.take().is_some() {
+            cx.reply(conn, turned_away());
+        }
+        if refused.dead {
+            self.listener.conns.remove(&conn);
+        }
+    }
+
+    pub(super) fn turn_accept(&mut self, cx: &mut dyn Around) {
+        let meter = self.meter();
+        let news = self.accept.turn(cx.now(), &meter);
+        self.arm(Place::Accept, news.wake, cx);
+        news.told.iter().for_each(|report| cx.report(*report));
+        let decided = !news.released.is_empty() || !news.refused.is_empty();
+        for (_, pass) in news.released {
+            if let Some(offer) = self.listener.pending.take() {
+                self.take_connection(Some((offer, pass)), cx);
+            }
+        }
+        for _ in news.refused {
+            self.listener.pending = None;
+            self.turn_away(cx);
+        }
+        if decided {
+            self.take_connections(cx);
+        }
+    }
+
+    /// A request has come in on a connection.
+    pub(super) fn arrives(&mut self, asked: Asked, cx: &mut dyn Around) {
+        let Some(conn) = self.listener.conns.get_mut(&asked.conn) else { return };
+        match conn.state {
+            State::Queued => conn.unread = Some(Box::new(asked)),
+            State::TurnedAway => cx.reply(asked.conn, turned_away()),
+            State::Open(_) => self.begin_reading(asked, cx),
+        }
+    }
+
+    fn begin_reading(&mut self, asked: Asked, cx: &mut dyn Around) {
+        let first = self.listener.conns.get(&asked.conn).is_some_and(|conn| conn.requests == 0);
+        let demand = ms(self.costs.read_ms + if first { self.costs.accept_ms } else { 0.0 });
+        if let Some(conn) = self.listener.conns.get_mut(&asked.conn) {
+            conn.requests += 1;
+            // Busy from now on, under an identity that the request gets once it is read.
+            conn.busy = Some(JobId(u64::MAX));
+        }
+        if demand.is_zero() {
+            self.read(asked, cx);
+        } else {
+            self.machine.run(cx.now(), Task::Read(Box::new(asked)), demand);
+        }
+    }
+
+    /// Users' requests are booked apart from other services' calls.
+    pub(super) fn books(&self, conn: ConnId) -> &Arc<Ledger> {
+        if is_call(conn) { &self.calls_ledger } else { &self.ledger }
+    }
+
+    pub(super) fn reply(&mut self, conn: ConnId, mut response: Response, cx: &mut dyn Around) {
+        let most = self.edge.connection_requests;
+        let Some(open) = self.listener.conns.get_mut(&conn) else { return };
+        open.busy = None;
+        open.idle_since = cx.now();
+        response.close |= !self.edge.keep_alive || (most > 0 && open.requests >= most);
+        let (close, planned) = (response.close, std::mem::replace(&mut open.idle_planned, true));
+        cx.reply(conn, response);
+        if close {
+            self.close(conn, cx);
+        } else if !planned {
+            cx.plan(cx.now() + self.edge.idle_timeout, Event::Idle(conn));
+        }
+        self.close_if_dead(conn, cx);
+    }
+
+    pub(super) fn look_at_idle(&mut self, conn: ConnId, cx: &mut dyn Around) {
+        let Some(open) = self.listener.conns.get_mut(&conn) else { return };
+        let over = open.idle_since + self.edge.idle_timeout;
+        if open.busy.is_some() || over > cx.now() {
+            let again = if open.busy.is_some() { cx.now() + self.edge.idle_timeout } else { over };
+            cx.plan(again, Event::Idle(conn));
+            return;
+        }
+        cx.close(conn);
+        self.close(conn, cx);
+    }
+
+    /// The client has closed a connection.
+    pub(super) fn client_goes(&mut self, conn: ConnId, cx: &mut dyn Around) {
+        let Some(open) = self.listener.conns.get_mut(&conn) else { return };
+        open.dead = true;
+        let busy = open.busy;
+        if let Some(visit) = busy.and_then(|id| self.visits.get_mut(&id)) {
+            let id = visit.offer.id;
+            visit.gone = true;
+            visit.entry = None; // dropped: the books say that the client had gone
+            if self.dispatch.holds(id) {
+                self.dispatch.left(cx.now(), id);
+                self.visits.remove(&id);
+                self.turn_dispatch(cx);
+            }
+        }
+        self.close_if_dead(conn, cx);
+    }
+
+    /// A connection whose client has gone is closed once the kernel does not keep it any more; work on its request goes on.
+    fn close_if_dead(&mut self, conn: ConnId, cx: &mut dyn Around) {
+        let dead = self.listener.conns.get(&conn).is_some_and(|c| c.dead && !matches!(c.state, State::Queued));
+        if dead {
+            self.close(conn, cx);
+        }
+    }
+
+    fn close(&mut self, conn: ConnId, cx: &mut dyn Around) {
+        let Some(closed) = self.listener.conns.remove(&conn) else { return };
+        let State::Open(pass) = closed.state else { return };
+        self.books(conn).disconnected();
+        if let Some((offer, pass)) = pass {
+            self.accept.finish(cx.now(), &offer, pass, Outcome::Abandoned, None);
+            self.turn_accept(cx);
+            self.take_connections(cx);
+        }
+    }
+}
+
+fn turned_away() -> Response {
+    let headers = vec![("x-refused", Reason::Connections.name().to_owned())];
+    Response { headers, close: true, ..bare(503) }
+}

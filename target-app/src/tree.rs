@@ -1,0 +1,127 @@
+//! Several services that call each other, as values. Each task of a service is a whole target, as `lab serve` takes it.
+
+use std::time::Duration;
+
+use controllers::Class;
+use serde::{Deserialize, Serialize};
+use workloads::plan::ClientSpec;
+
+use crate::{
+    plant::PlantSpec,
+    spec::{PolicySpec, TargetSpec},
+};
+
+/// Services, and where users come in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TreeSpec {
+    /// Callers before those that they call.
+    pub services: Vec<ServiceSpec>,
+    /// Where users come in; the first that fits counts.
+    pub entries: Vec<EntrySpec>,
+    /// Machines beside all services, which hear reports from every task (`quota-server`).
+    pub machines: Vec<PolicySpec>,
+}
+
+/// Where users of a class come in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EntrySpec {
+    /// `None`: of every class.
+    pub class: Option<Class>,
+    /// The service that they ask.
+    pub service: String,
+}
+
+/// A service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceSpec {
+    /// Its name.
+    pub name: String,
+    /// Each of its tasks.
+    pub task: TargetSpec,
+    /// What things cost a task in virtual time.
+    pub costs: PlantSpec,
+    /// How many tasks, all equal.
+    pub tasks: u32,
+    /// Which task a request goes to.
+    pub balancer: Balancer,
+    /// What is balanced.
+    pub per: Per,
+    /// Tasks that are slower than the others.
+    pub slow: Option<Slow>,
+    /// What it asks of other services for each request, once its own work is done.
+    pub calls: Vec<CallSpec>,
+    /// All calls at once; else one after the other.
+    pub fan_out: bool,
+}
+
+/// How a task is chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Balancer {
+    /// One after the other.
+    #[default]
+    RoundRobin,
+    /// Any, with equal chances.
+    Random,
+    /// The one with the fewest requests that this sender waits for.
+    LeastLoaded,
+}
+
+/// What a balancer distributes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// Each request, as a proxy does that keeps connections to all tasks.
+    #[default]
+    Request,
+    /// Each connection.
+    Connection,
+}
+
+/// Slow tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slow {
+    /// How many: the first ones.
+    pub tasks: u32,
+    /// Their speed; that of the others is 1.
+    pub speed: f64,
+}
+
+/// Calls to a service on behalf of each request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallSpec {
+    /// Whom.
+    pub to: String,
+    /// Calls for each request.
+    pub times: u32,
+    /// Most attempts of a call, the first among them: another one follows a refusal at once.
+    pub attempts: u8,
+    /// "Overloaded; don't retry" ends the attempts.
+    pub heed_dont_retry: bool,
+    /// What a request is answered for which a call was refused.
+    pub when_refused: WhenRefused,
+    /// Longest wait for an answer, all attempts together; less if the request's own sender waits for less.
+    pub timeout: Duration,
+    /// Most connections of a task to the called service, 0 for any number; calls wait for a free one.
+    pub connections: u32,
+    /// Who decides on a task's own side before a call is sent.
+    pub client: Option<ClientSpec>,
+}
+
+/// What a service makes of a call that was refused in the end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenRefused {
+    /// It refuses the request as it was refused itself, and its sender may try again.
+    #[default]
+    Overloaded,
+    /// It refuses the request with "don't retry": requests are retried only in the layer right above the one that refuses.
+    DontRetry,
+    /// It answers all the same, with less.
+    Degrade,
+}
