@@ -43,6 +43,17 @@ static ALL: &[Library] = library! {
     "seda-fig15" true Some("classes");
     "ew-fig3" true Some("flash-crowd");
     "ew-fig4" true Some("degrade");
+    "sre-throttle" true None;
+    "sre-retry" true None;
+    "sre-fig21-1" true None;
+    "sre-fig21-2" true None;
+    "sre-criticality" true None;
+    "sre-quotas" true None;
+    "sre-load-average" true None;
+    "sre-promise" true None;
+    "sre-connections" true None;
+    "sre-organic" true None;
+    "sre-degraded" true None;
 };
 
 impl Library {
