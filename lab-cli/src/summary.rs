@@ -432,6 +432,20 @@ pub struct ThresholdResult {
     pub why: String,
     /// The left side's value in each block, in the unit of its metric; `None` where there is none.
     pub values: Vec<Option<f64>>,
+    /// Each block for itself.
+    #[serde(default)]
+    pub blocks: Vec<BlockResult>,
+}
+
+/// What became of a threshold in one block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockResult {
+    /// Which one.
+    pub block: u32,
+    /// Held in it.
+    pub held: bool,
+    /// What was found, in words.
+    pub found: String,
 }
 
 /// One metric of one arm against the baseline's.

@@ -72,12 +72,14 @@ fn summary() -> Summary {
                 held: true,
                 why: "found at least 60.00 s".to_owned(),
                 values: vec![Some(60_000.0)],
+                blocks: Vec::new(),
             },
             ThresholdResult {
                 text: "connections.spike.response_time.p90\n    > 3s".to_owned(),
                 held: false,
                 why: "too few samples: p90 of connections.spike needs 29, there are 20".to_owned(),
                 values: vec![None],
+                blocks: Vec::new(),
             },
         ],
         ..Summary::default()

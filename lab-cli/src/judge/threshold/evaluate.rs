@@ -6,7 +6,7 @@ use super::{
     metric::{Group, Metric, Quantity},
     range::Range,
 };
-use crate::summary::{Measured, Phase, ThresholdResult};
+use crate::summary::{BlockResult, Measured, Phase, ThresholdResult};
 
 pub(super) fn judge(threshold: &Threshold, evidence: &dyn Evidence) -> ThresholdResult {
     let blocks = evidence.blocks();
@@ -15,16 +15,36 @@ pub(super) fn judge(threshold: &Threshold, evidence: &dyn Evidence) -> Threshold
         held: !blocks.is_empty(),
         why: String::new(),
         values: Vec::new(),
+        blocks: Vec::new(),
     };
-    let mut said = Vec::new();
     for &block in &blocks {
         let (held, value, why) = in_block(&threshold.claim, block, evidence);
         result.held &= held;
         result.values.push(value);
-        said.push(if blocks.len() > 1 { format!("block {block}: {why}") } else { why });
+        result.blocks.push(BlockResult { block, held, found: why });
     }
-    result.why = if blocks.is_empty() { "no arm ran".to_owned() } else { said.join("; ") };
+    result.why = in_words(&result.blocks);
     result
+}
+
+/// What was found, block by block; of many blocks, how many held and those that did not.
+fn in_words(blocks: &[BlockResult]) -> String {
+    const MANY: usize = 4;
+    let named = |of: &BlockResult| format!("block {}: {}", of.block, of.found);
+    match blocks {
+        [] => "no arm ran".to_owned(),
+        [one] => one.found.clone(),
+        few if few.len() <= MANY => few.iter().map(named).collect::<Vec<_>>().join("; "),
+        many => {
+            let failed: Vec<&BlockResult> = many.iter().filter(|block| !block.held).collect();
+            let mut words = vec![format!("held in {} of {} blocks", many.len() - failed.len(), many.len())];
+            words.extend(failed.iter().take(MANY).copied().map(named));
+            if failed.len() > MANY {
+                words.push("…".to_owned());
+            }
+            words.join("; ")
+        }
+    }
 }
 
 /// Whether it held, the left side's value, and why.

@@ -253,7 +253,19 @@ fn with_several_blocks_it_must_hold_in_each() {
     assert!(!result.held);
     assert_eq!(result.why, "block 1: found 60; block 2: found 40");
     assert_eq!(result.values, [Some(60.0), Some(40.0)]);
+    assert_eq!(result.blocks.iter().map(|block| block.held).collect::<Vec<_>>(), [true, false]);
     assert!(judged(&all, "seda.spike.goodput > 30").held);
+
+    // Of many, only those that failed are told.
+    for block in 3..=10 {
+        let mut more = all[1].clone();
+        more.block = block;
+        all.push(more);
+    }
+    assert_eq!(judged(&all, "seda.spike.goodput > 50").why, "held in 9 of 10 blocks; block 2: found 40");
+    assert_eq!(judged(&all, "seda.spike.goodput > 30").why, "held in 10 of 10 blocks");
+    let none = judged(&all, "seda.spike.goodput > 70").why;
+    assert!(none.starts_with("held in 0 of 10 blocks; block 1: found 60;") && none.ends_with("; …"), "{none}");
 }
 
 #[test]
