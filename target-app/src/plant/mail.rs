@@ -24,6 +24,8 @@ use crate::{
 /// The pool of connections for reading, and that for changes.
 const READERS: usize = 0;
 const WRITERS: usize = 1;
+/// What tells the draw of extra operations from the draws of the rest.
+const OF_WORK: u64 = 4;
 
 /// The web-mail service: pages from mailboxes in memory, costs from a plant file, and the live service's own work knob.
 #[derive(Debug)]
@@ -82,7 +84,7 @@ impl Backend for PlantMail {
     fn steps(&mut self, kind: Kind, key: u64, _: f64) -> Vec<Step> {
         let cost = self.cost(kind);
         let varies = |time: f64, purpose: u64| ms(time * spread(cost.spread, mix(key ^ purpose)));
-        let due = u32::try_from(self.work.due(usize::from(kind.0))).unwrap_or(u32::MAX);
+        let due = u32::try_from(self.work.due_by(usize::from(kind.0), key ^ OF_WORK)).unwrap_or(u32::MAX);
         let steps = [
             Step { pool: Some(READERS), demand: self.operation.saturating_mul(due) },
             Step { pool: Some(READERS), demand: varies(cost.read_ms, 1) },

@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use controllers::random::mix;
+
 use super::{Store, StoreError};
 
 /// Rows that one operation reads. Chosen so that an operation costs some 100 microseconds, most of it in SQLite and
@@ -51,6 +53,13 @@ impl Work {
         let one = ONE as u64;
         (before.wrapping_add(step)) / one - before / one
     }
+
+    /// How many operations the request with this key has to do: the same whenever it comes and whoever comes before it. A
+    /// fraction is met on average.
+    pub(crate) fn due_by(&self, kind: usize, key: u64) -> u64 {
+        let one = ONE as u64;
+        self.kinds.get(kind).map_or(0, |of_kind| (of_kind.step.load(Ordering::Relaxed) + mix(key) % one) / one)
+    }
 }
 
 impl Store {
@@ -90,6 +99,22 @@ mod tests {
         assert_eq!(due.iter().sum::<u64>(), 23);
         assert!(due.iter().all(|d| (2..=3).contains(d)), "{due:?}");
         assert_eq!(work.due(2), 0, "other types do nothing");
+    }
+
+    #[test]
+    fn by_key_a_request_has_the_same_work_in_any_order() {
+        let work = Work::default();
+        work.set(3, 2.3);
+        let due = |key: u64| work.due_by(3, key);
+        let forth: Vec<u64> = (0..10_000).map(due).collect();
+        let mut back: Vec<u64> = (0..10_000).rev().map(due).collect();
+        back.reverse();
+        assert_eq!(forth, back);
+        assert!(forth.iter().all(|d| (2..=3).contains(d)));
+        // Four standard deviations of a mean of 10 000 draws.
+        let mean = forth.iter().sum::<u64>() as f64 / 10_000.0;
+        assert!((mean - 2.3).abs() < 4.0 * 0.0046, "{mean}");
+        assert_eq!((work.due_by(2, 7), work.due_by(KINDS, 7)), (0, 0), "other types do nothing");
     }
 
     #[test]
