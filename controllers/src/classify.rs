@@ -38,11 +38,12 @@ pub enum ClassRule {
 }
 
 /// A [`ClassRule`] that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Classifier(Rule);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum Rule {
+    #[default]
     None,
     Header(String),
     Cookie(String),

@@ -84,11 +84,13 @@ fn spec(database: &Path) -> TargetSpec {
             batch: 8,
             on_refuse: OnRefuse::Reject,
             drop_abandoned: false,
+            criticality: None,
         },
         stages: BTreeMap::new(),
         // Refusals are measured on kept connections: the cost of a new one is not theirs.
         edge: EdgeSpec { connection_requests: 0, ..EdgeSpec::default() },
         class: ClassRule::Header("User-Class".to_owned()),
+        criticality: BTreeMap::new(),
         seed: 1,
         cpus: vec![processors - 1],
         die_with: Some(std::process::id()),

@@ -10,14 +10,12 @@ use std::{
     time::Duration,
 };
 
-use controllers::{
-    Criticality, JobId, Kind, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp, classify::Classifier,
-};
+use controllers::{Criticality, JobId, Kind, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
-    class::Shown,
+    class::{Ranks, Shown},
     clock::Clock,
     graph::Graph,
     ledger::{Ending, Ledger},
@@ -47,8 +45,8 @@ pub struct App {
     pub stages: Vec<Arc<Stage<Job>>>,
     /// Dispatch runs on the connection's own task; these are its workers, of which back-pressure holds some.
     pub dispatchers: Dispatchers,
-    /// Who is in which class.
-    pub classes: Classifier,
+    /// Who is in which class, and how important requests are.
+    pub ranks: Ranks,
     /// Requests of a service that is going away are refused.
     pub draining: AtomicBool,
     pages: BTreeMap<Reason, Bytes>,
@@ -146,14 +144,14 @@ pub struct Parted {
     /// See [`App`].
     pub dispatchers: Dispatchers,
     /// See [`App`].
-    pub classes: Classifier,
+    pub ranks: Ranks,
 }
 
 impl App {
     /// Puts the parts together.
     #[must_use]
     pub fn new(parts: Parted) -> Arc<Self> {
-        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, classes } = parts;
+        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks } = parts;
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
             service,
@@ -165,7 +163,7 @@ impl App {
             accept,
             stages,
             dispatchers,
-            classes,
+            ranks,
             draining: AtomicBool::new(false),
             pages,
             next_id: AtomicU64::new(0),
@@ -185,7 +183,7 @@ impl App {
             return self.refused(Refusal::new(Reason::Draining));
         }
         let route = self.service.route(&head);
-        let tags = tags(&self.classes, &Shown { head: &head, peer }, route.kind, entered);
+        let tags = tags(&self.ranks, &Shown { head: &head, peer }, route.kind, entered);
         let id = self.job_id();
         let offer = Offer { id, tags, entered, note: None };
         let request = Request { id, entered, tags, route, head, body, peer };
@@ -202,12 +200,15 @@ impl App {
     }
 
     /// The dispatch stage: asks the seat, and enqueues at the stage that the request belongs to.
-    async fn dispatch(self: &Arc<Self>, request: Request, offer: Offer) -> Result<Dispatched, Refusal> {
+    async fn dispatch(self: &Arc<Self>, mut request: Request, mut offer: Offer) -> Result<Dispatched, Refusal> {
         let pass = self.dispatch.enter(offer).await?;
         let worker = self.dispatchers.worker().await?;
         let Some(stage) = self.stages.get(request.route.branch.0) else {
             return Ok(Dispatched::Answered(self.failed(StatusCode::INTERNAL_SERVER_ERROR)));
         };
+        // The pass keeps what the seat at dispatch was told.
+        offer.tags = stage.spec().carried(offer.tags);
+        request.tags = offer.tags;
         let (sender, reply) = oneshot::channel();
         let mut job =
             Job { app: Arc::clone(self), offer, request: Some(request), answer: None, cost: None, reply: sender, pass };
@@ -351,17 +352,17 @@ fn redirect(node: &str, request: &Request, reason: Reason) -> Answer {
 }
 
 /// What is known of a request of this type when it arrives.
-pub(crate) fn tags(classes: &Classifier, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
+pub(crate) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
     let waits: Option<u64> = number(shown.head, &TIMEOUT);
     let deadline = waits.map(|millis| entered + Duration::from_millis(millis));
-    Tags { kind, class: classes.class(shown), deadline, ..said_of_itself(shown.head) }
+    let said = text(shown.head, &CRITICALITY).and_then(Criticality::named);
+    ranks.ranked(Tags { kind, deadline, ..said_of_itself(shown.head) }, said, shown)
 }
 
-/// What a request's head says of it: a header that is missing or malformed means the default.
+/// What a request's head says of who sends it: a header that is missing or malformed means the default.
 fn said_of_itself(head: &Parts) -> Tags {
     Tags {
         attempt: number(head, &ATTEMPT).unwrap_or_default(),
-        criticality: text(head, &CRITICALITY).and_then(Criticality::named).unwrap_or_default(),
         customer: number(head, &CUSTOMER).unwrap_or_default(),
         ..Tags::default()
     }
@@ -416,7 +417,9 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        said_of_itself(&request.body(()).unwrap().into_parts().0)
+        let head = request.body(()).unwrap().into_parts().0;
+        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap() };
+        super::tags(&Ranks::default(), &shown, Kind(0), Timestamp::ZERO)
     }
 
     #[test]

@@ -1,9 +1,48 @@
-//! What a request shows of itself to the rule that finds its class.
+//! What a request shows of itself, and what a target makes of it: its class, and how important it is.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+};
 
-use controllers::classify::Facts;
+use controllers::{
+    Class, Criticality, Tags,
+    catalogue::Problem,
+    classify::{Classifier, Facts},
+};
 use http::request::Parts;
+
+use crate::spec::{StageSpec, TargetSpec};
+
+/// Who is in which class, and how important requests are.
+#[derive(Debug, Clone, Default)]
+pub struct Ranks {
+    classes: Classifier,
+    by_class: BTreeMap<Class, Criticality>,
+    /// The dispatch stage: the first point at which criticality may be overridden.
+    dispatch: StageSpec,
+}
+
+impl Ranks {
+    /// Those of a target.
+    ///
+    /// # Errors
+    /// What is wrong with its rule for classes.
+    pub fn of(spec: &TargetSpec) -> Result<Self, Vec<Problem>> {
+        Ok(Self {
+            classes: spec.class.read()?,
+            by_class: spec.criticality.clone(),
+            dispatch: spec.stage("dispatch").clone(),
+        })
+    }
+
+    /// Tags with the class of a request, and with its criticality as it asks to be dispatched; `said`: what it says itself.
+    pub(crate) fn ranked(&self, tags: Tags, said: Option<Criticality>, shown: &Shown<'_>) -> Tags {
+        let class = self.classes.class(shown);
+        let criticality = said.or_else(|| self.by_class.get(&class).copied()).unwrap_or_default();
+        self.dispatch.carried(Tags { class, criticality, ..tags })
+    }
+}
 
 /// A request's head, and where it came from.
 #[derive(Debug, Clone, Copy)]
@@ -23,5 +62,44 @@ impl Facts for Shown<'_> {
 
     fn address(&self) -> Option<IpAddr> {
         Some(self.peer.ip().to_canonical())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use controllers::ClassRule;
+
+    use super::*;
+
+    fn criticality(
+        headers: &[(&str, &str)],
+        said: Option<Criticality>,
+        overridden: Option<Criticality>,
+    ) -> Criticality {
+        let ranks = Ranks {
+            classes: ClassRule::Header("User-Class".to_owned()).read().unwrap(),
+            by_class: [(Class(1), Criticality::CriticalPlus), (Class(2), Criticality::Sheddable)].into(),
+            dispatch: StageSpec { criticality: overridden, ..StageSpec::default() },
+        };
+        let request = http::Request::builder();
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let head = request.body(()).unwrap().into_parts().0;
+        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap() };
+        ranks.ranked(Tags::default(), said, &shown).criticality
+    }
+
+    #[test]
+    fn a_class_has_a_criticality_for_those_that_name_none() {
+        let of = |class: &str, said| criticality(&[("User-Class", class)], said, None);
+        assert_eq!(of("1", None), Criticality::CriticalPlus);
+        assert_eq!(of("2", None), Criticality::Sheddable);
+        assert_eq!(of("0", None), Criticality::Critical, "class 0 has none of its own");
+        assert_eq!(of("2", Some(Criticality::Critical)), Criticality::Critical, "a request's own word counts first");
+    }
+
+    #[test]
+    fn dispatch_may_override_what_was_said() {
+        let over = Some(Criticality::SheddablePlus);
+        assert_eq!(criticality(&[("User-Class", "1")], Some(Criticality::Critical), over), Criticality::SheddablePlus);
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration}
 
 pub use crate::mail::store::Durability;
 pub use controllers::ClassRule;
-use controllers::{Objective, Place, Settings};
+use controllers::{Class, Criticality, Objective, Place, Settings, Tags};
 use serde::{Deserialize, Serialize};
 
 /// A whole target.
@@ -31,6 +31,10 @@ pub struct TargetSpec {
     pub edge: EdgeSpec,
     /// How a request's class is found.
     pub class: ClassRule,
+    /// How important requests are that do not say so themselves, by class; those of a class that is not named are
+    /// [`Criticality::Critical`].
+    #[serde(default)]
+    pub criticality: BTreeMap<Class, Criticality>,
     /// Seed of the target's own draws (random drops, emulated service times).
     pub seed: u64,
     /// Processors to run on; empty: any.
@@ -39,6 +43,14 @@ pub struct TargetSpec {
     /// ended by the time that this is read has left its place to another one.
     #[serde(default)]
     pub die_with: Option<u32>,
+}
+
+impl TargetSpec {
+    /// Queue, pool and batch of the stage with that name.
+    #[must_use]
+    pub fn stage(&self, name: &str) -> &StageSpec {
+        self.stages.get(name).unwrap_or(&self.stage_defaults)
+    }
 }
 
 /// What is served.
@@ -191,6 +203,32 @@ pub struct StageSpec {
     /// Drop jobs whose client has gone before work on them began. Off in SEDA, and by default: the work is done all the same.
     #[serde(default)]
     pub drop_abandoned: bool,
+    /// How important jobs are from this stage on, whatever they said before (Google SRE, chapter 21: criticality is
+    /// overridden "at specific points in the stack").
+    #[serde(default)]
+    pub criticality: Option<Criticality>,
+}
+
+/// Two workers that take up to eight jobs at once, a long queue, and a 503 for what is refused.
+impl Default for StageSpec {
+    fn default() -> Self {
+        Self {
+            queue: 10_000,
+            workers: 2,
+            batch: 8,
+            on_refuse: OnRefuse::Reject,
+            drop_abandoned: false,
+            criticality: None,
+        }
+    }
+}
+
+impl StageSpec {
+    /// What a job carries from this stage on.
+    #[must_use]
+    pub fn carried(&self, tags: Tags) -> Tags {
+        Tags { criticality: self.criticality.unwrap_or(tags.criticality), ..tags }
+    }
 }
 
 /// What a stage does with a refusal from the next one (USITS'03, section 2.3).

@@ -84,6 +84,7 @@ pub fn target_spec(
             ..EdgeSpec::default()
         },
         class: target.class.clone(),
+        criticality: target.criticality.clone(),
         seed: seed_for(seed, "target"),
         cpus: cpus.target.into_iter().collect(),
         die_with: Some(std::process::id()),

@@ -76,17 +76,31 @@ fn read_scope(node: &Node, path: &str, problems: &Problems) -> Option<ClientScop
 
 /// Reads `criticality: {0: SHEDDABLE}` and `customer: {0: 3}`: by class.
 pub fn marks(fields: &Fields<'_>) -> Marks {
+    let customer = |node: &Node| count_in(node, 0..=u64::from(u32::MAX)).map(|customer| customer as u32);
+    Marks {
+        criticality: criticality_by_class(fields),
+        customer: by_class(fields, "customer", "{0: 3, 1: 8}", customer),
+    }
+}
+
+/// Reads `criticality: {0: SHEDDABLE}`.
+pub fn criticality_by_class(fields: &Fields<'_>) -> BTreeMap<Class, Criticality> {
+    by_class(fields, "criticality", "{0: SHEDDABLE, 1: CRITICAL}", named)
+}
+
+/// Reads `criticality: SHEDDABLE`: of all requests.
+pub fn criticality_of_all(fields: &Fields<'_>) -> Option<Criticality> {
+    let found = named(fields.node("criticality")?);
+    found.map_err(|(message, hint)| fields.problem("criticality", message, hint)).ok()
+}
+
+fn named(node: &Node) -> Result<Criticality, (String, String)> {
     let names = Criticality::ALL.map(Criticality::name);
-    let criticality = |node: &Node| match &node.value {
+    match &node.value {
         Value::Text(name) => {
             Criticality::named(name).ok_or_else(|| (format!("{name:?} is not known here"), suggestion(name, &names)))
         }
         other => Err((format!("not {}", other.shown()), format!("one of: {}", names.join(", ")))),
-    };
-    let customer = |node: &Node| count_in(node, 0..=u64::from(u32::MAX)).map(|customer| customer as u32);
-    Marks {
-        criticality: by_class(fields, "criticality", "{0: SHEDDABLE, 1: CRITICAL}", criticality),
-        customer: by_class(fields, "customer", "{0: 3, 1: 8}", customer),
     }
 }
 

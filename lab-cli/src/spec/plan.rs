@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use controllers::Catalogue;
+use controllers::{Catalogue, Class, Criticality};
 use serde::{Deserialize, Serialize, Serializer};
 use target_app::{
     graph::Graph,
@@ -72,6 +72,8 @@ pub struct Target {
     pub machines: Vec<PolicySpec>,
     /// How a request's class is found.
     pub class: ClassRule,
+    /// How important requests of a class are that do not say so themselves.
+    pub criticality: BTreeMap<Class, Criticality>,
     /// Length of the kernel's listen queue, in every arm; `None`: long, and short in arms that limit connections.
     pub backlog: Option<u32>,
     /// Keep connections open between requests.

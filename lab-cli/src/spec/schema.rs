@@ -163,6 +163,8 @@ struct Target {
     machines: Option<Vec<Policy>>,
     /// How a request's class is found.
     class: Option<Class>,
+    /// How important requests of a class are that do not say so themselves: `{0: SHEDDABLE, 3: CRITICAL_PLUS}`.
+    criticality: Option<std::collections::BTreeMap<u8, String>>,
     /// Length of the kernel's listen queue.
     backlog: Option<u32>,
     /// Keep connections open between requests.
@@ -214,6 +216,8 @@ struct Service {
     batch: Option<u32>,
     on_refuse: Option<OnRefuse>,
     drop_abandoned: Option<bool>,
+    /// How important requests are here, and calls on their behalf, whatever was said before: `SHEDDABLE`.
+    criticality: Option<String>,
 }
 
 /// Tasks that are slower than the others.
@@ -275,6 +279,8 @@ struct Stage {
     on_refuse: Option<OnRefuse>,
     /// Do not work on requests whose client has gone.
     drop_abandoned: Option<bool>,
+    /// How important jobs are from here on, whatever was said before: `SHEDDABLE`.
+    criticality: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

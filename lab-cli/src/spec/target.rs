@@ -10,6 +10,7 @@ use target_app::{
 
 use super::{
     arms,
+    client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
     plan::{App, Arashi, Mail, Target, Work},
     problem::Problems,
@@ -48,6 +49,7 @@ pub const KEYS: &[&str] = &[
     "stages",
     "machines",
     "class",
+    "criticality",
     "backlog",
     "keep_alive",
     "idle_timeout",
@@ -63,7 +65,7 @@ const TREE_KEYS: &[&str] = &["services", "entry"];
 /// Keys of `target.mail`.
 pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts", "inbox"];
 /// Keys of one of `target.stages`.
-pub const STAGE_KEYS: &[&str] = &["queue", "workers", "batch", "on_refuse", "drop_abandoned"];
+pub const STAGE_KEYS: &[&str] = &["queue", "workers", "batch", "on_refuse", "drop_abandoned", "criticality"];
 /// Keys of `target.class`.
 pub const CLASS_KEYS: &[&str] = &["header", "cookie", "address", "path"];
 
@@ -75,10 +77,7 @@ const MOST_VALUES: usize = 10_000;
 /// Reads `target`.
 pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     let fields = Fields::of(node, "target", KEYS, problems)?;
-    let stage_defaults = stage(
-        &fields,
-        &StageSpec { queue: 10_000, workers: 2, batch: 8, on_refuse: OnRefuse::Reject, drop_abandoned: false },
-    );
+    let stage_defaults = stage(&fields, &StageSpec::default());
     let app = app(&fields, &stage_defaults);
     let graph = app.as_ref().map(App::graph);
     let known: Option<Vec<&str>> = graph.as_ref().map(|graph| graph.sized().collect());
@@ -90,7 +89,8 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
                 problems.add(&entry.place, &path, "there is no such stage", suggestion(&entry.key, known));
             }
             if let Some(fields) = Fields::of(&entry.node, &path, STAGE_KEYS, problems) {
-                stages.insert(entry.key.clone(), stage(&fields, &stage_defaults));
+                let criticality = criticality_of_all(&fields);
+                stages.insert(entry.key.clone(), StageSpec { criticality, ..stage(&fields, &stage_defaults) });
             }
         }
     } else if fields.node("stages").is_some() {
@@ -100,6 +100,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     let reports = matches!(app, Some(App::Tree(_)));
     let machines = fields.list("machines").iter().filter_map(|node| arms::machine(node, reports, problems)).collect();
     let class = class(&fields);
+    let criticality = criticality_by_class(&fields);
     let backlog = fields.count("backlog", 1..=65_535).map(|n| n as u32);
     let keep_alive = fields.flag("keep_alive").unwrap_or(true);
     let usual = EdgeSpec::default();
@@ -113,6 +114,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
         stages,
         machines,
         class,
+        criticality,
         backlog,
         keep_alive,
         idle_timeout,
@@ -311,6 +313,7 @@ pub(super) fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
         batch: fields.count("batch", 1..=10_000).map_or(otherwise.batch, |n| n as u32),
         drop_abandoned: fields.flag("drop_abandoned").unwrap_or(otherwise.drop_abandoned),
         on_refuse: on_refuse(fields).unwrap_or_else(|| otherwise.on_refuse.clone()),
+        criticality: otherwise.criticality,
     }
 }
 

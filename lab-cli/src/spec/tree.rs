@@ -10,7 +10,7 @@ use target_app::{
 
 use super::{
     arms,
-    client::client,
+    client::{client, criticality_of_all},
     fields::{Fields, join},
     plan::{Tree, TreeCall, TreeService},
     problem::Problems,
@@ -38,6 +38,7 @@ pub const SERVICE_KEYS: &[&str] = &[
     "batch",
     "on_refuse",
     "drop_abandoned",
+    "criticality",
 ];
 /// Keys of `slow`.
 pub const SLOW_KEYS: &[&str] = &["tasks", "speed"];
@@ -101,7 +102,7 @@ fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -
         servers: fields.count("servers", 1..=1024).map_or(1, |n| n as u32),
         discipline: fields.choice("discipline", &words).unwrap_or(Discipline::Fifo),
         degradable: fields.number("degradable", 0.0..=1.0).unwrap_or(0.0),
-        stage: stage(fields, otherwise),
+        stage: StageSpec { criticality: criticality_of_all(fields), ..stage(fields, otherwise) },
         tasks,
         balancer: fields.choice("balancer", &balancers).unwrap_or_default(),
         per: fields.choice("per", &[("request", Per::Request), ("connection", Per::Connection)]).unwrap_or_default(),

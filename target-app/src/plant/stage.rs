@@ -82,7 +82,8 @@ impl PlantStage {
     }
 
     /// Puts a job into the queue, if the seat admits it and there is room.
-    pub(super) fn enqueue(&mut self, now: Timestamp, offer: Offer) -> Result<(), Refusal> {
+    pub(super) fn enqueue(&mut self, now: Timestamp, mut offer: Offer) -> Result<(), Refusal> {
+        offer.tags = self.spec.carried(offer.tags);
         if self.queue.len() + self.held.len() >= usize::try_from(self.spec.queue).unwrap_or(usize::MAX) {
             self.full += 1;
             return Err(Refusal::new(Reason::QueueFull));

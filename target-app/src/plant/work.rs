@@ -35,7 +35,8 @@ impl Plant {
     /// What calls on behalf of a job carry on.
     pub(super) fn errand(&self, id: JobId) -> Option<Errand> {
         let visit = self.visits.get(&id)?;
-        Some(Errand { tags: visit.offer.tags, key: visit.asked.key, user: visit.asked.user })
+        let tags = self.stages[visit.route.branch.0].spec.carried(visit.offer.tags);
+        Some(Errand { tags, key: visit.asked.key, user: visit.asked.user })
     }
 
     pub(super) fn offer(&mut self, tags: Tags, entered: Timestamp) -> Offer {
@@ -50,7 +51,7 @@ impl Plant {
         let head = head_of(&asked.call);
         let route = self.backend.route(&head);
         let shown = Shown { head: &head, peer: peer_of(asked.user) };
-        let tags = crate::app::tags(&self.classes, &shown, route.kind, cx.now());
+        let tags = crate::app::tags(&self.ranks, &shown, route.kind, cx.now());
         self.attempts[usize::from(tags.attempt.min(3))] += 1;
         let offer = self.offer(tags, cx.now());
         let id = offer.id;

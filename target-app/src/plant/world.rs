@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{
-    Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp, UnixSeconds, classify::Classifier, seed_for,
-};
+use controllers::{Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp, UnixSeconds, seed_for};
 use workloads::{
     persona::Call,
     sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World},
@@ -26,6 +24,7 @@ use super::{
     work::Worker,
 };
 use crate::{
+    class::Ranks,
     control::events::{Events, Reader},
     graph::{Graph, Role},
     ledger::Ledger,
@@ -109,7 +108,7 @@ pub struct Plant {
     pub(super) calls_ledger: Arc<Ledger>,
     /// Jobs of each stage that wait for other services.
     pub(super) elsewhere: Vec<u32>,
-    pub(super) classes: Classifier,
+    pub(super) ranks: Ranks,
     pub(super) faults: Faults,
     pub(super) next_id: u64,
     /// Requests that were read, by attempt: first ones, first and second retries, later ones.
@@ -177,7 +176,7 @@ impl Plant {
             return Err(PlantError::NotAPolicy(spec.policy.name.clone()));
         }
         let (monitors, machines) = machines(&spec.machines)?;
-        let classes = spec.class.read().map_err(|problem| PlantError::Class(listed(&problem)))?;
+        let ranks = Ranks::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
         let (backend, cores) = backend(spec, plan)?;
         let graph = Arc::new(backend.graph());
         let misplaced = chosen.misplaced(&graph);
@@ -226,7 +225,7 @@ impl Plant {
             ledger: Arc::default(),
             calls_ledger: Arc::default(),
             elsewhere: vec![0; stages.len()],
-            classes,
+            ranks,
             faults: Faults::new(&plan.faults),
             next_id: 0,
             attempts: [0; 4],

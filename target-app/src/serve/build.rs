@@ -7,6 +7,7 @@ use controllers::{SiteId, seed_for};
 use super::ServeError;
 use crate::{
     app::{App, Dispatchers, Job, Parted},
+    class::Ranks,
     clock::Clock,
     control::events::Events,
     edge::Edge,
@@ -16,7 +17,7 @@ use crate::{
     policies::{Resolved, Seating, Unfit, machines},
     running::{Parts, Running},
     service::Service,
-    spec::{self, OnRefuse, StageSpec, TargetSpec},
+    spec::{self, OnRefuse, TargetSpec},
     stage::{Desk, Door, Ear, Stage, keep_time},
     synthetic::{Checksum, Emulated, Law},
 };
@@ -46,7 +47,7 @@ pub(super) async fn build(spec: TargetSpec, chosen: Resolved) -> Result<Built, S
         return Err(ServeError::Head(spec.edge.head_bytes));
     }
     let (monitors, machines) = machines(&spec.machines)?;
-    let classes = spec.class.read().map_err(ServeError::Class)?;
+    let ranks = Ranks::of(&spec).map_err(ServeError::Class)?;
     let clock = Clock::start();
     let service = open(&spec.app, spec.seed, clock).await?;
     let graph = Arc::new(service.graph());
@@ -63,13 +64,13 @@ pub(super) async fn build(spec: TargetSpec, chosen: Resolved) -> Result<Built, S
         .map(|(site, node)| {
             let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
             let desk = seating.desk(&chosen, beside, site);
-            Stage::new(&node.name, desk, stage_spec(&spec, &node.name).clone(), clock)
+            Stage::new(&node.name, desk, spec.stage(&node.name).clone(), clock)
         })
         .collect();
     let workers = stages.iter().map(|stage| stage.spec().workers).sum();
     let door =
         |site: SiteId, capacity| Door::new(graph.site_name(site), desk(&seating, &chosen, site), capacity, clock);
-    let at_dispatch = stage_spec(&spec, "dispatch");
+    let at_dispatch = spec.stage("dispatch");
     let app = App::new(Parted {
         service,
         clock,
@@ -77,7 +78,7 @@ pub(super) async fn build(spec: TargetSpec, chosen: Resolved) -> Result<Built, S
         dispatch: door(graph.dispatch(), workers),
         accept: door(graph.accept(), 0),
         dispatchers: Dispatchers::new(at_dispatch.workers, at_dispatch.queue),
-        classes,
+        ranks,
         graph: (*graph).clone(),
         stages,
     });
@@ -131,10 +132,6 @@ async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Servic
 
 fn desk(seating: &Seating, chosen: &Resolved, site: SiteId) -> Desk {
     seating.desk(chosen, &[], site)
-}
-
-fn stage_spec<'a>(spec: &'a TargetSpec, name: &str) -> &'a StageSpec {
-    spec.stages.get(name).unwrap_or(&spec.stage_defaults)
 }
 
 /// Settings for stages that do not exist are slips.

@@ -70,7 +70,7 @@ struct Bench {
 }
 
 fn spec(workers: u32, queue: u32) -> StageSpec {
-    StageSpec { queue, workers, batch: 1, on_refuse: OnRefuse::Reject, drop_abandoned: false }
+    StageSpec { queue, workers, batch: 1, on_refuse: OnRefuse::Reject, drop_abandoned: false, criticality: None }
 }
 
 fn site() -> controllers::Site {

@@ -1,15 +1,16 @@
 //! What requests say of themselves reaches the policies of Google SRE, and what these advise reaches the client.
 
 use std::{
+    collections::BTreeMap,
     io::{Read, Write},
     thread,
     time::Duration,
 };
 
-use controllers::{Settings, catalogue::Setting};
+use controllers::{Class, Criticality, Place, Settings, catalogue::Setting};
 use target_app::{
     serve::serve_blocking,
-    spec::{PolicySpec, TargetSpec},
+    spec::{PolicySpec, StageSpec, TargetSpec},
 };
 
 use crate::common::{Target, emulated, policy, spec, start, status};
@@ -48,6 +49,43 @@ fn ready_jobs_refuse_by_criticality_and_say_dont_retry() {
         assert_eq!(status(&get(&target, "X-Criticality: whatever")), 200, "nonsense means CRITICAL");
         busy.into_iter().for_each(|one| assert_eq!(status(&one.join().unwrap()), 200));
     });
+}
+
+/// Refuses SHEDDABLE as soon as the process is seen to have any memory, and nothing else.
+fn sheds(place: Place) -> PolicySpec {
+    let settings = [
+        ("load".to_owned(), Setting::Flag(false)),
+        ("memory".to_owned(), Setting::Flag(true)),
+        ("memory_sheddable".to_owned(), 0.0.into()),
+        ("memory_sheddable_plus".to_owned(), 1.0.into()),
+        ("memory_critical".to_owned(), 1.0.into()),
+        ("memory_critical_plus".to_owned(), 1.0.into()),
+    ];
+    PolicySpec { name: "utilization".to_owned(), place: Some(place), settings: settings.into() }
+}
+
+#[test]
+fn a_class_has_a_criticality_and_a_stage_overrides_what_was_said() {
+    let over = |stage: &str| {
+        let changed = StageSpec { criticality: Some(Criticality::Sheddable), ..spec().stage_defaults };
+        BTreeMap::from([(stage.to_owned(), changed)])
+    };
+    let criticality = [(Class(2), Criticality::Sheddable)].into();
+    let by_class = TargetSpec { criticality, policy: sheds(Place::Single), ..spec() };
+    let at_stage = TargetSpec { stages: over("work"), policy: sheds(Place::Stage), ..spec() };
+    let behind_the_policy = TargetSpec { stages: over("work"), policy: sheds(Place::Single), ..spec() };
+    let at_dispatch = TargetSpec { stages: over("dispatch"), policy: sheds(Place::Single), ..spec() };
+    for (what, spec, refused, served) in [
+        ("by class", by_class, Some("User-Class: 2"), Some("User-Class: 2\r\nX-Criticality: CRITICAL")),
+        ("at the stage", at_stage, Some("X-Criticality: CRITICAL_PLUS"), None),
+        ("behind the policy", behind_the_policy, None, Some("X-Criticality: CRITICAL_PLUS")),
+        ("at dispatch", at_dispatch, Some("X-Criticality: CRITICAL_PLUS"), None),
+    ] {
+        let target = start(spec);
+        target.until(what, |gauges| gauges.stages.iter().any(|stage| stage.policy.get("memory_share") > Some(&0.0)));
+        refused.into_iter().for_each(|header| assert_eq!(status(&get(&target, header)), 503, "{what}: {header}"));
+        served.into_iter().for_each(|header| assert_eq!(status(&get(&target, header)), 200, "{what}: {header}"));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Objective, Settings};
+use controllers::{Criticality, Objective, Settings, catalogue::Setting};
 use workloads::{
     StopFlag,
     plan::{ArrivalLaw, Behaviour, ClientScope, ClientSpec, Load, LoadPlan, OnTrouble, Users},
@@ -46,10 +46,12 @@ fn service(name: &str, millis: u64, servers: u32, calls: &[&str]) -> ServiceSpec
             batch: 1,
             on_refuse: OnRefuse::Reject,
             drop_abandoned: false,
+            criticality: None,
         },
         stages: BTreeMap::new(),
         edge: EdgeSpec::default(),
         class: controllers::ClassRule::default(),
+        criticality: BTreeMap::new(),
         seed: 5,
         cpus: Vec::new(),
         die_with: None,
@@ -152,6 +154,30 @@ fn a_message_takes_its_time_each_way_and_so_does_a_new_connection() {
     // 10 + 20 + 2 ms; the first call connects as well: 2 ms more.
     assert!(times.p50.is_some_and(|p50| (p50 - 32.0).abs() < 0.1), "{times:?}");
     assert!(times.max.is_some_and(|max| (max - 34.0).abs() < 0.1), "{times:?}");
+}
+
+#[test]
+fn a_service_may_override_how_important_its_calls_are_and_the_first_one_knows_the_defaults() {
+    // Whatever is SHEDDABLE is refused by the last service while it is seen at work, and nothing else is.
+    let flag = |name: &str, on| (name.to_owned(), Setting::Flag(on));
+    let mut sheds = policy("utilization", &[("cpu_sheddable", 0.0), ("cpu_sheddable_plus", 1.0)]);
+    sheds.settings.extend([("cpu_critical".to_owned(), 1.0.into()), ("cpu_critical_plus".to_owned(), 1.0.into())]);
+    sheds.settings.extend([flag("load", false), flag("cpu", true)]);
+    let refused = |change: fn(&mut TargetSpec), said: Option<Criticality>| {
+        let mut services =
+            vec![service("front", 1, 4, &["middle"]), service("middle", 1, 4, &["back"]), service("back", 20, 1, &[])];
+        services[2].task.policy = sheds.clone();
+        change(&mut services[0].task);
+        let mut plan = open_plan(10.0, 10);
+        plan.marks.criticality = said.map(|said| (Class(0), said)).into_iter().collect();
+        ran(&plan, &tree(services)).0.report.total.ledger.rejected
+    };
+    assert_eq!(refused(|_| {}, None), 0);
+    let by_class = |task: &mut TargetSpec| task.criticality = [(Class(0), Criticality::Sheddable)].into();
+    assert!(refused(by_class, None) > 30);
+    assert_eq!(refused(by_class, Some(Criticality::Critical)), 0, "what a request says itself counts first");
+    let overrides = |task: &mut TargetSpec| task.stage_defaults.criticality = Some(Criticality::Sheddable);
+    assert!(refused(overrides, Some(Criticality::CriticalPlus)) > 30);
 }
 
 /// Four services, the last of which refuses everything (no more than 0 jobs at once are let in after the first).
