@@ -19,6 +19,7 @@ pub mod progress;
 mod renew;
 mod resolve;
 mod simulate;
+mod site;
 mod snapshot;
 mod spool;
 mod stop;

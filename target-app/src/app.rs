@@ -15,6 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header, req
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
+    calls::{Callers, CallsEnded},
     class::{Ranks, Shown},
     clock::Clock,
     graph::Graph,
@@ -31,8 +32,10 @@ pub struct App {
     pub service: Arc<dyn Service>,
     /// The stages' names and links.
     pub graph: Graph,
-    /// The books.
+    /// The books of users' requests.
     pub ledger: Arc<Ledger>,
+    /// Of other services' calls: theirs is another side to agree with.
+    pub calls_ledger: Arc<Ledger>,
     /// The clock.
     pub clock: Clock,
     /// Limits at the wire.
@@ -49,6 +52,10 @@ pub struct App {
     pub ranks: Ranks,
     /// Requests of a service that is going away are refused.
     pub draining: AtomicBool,
+    /// What it asks of other services for each request.
+    pub(crate) callers: Option<Callers>,
+    /// First attempts, seconds, thirds, and all that came after those.
+    attempts: [AtomicU64; 4],
     pages: BTreeMap<Reason, Bytes>,
     next_id: AtomicU64,
 }
@@ -145,18 +152,21 @@ pub struct Parted {
     pub dispatchers: Dispatchers,
     /// See [`App`].
     pub ranks: Ranks,
+    /// See [`App`].
+    pub(crate) callers: Option<Callers>,
 }
 
 impl App {
     /// Puts the parts together.
     #[must_use]
     pub fn new(parts: Parted) -> Arc<Self> {
-        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks } = parts;
+        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks, callers } = parts;
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
             service,
             graph,
-            ledger: Arc::new(Ledger::default()),
+            ledger: Arc::default(),
+            calls_ledger: Arc::default(),
             clock,
             edge,
             dispatch,
@@ -165,6 +175,8 @@ impl App {
             dispatchers,
             ranks,
             draining: AtomicBool::new(false),
+            callers,
+            attempts: Default::default(),
             pages,
             next_id: AtomicU64::new(0),
         })
@@ -176,6 +188,12 @@ impl App {
         JobId(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// Requests by the number of their attempt: 0, 1, 2, and 3 or more.
+    #[must_use]
+    pub fn attempts(&self) -> [u64; 4] {
+        std::array::from_fn(|attempt| self.attempts[attempt].load(Ordering::Relaxed))
+    }
+
     /// Takes a request through the graph. Dropped before it is done, the client has gone: work that a stage has taken on
     /// is still done, and its end is told to the seats.
     pub async fn answer(self: &Arc<Self>, head: Parts, body: Bytes, entered: Timestamp, peer: SocketAddr) -> Answer {
@@ -184,6 +202,7 @@ impl App {
         }
         let route = self.service.route(&head);
         let tags = tags(&self.ranks, &Shown { head: &head, peer }, route.kind, entered);
+        self.attempts[usize::from(tags.attempt.min(3))].fetch_add(1, Ordering::Relaxed);
         let id = self.job_id();
         let offer = Offer { id, tags, entered, note: None };
         let request = Request { id, entered, tags, route, head, body, peer };
@@ -210,8 +229,17 @@ impl App {
         offer.tags = stage.spec().carried(offer.tags);
         request.tags = offer.tags;
         let (sender, reply) = oneshot::channel();
-        let mut job =
-            Job { app: Arc::clone(self), offer, request: Some(request), answer: None, cost: None, reply: sender, pass };
+        let branch = request.route.branch.0;
+        let mut job = Job {
+            app: Arc::clone(self),
+            offer,
+            request: Some(request),
+            answer: None,
+            cost: None,
+            reply: sender,
+            pass,
+            branch,
+        };
         let refused = loop {
             match stage.enqueue(job) {
                 Ok(()) => return Ok(Dispatched::Taken(reply)),
@@ -269,6 +297,8 @@ pub struct Job {
     cost: Option<Duration>,
     reply: oneshot::Sender<Handled>,
     pass: Pass,
+    /// Its stage's place among the branches.
+    branch: usize,
 }
 
 impl Work for Job {
@@ -289,6 +319,10 @@ impl Work for Job {
             let (handled, spent) = Metered::new(service.handle(request, at)).await;
             let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
             self.cost = stated.map(|cost| cost.0).or(service.works_here().then_some(spent));
+            let handled = match handled {
+                Ok(response) => self.with_calls(response).await,
+                refused => refused,
+            };
             let outcome = outcome(&handled);
             self.answer = Some(handled);
             outcome
@@ -315,6 +349,27 @@ impl Work for Job {
     fn refuse(self, refusal: Refusal) {
         self.pass.end(overloaded(refusal));
         let _ = self.reply.send(Err(refusal));
+    }
+}
+
+impl Job {
+    /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
+    async fn with_calls(&self, response: Response<Bytes>) -> Handled {
+        let (Some(callers), Some(stage)) = (&self.app.callers, self.stage()) else { return Ok(response) };
+        let in_vain = stage.spec().drop_abandoned && self.reply.is_closed();
+        if in_vain || response.status().is_server_error() {
+            return Ok(response);
+        }
+        let ended = stage.elsewhere(callers.make(self.offer.tags)).await;
+        match ended {
+            CallsEnded::Answered => Ok(response),
+            CallsEnded::Refused(retry) => Err(Refusal { reason: Reason::Callee, retry }),
+            CallsEnded::Failed => Ok(self.app.failed(StatusCode::BAD_GATEWAY).response),
+        }
+    }
+
+    fn stage(&self) -> Option<&Arc<Stage<Self>>> {
+        self.app.stages.get(self.branch)
     }
 }
 

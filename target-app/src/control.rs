@@ -74,6 +74,10 @@ async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<
         }
         (Method::PUT, "/policy") => change(body, |change| running.set_policy(&change)).await,
         (Method::PUT, "/work") => change(body, |work| running.set_work(&work)).await,
+        (Method::POST, "/renew-callers") => {
+            running.renew_callers();
+            json(StatusCode::OK, &Done { done: true })
+        }
         (Method::POST, "/drain") => {
             running.drain();
             json(StatusCode::OK, &Done { done: true })
@@ -87,7 +91,8 @@ async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<
     }
 }
 
-const PATHS: [&str; 8] = ["/gauges", "/requests", "/events", "/policies", "/policy", "/work", "/drain", "/stop"];
+const PATHS: [&str; 9] =
+    ["/gauges", "/requests", "/events", "/policies", "/policy", "/work", "/renew-callers", "/drain", "/stop"];
 
 #[derive(Serialize)]
 struct Done {

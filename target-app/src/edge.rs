@@ -14,7 +14,7 @@ use std::{
 };
 
 use controllers::{Offer, Outcome, Tags};
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header, request::Parts};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, header, request::Parts};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use nix::{
@@ -207,7 +207,7 @@ impl Edge {
         let app = Arc::clone(&self.app);
         let about = Arc::clone(&conn);
         self.registry.add(conn, |member| {
-            let open = Open { app: Arc::clone(&app), pass, _member: member };
+            let open = Open { app: Arc::clone(&app), pass, conn: Arc::clone(&about), _member: member };
             tokio::spawn(async move {
                 let _open = open;
                 serve(&app, stream, about).await;
@@ -235,12 +235,13 @@ fn turn_away(mut stream: &TcpStream) {
 struct Open {
     app: Arc<App>,
     pass: Option<Pass>,
+    conn: Arc<Conn>,
     _member: registry::Member,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.app.ledger.disconnected();
+        self.conn.ledger(&self.app).disconnected();
         self.pass.take().into_iter().for_each(|pass| pass.end(Outcome::Served));
     }
 }
@@ -285,7 +286,12 @@ async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) ->
         app.ledger.malformed();
         return finish(app, close(app.failed(status)), &method, None, conn);
     }
-    let entry = Some(app.ledger.open(number(&head)));
+    let entry = Some(if head.headers.contains_key(CALLER) {
+        conn.is_callers(app);
+        app.calls_ledger.open(None)
+    } else {
+        app.ledger.open(number(&head))
+    });
     if ![Method::GET, Method::HEAD, Method::POST].contains(&method) {
         let mut answer = app.failed(StatusCode::METHOD_NOT_ALLOWED);
         answer.response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
@@ -316,6 +322,9 @@ fn close(mut answer: Answer) -> Answer {
     answer.response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     answer
 }
+
+/// Names the service on whose behalf another one's call comes.
+const CALLER: HeaderName = HeaderName::from_static("x-caller");
 
 /// The number that a client of ours gave the request in its own books.
 fn number(head: &Parts) -> Option<u64> {

@@ -59,6 +59,13 @@ impl Ledger {
         books.sums.connections_open += 1;
     }
 
+    /// A connection that was taken belongs to other books.
+    pub fn was_not_ours(&self) {
+        let mut books = self.lock();
+        books.sums.connections_accepted -= 1;
+        books.sums.connections_open -= 1;
+    }
+
     /// A connection is closed.
     pub fn disconnected(&self) {
         self.lock().sums.connections_open -= 1;

@@ -1,6 +1,7 @@
 //! What is measured: staged services and their control.
 
 pub mod app;
+pub mod calls;
 mod class;
 pub mod clock;
 pub mod control;

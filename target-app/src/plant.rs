@@ -29,7 +29,9 @@ mod visit;
 mod work;
 mod world;
 
-pub use cluster::{CallCounts, Cluster, ClusterEvent, ServiceBooks};
+pub use cluster::{Cluster, ClusterEvent};
 pub use costs::{PlantError, PlantSpec, TypeCost};
 pub use fault::{Fault, FaultKind};
+#[cfg(test)]
+pub(crate) use tests::target as emulated_target;
 pub use world::{Event, Plant, PlantPlan};

@@ -13,10 +13,11 @@ use tokio::sync::Notify;
 
 use crate::{
     app::App,
+    calls::Callers,
     control::{
         Policies,
         events::Events,
-        wire::{Gauges, ReadRequests, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, ReadRequests, ServerLedger, SetPolicy, StageGauges},
     },
     edge::Edge,
     monitor::Monitors,
@@ -79,12 +80,15 @@ impl Running {
     /// Everything that can be read now.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let ledger = self.app.ledger.read();
+        let (ledger, calls) = (self.app.ledger.read(), self.app.calls_ledger.read());
+        let sent = |books: &ServerLedger| books.served + books.errors + books.refused.values().sum::<u64>();
+        let attempts = self.app.attempts().into_iter().enumerate();
         let mut stages = vec![
             StageGauges {
                 name: "read".to_owned(),
                 queue: count(self.edge.reading()),
-                completed: ledger.requests_read,
+                completed: ledger.requests_read + calls.requests_read,
+                counts: attempts.map(|(attempt, count)| (format!("attempt_{attempt}"), count)).collect(),
                 ..StageGauges::default()
             },
             StageGauges {
@@ -97,7 +101,7 @@ impl Running {
         stages.push(StageGauges {
             name: "send".to_owned(),
             queue: count(self.edge.writing()),
-            completed: ledger.served + ledger.errors + ledger.refused.values().sum::<u64>(),
+            completed: sent(&ledger) + sent(&calls),
             ..StageGauges::default()
         });
         stages.push(self.app.accept.gauges());
@@ -112,6 +116,7 @@ impl Running {
             open_files: signals::open_files(),
             panics: self.app.stages.iter().map(|stage| stage.panics()).sum(),
             events_dropped: self.events.dropped(),
+            calls: CallBooks { read: calls, made: self.app.callers.as_ref().map(Callers::counts).unwrap_or_default() },
         }
     }
 
@@ -183,6 +188,11 @@ impl Running {
             self.edge.set_backlog(backlog(&chosen, self.backlog)).map_err(|error| vec![error.to_string()])?;
         }
         Ok(())
+    }
+
+    /// The policies before this service's own calls begin anew.
+    pub fn renew_callers(&self) {
+        self.app.callers.iter().for_each(Callers::renew);
     }
 
     /// Turns the work knob.

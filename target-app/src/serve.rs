@@ -7,6 +7,7 @@ use crate::{
     edge::{self, Edge},
     running,
     spec::TargetSpec,
+    tree::TaskSpec,
 };
 
 mod build;
@@ -25,28 +26,37 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// # Errors
 /// What kept it from serving. Once it serves, it ends well.
 pub fn serve_blocking(spec: TargetSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
-    if let Some(parent) = spec.die_with {
+    serve_task(TaskSpec::alone(spec), on_ready)
+}
+
+/// As [`serve_blocking`], for a task of a service among several.
+///
+/// # Errors
+/// As [`serve_blocking`].
+pub fn serve_task(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
+    if let Some(parent) = task.target.die_with {
         process::die_with(parent)?;
     }
-    process::pin(&spec.cpus)?;
+    process::pin(&task.target.cpus)?;
     let runtime = process::runtime()?;
-    let served = runtime.block_on(serve(spec, on_ready));
+    let served = runtime.block_on(serve(task, on_ready));
     // A handler that blocks for good must not keep the process from ending.
     runtime.shutdown_timeout(Duration::from_secs(1));
     served
 }
 
-async fn serve(spec: TargetSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
+async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
     let mut ends = Ends::listen()?;
+    let spec = &task.target;
     let backlog = spec.edge.backlog;
-    let chosen = build::policy(&spec)?;
+    let chosen = build::policy(&task)?;
     let listener = edge::listen(spec.listen, running::backlog(&chosen, backlog))
         .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
     let controls =
         control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
     let service = url(listener.local_addr())?;
     let control = url(controls.local_addr())?;
-    let built = build::build(spec, chosen).await?;
+    let built = build::build(task, chosen).await?;
     let edge = Edge::new(Arc::clone(&built.app), listener, backlog)
         .map_err(|source| ServeError::System { what: "cannot watch the listening socket", source })?;
     let running = built.run(Arc::clone(&edge), backlog);

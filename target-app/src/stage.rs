@@ -37,7 +37,7 @@ mod timer;
 pub(crate) use desk::earliest;
 pub use desk::{Chosen, Desk, Watcher};
 pub use door::{Door, Pass};
-pub(crate) use timer::{Timed, keep_time};
+pub(crate) use timer::{Timed, keep_time, rearm};
 
 /// A job that a stage can work on.
 pub trait Work: Send + 'static {
@@ -132,6 +132,8 @@ struct State<W> {
     full: u64,
     completed: u64,
     busy: Duration,
+    /// Jobs whose workers wait for other services.
+    elsewhere: u32,
 }
 
 #[derive(Debug)]
@@ -181,6 +183,7 @@ impl<W: Work> Stage<W> {
             full: 0,
             completed: 0,
             busy: Duration::ZERO,
+            elsewhere: 0,
         };
         Arc::new(Self {
             name: name.to_owned(),
@@ -267,6 +270,22 @@ impl<W: Work> Stage<W> {
     /// Waits until it is worth trying again to enqueue what was refused: room was made, or a moment has passed.
     pub async fn blocked(&self) {
         let _ = tokio::time::timeout(Duration::from_millis(5), self.room.notified()).await;
+    }
+
+    /// What a job of this stage waits for that other services do: meanwhile it is neither running nor ready to run.
+    pub async fn elsewhere<T>(&self, wait: impl Future<Output = T>) -> T {
+        self.set_elsewhere(1);
+        let waits = Elsewhere(self);
+        let ended = wait.await;
+        drop(waits);
+        ended
+    }
+
+    fn set_elsewhere(&self, more: i32) {
+        let mut state = self.lock();
+        state.elsewhere = state.elsewhere.saturating_add_signed(more);
+        let elsewhere = state.elsewhere;
+        state.desk.set_elsewhere(elsewhere);
     }
 
     /// Switches the policy; nobody in the stage notices but the policy.
@@ -413,6 +432,15 @@ impl<W: Work> Stage<W> {
                 self.p90.store((value * 1e6) as u64, Ordering::Relaxed);
             }
         });
+    }
+}
+
+/// A job that waits for other services, however that ends.
+struct Elsewhere<'a, W: Work>(&'a Stage<W>);
+
+impl<W: Work> Drop for Elsewhere<'_, W> {
+    fn drop(&mut self) {
+        self.0.set_elsewhere(-1);
     }
 }
 

@@ -1,10 +1,15 @@
 //! Several services that call each other, as values. Each task of a service is a whole target, as `lab serve` takes it.
 
-use std::time::Duration;
+mod books;
+
+use std::{net::SocketAddr, time::Duration};
 
 use controllers::Class;
 use serde::{Deserialize, Serialize};
+pub use workloads::balance::{Balancer, Per};
 use workloads::plan::ClientSpec;
+
+pub use books::{ServiceBooks, books_of, gauges_of, requests_of};
 
 use crate::{
     plant::PlantSpec,
@@ -57,30 +62,6 @@ pub struct ServiceSpec {
     pub fan_out: bool,
 }
 
-/// How a task is chosen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Balancer {
-    /// One after the other.
-    #[default]
-    RoundRobin,
-    /// Any, with equal chances.
-    Random,
-    /// The one with the fewest requests that this sender waits for.
-    LeastLoaded,
-}
-
-/// What a balancer distributes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Per {
-    /// Each request, as a proxy does that keeps connections to all tasks.
-    #[default]
-    Request,
-    /// Each connection.
-    Connection,
-}
-
 /// Slow tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,6 +70,46 @@ pub struct Slow {
     pub tasks: u32,
     /// Their speed; that of the others is 1.
     pub speed: f64,
+}
+
+/// A task of a service as a process of its own takes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskSpec {
+    /// The name of its service, which its calls say; empty for a target that is no part of a tree.
+    pub name: String,
+    /// What it is.
+    pub target: TargetSpec,
+    /// What it asks of other services for each request, once its own work is done.
+    pub calls: Vec<CalleeSpec>,
+    /// All calls at once; else one after the other.
+    pub fan_out: bool,
+    /// How fast it works, 1 as usual: emulated service times are divided by it.
+    pub speed: f64,
+    /// Somebody carries usage reports and quotas to and from it, over its control port.
+    pub reports: bool,
+}
+
+impl TaskSpec {
+    /// A target that is no part of a tree.
+    #[must_use]
+    pub fn alone(target: TargetSpec) -> Self {
+        Self { name: String::new(), target, calls: Vec::new(), fan_out: false, speed: 1.0, reports: false }
+    }
+}
+
+/// A service that is called, and where its tasks are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalleeSpec {
+    /// How it is called.
+    pub call: CallSpec,
+    /// Its tasks, at least one.
+    pub tasks: Vec<SocketAddr>,
+    /// Which task a call goes to.
+    pub balancer: Balancer,
+    /// What is balanced.
+    pub per: Per,
 }
 
 /// Calls to a service on behalf of each request.

@@ -221,7 +221,7 @@ fn plan(address: SocketAddr, duration: Duration, loads: Vec<Load>, connections: 
     };
     LoadPlan {
         seed: 1,
-        target: Target { url: format!("http://{address}"), address, host: address.to_string() },
+        target: Target::at(address),
         users: Users::Url(UrlUsers {
             path: "/".to_owned(),
             method: "GET".to_owned(),

@@ -12,6 +12,7 @@ mod deadline;
 mod exchange;
 mod pacer;
 mod polled;
+mod routes;
 mod runtime;
 mod squad;
 mod watch;
@@ -31,6 +32,7 @@ use crate::{
 };
 use exchange::Network;
 use pacer::Pacer;
+use routes::Routes;
 use squad::Squad;
 use watch::Watch;
 
@@ -61,7 +63,7 @@ pub(crate) fn run(
     runtime::configure();
     let watch = Watch::new().map_err(|cause| RunError::Setup { what: "a timer", cause })?;
     let network = Network {
-        target: plan.target.address,
+        routes: Routes::of(plan),
         host: plan.target.host.clone(),
         sources: plan.sources,
         timeout: plan.timeout,

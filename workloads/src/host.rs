@@ -35,6 +35,9 @@ pub fn run(
 ) -> Result<Report, RunError> {
     let plain = plan.target.url.starts_with("http://");
     match options.host {
+        // The client library has one address for a host.
+        HostChoice::Async if !plan.target.entries.is_empty() => Err(RunError::Entries),
+        HostChoice::Auto if !plain && !plan.target.entries.is_empty() => Err(RunError::Entries),
         HostChoice::Fiber if !plain => Err(RunError::NotPlain { url: plan.target.url.clone() }),
         HostChoice::Fiber => fiber::run(plan, options, on_window, stop),
         HostChoice::Auto if plain => fiber::run(plan, options, on_window, stop),

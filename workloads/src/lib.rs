@@ -3,6 +3,7 @@
 
 pub mod arrivals;
 mod asynchronous;
+pub mod balance;
 pub mod behaviour;
 pub mod client;
 #[expect(

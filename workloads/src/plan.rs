@@ -9,6 +9,7 @@ use controllers::{Class, Criticality};
 use serde::{Deserialize, Serialize};
 pub use traces::PreviousPage;
 
+use crate::balance::{Balancer, Per};
 pub use check::PlanError;
 pub use client::{ClientScope, ClientSpec};
 
@@ -71,6 +72,31 @@ pub struct Target {
     pub address: SocketAddr,
     /// The `Host` header.
     pub host: String,
+    /// Where users of a class go, if the service is several tasks or services; the first that fits counts. Empty: all go to
+    /// `address`. For the fiber host alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<Entry>,
+}
+
+impl Target {
+    /// Everybody goes to this address, by plain HTTP.
+    #[must_use]
+    pub fn at(address: SocketAddr) -> Self {
+        Self { url: format!("http://{address}"), address, host: address.to_string(), entries: Vec::new() }
+    }
+}
+
+/// Where users of a class go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// `None`: of every class.
+    pub class: Option<Class>,
+    /// Equal tasks, at least one.
+    pub tasks: Vec<SocketAddr>,
+    /// Which task is chosen.
+    pub balancer: Balancer,
+    /// For what: a user keeps its connection to a task, or uses it again only if that task is chosen again.
+    pub per: Per,
 }
 
 /// A stretch of time with one kind of load.

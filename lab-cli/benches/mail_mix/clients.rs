@@ -174,6 +174,7 @@ pub fn users(address: &str, seconds: &str, accounts: &str) -> Result<(), String>
             url: format!("http://{address}"),
             address: address.parse().map_err(|_| "address")?,
             host: address.to_owned(),
+            entries: Vec::new(),
         },
         users: Users::Mail(MailUsers {
             model,

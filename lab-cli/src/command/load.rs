@@ -104,7 +104,7 @@ fn destination(url: &str, allowed: &[String]) -> Result<(Url, Target), Failure> 
         None => host,
     };
     let base = format!("{}://{authority}", parsed.scheme());
-    Ok((parsed, Target { url: base, address, host: authority }))
+    Ok((parsed, Target { url: base, address, host: authority, entries: Vec::new() }))
 }
 
 fn connections(args: &args::Load) -> u64 {

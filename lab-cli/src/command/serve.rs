@@ -13,8 +13,8 @@ use target_app::{
         deliver::{Recipient, import},
         import::Summary,
     },
-    serve::serve_blocking,
-    spec::TargetSpec,
+    serve::{serve_blocking, serve_task},
+    tree::TaskSpec,
 };
 use workloads::StopFlag;
 
@@ -104,6 +104,10 @@ fn experiment(args: &args::Serve) -> Result<Experiment, Failure> {
     if experiment.virtual_only() {
         return Err(Failure::usage(format!("{} runs in virtual time alone: lab run --virtual", experiment.name)));
     }
+    if matches!(experiment.target.app, App::Tree(_)) {
+        let message = format!("{} is several services, and this serves one: lab run starts them all", experiment.name);
+        return Err(Failure::usage(message));
+    }
     if args.mail.is_some() && !matches!(experiment.target.app, App::Arashi(_)) {
         return Err(Failure::usage("--mail: this experiment's target serves no mail"));
     }
@@ -187,8 +191,8 @@ fn for_people(ready: &Ready, account: Option<&Account>) -> String {
 fn for_the_lab() -> Outcome {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text)?;
-    let spec: TargetSpec = serde_json::from_str(&text).map_err(|error| Failure::usage(format!("target: {error}")))?;
-    serve_blocking(spec, |ready| tell(&ready)).map_err(Failure::because)?;
+    let task: TaskSpec = serde_json::from_str(&text).map_err(|error| Failure::usage(format!("target: {error}")))?;
+    serve_task(task, |ready| tell(&ready)).map_err(Failure::because)?;
     Ok(End::Done)
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use target_app::{
-    control::wire::{Gauges, ReadRequests},
-    spec::TargetSpec,
+use target_app::control::wire::{Gauges, ReadRequests};
+use workloads::{
+    Options,
+    measure::Report,
+    plan::{LoadPlan, Target},
 };
-use workloads::{Options, measure::Report, plan::LoadPlan};
 
 use super::{
     RunFailure, Sinks, Stop, assemble,
@@ -15,7 +16,8 @@ use super::{
     kernel::Counters,
     policy_events::PolicyEvents,
     renew::Renewals,
-    target::{Target, log_in},
+    site::{Controls, Site, SiteSpec},
+    target::log_in,
     watch::{Seconds, Watch},
 };
 use crate::{
@@ -42,29 +44,29 @@ pub struct Turn<'a> {
     pub arm: &'a Arm,
     /// Which repetition.
     pub block: u32,
-    /// Its target.
-    pub target: TargetSpec,
+    /// What it runs against.
+    pub site: SiteSpec,
     /// What the load consists of.
     pub phases: &'a [Phase],
 }
 
-/// Runs it. `plan` makes the load plan once it is known where the target listens.
+/// Runs it. `plan` makes the load plan once it is known where users go.
 pub fn run(
     turn: &Turn<'_>,
-    plan: impl FnOnce(&Target) -> Result<LoadPlan, RunFailure>,
+    plan: impl FnOnce(Target) -> LoadPlan,
     folder: &mut Folder,
     sinks: &mut Sinks,
     stop: &Stop,
 ) -> Result<Ended, RunFailure> {
     tell(&LiveEvent::ArmStarted { arm: turn.arm.label.clone(), block: turn.block }, folder, sinks)?;
-    let target = Target::start(&turn.target, &log_in(folder.path()))?;
-    let plan = plan(&target)?;
-    let first = target.control.gauges()?;
+    let mut site = Site::start(&turn.site, &log_in(folder.path()))?;
+    let controls = site.controls().clone();
+    let plan = plan(site.users_go_to.clone());
+    let first = controls.gauges()?;
     let before = Counters::read();
-    let watch = Watch::begin(&target.control).map_err(super::snapshot::machine("the thread that reads gauges"))?;
+    let watch = Watch::begin(&controls).map_err(super::snapshot::machine("the thread that reads gauges"))?;
 
-    let policy_events = PolicyEvents::begin(&target.control, first.at_ms)
-        .map_err(super::snapshot::machine("the thread that reads policy events"))?;
+    let policy_events = PolicyEvents::begin(&controls)?;
 
     let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
     let mut seconds = Seconds::new(&turn.arm.label, turn.block, names);
@@ -72,9 +74,10 @@ pub fn run(
     let mut phase = None;
     let mut stopping = false;
     let mut failed = None;
+    let mut died = None;
     let flag = stop.fresh_flag();
-    let renewals = Renewals::begin(&target.control, &turn.arm.policy, turn.phases)
-        .map_err(super::snapshot::machine("the thread that renews policies"))?;
+    let renewals =
+        Renewals::begin(&controls, turn.phases).map_err(super::snapshot::machine("the thread that renews policies"))?;
     let report = workloads::run(
         &plan,
         &Options { numbered: true, ..Options::default() },
@@ -89,6 +92,12 @@ pub fn run(
             if stop.is_asked() && !stopping {
                 stopping = true;
                 events.push(LiveEvent::Stopping);
+            }
+            if died.is_none() {
+                died = site.has_died();
+                if died.is_some() {
+                    flag.stop_now();
+                }
             }
             events.extend(policy_events.take());
             let second = seconds.next(&window, watch.take());
@@ -107,6 +116,10 @@ pub fn run(
     if let Some(failure) = failed {
         return Err(failure);
     }
+    // Several services without one of them are another experiment: what is left of it is ended as it is dropped.
+    if let Some(died) = died.or_else(|| site.has_died()) {
+        return Err(RunFailure::Target(format!("{died} during the run")));
+    }
     let renewal_failed = renewals.end();
     if let Some(failure) = &renewal_failed {
         let text = format!("a phase did not begin with a fresh policy: {failure}");
@@ -114,12 +127,12 @@ pub fn run(
     }
     drop(watch);
     // A target that has died leaves the arm without its ledger, which makes it INVALID: what clients saw is kept.
-    let seen = settled(&target);
+    let seen = settled(&controls);
     if let Err(failure) = &seen {
         tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
     }
     let seen = seen.ok();
-    let joined = report.numbers.as_ref().zip(seen.as_ref()).and_then(|(numbers, (_, read))| join(numbers, read));
+    let joined = report.numbers.as_ref().zip(seen.as_ref()).and_then(|(numbers, (_, read, _))| join(numbers, read));
     let kernel = Counters::read().since(&before);
     let arm = summary::Arm {
         name: turn.arm.label.clone(),
@@ -128,7 +141,10 @@ pub fn run(
         client: plan.client.as_ref().map(assemble::client),
         block: turn.block,
         generator: assemble::generator(&report),
-        server: seen.map(|(last, read)| assemble::server(Some(&first), &last, &read.ledger, joined.as_ref())),
+        server: seen.map(|(last, read, services)| summary::Server {
+            services,
+            ..assemble::server(Some(&first), &last, &read.ledger, joined.as_ref())
+        }),
         requests: joined,
         renewal_failed,
         kernel,
@@ -137,25 +153,32 @@ pub fn run(
         ..summary::Arm::default()
     };
     // What was measured is worth more than how the target ended.
-    if let Err(failure) = target.stop() {
+    if let Err(failure) = site.stop() {
         tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
     }
     Ok(Ended { arm, report, timeline })
 }
 
-/// The target's last look at itself, once what clients wrote has been read, and which requests that were.
-fn settled(target: &Target) -> Result<(Gauges, ReadRequests), RunFailure> {
-    let mut last = target.control.gauges()?;
+/// The target's last look at itself, once what clients wrote has been read, which requests that were, and the books of
+/// several services.
+fn settled(controls: &Controls) -> Result<(Gauges, ReadRequests, Vec<summary::Service>), RunFailure> {
+    let mut last = controls.gauges()?;
     for _ in 0..20 {
         std::thread::sleep(Duration::from_millis(100));
-        let now = target.control.gauges()?;
-        let quiet = now.ledger.requests_read == last.ledger.requests_read;
+        let now = controls.gauges()?;
+        let quiet = read_in_all(&now) == read_in_all(&last);
         last = now;
         if quiet {
             break;
         }
     }
-    Ok((last, target.control.requests()?))
+    Ok((last, controls.requests()?, controls.services()?))
+}
+
+/// Requests of users, and of services, where there are several.
+fn read_in_all(gauges: &Gauges) -> u64 {
+    let read = |name: &str| name == "read" || name.ends_with("/read");
+    gauges.stages.iter().filter(|stage| read(&stage.name)).map(|stage| stage.completed).sum()
 }
 
 /// Records first, then shows.

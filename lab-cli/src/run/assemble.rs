@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use controllers::{Catalogue, catalogue::Setting};
 use serde_json::Value;
 use target_app::{
+    calls::CallCounts,
     control::wire::{Gauges, ServerLedger},
-    plant::{CallCounts, ServiceBooks},
     spec::PolicySpec,
+    tree::ServiceBooks,
 };
 use workloads::{
     mail::TransitionCount,

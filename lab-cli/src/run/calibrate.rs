@@ -13,7 +13,7 @@ mod threads;
 use std::{path::Path, time::Duration};
 
 use controllers::random::seed_for;
-use target_app::spec::WorkSpec;
+use target_app::{spec::WorkSpec, tree::TaskSpec};
 use traces::Think;
 use workloads::{
     Options, StopFlag,
@@ -71,7 +71,7 @@ pub fn search(
     let mail = users(experiment, corpus.accounts())?;
     let seed = seed(experiment);
     let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus);
-    let target = Target::start(&spec, log)?;
+    let target = Target::start(&TaskSpec::alone(spec), log)?;
     sinks.note(format!("solving for a capacity of {wanted:.0} requests/s on the paper's mix"));
     let plan = plan(&mail, destination(&target.ready)?, seed);
     let capacity = solve(wanted, |operations| {

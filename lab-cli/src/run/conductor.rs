@@ -12,7 +12,7 @@ use controllers::{
 use workloads::{
     health::StallCause,
     measure::Report,
-    plan::{Account, LoadPlan},
+    plan::{Account, LoadPlan, Target},
 };
 
 use super::{
@@ -23,8 +23,9 @@ use super::{
     histograms,
     manifest::{Block, manifest},
     resolve,
+    site::SiteSpec,
     snapshot::Corpus,
-    target::{Target, log_in},
+    target::log_in,
 };
 use crate::{
     judge::{
@@ -244,15 +245,19 @@ impl Run<'_> {
         let arm = &experiment.arms[index];
         let database = corpus.map(Corpus::copy).transpose()?;
         let work = resolve::work(experiment, capacity);
-        let target = resolve::target_spec(experiment, arm, database, work, seed, self.request.cpus);
-        let turn = Turn { arm, block, target, phases: &experiment.users.phases };
+        let cpus = self.request.cpus;
+        let site = match &experiment.target.app {
+            App::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpus)),
+            _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpus))),
+        };
+        let turn = Turn { arm, block, site, phases: &experiment.users.phases };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());
-        let plan = |target: &Target| {
-            let plan = resolve::load_plan(experiment, arm, accounts, &target.ready, seed, rate)?;
+        let plan = |target: Target| {
+            let plan = resolve::load_plan(experiment, arm, accounts, target, seed, rate);
             digest = digest_of(&plan);
-            Ok(plan)
+            plan
         };
         let mut ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
         for second in std::mem::take(&mut ended.timeline) {
@@ -366,5 +371,6 @@ pub(super) fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     plan.target.url.clear();
     plan.target.host.clear();
     plan.target.address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    plan.target.entries.clear();
     workloads::schedule::digest(&plan)
 }

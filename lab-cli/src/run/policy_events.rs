@@ -1,4 +1,4 @@
-//! The target's stream of policy events: what is worth a line of its own.
+//! The stream of policy events of each target: what is worth a line of its own.
 
 use std::{
     borrow::Borrow,
@@ -11,8 +11,13 @@ use std::{
 };
 
 use controllers::PolicyEvent;
-use target_app::control::{client::ControlClient, wire::StreamedEvent};
+use target_app::control::wire::StreamedEvent;
 
+use super::{
+    RunFailure,
+    site::{Controls, Port},
+    snapshot::machine,
+};
 use crate::live::LiveEvent;
 
 /// Most lines a second: a policy that flaps must not fill the disk. The rest is counted.
@@ -20,58 +25,59 @@ const MOST_A_SECOND: usize = 20;
 /// Most events that wait to be taken.
 const WAITING: usize = 1000;
 
-/// Reads the stream on a thread of its own, which ends with the target.
+/// Reads each stream on a thread of its own, which ends with its target.
 #[derive(Debug)]
 pub struct PolicyEvents {
     received: Receiver<StreamedEvent>,
     /// That came while too many waited.
     dropped: Arc<AtomicUsize>,
-    began_ms: f64,
 }
 
 impl PolicyEvents {
-    /// Begins. `began_ms` is the target's own time at which the arm begins.
-    pub fn begin(control: &ControlClient, began_ms: f64) -> std::io::Result<Self> {
+    /// Begins, and with it the arm: times count from now, whichever clock a target has.
+    pub fn begin(controls: &Controls) -> Result<Self, RunFailure> {
         let (tell, received) = mpsc::sync_channel(WAITING);
-        let control = control.clone();
         let dropped = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&dropped);
-        thread::Builder::new().name("policy events".to_owned()).spawn(move || {
-            let Ok(events) = control.events() else { return };
-            for event in events.flatten() {
-                match tell.try_send(event) {
-                    Ok(()) => {}
-                    // Gauges tell the rest.
-                    Err(mpsc::TrySendError::Full(event)) => {
-                        count.fetch_add(usize::from(in_words(&event.event).is_some()), Ordering::Relaxed);
+        for Port { prefix, control, .. } in controls.ports() {
+            let began_ms = control.gauges()?.at_ms;
+            let (tell, count) = (tell.clone(), Arc::clone(&dropped));
+            let read = move || {
+                let Ok(events) = control.events() else { return };
+                for mut event in events.flatten() {
+                    event.at_ms -= began_ms;
+                    event.stage.insert_str(0, &prefix);
+                    match tell.try_send(event) {
+                        Ok(()) => {}
+                        // Gauges tell the rest.
+                        Err(mpsc::TrySendError::Full(event)) => {
+                            count.fetch_add(usize::from(in_words(&event.event).is_some()), Ordering::Relaxed);
+                        }
+                        Err(mpsc::TrySendError::Disconnected(_)) => return,
                     }
-                    Err(mpsc::TrySendError::Disconnected(_)) => return,
                 }
-            }
-        })?;
-        Ok(Self { received, dropped, began_ms })
+            };
+            let started = thread::Builder::new().name("policy events".to_owned()).spawn(read);
+            started.map_err(machine("the thread that reads policy events"))?;
+        }
+        Ok(Self { received, dropped })
     }
 
     /// What came since the last call.
     pub fn take(&self) -> Vec<LiveEvent> {
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
-        lines(self.received.try_iter(), dropped, self.began_ms)
+        lines(self.received.try_iter(), dropped)
     }
 }
 
 /// The lines of what came in one second, of which `dropped` were lost already.
-pub fn lines<E: Borrow<StreamedEvent>>(
-    events: impl Iterator<Item = E>,
-    dropped: usize,
-    began_ms: f64,
-) -> Vec<LiveEvent> {
+pub fn lines<E: Borrow<StreamedEvent>>(events: impl Iterator<Item = E>, dropped: usize) -> Vec<LiveEvent> {
     let mut lines = Vec::new();
     let mut more = dropped;
     let mut last = 0.0;
     for event in events {
         let event = event.borrow();
         let Some(text) = in_words(&event.event) else { continue };
-        last = (event.at_ms - began_ms) / 1e3;
+        last = event.at_ms / 1e3;
         if lines.len() < MOST_A_SECOND {
             lines.push(LiveEvent::Policy { second: last, stage: event.stage.clone(), text });
         } else {

@@ -6,17 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use target_app::{
-    control::{
-        client::{ControlClient, ControlError},
-        wire::SetPolicy,
-    },
-    spec::PolicySpec,
-};
+use target_app::control::{client::ControlError, wire::SetPolicy};
+
+use super::site::Controls;
 
 use crate::spec::plan::Phase;
 
-/// Puts an arm's policy anew into its place at the start of each phase that asks for it.
+/// Puts every policy that the arm began with anew into its place at the start of each phase that asks for it, also those before
+/// services' own calls.
 #[derive(Debug)]
 pub struct Renewals {
     /// Dropped at the end.
@@ -26,10 +23,9 @@ pub struct Renewals {
 
 impl Renewals {
     /// Begins: the load starts now.
-    pub fn begin(control: &ControlClient, policy: &PolicySpec, phases: &[Phase]) -> std::io::Result<Self> {
+    pub fn begin(controls: &Controls, phases: &[Phase]) -> std::io::Result<Self> {
         let (over, wait) = mpsc::channel::<()>();
-        let (control, due) = (control.clone(), starts(phases));
-        let change = SetPolicy { stage: None, policy: policy.clone() };
+        let (ports, due) = (controls.ports(), starts(phases));
         let began = Instant::now();
         let thread = thread::Builder::new().name("renewals".to_owned()).spawn(move || {
             for at in due {
@@ -38,7 +34,10 @@ impl Renewals {
                 {
                     return Ok(());
                 }
-                control.set_policy(&change)?;
+                for port in &ports {
+                    port.control.set_policy(&SetPolicy { stage: None, policy: port.policy.clone() })?;
+                    port.control.renew_callers()?;
+                }
             }
             Ok(())
         })?;

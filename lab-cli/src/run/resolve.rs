@@ -92,12 +92,11 @@ pub fn target_spec(
 }
 
 /// What the services of one arm are.
-pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64) -> TreeSpec {
-    let nobody = Cpus { generator: None, target: None };
+pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpus: &Cpus) -> TreeSpec {
     let of_tree = |machine: &&spec::PolicySpec| machine.name == "quota-server";
     let (machines, beside): (Vec<_>, Vec<_>) = experiment.target.machines.iter().partition(of_tree);
     let one = |service: &TreeService| {
-        let mut task = target_spec(experiment, arm, None, 0.0, seed, &nobody);
+        let mut task = target_spec(experiment, arm, None, 0.0, seed, cpus);
         task.app = tree_app(service);
         task.policy = arm.services.get(&service.name).unwrap_or(&arm.policy).clone();
         task.machines = beside.iter().copied().cloned().collect();
@@ -183,10 +182,10 @@ pub fn load_plan(
     experiment: &Experiment,
     arm: &Arm,
     accounts: &[Account],
-    ready: &Ready,
+    target: plan::Target,
     seed: u64,
     capacity: Option<f64>,
-) -> Result<LoadPlan, RunFailure> {
+) -> LoadPlan {
     let users = &experiment.users;
     let behaviour = users.behaviour.clone();
     let who = match &users.model {
@@ -207,9 +206,9 @@ pub fn load_plan(
             connections: users.connections,
         }),
     };
-    Ok(LoadPlan {
+    LoadPlan {
         seed: seed_for(seed, "load"),
-        target: destination(ready)?,
+        target,
         users: who,
         phases: users.phases.iter().map(|phase| resolved(phase, capacity)).collect(),
         timeout: users.timeout,
@@ -219,7 +218,7 @@ pub fn load_plan(
         sources: users.sources,
         marks: users.marks.clone(),
         client: client_spec(experiment, arm),
-    })
+    }
 }
 
 /// A client that may do as it likes is none.
@@ -244,9 +243,9 @@ fn objective(experiment: &Experiment) -> Objective {
 
 /// Where a target that is ready can be reached.
 pub fn destination(ready: &Ready) -> Result<plan::Target, RunFailure> {
-    let host = ready.url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let host = ready.url.trim_start_matches("http://").trim_end_matches('/');
     let address = host.parse().map_err(|_| RunFailure::Target(format!("{:?} is no address", ready.url)))?;
-    Ok(plan::Target { url: ready.url.clone(), address, host })
+    Ok(plan::Target::at(address))
 }
 
 fn resolved(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> plan::Phase {

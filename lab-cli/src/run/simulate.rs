@@ -2,13 +2,13 @@
 
 use controllers::{Timestamp, seed_for};
 use target_app::{
-    control::wire::{Gauges, ReadRequests, Ready, StreamedEvent},
+    control::wire::{Gauges, ReadRequests, StreamedEvent},
     mail::corpus::accounts,
     plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan},
 };
 use workloads::{
     StopFlag,
-    plan::{Account, LoadPlan},
+    plan::{Account, LoadPlan, Target},
     sim,
 };
 
@@ -90,7 +90,7 @@ impl Ground {
         calibrate::solve(wanted, |operations| {
             let spec = resolve::target_spec(experiment, &Arm::none(), None, operations, seed, &NOBODY);
             let mut plant = Plant::new(&spec, &calm).map_err(|error| unfit(&error))?;
-            let plan = calibrate::plan(&mail, resolve::destination(&nowhere())?, seed);
+            let plan = calibrate::plan(&mail, nowhere(), seed);
             let mut served = calibrate::Served::default();
             let link = self.plan.costs.link();
             let stop = StopFlag::new();
@@ -128,7 +128,7 @@ impl Ground {
         let with = PlantPlan { oracle, ..self.plan.clone() };
         let plant = Plant::new(&spec, &with).map_err(|error| unfit(&error))?;
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
-        let plan = resolve::load_plan(experiment, arm, &self.accounts, &nowhere(), seed, rate)?;
+        let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate);
         Ok((plan, plant))
     }
 
@@ -165,11 +165,11 @@ impl Ground {
     ) -> Result<Simulated, RunFailure> {
         let arm = &arms[task.arm];
         if let App::Tree(tree) = &experiment.target.app {
-            let spec = resolve::tree_spec(experiment, arm, tree, task.seed);
+            let spec = resolve::tree_spec(experiment, arm, tree, task.seed, &NOBODY);
             let (hop, seed) = (experiment.simulation.link().delay, seed_for(task.seed, "tree"));
             let cluster = Cluster::new(&spec, &self.plan, hop, seed).map_err(|error| unfit(&error))?;
             let rate = experiment.nominal_capacity();
-            let plan = resolve::load_plan(experiment, arm, &self.accounts, &nowhere(), task.seed, rate)?;
+            let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), task.seed, rate);
             return run_on(cluster, &plan, experiment, (arm, task), events, stop);
         }
         let (plan, plant) = self.set_up(experiment, arm, task.seed, capacity)?;
@@ -199,7 +199,7 @@ fn run_on<W: Simulation>(
                 let second = u32::try_from(window.second).unwrap_or(u32::MAX);
                 events.write(&LiveEvent::PhaseStarted { phase: seconds.phase(window.phase).to_owned(), second });
             }
-            for event in policy_events::lines(plant.drain_events().into_iter(), 0, 0.0) {
+            for event in policy_events::lines(plant.drain_events().into_iter(), 0) {
                 events.write(&event);
             }
             let second = seconds.next(&window, Some(plant.shown(now)));
@@ -276,8 +276,8 @@ impl Simulation for Cluster {
 }
 
 /// Where users are told to go: nobody listens there, and nothing is sent.
-fn nowhere() -> Ready {
-    Ready { pid: 0, url: "http://127.0.0.1:1".to_owned(), control: String::new() }
+fn nowhere() -> Target {
+    Target::at(([127, 0, 0, 1], 1).into())
 }
 
 fn unfit(error: &PlantError) -> RunFailure {

@@ -12,7 +12,7 @@ use std::{
 
 use target_app::{
     control::{client::ControlClient, wire::Ready},
-    spec::TargetSpec,
+    tree::TaskSpec,
 };
 
 use super::RunFailure;
@@ -35,7 +35,7 @@ pub struct Target {
 
 impl Target {
     /// Starts one, and waits until it takes requests. What it says goes to `log`.
-    pub fn start(spec: &TargetSpec, log: &Path) -> Result<Self, RunFailure> {
+    pub fn start(spec: &TaskSpec, log: &Path) -> Result<Self, RunFailure> {
         let start = |what: &str| {
             let cause = what.to_owned();
             move |error: std::io::Error| RunFailure::TargetStart {
@@ -68,6 +68,15 @@ impl Target {
                 let _ = child.wait();
                 Err(RunFailure::TargetStart { cause, last_words: last_lines(log) })
             }
+        }
+    }
+
+    /// How it has ended, if it has, in words.
+    pub fn has_ended(&mut self) -> Option<String> {
+        match self.child.try_wait() {
+            Ok(Some(status)) => Some(format!("ended with {status}")),
+            Ok(None) => None,
+            Err(error) => Some(format!("cannot be waited for: {error}")),
         }
     }
 

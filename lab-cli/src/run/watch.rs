@@ -10,15 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use target_app::control::{
-    client::ControlClient,
-    wire::{Gauges, StageGauges},
-};
+use target_app::control::wire::{Gauges, StageGauges};
 use workloads::{
     health::{ProcessSample, open_descriptors},
     measure::Window,
 };
 
+use super::site::Controls;
 use crate::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
 
 const PERIOD: Duration = Duration::from_millis(250);
@@ -33,13 +31,13 @@ pub struct Watch {
 
 impl Watch {
     /// Begins.
-    pub fn begin(control: &ControlClient) -> std::io::Result<Self> {
+    pub fn begin(controls: &Controls) -> std::io::Result<Self> {
         let (newest, over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
-        let (to, until, control) = (Arc::clone(&newest), Arc::clone(&over), control.clone());
+        let (to, until, controls) = (Arc::clone(&newest), Arc::clone(&over), controls.clone());
         let thread = thread::Builder::new().name("gauges".to_owned()).spawn(move || {
             while !until.load(Ordering::Relaxed) {
                 // A target that does not answer in time shows as a second without gauges.
-                if let Ok(gauges) = control.gauges()
+                if let Ok(gauges) = controls.gauges()
                     && let Ok(mut to) = to.lock()
                 {
                     *to = Some(gauges);

@@ -415,7 +415,7 @@ impl Experiment {
 
     /// A live run is refused.
     pub fn virtual_only(&self) -> bool {
-        self.simulation.only || matches!(self.target.app, App::Tree(_))
+        self.simulation.only
     }
 
     /// What readers of the figures should know before: policies that steer by another percentile than the promise's.

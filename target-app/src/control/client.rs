@@ -83,6 +83,14 @@ impl ControlClient {
         self.call::<_, serde_json::Value>("PUT", "/policy", change).map(drop)
     }
 
+    /// The policies before the target's own calls begin anew.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn renew_callers(&self) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("POST", "/renew-callers", &()).map(drop)
+    }
+
     /// Turns the work knob.
     ///
     /// # Errors

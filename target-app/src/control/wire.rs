@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use controllers::PolicyEvent;
 use serde::{Deserialize, Serialize};
 
+use crate::calls::CallCounts;
+
 /// The one line that a target prints on standard output once it takes requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
@@ -38,6 +40,29 @@ pub struct Gauges {
     /// Events that readers of the stream were too slow for.
     #[serde(default)]
     pub events_dropped: u64,
+    /// Of a task of several services.
+    #[serde(default)]
+    pub calls: CallBooks,
+}
+
+/// Calls that a task has read and made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallBooks {
+    /// Other services' calls: they are not in the task's ledger, which is about users' requests.
+    pub read: ServerLedger,
+    /// Its own, in the order of its service's.
+    pub made: Vec<MadeCalls>,
+}
+
+/// Calls of a task to one service.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MadeCalls {
+    /// Whom.
+    pub to: String,
+    /// What became of them.
+    pub counts: CallCounts,
+    /// Attempts that were written to a connection.
+    pub written: u64,
 }
 
 /// What the service saw: `requests_read = served + refused + errors + client_gone + in_flight`.

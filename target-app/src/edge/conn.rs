@@ -16,7 +16,7 @@ use controllers::Timestamp;
 use tokio::sync::Notify;
 
 use super::framing::Framing;
-use crate::{clock::Clock, spec::EdgeSpec};
+use crate::{app::App, clock::Clock, ledger::Ledger, spec::EdgeSpec};
 
 /// A connection as its reaper sees it.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Conn {
     framing: Mutex<Framing>,
     /// Heads that were read whole.
     requests: AtomicU32,
+    /// Another service calls on it.
+    of_caller: AtomicBool,
 }
 
 /// What a connection is doing.
@@ -69,6 +71,7 @@ impl Conn {
             tell_late: Notify::new(),
             framing: Mutex::new(Framing::default()),
             requests: AtomicU32::new(0),
+            of_caller: AtomicBool::new(false),
         };
         conn.enter(Phase::Idle);
         conn
@@ -94,6 +97,19 @@ impl Conn {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.enter(Phase::Working);
         std::mem::take(&mut *self.framing.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Another service calls on it, as its first request says: it is moved to those books.
+    pub(crate) fn is_callers(&self, app: &App) {
+        if !self.of_caller.swap(true, Ordering::Relaxed) {
+            app.ledger.was_not_ours();
+            app.calls_ledger.connected();
+        }
+    }
+
+    /// The books that it is in.
+    pub(crate) fn ledger<'a>(&self, app: &'a App) -> &'a Ledger {
+        if self.of_caller.load(Ordering::Relaxed) { &app.calls_ledger } else { &app.ledger }
     }
 
     /// The request under way is the last one that this connection may bring.

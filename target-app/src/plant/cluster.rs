@@ -7,7 +7,6 @@
 //!
 //! Users' requests and calls are booked apart, so that the users' books and those of the services that they ask agree.
 
-mod balance;
 mod calls;
 mod gauges;
 mod made;
@@ -25,12 +24,11 @@ use std::{
 use controllers::{Class, JobId, LoadSample, PeerReport, Seen, Timestamp};
 use workloads::sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World};
 
-pub use calls::CallCounts;
-pub use gauges::ServiceBooks;
-
 use super::world::{Event, Meter, Plant};
-use crate::stage::{Watcher, earliest};
-use balance::{Pool, Way};
+use crate::{
+    calls::{Pool, Way},
+    stage::{Watcher, earliest},
+};
 use calls::{Call, Caller, Calls, Held};
 use node::{Inside, Node, Todo, local};
 use pipes::{Owner, Pipe, Pipes};
@@ -42,7 +40,7 @@ pub struct Cluster {
     nodes: Vec<Node>,
     entries: Vec<(Option<Class>, usize)>,
     /// Of each service's users, then of each caller.
-    pools: Vec<Pool>,
+    pools: Vec<ServicePool>,
     callers: Vec<Caller>,
     pipes: Pipes,
     /// Users' connections.
@@ -71,6 +69,13 @@ struct Service {
     /// How often each of its calls is made for a request.
     calls: Vec<u32>,
     fan_out: bool,
+}
+
+/// A sender's connections to the tasks of a service.
+#[derive(Debug)]
+struct ServicePool {
+    service: usize,
+    pool: Pool<ConnId, (Owner, Asked)>,
 }
 
 /// A user's connection.
@@ -146,13 +151,13 @@ impl Cluster {
     fn send(&mut self, pool: usize, owner: Owner, mut asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
         let of = &mut self.pools[pool];
         let at = cx.now() + self.hop;
-        let conn = match of.way() {
+        let conn = match of.pool.way() {
             Way::Wait => {
-                of.waiting.push_back((owner, asked));
+                of.pool.waiting.push_back((owner, asked));
                 return;
             }
-            Way::Kept(conn) => {
-                of.written += 1;
+            Way::Kept(_, conn) => {
+                of.pool.written += 1;
                 asked.conn = conn;
                 if let Some(pipe) = self.pipes.get(conn) {
                     pipe.owner = Some(owner);
@@ -200,7 +205,7 @@ impl Cluster {
         let Some(pipe) = self.pipes.get(conn) else { return };
         let Some(mut asked) = pipe.asked.take() else { return };
         asked.conn = conn;
-        self.pools[pipe.pool].written += 1;
+        self.pools[pipe.pool].pool.written += 1;
         cx.plan(cx.now() + self.hop, ClusterEvent::Asked(Box::new(asked)));
     }
 
@@ -215,12 +220,12 @@ impl Cluster {
         let (pool, owner) = (pipe.pool, pipe.owner.take());
         pipe.asked = None;
         let task = pipe.node - self.services[self.pools[pool].service].first;
-        self.pools[pool].left(task);
+        self.pools[pool].pool.left(task);
         if response.close {
             self.pipes.remove(conn);
-            self.pools[pool].gone(task, conn);
+            self.pools[pool].pool.remove(task, &conn);
         } else {
-            self.pools[pool].keep(task, conn);
+            self.pools[pool].pool.keep(task, conn);
         }
         response.close = false;
         match owner {
@@ -238,7 +243,7 @@ impl Cluster {
 
     /// A connection has become free, or there is room for another one.
     fn next_in_line(&mut self, pool: usize, cx: &mut Cx<'_, ClusterEvent>) {
-        if let Some((owner, asked)) = self.pools[pool].waiting.pop_front() {
+        if let Some((owner, asked)) = self.pools[pool].pool.waiting.pop_front() {
             self.send(pool, owner, asked, cx);
         }
     }
@@ -247,9 +252,9 @@ impl Cluster {
     fn closed(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(pipe) = self.pipes.remove(conn) else { return };
         let task = pipe.node - self.services[self.pools[pipe.pool].service].first;
-        self.pools[pipe.pool].gone(task, conn);
+        self.pools[pipe.pool].pool.remove(task, &conn);
         if pipe.owner.is_some() {
-            self.pools[pipe.pool].left(task);
+            self.pools[pipe.pool].pool.left(task);
         }
         if let (Some(owner), Some(asked)) = (pipe.owner, pipe.asked.filter(|_| pipe.used)) {
             self.send(pipe.pool, owner, asked, cx);
@@ -261,8 +266,8 @@ impl Cluster {
     fn abandon(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(pipe) = self.pipes.remove(conn) else { return };
         let task = pipe.node - self.services[self.pools[pipe.pool].service].first;
-        self.pools[pipe.pool].gone(task, conn);
-        self.pools[pipe.pool].left(task);
+        self.pools[pipe.pool].pool.remove(task, &conn);
+        self.pools[pipe.pool].pool.left(task);
         cx.plan(cx.now() + self.hop, ClusterEvent::HungUp(pipe.node, conn));
         self.next_in_line(pipe.pool, cx);
     }
@@ -337,12 +342,12 @@ impl World for Cluster {
             self.users.insert(conn, Line::Proxied { service, by: None });
             return Knock::Taken;
         }
-        let task = self.pools[service].pick();
+        let task = self.pools[service].pool.pick();
         let node = self.services[service].first + task;
         let knock = self.at(node, cx, |plant, around| plant.is_knocked(conn, around));
         match knock {
             Knock::Taken => _ = self.users.insert(conn, Line::Direct { node }),
-            Knock::Dropped | Knock::Refused => self.pools[service].left(task),
+            Knock::Dropped | Knock::Refused => self.pools[service].pool.left(task),
         }
         self.settle(cx);
         knock
@@ -361,7 +366,7 @@ impl World for Cluster {
         match self.users.remove(&conn) {
             Some(Line::Direct { node }) => {
                 let Node { service, task, .. } = self.nodes[node];
-                self.pools[service].left(task);
+                self.pools[service].pool.left(task);
                 self.at(node, cx, |plant, around| plant.is_left(conn, around));
             }
             Some(Line::Proxied { by: Some(by), .. }) => self.abandon(by, cx),

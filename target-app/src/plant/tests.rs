@@ -25,7 +25,7 @@ fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
 }
 
 /// One server that takes 10 ms a request, behind a stage with one worker.
-fn target(policy: PolicySpec) -> TargetSpec {
+pub(crate) fn target(policy: PolicySpec) -> TargetSpec {
     let address = ([127, 0, 0, 1], 0).into();
     TargetSpec {
         app: App::Emulated {

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
-use controllers::{Grant, Offer, RetryHint, Tags, Timestamp};
+use controllers::{Grant, Offer, Tags, Timestamp};
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
     persona::{Call, Method},
@@ -10,7 +10,7 @@ use workloads::{
 };
 
 use super::machine::Step;
-use crate::{ledger, service::Route};
+use crate::{calls::CallsEnded, ledger, service::Route};
 
 /// A request that has been read, until its answer is sent.
 #[derive(Debug)]
@@ -35,17 +35,6 @@ pub(super) struct Visit {
     pub(super) worker: Option<usize>,
     /// How the calls on its behalf have ended.
     pub(super) calls: CallsEnded,
-}
-
-/// How calls to other services on behalf of a request have ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallsEnded {
-    /// With the answers; or there were none to make.
-    Answered,
-    /// One was refused, and this is what to tell the client.
-    Refused(RetryHint),
-    /// One failed or was not answered in time.
-    Failed,
 }
 
 /// What calls on behalf of a request carry on.

@@ -13,10 +13,10 @@ use super::{
     listener::Refused,
     machine::{Step, Task},
     stage::Queued,
-    visit::{CallsEnded, Errand, Pass, Visit, head_of, peer_of},
+    visit::{Errand, Pass, Visit, head_of, peer_of},
     world::{Event, Place, Plant, bare},
 };
-use crate::{class::Shown, ledger::Ending, spec::OnRefuse};
+use crate::{calls::CallsEnded, class::Shown, ledger::Ending, spec::OnRefuse};
 
 /// A stage's worker with a batch.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use controllers::{SiteId, seed_for};
 use super::ServeError;
 use crate::{
     app::{App, Dispatchers, Job, Parted},
+    calls::Callers,
     class::Ranks,
     clock::Clock,
     control::events::Events,
@@ -20,6 +21,7 @@ use crate::{
     spec::{self, OnRefuse, TargetSpec},
     stage::{Desk, Door, Ear, Stage, keep_time},
     synthetic::{Checksum, Emulated, Law},
+    tree::TaskSpec,
 };
 
 /// hyper's smallest buffer.
@@ -36,25 +38,28 @@ pub(super) struct Built {
 }
 
 /// The policy of a spec, checked.
-pub(super) fn policy(spec: &TargetSpec) -> Result<Resolved, ServeError> {
-    let chosen = Resolved::live(&spec.policy)?;
-    if chosen.entry.is_policy() { Ok(chosen) } else { Err(ServeError::NotAPolicy(spec.policy.name.clone())) }
+pub(super) fn policy(task: &TaskSpec) -> Result<Resolved, ServeError> {
+    let spec = &task.target.policy;
+    let chosen = if task.reports { Resolved::new(spec) } else { Resolved::live(spec) }?;
+    if chosen.entry.is_policy() { Ok(chosen) } else { Err(ServeError::NotAPolicy(spec.name.clone())) }
 }
 
 /// Puts the service together. Needs a runtime.
-pub(super) async fn build(spec: TargetSpec, chosen: Resolved) -> Result<Built, ServeError> {
+pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, ServeError> {
+    let spec = &task.target;
     if spec.edge.head_bytes < LEAST_HEAD_BYTES {
         return Err(ServeError::Head(spec.edge.head_bytes));
     }
     let (monitors, machines) = machines(&spec.machines)?;
-    let ranks = Ranks::of(&spec).map_err(ServeError::Class)?;
+    let ranks = Ranks::of(spec).map_err(ServeError::Class)?;
     let clock = Clock::start();
-    let service = open(&spec.app, spec.seed, clock).await?;
+    let service = open(&spec.app, task.speed, spec.seed, clock).await?;
+    let callers = Callers::of(&task, clock).map_err(ServeError::Calls)?;
     let graph = Arc::new(service.graph());
-    check_stages(&spec, &graph)?;
+    check_stages(spec, &graph)?;
     let misplaced = chosen.misplaced(&graph);
     if !misplaced.is_empty() {
-        return Err(Unfit { name: spec.policy.name, problems: misplaced }.into());
+        return Err(Unfit { name: spec.policy.name.clone(), problems: misplaced }.into());
     }
 
     let events = Events::default();
@@ -79,13 +84,14 @@ pub(super) async fn build(spec: TargetSpec, chosen: Resolved) -> Result<Built, S
         accept: door(graph.accept(), 0),
         dispatchers: Dispatchers::new(at_dispatch.workers, at_dispatch.queue),
         ranks,
+        callers,
         graph: (*graph).clone(),
         stages,
     });
     let system = graph.system();
     let watchers = monitors.iter().filter_map(|monitor| seating.watcher(monitor, system)).collect();
     let monitors = Monitors::new(system, watchers, ears(&app), clock);
-    Ok(Built { app, seating, monitors, events, policy: spec.policy.name })
+    Ok(Built { app, seating, monitors, events, policy: task.target.policy.name })
 }
 
 impl Built {
@@ -104,7 +110,7 @@ impl Built {
 }
 
 /// Opens what is served.
-async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Service>, ServeError> {
+async fn open(app: &spec::App, speed: f64, seed: u64, clock: Clock) -> Result<Arc<dyn Service>, ServeError> {
     let seed = seed_for(seed, "service");
     match app {
         spec::App::Arashi { database, connections, work, session_in_links, full_text, durability } => {
@@ -124,7 +130,7 @@ async fn open(app: &spec::App, seed: u64, clock: Clock) -> Result<Arc<dyn Servic
             Ok(Checksum::new(*rounds, *fixed_rounds, *reads, *answer_bytes, seed)?)
         }
         spec::App::Emulated { service, servers, discipline, answer_bytes, degradable } => {
-            let law = Law::new(service)?.degradable(*degradable)?;
+            let law = Law::new(service)?.degradable(*degradable)?.at_speed(speed)?;
             Ok(Emulated::new(law, *servers, *discipline, *answer_bytes, seed, clock))
         }
     }

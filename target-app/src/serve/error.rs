@@ -25,6 +25,9 @@ pub enum ServeError {
     /// A rule for classes that makes no sense.
     #[error("class: {}", listed(.0))]
     Class(Vec<Problem>),
+    /// A policy before the service's own calls that cannot be.
+    #[error("calls: {}", listed(.0))]
+    Calls(Vec<Problem>),
     /// A law of service times that makes no sense.
     #[error(transparent)]
     Law(#[from] LawError),

@@ -12,6 +12,8 @@ pub struct Law {
     law: ServiceTime,
     /// Share that shrinks with quality.
     degradable: f64,
+    /// What every draw is divided by.
+    speed: f64,
 }
 
 /// A law that makes no sense.
@@ -39,7 +41,7 @@ impl Law {
             }
             ServiceTime::Uniform { min, max } if min > max => wrong("min must not be over max"),
             ServiceTime::Empirical(values) if values.is_empty() => wrong("an empirical law needs values"),
-            _ => Ok(Self { law: law.clone(), degradable: 0.0 }),
+            _ => Ok(Self { law: law.clone(), degradable: 0.0, speed: 1.0 }),
         }
     }
 
@@ -54,10 +56,23 @@ impl Law {
         Ok(Self { degradable: share, ..self })
     }
 
-    /// The service time of a request at a quality from 0 to 1.
+    /// The same law on a server of this speed, 1 as usual.
+    ///
+    /// # Errors
+    /// A speed of 0 or less.
+    pub fn at_speed(self, speed: f64) -> Result<Self, LawError> {
+        if !(speed > 0.0 && speed.is_finite()) {
+            return Err(LawError("a speed is a number over 0".to_owned()));
+        }
+        Ok(Self { speed, ..self })
+    }
+
+    /// The service time of a request at a quality from 0 to 1, at this server's speed.
     #[must_use]
     pub fn draw_at(&self, seed: u64, id: JobId, quality: f64) -> Duration {
-        self.draw(seed, id).mul_f64(1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0)))
+        let work = self.draw(seed, id).mul_f64(1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0)));
+        // As drawn where nothing changes it, to the nanosecond.
+        if (self.speed - 1.0).abs() < f64::EPSILON { work } else { seconds(work.as_secs_f64() / self.speed) }
     }
 
     /// The service time of a request: the same for the same seed and request, whatever happened to others.

@@ -27,7 +27,8 @@ fn call(path: &str) -> Call {
 /// Users came to 127.0.0.1:8080, and call it mail.example.
 fn home() -> Home {
     let (url, host) = ("http://127.0.0.1:8080".into(), "mail.example".into());
-    Home::of(&Target { url, address: ([127, 0, 0, 1], 8080).into(), host }).expect("it can be read")
+    let address = ([127, 0, 0, 1], 8080).into();
+    Home::of(&Target { url, address, host, entries: Vec::new() }).expect("it can be read")
 }
 
 fn behaviour(on_reject: OnTrouble) -> Behaviour {

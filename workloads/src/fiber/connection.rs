@@ -12,7 +12,7 @@ use nix::sys::{
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::watch::Watch;
+use super::{routes::Seat, watch::Watch};
 
 const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
 
@@ -27,6 +27,9 @@ pub(super) struct Connection {
     drained: bool,
     /// The peer has closed, or the socket is broken: no further event will come, reads tell what is left.
     hung_up: bool,
+    to: SocketAddr,
+    /// Where connections are balanced: it counts at its task while it lives.
+    _seat: Option<Seat>,
 }
 
 /// A connection on its way.
@@ -44,7 +47,12 @@ pub(super) enum Attempt {
 
 impl Connecting {
     /// Begins to connect, from `source` if given.
-    pub(super) fn begin(watch: &Arc<Watch>, target: SocketAddr, source: Option<IpAddr>) -> io::Result<Self> {
+    pub(super) fn begin(
+        watch: &Arc<Watch>,
+        target: SocketAddr,
+        seat: Option<Seat>,
+        source: Option<IpAddr>,
+    ) -> io::Result<Self> {
         let domain = if target.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
         let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
         if let Some(source) = source {
@@ -56,7 +64,8 @@ impl Connecting {
             Err(e) if !is_in_progress(&e) => return Err(e),
             _ => watch.add(&socket, EpollFlags::empty())?,
         }
-        Ok(Self(Connection { socket, watch: Arc::clone(watch), drained: true, hung_up: false }))
+        let watch = Arc::clone(watch);
+        Ok(Self(Connection { socket, watch, drained: true, hung_up: false, to: target, _seat: seat }))
     }
 
     pub(super) fn raw(&self) -> RawFd {
@@ -97,6 +106,11 @@ impl Connecting {
 }
 
 impl Connection {
+    /// Where it goes.
+    pub(super) fn to(&self) -> SocketAddr {
+        self.to
+    }
+
     pub(super) fn raw(&self) -> RawFd {
         self.socket.as_raw_fd()
     }

@@ -12,6 +12,7 @@ use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
 use super::{
     connection::{Attempt, Connecting, Connection},
     deadline::Deadline,
+    routes::{Routes, Seat},
     watch::Watch,
 };
 use crate::{
@@ -21,10 +22,10 @@ use crate::{
     persona::{Call, Connection as Habit, Method},
 };
 
-/// Where all connections of a run go to, and how long they may take.
+/// Where the connections of a run go to, and how long they may take.
 #[derive(Debug, Clone)]
 pub(super) struct Network {
-    pub(super) target: SocketAddr,
+    pub(super) routes: Routes,
     pub(super) host: String,
     /// Source addresses are spread over this many of 127.0.0.0/8; 1: the kernel chooses.
     pub(super) sources: u32,
@@ -36,8 +37,8 @@ pub(super) struct Network {
 
 impl Network {
     /// The address that this user connects from: one user keeps one, as a real one would.
-    fn source(&self, user: u64) -> Option<IpAddr> {
-        if self.sources <= 1 || !self.target.ip().is_loopback() || !self.target.is_ipv4() {
+    fn source(&self, user: u64, target: SocketAddr) -> Option<IpAddr> {
+        if self.sources <= 1 || !target.ip().is_loopback() || !target.is_ipv4() {
             return None;
         }
         let number = u32::try_from(user % u64::from(self.sources)).unwrap_or_default();
@@ -103,7 +104,12 @@ impl Desk {
         }
         witness.begins(now);
         let call = errand.call;
+        // Where each request is balanced, one that goes to another task than the one before leaves that connection.
+        let seat = net.routes.for_request(call.class);
         let reused = kept.take().filter(|connection| {
+            if seat.as_ref().is_some_and(|seat| seat.address != connection.to()) {
+                return false;
+            }
             let stale = connection.is_stale();
             if stale && call.connection == Habit::Keep {
                 witness.found_stale();
@@ -114,7 +120,7 @@ impl Desk {
         let was_reused = reused.is_some();
         let opened = match reused {
             Some(connection) => Ok((connection, 0)),
-            None => self.connect(net, errand, now, limit, witness),
+            None => self.connect(net, errand, seat.as_ref(), now, limit, witness),
         };
         let (mut connection, written) = match opened {
             Ok(opened) => opened,
@@ -126,7 +132,8 @@ impl Desk {
             // (RFC 9112, section 9.3.1).
             witness.found_stale();
             self.deadline.clear();
-            let (other, written) = match self.connect(net, errand, self.clock.now(), limit, witness) {
+            let again = self.connect(net, errand, seat.as_ref(), self.clock.now(), limit, witness);
+            let (other, written) = match again {
                 Ok(opened) => opened,
                 Err(end) => return end,
             };
@@ -140,17 +147,22 @@ impl Desk {
         end
     }
 
-    /// A new connection, and how much of the request is already written to it.
+    /// A new connection, to the task of `seat` if the request has one, and how much of the request is already written to it.
     fn connect(
         &mut self,
         net: &Network,
         errand: Errand<'_>,
+        seat: Option<&Seat>,
         began: Timestamp,
         limit: Limit,
         witness: &mut impl Witness,
     ) -> Result<(Connection, usize), End> {
-        let source = net.source(errand.user);
-        let connecting = Connecting::begin(&net.watch, net.target, source).map_err(|e| failure(&e))?;
+        let (target, seat) = match seat {
+            Some(seat) => (seat.address, None),
+            None => net.routes.for_connection(errand.call.class).ok_or(End::ConnectFailed)?,
+        };
+        let source = net.source(errand.user, target);
+        let connecting = Connecting::begin(&net.watch, target, seat, source).map_err(|e| failure(&e))?;
         witness.opened(connecting.raw());
         let asked = self.clock.now();
         let connecting = match connecting.attempt(&self.out).map_err(|e| failure(&e))? {

@@ -103,6 +103,11 @@ pub enum RunError {
         /// The target's URL.
         url: String,
     },
+    /// The async host knows one address.
+    #[error(
+        "users of several services are sent by the fiber host alone, by plain HTTP/1.1: leave the choice of the host open"
+    )]
+    Entries,
     /// Users would keep more connections than there are descriptors.
     #[error(
         "up to {wanted} users keep a connection each, and this process may have {limit} files and sockets open: raise the \

@@ -48,6 +48,9 @@ impl LoadPlan {
             Users::Mail(users) => (&users.behaviour, users.connections),
             Users::Url(users) => (&users.behaviour, users.connections),
         };
+        if let Some(entry) = self.target.entries.iter().find(|entry| entry.tasks.is_empty()) {
+            return problem("an entry", &format!("of class {:?} has no tasks: name one at least", entry.class));
+        }
         if let ConnectionHabit::Mixed { keep } = connections
             && !(0.0..=1.0).contains(&keep)
         {

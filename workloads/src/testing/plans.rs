@@ -42,7 +42,8 @@ pub fn url_plan(phases: &[(&str, u64, u32)]) -> LoadPlan {
 }
 
 fn target() -> Target {
-    Target { url: "http://127.0.0.1".into(), address: ([127, 0, 0, 1], 80).into(), host: "127.0.0.1".into() }
+    let address = ([127, 0, 0, 1], 80).into();
+    Target { url: "http://127.0.0.1".into(), address, host: "127.0.0.1".into(), entries: Vec::new() }
 }
 
 /// The home of the users of [`url_plan`].

@@ -133,7 +133,7 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>) {
 pub fn plan(address: SocketAddr, path: &str, users: u32, duration: Duration) -> LoadPlan {
     LoadPlan {
         seed: 7,
-        target: Target { url: format!("http://{address}"), address, host: address.to_string() },
+        target: Target::at(address),
         users: Users::Url(url_users(path)),
         phases: vec![phase("all", duration, vec![closed(users)])],
         timeout: Duration::from_secs(5),

@@ -7,6 +7,7 @@ use controllers::random::seed_for;
 use target_app::{
     plant::{PlantSpec, TypeCost},
     spec::{self, WorkSpec},
+    tree::TaskSpec,
 };
 use workloads::{
     StopFlag,
@@ -170,7 +171,7 @@ impl Bench<'_> {
         let arm = self.experiment.arms.get(arm).unwrap_or(&none);
         let mut spec = target_spec(self.experiment, arm, database, 0.0, self.seed(), self.request.cpus);
         spec.edge.connection_requests = 0;
-        Target::start(&spec, self.request.log)
+        Target::start(&TaskSpec::alone(spec), self.request.log)
     }
 
     fn seed(&self) -> u64 {

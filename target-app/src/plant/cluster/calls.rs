@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use controllers::{JobId, Outcome, RetryHint, Tags, Timestamp, random::mix};
+use controllers::{ClassRule, JobId, Tags, Timestamp, random::mix};
 use workloads::{
     client::{Asked as Verdict, Clients, Decided, Member, Pass},
     persona::{Call as Wanted, Connection, Method},
@@ -11,8 +11,9 @@ use workloads::{
 
 use super::{Cluster, ClusterEvent, node::Todo, pipes::Owner};
 use crate::{
-    plant::visit::{CallsEnded, Errand},
-    tree::{CallSpec, WhenRefused},
+    calls::{After, CallCounts, CallsEnded, Reply, carried},
+    plant::visit::Errand,
+    tree::CallSpec,
 };
 
 /// A task's side of the calls to one service.
@@ -24,33 +25,8 @@ pub(super) struct Caller {
     /// When its policy is to be woken.
     pub(super) wakes_at: Option<Timestamp>,
     pub(super) counts: CallCounts,
-}
-
-/// What became of calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CallCounts {
-    /// Attempts that were wanted.
-    pub attempts: u64,
-    /// Of these, beyond the first of a call.
-    pub retries: u64,
-    /// Attempts that the caller's own policy refused.
-    pub refused_locally: u64,
-    /// Attempts that the called service refused.
-    pub refused: u64,
-    /// Attempts that were answered.
-    pub answered: u64,
-    /// Attempts that failed or were not answered in time.
-    pub failed: u64,
-    /// Attempts that are under way, or wait to be let go.
-    pub open: u64,
-}
-
-impl CallCounts {
-    /// True if every attempt is in exactly one place.
-    #[must_use]
-    pub fn balances(&self) -> bool {
-        self.attempts == self.refused_locally + self.refused + self.answered + self.failed + self.open
-    }
+    /// How requests say their class.
+    pub(super) class: ClassRule,
 }
 
 /// One call.
@@ -78,15 +54,6 @@ pub(super) struct Calls {
     left: VecDeque<(usize, u32)>,
     open: u32,
     ended: CallsEnded,
-}
-
-/// How an attempt has ended.
-#[derive(Debug, Clone, Copy)]
-enum Reply {
-    Answered,
-    Refused { retry: bool },
-    Failed,
-    TimedOut,
 }
 
 impl Cluster {
@@ -137,11 +104,7 @@ impl Cluster {
     /// A call wants to be tried.
     fn attempt(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(call) = self.calls.get(&id) else { return };
-        let (caller, retry) = (call.caller, call.tags.attempt > 0);
-        let counts = &mut self.callers[caller].counts;
-        counts.attempts += 1;
-        counts.open += 1;
-        counts.retries += u64::from(retry);
+        self.callers[call.caller].counts.begins(call.tags.attempt);
         self.ask_policy(id, cx);
     }
 
@@ -190,19 +153,17 @@ impl Cluster {
 
     fn refused_locally(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
         if let Some(call) = self.calls.get(&id) {
-            let counts = &mut self.callers[call.caller].counts;
-            counts.open -= 1;
-            counts.refused_locally += 1;
-            self.call_over(id, CallsEnded::Refused(RetryHint::Unsaid), cx);
+            let caller = &mut self.callers[call.caller];
+            caller.counts.refused_at_home();
+            let given_up = caller.spec.given_up();
+            self.call_over(id, given_up, cx);
         }
     }
 
     fn send_call(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(call) = self.calls.get(&id) else { return };
-        let millis = call.deadline.since(cx.now()).as_millis();
-        let Tags { criticality, customer, attempt, class, kind, .. } = call.tags;
-        let headers =
-            format!("X-Criticality: {}\r\nX-Customer: {customer}\r\nX-Timeout-Ms: {millis}\r\n", criticality.name());
+        let Tags { attempt, class, kind, .. } = call.tags;
+        let headers = carried(&call.tags, call.deadline.since(cx.now()), &self.callers[call.caller].class);
         let wanted = Wanted {
             kind,
             class,
@@ -226,12 +187,7 @@ impl Cluster {
     /// The called service has answered.
     pub(super) fn call_answered(&mut self, id: u64, response: &Response, cx: &mut Cx<'_, ClusterEvent>) {
         let never = response.headers.iter().any(|(name, value)| *name == "x-retry" && value == "never");
-        let reply = match response.status {
-            200..=399 => Reply::Answered,
-            503 | 429 => Reply::Refused { retry: !never },
-            _ => Reply::Failed,
-        };
-        self.attempt_over(id, reply, cx);
+        self.attempt_over(id, Reply::of(response.status, never), cx);
     }
 
     /// A call has taken as long as it may.
@@ -241,7 +197,7 @@ impl Cluster {
         if let Some(conn) = conn {
             self.abandon(conn, cx);
         }
-        self.pools[self.callers[caller].pool].waiting.retain(|(owner, _)| *owner != Owner::Call(id));
+        self.pools[self.callers[caller].pool].pool.waiting.retain(|(owner, _)| *owner != Owner::Call(id));
         if let (Some(held), Some((clients, _))) = (held, &mut self.callers[caller].clients) {
             self.held.remove(&(caller, held));
             clients.left(held, cx.now());
@@ -254,30 +210,17 @@ impl Cluster {
         call.conn = None;
         let (caller, pass, attempt) = (call.caller, call.pass.take(), call.tags.attempt);
         let Caller { spec, clients, counts, .. } = &mut self.callers[caller];
-        counts.open -= 1;
-        let (counter, outcome) = match reply {
-            Reply::Answered => (&mut counts.answered, Outcome::Served),
-            Reply::Refused { retry } => (&mut counts.refused, Outcome::Overloaded { retry }),
-            Reply::Failed => (&mut counts.failed, Outcome::Failed),
-            Reply::TimedOut => (&mut counts.failed, Outcome::TimedOut),
-        };
-        *counter += 1;
+        counts.ended(reply);
         if let (Some(pass), Some((clients, _))) = (pass, clients) {
-            clients.ended(pass, outcome, cx.now());
+            clients.ended(pass, reply.outcome(), cx.now());
         }
-        let again = match reply {
-            Reply::Refused { retry } => attempt + 1 < spec.attempts && (retry || !spec.heed_dont_retry),
-            _ => false,
-        };
-        match reply {
-            Reply::Refused { retry } if again => {
+        match spec.after(reply, attempt) {
+            After::Again { told_not_to } => {
                 call.tags.attempt += 1;
-                call.tags.told_not_to_retry = !retry;
+                call.tags.told_not_to_retry = told_not_to;
                 self.attempt(id, cx);
             }
-            Reply::Answered => self.call_over(id, CallsEnded::Answered, cx),
-            Reply::Refused { .. } => self.call_over(id, CallsEnded::Refused(RetryHint::Unsaid), cx),
-            Reply::Failed | Reply::TimedOut => self.call_over(id, CallsEnded::Failed, cx),
+            After::Over(ended) => self.call_over(id, ended, cx),
         }
         self.look_at_policy(caller, cx);
     }
@@ -286,12 +229,6 @@ impl Cluster {
     fn call_over(&mut self, id: u64, ended: CallsEnded, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(call) = self.calls.remove(&id) else { return };
         let (node, job) = (call.node, call.job);
-        let ended = match (ended, self.callers[call.caller].spec.when_refused) {
-            (CallsEnded::Refused(_), WhenRefused::Overloaded) => CallsEnded::Refused(RetryHint::Unsaid),
-            (CallsEnded::Refused(_), WhenRefused::DontRetry) => CallsEnded::Refused(RetryHint::Never),
-            (CallsEnded::Refused(_), WhenRefused::Degrade) => CallsEnded::Answered,
-            (ended, _) => ended,
-        };
         let Some(calls) = self.errands.get_mut(&(node, job)) else { return };
         calls.open -= 1;
         if ended != CallsEnded::Answered {

@@ -6,13 +6,13 @@ use controllers::{Class, catalogue::Problem, seed_for};
 use workloads::client::Clients;
 
 use super::{
-    CallCounts, Cluster, Service,
-    balance::Pool,
+    Cluster, Service, ServicePool,
     calls::Caller,
     node::{MOST_NODES, Node},
     pipes::Pipes,
 };
 use crate::{
+    calls::{CallCounts, Pool},
     control::events::Events,
     plant::{
         PlantError,
@@ -52,7 +52,7 @@ impl Cluster {
         };
         for (number, service) in spec.services.iter().enumerate() {
             let seed = seed_for(seed, &format!("users of {}", service.name));
-            made.pools.push(Pool::new(number, service.tasks, service.balancer, service.per, 0, seed));
+            made.pools.push(pool(number, service, 0, seed));
         }
         for service in &spec.services {
             made.add(spec, service, plan, seed)?;
@@ -76,8 +76,7 @@ impl Cluster {
                 .map(|(place, call)| {
                     let seed = seed_for(seed, &format!("{name} call {place}"));
                     let service = position(tree, &call.to).unwrap_or_default();
-                    let called = &tree.services[service];
-                    let pool = Pool::new(service, called.tasks, called.balancer, called.per, call.connections, seed);
+                    let pool = pool(service, &tree.services[service], call.connections, seed);
                     let clients = match &call.client {
                         Some(client) => {
                             Some(Clients::new(client, seed).map_err(|problems| unfit(&client.policy, problems))?)
@@ -96,6 +95,7 @@ impl Cluster {
                         clients,
                         wakes_at: None,
                         counts: CallCounts::default(),
+                        class: spec.task.class.clone(),
                     });
                     Ok(self.callers.len() - 1)
                 })
@@ -124,6 +124,12 @@ impl Cluster {
         }
         Ok(())
     }
+}
+
+/// A sender's connections to a service; at most so many, 0 for any number.
+fn pool(number: usize, to: &ServiceSpec, most: u32, seed: u64) -> ServicePool {
+    let tasks = usize::try_from(to.tasks).unwrap_or(usize::MAX);
+    ServicePool { service: number, pool: Pool::new(tasks, to.balancer, to.per, most, seed) }
 }
 
 fn unfit(name: &str, problems: Vec<Problem>) -> PlantError {

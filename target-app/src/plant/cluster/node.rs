@@ -6,10 +6,12 @@ use controllers::{JobId, PeerReport, SiteId, Timestamp};
 use workloads::sim::{ConnId, Cx, Response};
 
 use super::{ClusterEvent, pipes::is_inside};
-use crate::plant::{
-    around::Around,
-    visit::CallsEnded,
-    world::{Event, Plant},
+use crate::{
+    calls::CallsEnded,
+    plant::{
+        around::Around,
+        world::{Event, Plant},
+    },
 };
 
 /// Sites of a node: one node's numbers end where the next one's begin.

@@ -12,6 +12,7 @@ use workloads::{
 
 use super::*;
 use crate::{
+    calls::CallCounts,
     plant::{PlantPlan, PlantSpec},
     spec::{App, Discipline, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
     tree::{Balancer, CallSpec, EntrySpec, Per, ServiceSpec, Slow, TreeSpec, WhenRefused},

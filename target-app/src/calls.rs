@@ -1,0 +1,177 @@
+//! Calls that a service makes on behalf of requests: what both worlds decide alike.
+//!
+//! A request to a service with calls is worked on first, and keeps its worker while the calls are made, one after the other or
+//! all at once. A refused call may be tried again by the service that made it, right away. [`Callers`] makes them live, over
+//! kept connections; in virtual time [`crate::plant::Cluster`] does. Neither world is known here.
+
+mod caller;
+mod pool;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::{fmt::Write as _, time::Duration};
+
+use controllers::{ClassRule, Outcome, RetryHint, Tags};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use caller::Callers;
+pub(crate) use pool::{Pool, Way};
+
+use crate::tree::{CallSpec, WhenRefused};
+
+/// What became of calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallCounts {
+    /// Attempts that were wanted.
+    pub attempts: u64,
+    /// Of these, beyond the first of a call.
+    pub retries: u64,
+    /// Attempts that the caller's own policy refused.
+    pub refused_locally: u64,
+    /// Attempts that the called service refused.
+    pub refused: u64,
+    /// Attempts that were answered.
+    pub answered: u64,
+    /// Attempts that failed or were not answered in time.
+    pub failed: u64,
+    /// Attempts that are under way, or wait to be let go.
+    pub open: u64,
+}
+
+impl CallCounts {
+    /// True if every attempt is in exactly one place.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        self.attempts == self.refused_locally + self.refused + self.answered + self.failed + self.open
+    }
+
+    /// An attempt is wanted: the first of a call is number 0.
+    pub(crate) fn begins(&mut self, attempt: u8) {
+        self.attempts += 1;
+        self.open += 1;
+        self.retries += u64::from(attempt > 0);
+    }
+
+    /// The caller's own policy refused the attempt.
+    pub(crate) fn refused_at_home(&mut self) {
+        self.open -= 1;
+        self.refused_locally += 1;
+    }
+
+    /// The attempt has ended.
+    pub(crate) fn ended(&mut self, reply: Reply) {
+        self.open -= 1;
+        *match reply {
+            Reply::Answered => &mut self.answered,
+            Reply::Refused { .. } => &mut self.refused,
+            Reply::Failed | Reply::TimedOut => &mut self.failed,
+        } += 1;
+    }
+
+    /// Adds those of another task.
+    pub(crate) fn add(&mut self, one: &Self) {
+        self.attempts += one.attempts;
+        self.retries += one.retries;
+        self.refused_locally += one.refused_locally;
+        self.refused += one.refused;
+        self.answered += one.answered;
+        self.failed += one.failed;
+        self.open += one.open;
+    }
+}
+
+/// How an attempt has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reply {
+    Answered,
+    /// `retry`: the called service did not say that trying again is in vain.
+    Refused {
+        retry: bool,
+    },
+    Failed,
+    TimedOut,
+}
+
+impl Reply {
+    /// An answer with this status; `never`: it said `X-Retry: never`.
+    pub(crate) fn of(status: u16, never: bool) -> Self {
+        match status {
+            200..=399 => Self::Answered,
+            503 | 429 => Self::Refused { retry: !never },
+            _ => Self::Failed,
+        }
+    }
+
+    /// As the caller's own policy is told.
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            Self::Answered => Outcome::Served,
+            Self::Refused { retry } => Outcome::Overloaded { retry },
+            Self::Failed => Outcome::Failed,
+            Self::TimedOut => Outcome::TimedOut,
+        }
+    }
+}
+
+/// How calls on behalf of a request have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallsEnded {
+    /// With the answers; or there were none to make.
+    Answered,
+    /// One was refused, and this is what to tell the sender.
+    Refused(RetryHint),
+    /// One failed or was not answered in time.
+    Failed,
+}
+
+/// What comes after an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// Another one, right away.
+    Again {
+        /// The called service had said that it is in vain.
+        told_not_to: bool,
+    },
+    /// The call has ended so.
+    Over(CallsEnded),
+}
+
+impl CallSpec {
+    /// What comes after this attempt (the first is number 0).
+    pub(crate) fn after(&self, reply: Reply, attempt: u8) -> After {
+        match reply {
+            Reply::Refused { retry } if attempt + 1 < self.attempts && (retry || !self.heed_dont_retry) => {
+                After::Again { told_not_to: !retry }
+            }
+            Reply::Refused { .. } => After::Over(self.given_up()),
+            Reply::Answered => After::Over(CallsEnded::Answered),
+            Reply::Failed | Reply::TimedOut => After::Over(CallsEnded::Failed),
+        }
+    }
+
+    /// What the request is told of a call that was refused in the end, by the called service or by the caller's own policy.
+    pub(crate) fn given_up(&self) -> CallsEnded {
+        match self.when_refused {
+            WhenRefused::Overloaded => CallsEnded::Refused(RetryHint::Unsaid),
+            WhenRefused::DontRetry => CallsEnded::Refused(RetryHint::Never),
+            WhenRefused::Degrade => CallsEnded::Answered,
+        }
+    }
+}
+
+/// Header lines that a call carries on: criticality, customer, the time that is left, and the class where requests say it in
+/// a header or a cookie. The attempt is the call's own, and not among them.
+pub(crate) fn carried(tags: &Tags, left: Duration, class: &ClassRule) -> String {
+    let Tags { criticality, customer, class: of, .. } = tags;
+    let millis = left.as_millis();
+    let mut lines =
+        format!("X-Criticality: {}\r\nX-Customer: {customer}\r\nX-Timeout-Ms: {millis}\r\n", criticality.name());
+    // Writing to a string cannot fail.
+    let _ = match class {
+        ClassRule::Header(name) => write!(lines, "{name}: {}\r\n", of.0),
+        ClassRule::Cookie(name) => write!(lines, "Cookie: {name}={}\r\n", of.0),
+        ClassRule::None | ClassRule::Address(_) | ClassRule::Path(_) => Ok(()),
+    };
+    lines
+}

@@ -1,0 +1,407 @@
+//! Calls of a live task: over kept connections, past the caller's own policy.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use controllers::{ClassRule, JobId, Outcome, Tags, Timestamp, catalogue::Problem, seed_for};
+use tokio::{
+    sync::{Notify, oneshot},
+    task::JoinSet,
+    time::timeout_at,
+};
+use workloads::{
+    client::{Asked, Clients, Decided, Member, Pass},
+    http1::Outgoing,
+};
+
+use super::{
+    After, CallCounts, CallsEnded, Pool, Reply, Way, carried,
+    wire::{Broken, Wire},
+};
+use crate::{
+    clock::Clock,
+    control::wire::MadeCalls,
+    stage::{Timed, keep_time, rearm},
+    tree::{CallSpec, CalleeSpec, TaskSpec},
+};
+
+/// The calls of a task.
+#[derive(Debug)]
+pub(crate) struct Callers {
+    callers: Vec<Arc<Caller>>,
+    pub(super) fan_out: bool,
+}
+
+/// A task's side of the calls to one service.
+#[derive(Debug)]
+struct Caller {
+    /// Whose task it is.
+    name: String,
+    spec: CallSpec,
+    tasks: Vec<SocketAddr>,
+    class: ClassRule,
+    clock: Clock,
+    desk: Mutex<Desk>,
+    alarm: Notify,
+}
+
+#[derive(Debug)]
+struct Desk {
+    pool: Pool<Wire, oneshot::Sender<Lease>>,
+    clients: Option<(Clients, Member)>,
+    held: BTreeMap<JobId, oneshot::Sender<Option<Pass>>>,
+    counts: CallCounts,
+    armed: Option<Timestamp>,
+}
+
+/// A place in the pool, given back when it is dropped.
+#[derive(Debug)]
+struct Lease {
+    of: Arc<Caller>,
+    task: usize,
+    wire: Option<Wire>,
+}
+
+/// What the caller's own policy says.
+enum Allowed {
+    Go(Option<Pass>),
+    Refused,
+    TooLate,
+}
+
+impl Callers {
+    /// Those of a task; `None` if it makes no calls. Needs a runtime.
+    pub(crate) fn of(task: &TaskSpec, clock: Clock) -> Result<Option<Self>, Vec<Problem>> {
+        let one = |(place, callee): (usize, &CalleeSpec)| {
+            let seed = seed_for(task.target.seed, &format!("call {place}"));
+            let clients = callee.call.client.as_ref().map(|client| Clients::new(client, seed)).transpose()?;
+            let clients = clients.map(|mut clients| {
+                let member = clients.join(0);
+                (clients, member)
+            });
+            let caller = Arc::new(Caller {
+                name: task.name.clone(),
+                spec: callee.call.clone(),
+                tasks: callee.tasks.clone(),
+                class: task.target.class.clone(),
+                clock,
+                desk: Mutex::new(Desk {
+                    pool: Pool::new(callee.tasks.len(), callee.balancer, callee.per, callee.call.connections, seed),
+                    clients,
+                    held: BTreeMap::new(),
+                    counts: CallCounts::default(),
+                    armed: None,
+                }),
+                alarm: Notify::new(),
+            });
+            if callee.call.client.is_some() {
+                tokio::spawn(keep_time(Arc::downgrade(&caller)));
+            }
+            Ok(caller)
+        };
+        let callers = task.calls.iter().enumerate().map(one).collect::<Result<Vec<_>, Vec<Problem>>>()?;
+        Ok((!callers.is_empty()).then_some(Self { callers, fan_out: task.fan_out }))
+    }
+
+    /// Makes all calls on behalf of a request.
+    pub(crate) async fn make(&self, tags: Tags) -> CallsEnded {
+        let mut ended = CallsEnded::Answered;
+        let each = self.callers.iter().flat_map(|caller| (0..caller.spec.times).map(move |_| Arc::clone(caller)));
+        if self.fan_out {
+            let mut calls: JoinSet<CallsEnded> = each.map(|caller| caller.call(tags)).collect();
+            while let Some(call) = calls.join_next().await {
+                match call.unwrap_or(CallsEnded::Failed) {
+                    CallsEnded::Answered => {}
+                    bad => ended = bad,
+                }
+            }
+        } else {
+            for caller in each {
+                ended = caller.call(tags).await;
+                if ended != CallsEnded::Answered {
+                    break;
+                }
+            }
+        }
+        ended
+    }
+
+    /// The callers' own policies begin anew.
+    pub(crate) fn renew(&self) {
+        for caller in &self.callers {
+            let mut desk = caller.lock();
+            let now = caller.clock.now();
+            if let Some((clients, _)) = &mut desk.clients {
+                clients.renew(now);
+            }
+            caller.look_at_policy(&mut desk, now);
+        }
+    }
+
+    /// What became of them so far.
+    pub(crate) fn counts(&self) -> Vec<MadeCalls> {
+        let made = |caller: &Arc<Caller>| {
+            let desk = caller.lock();
+            MadeCalls { to: caller.spec.to.clone(), counts: desk.counts, written: desk.pool.written }
+        };
+        self.callers.iter().map(made).collect()
+    }
+}
+
+impl Caller {
+    /// One call, with all its attempts.
+    async fn call(self: Arc<Self>, of: Tags) -> CallsEnded {
+        let entered = self.clock.now();
+        let by_timeout = entered + self.spec.timeout;
+        let deadline = of.deadline.map_or(by_timeout, |deadline| deadline.min(by_timeout));
+        let mut tags = Tags { attempt: 0, told_not_to_retry: false, deadline: Some(deadline), ..of };
+        loop {
+            self.lock().counts.begins(tags.attempt);
+            let reply = match self.may(tags, entered, deadline).await {
+                Allowed::Go(pass) => {
+                    let asked = timeout_at(self.clock.instant(deadline), Arc::clone(&self).ask(tags, deadline)).await;
+                    let reply = asked.unwrap_or(Reply::TimedOut);
+                    self.tell_policy(pass, reply.outcome());
+                    reply
+                }
+                Allowed::TooLate => Reply::TimedOut,
+                Allowed::Refused => {
+                    self.lock().counts.refused_at_home();
+                    return self.spec.given_up();
+                }
+            };
+            self.lock().counts.ended(reply);
+            match self.spec.after(reply, tags.attempt) {
+                After::Over(ended) => return ended,
+                After::Again { told_not_to } => {
+                    tags.attempt += 1;
+                    tags.told_not_to_retry = told_not_to;
+                }
+            }
+        }
+    }
+
+    /// Asks the caller's own policy, if there is one, and waits as long as it says.
+    async fn may(&self, tags: Tags, entered: Timestamp, deadline: Timestamp) -> Allowed {
+        loop {
+            let mut decision = {
+                let mut desk = self.lock();
+                let now = self.clock.now();
+                let Some((clients, member)) = &mut desk.clients else { return Allowed::Go(None) };
+                let asked = clients.ask(*member, tags, entered, now);
+                let decision = match asked {
+                    Asked::Held(job) => {
+                        let (decided, decision) = oneshot::channel();
+                        desk.held.insert(job, decided);
+                        Ok((job, decision))
+                    }
+                    at_once => Err(at_once),
+                };
+                self.look_at_policy(&mut desk, now);
+                decision
+            };
+            let limit = self.clock.instant(deadline);
+            match &mut decision {
+                Err(Asked::ComeBack(wait)) => {
+                    let back = self.clock.now() + *wait;
+                    tokio::time::sleep_until(self.clock.instant(back.min(deadline))).await;
+                    if back >= deadline {
+                        return Allowed::TooLate;
+                    }
+                    continue;
+                }
+                Ok((job, decision)) => {
+                    if let Ok(decided) = timeout_at(limit, &mut *decision).await {
+                        return decided.ok().flatten().map_or(Allowed::Refused, |pass| Allowed::Go(Some(pass)));
+                    }
+                    self.gives_up(*job, decision);
+                    return Allowed::TooLate;
+                }
+                Err(_) => {}
+            }
+            return match decision {
+                Err(Asked::Go(pass)) => Allowed::Go(Some(pass)),
+                _ => Allowed::Refused,
+            };
+        }
+    }
+
+    /// A call that its policy holds has taken as long as it may.
+    fn gives_up(&self, job: JobId, decision: &mut oneshot::Receiver<Option<Pass>>) {
+        decision.close();
+        let mut desk = self.lock();
+        let now = self.clock.now();
+        let was_held = desk.held.remove(&job).is_some();
+        if let Some((clients, _)) = &mut desk.clients {
+            match decision.try_recv() {
+                // It was let go this very moment.
+                Ok(Some(pass)) => clients.ended(pass, Outcome::TimedOut, now),
+                _ if was_held => clients.left(job, now),
+                _ => {}
+            }
+        }
+        self.look_at_policy(&mut desk, now);
+    }
+
+    fn tell_policy(&self, pass: Option<Pass>, outcome: Outcome) {
+        let Some(pass) = pass else { return };
+        let mut desk = self.lock();
+        let now = self.clock.now();
+        if let Some((clients, _)) = &mut desk.clients {
+            clients.ended(pass, outcome, now);
+        }
+        self.look_at_policy(&mut desk, now);
+    }
+
+    /// Takes in what the policy has decided about calls that it held, and when it wants to be woken.
+    fn look_at_policy(&self, desk: &mut Desk, now: Timestamp) {
+        let Desk { clients: Some((clients, _)), held, armed, .. } = desk else { return };
+        while let Some(decided) = clients.decided() {
+            let (job, pass) = match decided {
+                Decided::Go(job, pass) => (job, Some(pass)),
+                Decided::Refused(job, _) => (job, None),
+            };
+            let waits = held.remove(&job);
+            let unheard = match waits {
+                Some(waits) => waits.send(pass).err().flatten(),
+                None => pass,
+            };
+            if let Some(pass) = unheard {
+                clients.ended(pass, Outcome::Abandoned, now);
+            }
+        }
+        if rearm(armed, clients.next_wake()) {
+            self.alarm.notify_one();
+        }
+    }
+
+    /// Sends a call and waits for the answer.
+    async fn ask(self: Arc<Self>, tags: Tags, deadline: Timestamp) -> Reply {
+        let mut lease = Arc::clone(&self).lease().await;
+        let to = self.tasks[lease.task];
+        let host = to.to_string();
+        // A kept connection may have been closed meanwhile.
+        let mut kept = lease.wire.take().filter(|wire| !wire.is_stale());
+        loop {
+            let was_kept = kept.is_some();
+            let mut wire = match kept.take() {
+                Some(wire) => wire,
+                None => match Wire::connect(to).await {
+                    Ok(wire) => wire,
+                    Err(_) => return Reply::Failed,
+                },
+            };
+            let left = deadline.since(self.clock.now());
+            let headers = format!("X-Caller: {}\r\n{}", self.name, carried(&tags, left, &self.class));
+            let request = Outgoing {
+                method: "GET",
+                path: "/",
+                host: &host,
+                headers: &headers,
+                body: None,
+                attempt: tags.attempt,
+                number: None,
+                close: false,
+            };
+            self.lock().pool.written += 1;
+            match wire.ask(&request).await {
+                Ok(reply) => {
+                    lease.wire = Some(wire).filter(Wire::is_reusable);
+                    return reply;
+                }
+                // It was closed just as it was used again: once more on a new one (RFC 9112, section 9.3.1).
+                Err(Broken { nothing_came: true }) if was_kept => {}
+                Err(_) => return Reply::Failed,
+            }
+        }
+    }
+
+    /// A place in the pool; waits for one.
+    async fn lease(self: Arc<Self>) -> Lease {
+        let waits = {
+            let mut desk = self.lock();
+            match desk.pool.way() {
+                Way::Kept(task, wire) => Ok((task, Some(wire))),
+                Way::New(task) => Ok((task, None)),
+                Way::Wait => {
+                    let (free, waits) = oneshot::channel();
+                    desk.pool.waiting.push_back(free);
+                    Err(waits)
+                }
+            }
+        };
+        let waits = match waits {
+            Ok((task, wire)) => return Lease { of: self, task, wire },
+            Err(waits) => waits,
+        };
+        // Whoever gives a place back while others wait hands it on; the pool outlives them.
+        match waits.await {
+            Ok(lease) => lease,
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Hands places on to those that wait longest.
+    fn next_in_line(self: &Arc<Self>) {
+        loop {
+            let handed = {
+                let mut desk = self.lock();
+                let pool = &mut desk.pool;
+                while pool.waiting.front().is_some_and(oneshot::Sender::is_closed) {
+                    pool.waiting.pop_front();
+                }
+                let Some(free) = pool.waiting.pop_front() else { return };
+                match pool.way() {
+                    Way::Kept(task, wire) => (free, task, Some(wire)),
+                    Way::New(task) => (free, task, None),
+                    Way::Wait => return pool.waiting.push_front(free),
+                }
+            };
+            let (free, task, wire) = handed;
+            // Outside the lock: a lease that nobody takes any more gives itself back.
+            let _ = free.send(Lease { of: Arc::clone(self), task, wire });
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        {
+            let mut desk = self.of.lock();
+            desk.pool.left(self.task);
+            match self.wire.take() {
+                Some(wire) => desk.pool.keep(self.task, wire),
+                None => desk.pool.gone(),
+            }
+        }
+        self.of.next_in_line();
+    }
+}
+
+impl Timed for Caller {
+    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
+        let mut desk = self.lock();
+        let now = self.clock.now();
+        desk.armed = None;
+        if let Some((clients, _)) = &mut desk.clients {
+            clients.wake(now);
+        }
+        self.look_at_policy(&mut desk, now);
+        desk.armed
+    }
+
+    fn alarm(&self) -> &Notify {
+        &self.alarm
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+}

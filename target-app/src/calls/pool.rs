@@ -1,0 +1,144 @@
+//! Which task of a service a request goes to, and on which connection.
+
+use std::collections::VecDeque;
+
+use workloads::balance::{Balancer, Per, Picker};
+
+/// One sender's connections to the tasks of a service. `C` is a connection, `W` whoever waits for one.
+#[derive(Debug)]
+pub(crate) struct Pool<C, W> {
+    per: Per,
+    picker: Picker,
+    /// Kept connections without a request, by task.
+    idle: Vec<Vec<C>>,
+    /// Connections that are there, and the most that may be; 0: any number.
+    open: u32,
+    most: u32,
+    /// Requests for which there is no connection yet.
+    pub(crate) waiting: VecDeque<W>,
+    /// Requests that were written.
+    pub(crate) written: u64,
+}
+
+/// How a request gets to its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way<C> {
+    /// On this connection, to that task.
+    Kept(usize, C),
+    /// On a new one to this task.
+    New(usize),
+    /// As soon as there is one.
+    Wait,
+}
+
+impl<C, W> Pool<C, W> {
+    pub(crate) fn new(tasks: usize, by: Balancer, per: Per, most: u32, seed: u64) -> Self {
+        Self {
+            per,
+            picker: Picker::new(by, tasks, seed),
+            idle: (0..tasks.max(1)).map(|_| Vec::new()).collect(),
+            open: 0,
+            most,
+            waiting: VecDeque::new(),
+            written: 0,
+        }
+    }
+
+    /// The way of a request, which counts as under way from now on unless it waits.
+    pub(crate) fn way(&mut self) -> Way<C> {
+        let task = self.picker.pick();
+        let kept = match self.per {
+            Per::Request => self.idle[task].pop().map(|conn| (task, conn)),
+            Per::Connection => self.any_idle(),
+        };
+        if let Some((task, conn)) = kept {
+            self.picker.took(task);
+            return Way::Kept(task, conn);
+        }
+        if self.most == 0 || self.open < self.most {
+            self.open += 1;
+            self.picker.took(task);
+            return Way::New(task);
+        }
+        // No room for another connection: any that is there will do.
+        match self.any_idle() {
+            Some((task, conn)) => {
+                self.picker.took(task);
+                Way::Kept(task, conn)
+            }
+            None => Way::Wait,
+        }
+    }
+
+    /// A task for a connection of a user, who keeps it: the request does not go through a pool.
+    pub(crate) fn pick(&mut self) -> usize {
+        let task = self.picker.pick();
+        self.picker.took(task);
+        task
+    }
+
+    /// A request to that task is over.
+    pub(crate) fn left(&mut self, task: usize) {
+        self.picker.left(task);
+    }
+
+    /// A connection has no request any more.
+    pub(crate) fn keep(&mut self, task: usize, conn: C) {
+        self.idle[task].push(conn);
+    }
+
+    /// A connection is gone that was not idle.
+    pub(crate) fn gone(&mut self) {
+        self.open = self.open.saturating_sub(1);
+    }
+
+    fn any_idle(&mut self) -> Option<(usize, C)> {
+        let task = self.idle.iter().position(|idle| !idle.is_empty())?;
+        self.idle[task].pop().map(|conn| (task, conn))
+    }
+}
+
+impl<C: PartialEq, W> Pool<C, W> {
+    /// A connection is gone, idle or not.
+    pub(crate) fn remove(&mut self, task: usize, conn: &C) {
+        self.gone();
+        self.idle[task].retain(|idle| idle != conn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn news(pool: &mut Pool<u32, ()>, many: usize) -> Vec<usize> {
+        let task = |way| if let Way::New(task) = way { task } else { panic!("{way:?}") };
+        (0..many).map(|_| task(pool.way())).collect()
+    }
+
+    #[test]
+    fn with_all_connections_in_use_requests_wait() {
+        let mut pool = Pool::new(3, Balancer::RoundRobin, Per::Request, 2, 1);
+        assert_eq!(news(&mut pool, 2), [0, 1]);
+        assert_eq!(pool.way(), Way::Wait);
+        pool.left(0);
+        pool.keep(0, 7);
+        // It would be another task's turn, to which there is no connection.
+        assert_eq!(pool.way(), Way::Kept(0, 7));
+        assert_eq!(pool.way(), Way::Wait);
+        pool.remove(1, &8);
+        assert!(matches!(pool.way(), Way::New(_)));
+    }
+
+    #[test]
+    fn a_connection_that_was_kept_goes_to_its_own_task() {
+        let mut pool: Pool<u32, ()> = Pool::new(2, Balancer::RoundRobin, Per::Request, 0, 1);
+        assert_eq!(news(&mut pool, 2), [0, 1]);
+        pool.keep(1, 7);
+        assert_eq!(pool.way(), Way::New(0), "its turn, and nothing is kept to it");
+        assert_eq!(pool.way(), Way::Kept(1, 7));
+        let mut pool: Pool<u32, ()> = Pool::new(2, Balancer::RoundRobin, Per::Connection, 0, 1);
+        assert_eq!(news(&mut pool, 2), [0, 1]);
+        pool.keep(1, 7);
+        assert_eq!(pool.way(), Way::Kept(1, 7), "whichever is free: connections are balanced");
+    }
+}

@@ -1,0 +1,195 @@
+//! What both worlds decide alike, and the live side of it against bare sockets.
+
+use std::{net::SocketAddr, time::Duration};
+
+use controllers::{Class, ClassRule, Criticality, RetryHint, Tags};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    sync::mpsc,
+};
+use workloads::balance::{Balancer, Per};
+
+use super::*;
+use crate::{
+    clock::Clock,
+    spec::PolicySpec,
+    tree::{CalleeSpec, TaskSpec},
+};
+
+fn call() -> CallSpec {
+    CallSpec {
+        to: "back".to_owned(),
+        times: 1,
+        attempts: 3,
+        heed_dont_retry: true,
+        when_refused: WhenRefused::DontRetry,
+        timeout: Duration::from_secs(5),
+        connections: 0,
+        client: None,
+    }
+}
+
+#[test]
+fn a_refused_call_is_tried_again_as_often_as_it_may() {
+    let spec = call();
+    let refused = Reply::Refused { retry: true };
+    assert_eq!(spec.after(refused, 0), After::Again { told_not_to: false });
+    assert_eq!(spec.after(refused, 1), After::Again { told_not_to: false });
+    assert_eq!(spec.after(refused, 2), After::Over(CallsEnded::Refused(RetryHint::Never)));
+    assert_eq!(spec.after(Reply::Answered, 0), After::Over(CallsEnded::Answered));
+    assert_eq!(spec.after(Reply::TimedOut, 0), After::Over(CallsEnded::Failed));
+    let never = Reply::Refused { retry: false };
+    assert_eq!(spec.after(never, 0), After::Over(CallsEnded::Refused(RetryHint::Never)));
+    let deaf = CallSpec { heed_dont_retry: false, ..call() };
+    assert_eq!(deaf.after(never, 0), After::Again { told_not_to: true });
+}
+
+#[test]
+fn what_a_request_is_told_is_the_callers_choice() {
+    let given_up = |when_refused| CallSpec { when_refused, ..call() }.given_up();
+    assert_eq!(given_up(WhenRefused::Overloaded), CallsEnded::Refused(RetryHint::Unsaid));
+    assert_eq!(given_up(WhenRefused::Degrade), CallsEnded::Answered);
+}
+
+#[test]
+fn statuses_are_answers_refusals_or_failures() {
+    assert_eq!(Reply::of(200, false), Reply::Answered);
+    assert_eq!(Reply::of(307, true), Reply::Answered);
+    assert_eq!(
+        (Reply::of(503, false), Reply::of(429, true)),
+        (Reply::Refused { retry: true }, Reply::Refused { retry: false })
+    );
+    assert_eq!((Reply::of(502, false), Reply::of(404, false)), (Reply::Failed, Reply::Failed));
+}
+
+#[test]
+fn a_call_carries_what_it_was_made_for() {
+    let tags =
+        Tags { criticality: Criticality::Sheddable, customer: 7, class: Class(3), attempt: 2, ..Tags::default() };
+    let lines = |class| carried(&tags, Duration::from_millis(250), &class);
+    let usual = "X-Criticality: SHEDDABLE\r\nX-Customer: 7\r\nX-Timeout-Ms: 250\r\n";
+    assert_eq!(lines(ClassRule::None), usual);
+    assert_eq!(lines(ClassRule::Header("User-Class".to_owned())), format!("{usual}User-Class: 3\r\n"));
+    assert_eq!(lines(ClassRule::Cookie("class".to_owned())), format!("{usual}Cookie: class=3\r\n"));
+}
+
+/// A service of bare sockets: each request's head is told, and answered by `answers` in turn (`None`: it hangs up). Says
+/// how many connections there were.
+async fn back(answers: &'static [Option<&'static str>]) -> (SocketAddr, mpsc::UnboundedReceiver<(usize, String)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, heads) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let (mut connections, mut answers) = (0, answers.iter());
+        while let Ok((mut stream, _)) = listener.accept().await {
+            connections += 1;
+            let mut bytes = Vec::new();
+            while stream.read_buf(&mut bytes).await.is_ok_and(|count| count > 0) {
+                if !bytes.ends_with(b"\r\n\r\n") {
+                    continue;
+                }
+                tell.send((connections, String::from_utf8(std::mem::take(&mut bytes)).unwrap())).unwrap();
+                match answers.next() {
+                    Some(Some(answer)) => stream.write_all(answer.as_bytes()).await.unwrap(),
+                    Some(None) => break,
+                    None => return,
+                }
+            }
+        }
+    });
+    (address, heads)
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const LATER: &str = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+const NEVER: &str = "HTTP/1.1 503 Busy\r\nX-Retry: never\r\nContent-Length: 0\r\n\r\n";
+
+fn callers(to: SocketAddr, call: CallSpec) -> Callers {
+    let none = PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() };
+    let target = crate::plant::emulated_target(none);
+    let callee = CalleeSpec { call, tasks: vec![to], balancer: Balancer::RoundRobin, per: Per::Request };
+    let task = TaskSpec { name: "front".to_owned(), calls: vec![callee], ..TaskSpec::alone(target) };
+    Callers::of(&task, Clock::start()).unwrap().unwrap()
+}
+
+fn counts(callers: &Callers) -> CallCounts {
+    let counts = callers.counts()[0].counts;
+    assert!(counts.balances(), "{counts:?}");
+    counts
+}
+
+#[tokio::test]
+async fn calls_are_tried_again_on_the_connection_that_is_kept() {
+    let (address, mut heads) = back(&[Some(LATER), Some(OK), Some(NEVER)]).await;
+    let callers = callers(address, call());
+    assert_eq!(callers.make(Tags { customer: 7, ..Tags::default() }).await, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Refused(RetryHint::Never));
+    let found = counts(&callers);
+    assert_eq!((found.attempts, found.retries, found.refused, found.answered), (3, 1, 2, 1));
+    let (_, first) = heads.recv().await.unwrap();
+    assert!(first.contains("X-Caller: front\r\n") && first.contains("X-Customer: 7\r\n"), "{first}");
+    assert!(!first.contains("X-Attempt"), "{first}");
+    assert!(heads.recv().await.unwrap().1.contains("X-Attempt: 1\r\n"));
+    assert_eq!(heads.recv().await.unwrap().0, 1, "one connection");
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_was_closed_costs_no_attempt_and_a_new_one_does() {
+    let (address, mut heads) = back(&[Some(OK), None, Some(OK), None, None]).await;
+    let callers = callers(address, call());
+    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Answered);
+    // Hung up as it is used again: sent once more on a new connection.
+    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Answered);
+    let written = |callers: &Callers| callers.counts()[0].written;
+    assert_eq!((counts(&callers).attempts, written(&callers)), (2, 3));
+    // Twice in a row is a failure, which is not tried again.
+    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Failed);
+    assert_eq!((counts(&callers).attempts, counts(&callers).failed), (3, 1));
+    let mut connections = 0;
+    while let Ok((connection, _)) = heads.try_recv() {
+        connections = connection;
+    }
+    assert_eq!(connections, 3);
+}
+
+#[tokio::test]
+async fn a_call_waits_no_longer_than_its_own_sender() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let callers = callers(listener.local_addr().unwrap(), call());
+    let deadline = Some(controllers::Timestamp::from_millis(50));
+    let ended = tokio::time::timeout(Duration::from_secs(3), callers.make(Tags { deadline, ..Tags::default() })).await;
+    assert_eq!(ended, Ok(CallsEnded::Failed));
+    assert_eq!(counts(&callers).failed, 1);
+}
+
+#[tokio::test]
+async fn calls_wait_in_order_for_the_only_connection() {
+    let (address, mut heads) = back(&[Some(OK); 9]).await;
+    let spec = CallSpec { times: 8, connections: 1, ..call() };
+    let mut callers = callers(address, spec);
+    callers.fan_out = true;
+    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Answered);
+    assert_eq!(counts(&callers).answered, 8);
+    for _ in 0..8 {
+        assert_eq!(heads.recv().await.unwrap().0, 1, "all on one connection");
+    }
+}
+
+#[tokio::test]
+async fn a_callers_own_policy_refuses_before_anything_is_sent() {
+    let (address, mut heads) = back(&[Some(LATER), Some(LATER), Some(LATER)]).await;
+    let settings = [("attempts".to_owned(), 2.0.into()), ("per_client".to_owned(), false.into())].into();
+    let client = workloads::plan::ClientSpec {
+        policy: "retry-budget".to_owned(),
+        settings,
+        scope: workloads::plan::ClientScope::All,
+        objective: controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
+        renewed_in: Vec::new(),
+    };
+    let callers = callers(address, CallSpec { client: Some(client), ..call() });
+    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Refused(RetryHint::Never));
+    let found = counts(&callers);
+    assert_eq!((found.attempts, found.refused, found.refused_locally), (3, 2, 1));
+    assert!(heads.try_recv().is_ok() && heads.try_recv().is_ok() && heads.try_recv().is_err());
+}

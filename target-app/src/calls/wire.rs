@@ -1,0 +1,78 @@
+//! A kept connection to a task of a called service: HTTP/1.1 on a plain socket.
+
+use std::{
+    io::{self, ErrorKind},
+    net::SocketAddr,
+};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+use workloads::http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress};
+
+use super::Reply;
+
+/// The connection.
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: TcpStream,
+    inbox: Inbox,
+    out: Vec<u8>,
+}
+
+/// No answer came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Broken {
+    /// Not a byte of one.
+    pub(super) nothing_came: bool,
+}
+
+impl Wire {
+    pub(super) async fn connect(to: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(to).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, inbox: Inbox::new(Limits::default()), out: Vec::new() })
+    }
+
+    /// The service has closed it meanwhile, or said something unasked.
+    pub(super) fn is_stale(&self) -> bool {
+        !self.stream.try_read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+
+    /// True if another call may follow on it.
+    pub(super) fn is_reusable(&self) -> bool {
+        self.inbox.reusable()
+    }
+
+    /// Sends a request and receives the answer. Dropped before it is done, the connection is of no use any more.
+    pub(super) async fn ask(&mut self, request: &Outgoing<'_>) -> Result<Reply, Broken> {
+        self.inbox.clear();
+        self.out.clear();
+        request.write(&mut self.out);
+        let received = match self.stream.write_all(&self.out).await {
+            Ok(()) => self.receive().await,
+            Err(_) => None,
+        };
+        received.ok_or(Broken { nothing_came: self.inbox.is_empty() })
+    }
+
+    async fn receive(&mut self) -> Option<Reply> {
+        loop {
+            let progress = match self.stream.read(self.inbox.room()).await {
+                Ok(0) => self.inbox.ended(),
+                Ok(count) => self.inbox.received(count),
+                Err(_) => return None,
+            };
+            match progress {
+                Ok(Progress::More) => {}
+                Ok(Progress::Whole) => break,
+                Err(_) => return None,
+            }
+        }
+        let mut space = [("", &b""[..]); HEADERS_MAX];
+        let response = self.inbox.response(&mut space)?;
+        let never = |(name, value): &(&str, &[u8])| name.eq_ignore_ascii_case("x-retry") && *value == b"never";
+        Some(Reply::of(response.status, response.headers.iter().any(never)))
+    }
+}

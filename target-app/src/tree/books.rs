@@ -1,0 +1,194 @@
+//! What several services show together: gauges by service and by task, and the books of each. The same for both worlds.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    calls::CallCounts,
+    control::wire::{Gauges, ReadRequests, ServerLedger, StageGauges},
+};
+
+/// The books of one service.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ServiceBooks {
+    /// Its name.
+    pub name: String,
+    /// Of users' requests, all tasks together.
+    pub users: ServerLedger,
+    /// Of other services' calls.
+    pub calls: ServerLedger,
+    /// Requests of both kinds that each task has read.
+    pub read_by_task: Vec<u64>,
+    /// What became of its own calls, by the service called.
+    pub made: BTreeMap<String, CallCounts>,
+    /// Calls that its tasks wrote to a connection, by the service called.
+    pub written: BTreeMap<String, u64>,
+}
+
+/// The gauges of all services together, from those of each one's tasks. Stages are named `service/stage`, those of single
+/// tasks `service.task/stage`; the row `service/calls other` has a service's own calls: wanted, sent, refused by its own
+/// policy, and ended. The time is that of the first task.
+#[must_use]
+pub fn gauges_of(services: &[(&str, Vec<Gauges>)]) -> Gauges {
+    let mut all = Gauges::default();
+    if let Some(first) = services.iter().flat_map(|(_, tasks)| tasks).next() {
+        all.at_ms = first.at_ms;
+        all.policy.clone_from(&first.policy);
+    }
+    for (name, tasks) in services {
+        for task in tasks {
+            add(&mut all.ledger, &task.ledger);
+            all.cpu_s += task.cpu_s;
+            all.rss_bytes += task.rss_bytes;
+            all.open_files += task.open_files;
+            all.panics += task.panics;
+            all.events_dropped += task.events_dropped;
+        }
+        service(name, tasks, &mut all.stages);
+    }
+    all
+}
+
+fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
+    let Some(first) = tasks.first() else { return };
+    for (place, stage) in first.stages.iter().enumerate() {
+        let stages: Vec<&StageGauges> = tasks.iter().filter_map(|task| task.stages.get(place)).collect();
+        rows.push(together(format!("{name}/{}", stage.name), &stages));
+        if tasks.len() > 1 && stage.workers > 0 {
+            for (task, stage) in stages.into_iter().enumerate() {
+                rows.push(StageGauges { name: format!("{name}.{task}/{}", stage.name), ..stage.clone() });
+            }
+        }
+    }
+    for (place, called) in first.calls.made.iter().enumerate() {
+        let (mut counts, mut sent) = (CallCounts::default(), 0);
+        for made in tasks.iter().filter_map(|task| task.calls.made.get(place)) {
+            counts.add(&made.counts);
+            sent += made.written;
+        }
+        rows.push(StageGauges {
+            name: format!("{name}/calls {}", called.to),
+            offered: counts.attempts,
+            admitted: sent,
+            refused: counts.refused_locally,
+            completed: counts.answered + counts.refused + counts.failed,
+            counts: [
+                ("retries".to_owned(), counts.retries),
+                ("refused_by_callee".to_owned(), counts.refused),
+                ("answered".to_owned(), counts.answered),
+                ("failed".to_owned(), counts.failed),
+            ]
+            .into(),
+            ..StageGauges::default()
+        });
+    }
+}
+
+/// The books of one service, from the gauges of its tasks.
+#[must_use]
+pub fn books_of(name: &str, tasks: &[Gauges]) -> ServiceBooks {
+    let mut books = ServiceBooks { name: name.to_owned(), ..ServiceBooks::default() };
+    for task in tasks {
+        let (users, calls) = (&task.ledger, &task.calls.read);
+        books.read_by_task.push(users.requests_read + calls.requests_read);
+        add(&mut books.users, users);
+        add(&mut books.calls, calls);
+        for made in &task.calls.made {
+            books.made.entry(made.to.clone()).or_default().add(&made.counts);
+            *books.written.entry(made.to.clone()).or_default() += made.written;
+        }
+    }
+    books
+}
+
+/// Which of the users' requests were read by any task, by number, and the users' books.
+#[must_use]
+pub fn requests_of(tasks: impl IntoIterator<Item = ReadRequests>) -> ReadRequests {
+    let mut all = ReadRequests::default();
+    for of in tasks {
+        add(&mut all.ledger, &of.ledger);
+        all.read.extend(of.read);
+        all.again += of.again;
+        all.unnumbered += of.unnumbered;
+    }
+    all.read.sort_unstable();
+    all.again += overlaps(&all.read);
+    all.read = joined(&all.read);
+    all
+}
+
+/// Equal stages of several tasks as one: counts are added, gauges averaged.
+fn together(name: String, stages: &[&StageGauges]) -> StageGauges {
+    let mut all = StageGauges { name, ..StageGauges::default() };
+    for stage in stages {
+        all.queue += stage.queue;
+        all.workers += stage.workers;
+        all.idle += stage.idle;
+        all.batch = all.batch.max(stage.batch);
+        all.offered += stage.offered;
+        all.admitted += stage.admitted;
+        all.refused += stage.refused;
+        all.completed += stage.completed;
+        all.busy_ms += stage.busy_ms;
+        all.policy_name.clone_from(&stage.policy_name);
+        for (gauge, value) in &stage.policy {
+            *all.policy.entry(gauge.clone()).or_default() += value / stages.len() as f64;
+        }
+        for (counter, count) in &stage.counts {
+            *all.counts.entry(counter.clone()).or_default() += count;
+        }
+    }
+    all
+}
+
+fn add(all: &mut ServerLedger, one: &ServerLedger) {
+    all.connections_accepted += one.connections_accepted;
+    all.connections_refused += one.connections_refused;
+    all.connections_open += one.connections_open;
+    all.accept_errors += one.accept_errors;
+    all.requests_read += one.requests_read;
+    all.malformed += one.malformed;
+    all.served += one.served;
+    all.errors += one.errors;
+    all.client_gone += one.client_gone;
+    all.in_flight += one.in_flight;
+    for (reason, count) in &one.refused {
+        *all.refused.entry(reason.clone()).or_default() += count;
+    }
+}
+
+/// Numbers that are in two runs.
+fn overlaps(runs: &[[u64; 2]]) -> u64 {
+    let mut end = None::<u64>;
+    let mut twice = 0;
+    for &[first, last] in runs {
+        if let Some(end) = end.filter(|end| *end >= first) {
+            twice += end.min(last) - first + 1;
+        }
+        end = Some(end.map_or(last, |end| end.max(last)));
+    }
+    twice
+}
+
+/// Runs in order, next to each other made one.
+fn joined(runs: &[[u64; 2]]) -> Vec<[u64; 2]> {
+    let mut all: Vec<[u64; 2]> = Vec::new();
+    for &[first, last] in runs {
+        match all.last_mut() {
+            Some([_, end]) if first <= end.saturating_add(1) => *end = (*end).max(last),
+            _ => all.push([first, last]),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_several_tasks_become_one_list() {
+        let runs = [[0, 0], [1, 3], [3, 5], [7, 7]];
+        assert_eq!(joined(&runs), [[0, 5], [7, 7]]);
+        assert_eq!(overlaps(&runs), 1);
+    }
+}

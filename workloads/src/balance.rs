@@ -1,0 +1,100 @@
+//! Which of several equal tasks gets a request, or a connection.
+
+use controllers::{Random as _, Seeded};
+use serde::{Deserialize, Serialize};
+
+/// How a task is chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Balancer {
+    /// One after the other.
+    #[default]
+    RoundRobin,
+    /// Any, with equal chances.
+    Random,
+    /// The one with the fewest requests that this sender waits for.
+    LeastLoaded,
+}
+
+/// What a balancer distributes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// Each request, as a proxy does that keeps connections to all tasks.
+    #[default]
+    Request,
+    /// Each connection.
+    Connection,
+}
+
+/// Chooses tasks, and counts what is under way at each.
+#[derive(Debug)]
+pub struct Picker {
+    by: Balancer,
+    next: usize,
+    random: Seeded,
+    /// Requests or connections under way, by task.
+    busy: Vec<u32>,
+}
+
+impl Picker {
+    /// Of so many tasks, at least one. `seed`: of random choices.
+    #[must_use]
+    pub fn new(by: Balancer, tasks: usize, seed: u64) -> Self {
+        Self { by, next: 0, random: Seeded::new(seed), busy: vec![0; tasks.max(1)] }
+    }
+
+    /// A task. It counts as under way there once it is [`took`](Self::took).
+    pub fn pick(&mut self) -> usize {
+        let tasks = self.busy.len();
+        match self.by {
+            Balancer::RoundRobin => {
+                self.next = (self.next + 1) % tasks;
+                (self.next + tasks - 1) % tasks
+            }
+            Balancer::Random => ((self.random.uniform() * tasks as f64) as usize).min(tasks - 1),
+            // Of equal ones the next in turn, so that the first is not always asked.
+            Balancer::LeastLoaded => {
+                let turn = self.next;
+                self.next = (self.next + 1) % tasks;
+                (0..tasks).map(|n| (n + turn) % tasks).min_by_key(|task| self.busy[*task]).unwrap_or(0)
+            }
+        }
+    }
+
+    /// One more is under way at that task.
+    pub fn took(&mut self, task: usize) {
+        self.busy[task] += 1;
+    }
+
+    /// One at that task is over.
+    pub fn left(&mut self, task: usize) {
+        self.busy[task] = self.busy[task].saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picks(picker: &mut Picker, many: usize) -> Vec<usize> {
+        let mut pick = || {
+            let task = picker.pick();
+            picker.took(task);
+            task
+        };
+        (0..many).map(|_| pick()).collect()
+    }
+
+    #[test]
+    fn tasks_come_in_turn_or_by_their_load_or_by_chance() {
+        assert_eq!(picks(&mut Picker::new(Balancer::RoundRobin, 3, 1), 4), [0, 1, 2, 0]);
+        let mut least = Picker::new(Balancer::LeastLoaded, 3, 1);
+        assert_eq!(picks(&mut least, 3), [0, 1, 2]);
+        least.left(1);
+        assert_eq!(picks(&mut least, 1), [1], "the only one without a request");
+        let mut counts = [0; 3];
+        picks(&mut Picker::new(Balancer::Random, 3, 1), 3000).into_iter().for_each(|task| counts[task] += 1);
+        assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
+}
