@@ -247,7 +247,8 @@ pub enum LoadSample {
 }
 
 /// What one site tells others.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PeerReport {
     /// `from` cannot keep up: send less. `level` 0 means relief, 1 the strongest.
     Pressure {

@@ -17,6 +17,7 @@ mod offline;
 mod policy_events;
 pub mod progress;
 mod renew;
+mod reports;
 mod resolve;
 mod simulate;
 mod site;

@@ -60,6 +60,49 @@ arms:
   - none: {as: quota, services: {c: {quota: {limits: {7: 0, 8: 1}, default_limit: 0, reserve: 0}}}}
 ";
 
+/// Each of two tasks would let the customer have a whole CPU; a quota server beside them knows of a limit for both.
+const QUOTAS: &str = "
+name: quotas
+about: a limit for all tasks together is pushed to them
+target:
+  app: tree
+  services:
+    back: {service: 10ms, servers: 2, workers: 2, batch: 1, tasks: 2}
+  machines:
+    - quota-server: {limits: {1: 0.1}}
+objective: {percentile: 90, response_time: 1s}
+users:
+  model: url
+  path: /
+  timeout: 5s
+  drain: 2s
+  on_reject: {then: leave}
+  on_failure: {then: leave}
+  customer: {0: 1}
+  phases: [{name: all, requests: 80/s, for: 6s}]
+arms: [{quota: {place: stage, default_limit: 1, report_usage: true, report_every: 500ms}}]
+";
+
+/// A connection keeps the only server busy for a tenth of a second.
+const ACCEPT: &str = "
+name: accept
+about: connections cost
+target:
+  app: tree
+  services:
+    back: {service: 1ms, servers: 1, workers: 1, costs: {accept: 100ms}}
+objective: {percentile: 90, response_time: 1s}
+users:
+  model: url
+  path: /
+  think: 10ms
+  timeout: 10s
+  drain: 2s
+  phases: [{name: all, users: 8, for: 3s}]
+arms: [none]
+declares: [closed-overload]
+";
+
 fn lab(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
     command.current_dir(folder).env("LAB_CACHE", folder.join("cache")).stdin(Stdio::null());
@@ -140,6 +183,26 @@ fn what_a_request_says_of_itself_arrives_at_the_last_service_and_classes_at_thei
     assert_eq!(count(&c["users_requests_read"]), class("1", "sent"));
     let by_task: Vec<u64> = c["read_by_task"].as_array().expect("tasks").iter().map(count).collect();
     assert!(by_task.len() == 2 && by_task[0].abs_diff(by_task[1]) <= 2, "one after the other: {by_task:?}");
+}
+
+#[test]
+fn a_limit_for_all_tasks_reaches_them() {
+    let (arm, seconds) = ran(QUOTAS);
+    let all = &arm["phases"][0];
+    // 80 requests of 10 ms a second want 0.8 CPUs of both tasks; each alone would let in 1.
+    assert!(count(&all["rejected"]) > 40, "{all}");
+    assert!(count(&arm["server"]["refused"]["quota"]) > 40, "{arm}");
+    let stages = seconds.iter().filter_map(|second| second["target"]["stages"].as_array());
+    assert!(stages.flatten().any(|stage| stage["name"] == "beside"), "who divides quotas is seen");
+}
+
+#[test]
+fn a_connection_costs_what_it_is_said_to() {
+    let (arm, _) = ran(ACCEPT);
+    let times = &arm["phases"][0]["response_time_ms"];
+    // Eight connect at once: 800 ms until the last one's first request, 1 ms for each of those that follow.
+    let (p50, max) = (times["p50"].as_f64().expect("known"), times["max"].as_f64().expect("known"));
+    assert!(max > 700.0 && p50 < 100.0, "{times}");
 }
 
 #[test]

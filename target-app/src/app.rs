@@ -1,18 +1,22 @@
 //! A request's way through the graph: dispatch, its stage, and back.
 
+mod dispatchers;
+
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use controllers::{Criticality, JobId, Kind, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
+
+pub use dispatchers::Dispatchers;
 
 use crate::{
     calls::{Callers, CallsEnded},
@@ -54,72 +58,12 @@ pub struct App {
     pub draining: AtomicBool,
     /// What it asks of other services for each request.
     pub(crate) callers: Option<Callers>,
+    /// What a new connection costs the service before its first request is read.
+    pub(crate) accept_cost: Duration,
     /// First attempts, seconds, thirds, and all that came after those.
     attempts: [AtomicU64; 4],
     pages: BTreeMap<Reason, Bytes>,
     next_id: AtomicU64,
-}
-
-/// The workers of the dispatch stage and the bound of its queue.
-///
-/// Dispatch costs about a microsecond, so a hop to a worker task of its own would cost more than the work: the
-/// connection's task lends itself as the worker while one of these permits is free, and queues for one otherwise.
-#[derive(Debug)]
-pub struct Dispatchers {
-    permits: Semaphore,
-    queue: u32,
-    waiting: AtomicU32,
-    full: AtomicU64,
-}
-
-impl Dispatchers {
-    /// This many workers, and a queue of that length.
-    #[must_use]
-    pub fn new(workers: u32, queue: u32) -> Self {
-        let permits = usize::try_from(workers.max(1)).unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS);
-        Self { permits: Semaphore::new(permits), queue, waiting: AtomicU32::new(0), full: AtomicU64::new(0) }
-    }
-
-    /// Jobs that wait for a worker.
-    #[must_use]
-    pub fn waiting(&self) -> u32 {
-        self.waiting.load(Ordering::Relaxed)
-    }
-
-    /// Workers that are free.
-    #[must_use]
-    pub fn idle(&self) -> u32 {
-        u32::try_from(self.permits.available_permits()).unwrap_or(u32::MAX)
-    }
-
-    /// Jobs refused because the queue was full.
-    #[must_use]
-    pub fn full(&self) -> u64 {
-        self.full.load(Ordering::Relaxed)
-    }
-
-    async fn worker(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Refusal> {
-        if let Ok(permit) = self.permits.try_acquire() {
-            return Ok(permit);
-        }
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.queue {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            self.full.fetch_add(1, Ordering::Relaxed);
-            return Err(Refusal::new(Reason::QueueFull));
-        }
-        let waiting = Waiting(&self.waiting);
-        let permit = self.permits.acquire().await;
-        drop(waiting);
-        permit.map_err(|_| Refusal::new(Reason::Draining))
-    }
-}
-
-struct Waiting<'a>(&'a AtomicU32);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// An answer, and how the books see it.
@@ -154,13 +98,16 @@ pub struct Parted {
     pub ranks: Ranks,
     /// See [`App`].
     pub(crate) callers: Option<Callers>,
+    /// See [`App`].
+    pub(crate) accept_cost: Duration,
 }
 
 impl App {
     /// Puts the parts together.
     #[must_use]
     pub fn new(parts: Parted) -> Arc<Self> {
-        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks, callers } = parts;
+        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks, callers, accept_cost } =
+            parts;
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
             service,
@@ -176,6 +123,7 @@ impl App {
             ranks,
             draining: AtomicBool::new(false),
             callers,
+            accept_cost,
             attempts: Default::default(),
             pages,
             next_id: AtomicU64::new(0),

@@ -24,6 +24,7 @@ use crate::running::Running;
 
 pub mod client;
 pub mod events;
+pub mod reports;
 pub mod wire;
 
 /// Largest body that a change may have.
@@ -67,10 +68,17 @@ async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<
         (Method::GET, "/gauges") => json(StatusCode::OK, &running.gauges()),
         (Method::GET, "/requests") => json(StatusCode::OK, &running.requests()),
         (Method::GET, "/policies") => json(StatusCode::OK, &running.policies()),
-        (Method::GET, "/events") => {
-            let mut response = Response::new(Either::Right(EventLines::new(running.events().subscribe())));
-            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/jsonl"));
-            response
+        (Method::GET, "/events") => stream(Source::Events(running.events().subscribe())),
+        (Method::GET, "/reports") => match running.reports() {
+            Some(reports) => stream(Source::Reports(reports.subscribe())),
+            None => problem(StatusCode::CONFLICT, "nobody carries reports to and from this target"),
+        },
+        (Method::PUT, "/report") => {
+            change(body, |report| {
+                running.hear(report);
+                Ok(())
+            })
+            .await
         }
         (Method::PUT, "/policy") => change(body, |change| running.set_policy(&change)).await,
         (Method::PUT, "/work") => change(body, |work| running.set_work(&work)).await,
@@ -91,8 +99,19 @@ async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<
     }
 }
 
-const PATHS: [&str; 9] =
-    ["/gauges", "/requests", "/events", "/policies", "/policy", "/work", "/renew-callers", "/drain", "/stop"];
+const PATHS: [&str; 11] = [
+    "/gauges",
+    "/requests",
+    "/events",
+    "/reports",
+    "/report",
+    "/policies",
+    "/policy",
+    "/work",
+    "/renew-callers",
+    "/drain",
+    "/stop",
+];
 
 #[derive(Serialize)]
 struct Done {
@@ -158,24 +177,34 @@ pub struct Policies {
     pub names: Vec<String>,
 }
 
-/// The event stream as a body, a line an event.
+/// What is streamed.
+enum Source {
+    Events(events::Reader),
+    Reports(reports::ReportReader),
+}
+
+/// A stream as a body, a line an event or report.
 struct EventLines {
-    next: std::pin::Pin<Box<dyn Future<Output = (Option<Bytes>, events::Reader)> + Send>>,
+    next: std::pin::Pin<Box<dyn Future<Output = (Option<Bytes>, Source)> + Send>>,
 }
 
-impl EventLines {
-    fn new(reader: events::Reader) -> Self {
-        Self { next: Box::pin(line(reader)) }
-    }
+fn stream(source: Source) -> Response<Answered> {
+    let mut response = Response::new(Either::Right(EventLines { next: Box::pin(line(source)) }));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/jsonl"));
+    response
 }
 
-async fn line(mut reader: events::Reader) -> (Option<Bytes>, events::Reader) {
-    let line = reader.next().await.map(|event| {
-        let mut line = serde_json::to_vec(&*event).unwrap_or_default();
+async fn line(mut source: Source) -> (Option<Bytes>, Source) {
+    let text = match &mut source {
+        Source::Events(events) => events.next().await.map(|event| serde_json::to_vec(&*event)),
+        Source::Reports(reports) => reports.next().await.map(|report| serde_json::to_vec(&report)),
+    };
+    let line = text.map(|text| {
+        let mut line = text.unwrap_or_default();
         line.push(b'\n');
         Bytes::from(line)
     });
-    (line, reader)
+    (line, source)
 }
 
 impl Body for EventLines {

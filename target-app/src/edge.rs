@@ -278,13 +278,17 @@ async fn serve(app: &Arc<App>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
 
 /// One request, from its head to an answer that is ready to go out.
 async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) -> Response<Answered> {
-    let entered = app.clock.now();
+    let mut entered = app.clock.now();
     let ambiguous = conn.request_begins().is_ambiguous();
     let (head, body) = request.into_parts();
     let method = head.method.clone();
     if let Some(status) = unacceptable(&head, ambiguous, &app.edge) {
         app.ledger.malformed();
         return finish(app, close(app.failed(status)), &method, None, conn);
+    }
+    if !app.accept_cost.is_zero() && conn.is_new() {
+        app.service.spend(app.accept_cost).await;
+        entered = app.clock.now();
     }
     let entry = Some(if head.headers.contains_key(CALLER) {
         conn.is_callers(app);

@@ -9,7 +9,7 @@ use controllers::{
 };
 
 use crate::{
-    control::events::Events,
+    control::{events::Events, reports::Reports},
     graph::Graph,
     spec::PolicySpec,
     stage::{Chosen, Desk, Watcher},
@@ -93,7 +93,7 @@ impl Resolved {
         Ok(Self { entry, values, place })
     }
 
-    /// Checks a choice for a live target, which carries no usage reports and no quotas between sites: a machine or policy
+    /// Checks a choice for a live target to which nobody carries usage reports and quotas: a machine or policy
     /// that waits for them would do nothing, in silence.
     ///
     /// # Errors
@@ -140,13 +140,20 @@ pub struct Seating {
     objective: Objective,
     seed: u64,
     events: Events,
+    reports: Option<Reports>,
 }
 
 impl Seating {
     /// Seats for the sites of this graph.
     #[must_use]
     pub fn new(graph: Arc<Graph>, objective: Objective, seed: u64, events: Events) -> Self {
-        Self { graph, objective, seed, events }
+        Self { graph, objective, seed, events, reports: None }
+    }
+
+    /// The same, with desks whose reports to other tasks go there.
+    #[must_use]
+    pub fn reporting(self, reports: Option<Reports>) -> Self {
+        Self { reports, ..self }
     }
 
     /// True if a policy of that place sits at that site by itself.
@@ -181,7 +188,7 @@ impl Seating {
         let name = self.graph.site_name(site);
         let seat = Seat::new(site, policy, seed_for(self.seed, name), self.events.observer(&self.graph));
         let watchers = machines.iter().filter_map(|machine| self.watcher(machine, site)).collect();
-        Desk::new(seat, entry, watchers)
+        Desk::new(seat, entry, watchers).reporting(self.reports.clone())
     }
 
     /// A machine for a site.

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use controllers::{Catalogue, SiteId};
+use controllers::{Catalogue, PeerReport, Seen, SiteId};
 use tokio::sync::Notify;
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
     control::{
         Policies,
         events::Events,
+        reports::Reports,
         wire::{CallBooks, Gauges, ReadRequests, ServerLedger, SetPolicy, StageGauges},
     },
     edge::Edge,
@@ -34,6 +35,7 @@ pub struct Running {
     pub(crate) seating: Seating,
     pub(crate) monitors: Arc<Monitors>,
     pub(crate) events: Events,
+    reports: Option<Reports>,
     pub(crate) runtime: tokio::runtime::Handle,
     policy: Mutex<String>,
     stopping: AtomicBool,
@@ -49,6 +51,7 @@ pub(crate) struct Parts {
     pub(crate) seating: Seating,
     pub(crate) monitors: Arc<Monitors>,
     pub(crate) events: Events,
+    pub(crate) reports: Option<Reports>,
     pub(crate) policy: String,
     pub(crate) backlog: u32,
 }
@@ -56,13 +59,14 @@ pub(crate) struct Parts {
 impl Running {
     /// Puts the parts together. Needs a runtime.
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
-        let Parts { app, edge, seating, monitors, events, policy, backlog } = parts;
+        let Parts { app, edge, seating, monitors, events, reports, policy, backlog } = parts;
         Arc::new(Self {
             app,
             edge,
             seating,
             monitors,
             events,
+            reports,
             runtime: tokio::runtime::Handle::current(),
             policy: Mutex::new(policy),
             stopping: AtomicBool::new(false),
@@ -75,6 +79,25 @@ impl Running {
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// Where its reports go, if anybody carries them.
+    #[must_use]
+    pub fn reports(&self) -> Option<&Reports> {
+        self.reports.as_ref()
+    }
+
+    /// A report has come for one of its sites.
+    pub fn hear(&self, report: PeerReport) {
+        let PeerReport::Quota { to, .. } = report else { return };
+        let (graph, seen) = (&self.app.graph, Seen::Peer(report));
+        if to == graph.dispatch() {
+            self.app.dispatch.hear(&seen);
+        } else if to == graph.accept() {
+            self.app.accept.hear(&seen);
+        } else if let Some(stage) = self.app.stages.iter().find(|stage| Some(to) == graph.site(stage.name())) {
+            stage.hear(&seen);
+        }
     }
 
     /// Everything that can be read now.
@@ -145,7 +168,8 @@ impl Running {
     /// # Errors
     /// Everything that is wrong with the name, the settings or the site; then nothing has changed.
     pub fn set_policy(self: &Arc<Self>, change: &SetPolicy) -> Result<(), Vec<String>> {
-        let chosen = Resolved::live(&change.policy).map_err(|unfit| {
+        let resolve = if self.reports.is_some() { Resolved::new } else { Resolved::live };
+        let chosen = resolve(&change.policy).map_err(|unfit| {
             unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect::<Vec<_>>()
         })?;
         if !chosen.entry.is_policy() {

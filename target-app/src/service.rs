@@ -44,6 +44,13 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
         true
     }
 
+    /// Spends emulated time on something that is no request: a new connection, where that is to cost something. A service that
+    /// emulates nothing spends none.
+    fn spend(&self, time: Duration) -> Boxed<'_, ()> {
+        let _ = time;
+        Box::pin(std::future::ready(()))
+    }
+
     /// A cheap answer for a request that its stage refused, where [`crate::spec::OnRefuse::Degrade`] is chosen. `None`:
     /// there is none, refuse it.
     fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<Bytes>>> {

@@ -394,7 +394,7 @@ impl<W: Work> Stage<W> {
                 Effect::Resize(Resize::Batch(batch)) => state.batch = batch.max(1),
                 // Replies carry no notes yet: what dagor would tell its callers ends here.
                 Effect::Annotate(..) => {}
-                // Nobody divides quotas between live stages: the service does not start with a machine that would.
+                // The desk has told it, if anybody carries reports: else no policy makes any.
                 Effect::Tell(_) => {}
             }
         }

@@ -1,5 +1,6 @@
 //! Several services that call each other, as values. Each task of a service is a whole target, as `lab serve` takes it.
 
+mod beside;
 mod books;
 
 use std::{net::SocketAddr, time::Duration};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use workloads::balance::{Balancer, Per};
 use workloads::plan::ClientSpec;
 
+pub use beside::{Beside, MOST_TASKS, global, local};
 pub use books::{ServiceBooks, books_of, gauges_of, requests_of};
 
 use crate::{
@@ -48,6 +50,9 @@ pub struct ServiceSpec {
     pub task: TargetSpec,
     /// What things cost a task in virtual time.
     pub costs: PlantSpec,
+    /// What a new connection costs a live task, beside what it really does.
+    #[serde(with = "controllers::millis")]
+    pub accept: Duration,
     /// How many tasks, all equal.
     pub tasks: u32,
     /// Which task a request goes to.
@@ -88,13 +93,24 @@ pub struct TaskSpec {
     pub speed: f64,
     /// Somebody carries usage reports and quotas to and from it, over its control port.
     pub reports: bool,
+    /// What a new connection costs: it keeps one of the emulated servers busy for so long before its first request is read.
+    #[serde(with = "controllers::millis")]
+    pub accept: Duration,
 }
 
 impl TaskSpec {
     /// A target that is no part of a tree.
     #[must_use]
     pub fn alone(target: TargetSpec) -> Self {
-        Self { name: String::new(), target, calls: Vec::new(), fan_out: false, speed: 1.0, reports: false }
+        Self {
+            name: String::new(),
+            target,
+            calls: Vec::new(),
+            fan_out: false,
+            speed: 1.0,
+            reports: false,
+            accept: Duration::ZERO,
+        }
     }
 }
 

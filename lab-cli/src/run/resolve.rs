@@ -3,6 +3,7 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
+    time::Duration,
 };
 
 use controllers::{Catalogue, Class, Objective, Place, random::seed_for};
@@ -110,6 +111,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu
             name: service.name.clone(),
             task,
             costs,
+            accept: Duration::from_secs_f64(service.costs.accept_ms.unwrap_or(0.0) / 1e3),
             tasks: service.tasks,
             balancer: service.balancer,
             per: service.per,
@@ -213,7 +215,7 @@ pub fn load_plan(
         phases: users.phases.iter().map(|phase| resolved(phase, capacity)).collect(),
         timeout: users.timeout,
         connect_timeout: users.connect_timeout,
-        objective: std::time::Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
+        objective: Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
         drain: users.drain,
         sources: users.sources,
         marks: users.marks.clone(),
@@ -237,7 +239,7 @@ fn client_spec(experiment: &Experiment, arm: &Arm) -> Option<ClientSpec> {
 fn objective(experiment: &Experiment) -> Objective {
     Objective {
         percentile: experiment.objective.percentile,
-        response_time: std::time::Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
+        response_time: Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
     }
 }
 

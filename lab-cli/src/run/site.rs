@@ -1,6 +1,6 @@
 //! What an arm runs against: one target, or every task of several services as a process of its own.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::PoisonError};
 
 use controllers::seed_for;
 use target_app::{
@@ -13,7 +13,12 @@ use target_app::{
 };
 use workloads::plan;
 
-use super::{RunFailure, assemble, resolve::destination, target::Target};
+use super::{
+    RunFailure, assemble,
+    reports::{Shown, carry},
+    resolve::destination,
+    target::Target,
+};
 use crate::summary;
 
 /// What to start.
@@ -37,7 +42,11 @@ pub struct Site {
 
 /// The control ports of a site.
 #[derive(Debug, Clone)]
-pub struct Controls(Vec<Service>);
+pub struct Controls {
+    services: Vec<Service>,
+    /// What can be seen of machines beside all services.
+    beside: Shown,
+}
 
 #[derive(Debug, Clone)]
 struct Service {
@@ -74,7 +83,8 @@ impl Site {
                 let users_go_to = destination(&target.ready)?;
                 let service = Service { name: String::new(), tasks: vec![task] };
                 let targets = vec![("the target".to_owned(), target)];
-                Ok(Self { targets, controls: Controls(vec![service]), users_go_to })
+                let controls = Controls { services: vec![service], beside: Shown::default() };
+                Ok(Self { targets, controls, users_go_to })
             }
             SiteSpec::Many(spec) => many(spec, log),
         }
@@ -117,7 +127,7 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
             .collect();
         let mut started = Vec::new();
         for number in 0..service.tasks {
-            let task = task_of(service, number, calls.clone());
+            let task = task_of(service, number, calls.clone(), !spec.machines.is_empty());
             let target = Target::start(&task, log).map_err(|failure| of_service(&service.name, failure))?;
             addresses.entry(&service.name).or_default().push(destination(&target.ready)?.address);
             started.push(Task { control: target.control.clone(), policy: task.target.policy });
@@ -138,11 +148,13 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
     let first = entries.first().and_then(|entry| entry.tasks.first());
     let first = *first.ok_or_else(|| RunFailure::Target("no service takes requests of users".to_owned()))?;
     let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
-    Ok(Site { targets, controls: Controls(services), users_go_to })
+    let ports = services.iter().flat_map(|service: &Service| &service.tasks).map(|task| task.control.clone());
+    let beside = if spec.machines.is_empty() { Shown::default() } else { carry(spec, ports.collect())? };
+    Ok(Site { targets, controls: Controls { services, beside }, users_go_to })
 }
 
 /// A task as in virtual time: the same seed, and slow if it is one of the first.
-fn task_of(service: &ServiceSpec, number: u32, calls: Vec<CalleeSpec>) -> TaskSpec {
+fn task_of(service: &ServiceSpec, number: u32, calls: Vec<CalleeSpec>, reports: bool) -> TaskSpec {
     let mut target = service.task.clone();
     target.seed = seed_for(seed_for(target.seed, "tree"), &format!("{} {number}", service.name));
     let slow = service.slow.filter(|slow| number < slow.tasks);
@@ -152,7 +164,8 @@ fn task_of(service: &ServiceSpec, number: u32, calls: Vec<CalleeSpec>) -> TaskSp
         calls,
         fan_out: service.fan_out,
         speed: slow.map_or(1.0, |slow| slow.speed),
-        reports: false,
+        reports,
+        accept: service.accept,
     }
 }
 
@@ -168,19 +181,21 @@ fn of_service(name: &str, failure: RunFailure) -> RunFailure {
 impl Controls {
     /// Everything that can be read now, under the names that several services have in virtual time too.
     pub fn gauges(&self) -> Result<Gauges, ControlError> {
-        match &self.0[..] {
+        match &self.services[..] {
             [Service { name, tasks }] if name.is_empty() => tasks[0].control.gauges(),
             _ => {
                 let shown = self.shown()?;
                 let services: Vec<_> = shown.iter().map(|(name, tasks)| (*name, tasks.clone())).collect();
-                Ok(gauges_of(&services))
+                let mut all = gauges_of(&services);
+                all.stages.extend(self.beside.lock().unwrap_or_else(PoisonError::into_inner).clone());
+                Ok(all)
             }
         }
     }
 
     /// Which of the users' requests were read.
     pub fn requests(&self) -> Result<ReadRequests, ControlError> {
-        let tasks = self.0.iter().flat_map(|service| &service.tasks);
+        let tasks = self.services.iter().flat_map(|service| &service.tasks);
         let read: Vec<ReadRequests> = tasks.map(|task| task.control.requests()).collect::<Result<_, _>>()?;
         Ok(if read.len() == 1 { read.into_iter().next().unwrap_or_default() } else { requests_of(read) })
     }
@@ -204,17 +219,17 @@ impl Controls {
             let Task { control, policy } = service.tasks[number].clone();
             Port { prefix, control, policy }
         };
-        self.0.iter().flat_map(|service| (0..service.tasks.len()).map(move |n| (service, n))).map(port).collect()
+        self.services.iter().flat_map(|service| (0..service.tasks.len()).map(move |n| (service, n))).map(port).collect()
     }
 
     fn is_one(&self) -> bool {
-        self.0.iter().all(|service| service.name.is_empty())
+        self.services.iter().all(|service| service.name.is_empty())
     }
 
     /// All tasks, those that are called before their callers: whatever was read there was written before.
     fn shown(&self) -> Result<Vec<(&str, Vec<Gauges>)>, ControlError> {
         let mut all = Vec::new();
-        for service in self.0.iter().rev() {
+        for service in self.services.iter().rev() {
             let tasks = service.tasks.iter().map(|task| task.control.gauges()).collect::<Result<_, _>>()?;
             all.push((&*service.name, tasks));
         }

@@ -32,6 +32,17 @@ static ALL: &[Library] = library! {
     "degrade" false None;
     "classes" false None;
     "overload-sweep" false None;
+    "self-throttle" false None;
+    "retry-budget" false None;
+    "attempts" false None;
+    "retry-stack" false None;
+    "four-levels" false None;
+    "greedy-customer" false None;
+    "burst-or-overload" false None;
+    "ten-times" false None;
+    "batch-proxy" false None;
+    "one-slow-task" false None;
+    "partial-search" false None;
     "seda-fig7" true None;
     "seda-fig8" true Some("user-ramp");
     "seda-fig9" true Some("per-type");
@@ -43,17 +54,17 @@ static ALL: &[Library] = library! {
     "seda-fig15" true Some("classes");
     "ew-fig3" true Some("flash-crowd");
     "ew-fig4" true Some("degrade");
-    "sre-throttle" true None;
-    "sre-retry" true None;
-    "sre-fig21-1" true None;
-    "sre-fig21-2" true None;
-    "sre-criticality" true None;
-    "sre-quotas" true None;
-    "sre-load-average" true None;
-    "sre-promise" true None;
-    "sre-connections" true None;
-    "sre-organic" true None;
-    "sre-degraded" true None;
+    "sre-throttle" true Some("self-throttle");
+    "sre-retry" true Some("retry-budget");
+    "sre-fig21-1" true Some("attempts");
+    "sre-fig21-2" true Some("retry-stack");
+    "sre-criticality" true Some("four-levels");
+    "sre-quotas" true Some("greedy-customer");
+    "sre-load-average" true Some("burst-or-overload");
+    "sre-promise" true Some("ten-times");
+    "sre-connections" true Some("batch-proxy");
+    "sre-organic" true Some("one-slow-task");
+    "sre-degraded" true Some("partial-search");
 };
 
 impl Library {

@@ -76,6 +76,10 @@ impl Callers {
     /// Those of a task; `None` if it makes no calls. Needs a runtime.
     pub(crate) fn of(task: &TaskSpec, clock: Clock) -> Result<Option<Self>, Vec<Problem>> {
         let one = |(place, callee): (usize, &CalleeSpec)| {
+            if callee.tasks.is_empty() {
+                let message = "a service that is called has at least one task".to_owned();
+                return Err(vec![Problem { key: callee.call.to.clone(), message }]);
+            }
             let seed = seed_for(task.target.seed, &format!("call {place}"));
             let clients = callee.call.client.as_ref().map(|client| Clients::new(client, seed)).transpose()?;
             let clients = clients.map(|mut clients| {

@@ -3,10 +3,12 @@
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
+    marker::PhantomData,
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
 
+use controllers::PeerReport;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
@@ -119,13 +121,33 @@ impl ControlClient {
     ///
     /// # Errors
     /// See [`ControlError`].
-    pub fn events(&self) -> Result<EventIter, ControlError> {
-        let (status, reader) = self.send("GET", "/events", b"")?;
+    pub fn events(&self) -> Result<Lines<StreamedEvent>, ControlError> {
+        self.stream("/events")
+    }
+
+    /// Reports to other tasks from now on, as [`Self::events`].
+    ///
+    /// # Errors
+    /// See [`ControlError`]; also a target to which nobody carries reports.
+    pub fn reports(&self) -> Result<Lines<PeerReport>, ControlError> {
+        self.stream("/reports")
+    }
+
+    /// Tells one of its sites a report.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn hear(&self, report: &PeerReport) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("PUT", "/report", report).map(drop)
+    }
+
+    fn stream<T>(&self, path: &str) -> Result<Lines<T>, ControlError> {
+        let (status, reader) = self.send("GET", path, b"")?;
         reader.get_ref().set_read_timeout(None)?;
         if status != 200 {
-            return Err(ControlError::Strange(format!("status {status} to /events")));
+            return Err(ControlError::Strange(format!("status {status} to {path}")));
         }
-        Ok(EventIter { chunks: Chunks { reader, left: 0, ended: false } })
+        Ok(Lines { chunks: Chunks { reader, left: 0, ended: false }, of: PhantomData })
     }
 
     fn call<T: Serialize, A: DeserializeOwned>(&self, method: &str, path: &str, body: &T) -> Result<A, ControlError> {
@@ -167,14 +189,15 @@ impl ControlClient {
     }
 }
 
-/// Events as they come in.
+/// Events or reports as they come in.
 #[derive(Debug)]
-pub struct EventIter {
+pub struct Lines<T> {
     chunks: Chunks,
+    of: PhantomData<T>,
 }
 
-impl Iterator for EventIter {
-    type Item = Result<StreamedEvent, ControlError>;
+impl<T: DeserializeOwned> Iterator for Lines<T> {
+    type Item = Result<T, ControlError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut line = Vec::new();

@@ -112,6 +112,11 @@ impl Conn {
         if self.of_caller.load(Ordering::Relaxed) { &app.calls_ledger } else { &app.ledger }
     }
 
+    /// The request under way is the first one.
+    pub(crate) fn is_new(&self) -> bool {
+        self.requests.load(Ordering::Relaxed) == 1
+    }
+
     /// The request under way is the last one that this connection may bring.
     pub(crate) fn is_used_up(&self, limits: &EdgeSpec) -> bool {
         let most = limits.connection_requests;

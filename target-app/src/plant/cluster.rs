@@ -21,16 +21,16 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Class, JobId, LoadSample, PeerReport, Seen, Timestamp};
+use controllers::{Class, JobId, PeerReport, Seen, Timestamp};
 use workloads::sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World};
 
-use super::world::{Event, Meter, Plant};
+use super::world::{Event, Plant};
 use crate::{
     calls::{Pool, Way},
-    stage::{Watcher, earliest},
+    tree::{Beside, local},
 };
 use calls::{Call, Caller, Calls, Held};
-use node::{Inside, Node, Todo, local};
+use node::{Inside, Node, Todo};
 use pipes::{Owner, Pipe, Pipes};
 
 /// Services in virtual time.
@@ -49,7 +49,7 @@ pub struct Cluster {
     next_call: u64,
     errands: BTreeMap<(usize, JobId), Calls>,
     held: Held,
-    machines: Vec<Watcher>,
+    beside: Beside,
     machines_wake: Option<Timestamp>,
     renewals: Vec<Duration>,
     hop: Duration,
@@ -283,7 +283,7 @@ impl Cluster {
             }
             PeerReport::Usage { .. } | PeerReport::Pressure { .. } => {
                 let now = cx.now();
-                self.machines.iter_mut().for_each(|machine| machine.tell(now, &Seen::Peer(report)));
+                self.beside.hear(now, report);
                 self.turn_machines(cx);
             }
         }
@@ -291,15 +291,10 @@ impl Cluster {
 
     /// Lets the machines beside all services do what is due.
     fn turn_machines(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
-        let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
-        let (mut wants, mut wake, now) = (Vec::new(), None, cx.now());
-        for machine in &mut self.machines {
-            wake = earliest(wake, machine.turn(now, nothing, &Meter::nothing(), &mut wants));
-        }
-        for want in wants {
-            if let controllers::Effect::Tell(report) = want {
-                cx.plan(now + self.hop, ClusterEvent::Report(report));
-            }
+        let now = cx.now();
+        let (told, wake) = self.beside.turn(now);
+        for report in told {
+            cx.plan(now + self.hop, ClusterEvent::Report(report));
         }
         if let Some(at) = wake.filter(|at| self.machines_wake.is_none_or(|planned| *at < planned)) {
             self.machines_wake = Some(at);

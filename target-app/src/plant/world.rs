@@ -134,13 +134,6 @@ pub(super) struct Meter {
     cpus: f64,
 }
 
-impl Meter {
-    /// Of something that uses nothing.
-    pub(super) fn nothing() -> Self {
-        Self { used: Duration::ZERO, cpus: 1.0 }
-    }
-}
-
 impl Probe for Meter {
     fn cpu_time(&self) -> Duration {
         self.used

@@ -10,7 +10,7 @@ use crate::{
     calls::Callers,
     class::Ranks,
     clock::Clock,
-    control::events::Events,
+    control::{events::Events, reports::Reports},
     edge::Edge,
     graph::{Graph, Role},
     mail::{Arashi, ArashiSettings, SessionLimits},
@@ -34,6 +34,7 @@ pub(super) struct Built {
     seating: Seating,
     monitors: Arc<Monitors>,
     events: Events,
+    reports: Option<Reports>,
     policy: String,
 }
 
@@ -63,7 +64,9 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     }
 
     let events = Events::default();
+    let reports = task.reports.then(Reports::default);
     let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events.clone());
+    let seating = seating.reporting(reports.clone());
     let stages: Vec<_> = graph
         .branches()
         .map(|(site, node)| {
@@ -85,19 +88,20 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
         dispatchers: Dispatchers::new(at_dispatch.workers, at_dispatch.queue),
         ranks,
         callers,
+        accept_cost: task.accept,
         graph: (*graph).clone(),
         stages,
     });
     let system = graph.system();
     let watchers = monitors.iter().filter_map(|monitor| seating.watcher(monitor, system)).collect();
     let monitors = Monitors::new(system, watchers, ears(&app), clock);
-    Ok(Built { app, seating, monitors, events, policy: task.target.policy.name })
+    Ok(Built { app, seating, monitors, events, reports, policy: task.target.policy.name })
 }
 
 impl Built {
     /// Starts stages and timers.
     pub(super) fn run(self, edge: Arc<Edge>, backlog: u32) -> Arc<Running> {
-        let Self { app, seating, monitors, events, policy } = self;
+        let Self { app, seating, monitors, events, reports, policy } = self;
         for stage in &app.stages {
             stage.start(vec![ear_of_door(&app.dispatch, app.graph.dispatch())]);
         }
@@ -105,7 +109,7 @@ impl Built {
             tokio::spawn(keep_time(Arc::downgrade(door)));
         }
         tokio::spawn(keep_time(Arc::downgrade(&monitors)));
-        Running::new(Parts { app, edge, seating, monitors, events, policy, backlog })
+        Running::new(Parts { app, edge, seating, monitors, events, reports, policy, backlog })
     }
 }
 

@@ -8,7 +8,7 @@ use controllers::{
     catalogue::{SampleKind, Sampling},
 };
 
-use crate::{clock::Clock, signals::Probe};
+use crate::{clock::Clock, control::reports::Reports, signals::Probe};
 
 /// A policy, and which entry of the catalogue it is.
 #[derive(Debug)]
@@ -82,13 +82,21 @@ pub struct Desk {
     watchers: Vec<Watcher>,
     /// Jobs that wait for other services: neither running nor ready to run.
     elsewhere: u32,
+    /// Where reports to other tasks go; `None`: they are among what the desk wants.
+    reports: Option<Reports>,
 }
 
 impl Desk {
     /// A desk. The seat must hold the chosen entry's policy.
     #[must_use]
     pub fn new(seat: Seat, entry: &'static Entry, watchers: Vec<Watcher>) -> Self {
-        Self { seat, entry, samples: Due::all(entry.samples, Timestamp::ZERO), watchers, elsewhere: 0 }
+        Self { seat, entry, samples: Due::all(entry.samples, Timestamp::ZERO), watchers, elsewhere: 0, reports: None }
+    }
+
+    /// The same desk, whose reports to other tasks go there.
+    #[must_use]
+    pub fn reporting(self, reports: Option<Reports>) -> Self {
+        Self { reports, ..self }
     }
 
     /// Reads the clocks: the time for the calls that follow, and the wall clock that policy and machines are shown.
@@ -137,6 +145,13 @@ impl Desk {
         wake = earliest(wake, self.samples.iter().map(|due| due.at).min());
         for watcher in &mut self.watchers {
             wake = earliest(wake, watcher.turn(now, stage, probe, wants));
+        }
+        if let Some(reports) = &self.reports {
+            wants.retain(|want| {
+                let Effect::Tell(report) = want else { return true };
+                reports.tell(*report);
+                false
+            });
         }
         wake
     }

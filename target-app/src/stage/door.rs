@@ -194,7 +194,7 @@ impl Door {
                 Effect::Quality(quality) => self.quality.store(quality.to_bits(), Ordering::Relaxed),
                 // Nothing lies before the door that could shed, and it has neither pool nor replies.
                 Effect::Shed { .. } | Effect::Resize(_) | Effect::Annotate(..) => {}
-                // Nobody divides quotas between live doors: the service does not start with a machine that would.
+                // As in a stage.
                 Effect::Tell(_) => {}
             }
         }

@@ -1,6 +1,9 @@
 //! A service that takes emulated time: any law, any number of servers, in turn or shared. It burns no CPU.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
 
 use controllers::{Kind, Timestamp};
 use http::{HeaderName, HeaderValue, Response, header, request::Parts};
@@ -95,16 +98,24 @@ impl Service for Emulated {
                     tokio::time::sleep_until(self.clock.instant(done)).await;
                     lock(fifo).leave(done);
                 }
-                Station::Sharing(shared) => {
-                    let (sender, done) = oneshot::channel();
-                    lock(&shared.station).arrive(shared.clock.now(), work, sender);
-                    shared.alarm.notify_one();
-                    let _ = done.await; // the station outlives its jobs
-                }
+                Station::Sharing(shared) => shared.serve(work).await,
             }
             let mut answer = answer(self.page.clone());
             answer.extensions_mut().insert(Cost(work));
             Ok(answer)
+        })
+    }
+
+    /// On whichever server is free first, before or among the requests.
+    fn spend(&self, time: Duration) -> Boxed<'_, ()> {
+        Box::pin(async move {
+            match &self.station {
+                Station::Fifo(fifo) => {
+                    let done = lock(fifo).occupy(self.clock.now(), time);
+                    tokio::time::sleep_until(self.clock.instant(done)).await;
+                }
+                Station::Sharing(shared) => shared.serve(time).await,
+            }
         })
     }
 
@@ -118,6 +129,16 @@ impl Service for Emulated {
         let mut degraded = answer(self.page.clone());
         degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static("1"));
         Box::pin(std::future::ready(Some(degraded)))
+    }
+}
+
+impl Shared {
+    /// Waits until so much work is done among all the others.
+    async fn serve(&self, work: Duration) {
+        let (sender, done) = oneshot::channel();
+        lock(&self.station).arrive(self.clock.now(), work, sender);
+        self.alarm.notify_one();
+        let _ = done.await; // the station outlives its jobs
     }
 }
 

@@ -34,6 +34,13 @@ impl Fifo {
         *server
     }
 
+    /// Work that no worker brings: when it will be done on the server that is free first.
+    pub(super) fn occupy(&mut self, now: Timestamp, work: Duration) -> Timestamp {
+        let Some(server) = self.free_at.iter_mut().min() else { return now + work };
+        *server = now.max(*server) + work;
+        *server
+    }
+
     /// The job that was ideally done then has left.
     pub(super) fn leave(&mut self, done: Timestamp) {
         self.left.push(done);
@@ -141,6 +148,14 @@ mod tests {
         let mut station = Fifo::new(2);
         let done: Vec<_> = (0..4).map(|_| station.arrive(ms(0), ms(0), work(10))).collect();
         assert_eq!(done, [ms(10), ms(10), ms(20), ms(20)]);
+    }
+
+    #[test]
+    fn what_no_worker_brings_keeps_a_server_busy_all_the_same() {
+        let mut station = Fifo::new(1);
+        assert_eq!(station.occupy(ms(0), work(4)), ms(4));
+        assert_eq!(station.arrive(ms(1), ms(1), work(10)), ms(14));
+        assert_eq!(station.occupy(ms(20), work(4)), ms(24));
     }
 
     #[test]

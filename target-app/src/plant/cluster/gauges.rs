@@ -4,7 +4,7 @@ use controllers::Timestamp;
 
 use super::{Cluster, Node, Service};
 use crate::{
-    control::wire::{CallBooks, Gauges, MadeCalls, ReadRequests, StageGauges, StreamedEvent},
+    control::wire::{CallBooks, Gauges, MadeCalls, ReadRequests, StreamedEvent},
     tree::{ServiceBooks, books_of, gauges_of, requests_of},
 };
 
@@ -18,11 +18,7 @@ impl Cluster {
         if let Some((_, entry)) = self.entries.first() {
             all.policy = self.nodes[self.services[*entry].first].plant.gauges(now).policy;
         }
-        let mut beside = StageGauges { name: "beside".to_owned(), ..StageGauges::default() };
-        self.machines.iter().for_each(|machine| machine.gauges(&mut beside.policy));
-        if !beside.policy.is_empty() {
-            all.stages.push(beside);
-        }
+        all.stages.extend(self.beside.gauges());
         all
     }
 

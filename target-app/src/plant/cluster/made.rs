@@ -5,21 +5,15 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use controllers::{Class, catalogue::Problem, seed_for};
 use workloads::client::Clients;
 
-use super::{
-    Cluster, Service, ServicePool,
-    calls::Caller,
-    node::{MOST_NODES, Node},
-    pipes::Pipes,
-};
+use super::{Cluster, Service, ServicePool, calls::Caller, node::Node, pipes::Pipes};
 use crate::{
     calls::{CallCounts, Pool},
-    control::events::Events,
     plant::{
         PlantError,
         world::{Plant, PlantPlan},
     },
-    policies::{MachineError, Resolved, Seating, Unfit},
-    tree::{Per, ServiceSpec, TreeSpec},
+    policies::Unfit,
+    tree::{Beside, MOST_TASKS, Per, ServiceSpec, TreeSpec},
 };
 
 impl Cluster {
@@ -43,7 +37,7 @@ impl Cluster {
             next_call: 0,
             errands: BTreeMap::new(),
             held: BTreeMap::new(),
-            machines: Vec::new(),
+            beside: Beside::new(spec)?,
             machines_wake: None,
             renewals: plan.renewals.clone(),
             hop,
@@ -57,7 +51,6 @@ impl Cluster {
         for service in &spec.services {
             made.add(spec, service, plan, seed)?;
         }
-        made.add_machines(spec)?;
         Ok(made)
     }
 
@@ -112,18 +105,6 @@ impl Cluster {
         });
         Ok(())
     }
-
-    fn add_machines(&mut self, spec: &TreeSpec) -> Result<(), PlantError> {
-        let Some(first) = spec.services.first() else { return Ok(()) };
-        let graph = Arc::new(crate::synthetic::Emulated::stage_graph());
-        let seating = Seating::new(Arc::clone(&graph), first.task.objective, first.task.seed, Events::default());
-        for machine in &spec.machines {
-            let resolved = Resolved::new(machine).map_err(MachineError::Unfit)?;
-            let watcher = seating.watcher(&resolved, graph.system());
-            self.machines.push(watcher.ok_or_else(|| MachineError::NotAMachine(machine.name.clone()))?);
-        }
-        Ok(())
-    }
 }
 
 /// A sender's connections to a service; at most so many, 0 for any number.
@@ -173,8 +154,8 @@ fn check(spec: &TreeSpec) -> Result<(), PlantError> {
         return wrong(format!("users ask {}, which does not exist", entry.service));
     }
     let tasks: u64 = spec.services.iter().map(|service| u64::from(service.tasks)).sum();
-    if tasks > MOST_NODES as u64 {
-        return wrong(format!("{tasks} tasks are too many: at most {MOST_NODES}"));
+    if tasks > MOST_TASKS as u64 {
+        return wrong(format!("{tasks} tasks are too many: at most {MOST_TASKS}"));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{JobId, PeerReport, SiteId, Timestamp};
+use controllers::{JobId, PeerReport, Timestamp};
 use workloads::sim::{ConnId, Cx, Response};
 
 use super::{ClusterEvent, pipes::is_inside};
@@ -12,12 +12,8 @@ use crate::{
         around::Around,
         world::{Event, Plant},
     },
+    tree::global,
 };
-
-/// Sites of a node: one node's numbers end where the next one's begin.
-pub(super) const SITES: u16 = 64;
-/// Most nodes, by the numbers of their sites.
-pub(super) const MOST_NODES: usize = (u16::MAX / SITES) as usize;
 
 /// A task.
 #[derive(Debug)]
@@ -75,14 +71,7 @@ impl Around for Inside<'_, '_> {
     }
 
     fn report(&mut self, report: PeerReport) {
-        let from = |site: SiteId| global(self.node, site);
-        let report = match report {
-            PeerReport::Usage { from: site, customer, used, wanted } => {
-                PeerReport::Usage { from: from(site), customer, used, wanted }
-            }
-            PeerReport::Pressure { from: site, level } => PeerReport::Pressure { from: from(site), level },
-            quota @ PeerReport::Quota { .. } => quota,
-        };
+        let report = global(self.node, report);
         let at = self.cx.now() + self.hop;
         self.cx.plan(at, ClusterEvent::Report(report));
     }
@@ -93,15 +82,4 @@ impl Around for Inside<'_, '_> {
         }
         self.has_calls
     }
-}
-
-/// A node's site among those of all nodes.
-pub(super) fn global(node: usize, site: SiteId) -> SiteId {
-    let node = u16::try_from(node).unwrap_or(u16::MAX);
-    SiteId(node.saturating_mul(SITES).saturating_add(site.0))
-}
-
-/// Which node has a site, and its number there.
-pub(super) fn local(site: SiteId) -> (usize, SiteId) {
-    (usize::from(site.0 / SITES), SiteId(site.0 % SITES))
 }

@@ -1,0 +1,118 @@
+//! Machines beside all services, which hear reports from every task: the same in both worlds.
+
+use std::{sync::Arc, time::Duration};
+
+use controllers::{Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp};
+
+use crate::{
+    control::{events::Events, wire::StageGauges},
+    policies::{MachineError, Resolved, Seating},
+    signals::Probe,
+    stage::{Watcher, earliest},
+    tree::TreeSpec,
+};
+
+/// Sites of a task: one task's numbers end where the next one's begin.
+const SITES: u16 = 64;
+/// Most tasks, by the numbers of their sites.
+pub const MOST_TASKS: usize = (u16::MAX / SITES) as usize;
+
+/// The machines.
+#[derive(Debug)]
+pub struct Beside {
+    machines: Vec<Watcher>,
+}
+
+impl Beside {
+    /// Those of a tree.
+    ///
+    /// # Errors
+    /// Machines that are none, or with wrong settings.
+    pub fn new(spec: &TreeSpec) -> Result<Self, MachineError> {
+        let Some(first) = spec.services.first() else { return Ok(Self { machines: Vec::new() }) };
+        let graph = Arc::new(crate::synthetic::Emulated::stage_graph());
+        let seating = Seating::new(Arc::clone(&graph), first.task.objective, first.task.seed, Events::default());
+        let machine = |spec| {
+            let resolved = Resolved::new(spec)?;
+            let watcher = seating.watcher(&resolved, graph.system());
+            watcher.ok_or_else(|| MachineError::NotAMachine(spec.name.clone()))
+        };
+        Ok(Self { machines: spec.machines.iter().map(machine).collect::<Result<_, _>>()? })
+    }
+
+    /// A report has come from a task, with its site as it is among those of all tasks ([`global`]).
+    pub fn hear(&mut self, now: Timestamp, report: PeerReport) {
+        self.machines.iter_mut().for_each(|machine| machine.tell(now, &Seen::Peer(report)));
+    }
+
+    /// Lets the machines do what is due: what they tell tasks, and when to come again.
+    pub fn turn(&mut self, now: Timestamp) -> (Vec<PeerReport>, Option<Timestamp>) {
+        let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
+        let (mut wants, mut wake) = (Vec::new(), None);
+        for machine in &mut self.machines {
+            wake = earliest(wake, machine.turn(now, nothing, &Nobody, &mut wants));
+        }
+        let told = |want| match want {
+            Effect::Tell(report) => Some(report),
+            _ => None,
+        };
+        (wants.into_iter().filter_map(told).collect(), wake)
+    }
+
+    /// What can be seen of them; `None` if nothing can.
+    #[must_use]
+    pub fn gauges(&self) -> Option<StageGauges> {
+        let mut row = StageGauges { name: "beside".to_owned(), ..StageGauges::default() };
+        self.machines.iter().for_each(|machine| machine.gauges(&mut row.policy));
+        (!row.policy.is_empty()).then_some(row)
+    }
+}
+
+/// Machines beside all services use nothing themselves.
+struct Nobody;
+
+impl Probe for Nobody {
+    fn cpu_time(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn cpus(&self) -> f64 {
+        1.0
+    }
+
+    fn memory_share(&self) -> f64 {
+        0.0
+    }
+}
+
+/// A task's report, with its site as it is among those of all tasks.
+#[must_use]
+pub fn global(task: usize, report: PeerReport) -> PeerReport {
+    let task = u16::try_from(task).unwrap_or(u16::MAX);
+    let among_all = |site: SiteId| SiteId(task.saturating_mul(SITES).saturating_add(site.0));
+    match report {
+        PeerReport::Usage { from, customer, used, wanted } => {
+            PeerReport::Usage { from: among_all(from), customer, used, wanted }
+        }
+        PeerReport::Pressure { from, level } => PeerReport::Pressure { from: among_all(from), level },
+        PeerReport::Quota { to, customer, limit } => PeerReport::Quota { to: among_all(to), customer, limit },
+    }
+}
+
+/// Which task a site is at that is numbered among those of all, and its number there.
+#[must_use]
+pub fn local(site: SiteId) -> (usize, SiteId) {
+    (usize::from(site.0 / SITES), SiteId(site.0 % SITES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sites_are_told_apart_by_task() {
+        let report = PeerReport::Usage { from: SiteId(2), customer: 7, used: 0.5, wanted: 1.0 };
+        let PeerReport::Usage { from, customer: 7, .. } = global(3, report) else { panic!("another report") };
+        assert_eq!(local(from), (3, SiteId(2)));
+    }
+}
