@@ -1,7 +1,7 @@
 //! The commands, a file each.
 
 use std::{
-    io::{Read, Write},
+    io::{IsTerminal, Read, Write},
     path::Path,
 };
 
@@ -20,6 +20,7 @@ mod load;
 mod policies;
 mod reproduce;
 mod run;
+mod screen;
 mod serve;
 
 /// Does what was typed.
@@ -28,6 +29,7 @@ mod serve;
 /// Bad usage, or what could not be carried out and why.
 pub fn dispatch(cli: Cli) -> Outcome {
     match cli.command {
+        None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => screen::open(cli.color),
         None => {
             let mut help = Cli::command();
             Err(Failure::usage(format!("what shall be done?\n\n{}", help.render_help())))
@@ -131,7 +133,11 @@ fn cannot_open(name: &str, error: &std::io::Error) -> String {
 /// Reads an experiment; all its problems, each with its place, in one message.
 fn read_experiment(name: &str, changes: &Changes) -> Result<Experiment, Failure> {
     let (text, shown) = experiment_text(name)?;
-    crate::spec::read(&text, changes).map_err(|problems| {
+    read_text(&text, &shown, changes)
+}
+
+fn read_text(text: &str, shown: &str, changes: &Changes) -> Result<Experiment, Failure> {
+    crate::spec::read(text, changes).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(|problem| format!("{shown}:{problem}")).collect();
         Failure::usage(format!("{} in {shown}\n{}", counted(problems.len(), "problem"), lines.join("\n")))
     })

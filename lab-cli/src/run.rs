@@ -35,7 +35,7 @@ pub use conductor::{Finished, Request, conduct};
 pub use cpus::Cpus;
 pub use error::RunFailure;
 pub use folder::{read as read_folder, utc};
-pub use resolve::target_spec;
+pub use resolve::{in_words as load_in_words, target_spec};
 pub use snapshot::{Corpus, Scratch, cache_folder};
 pub use stop::Stop;
 
@@ -76,8 +76,8 @@ impl std::fmt::Debug for Sinks {
     }
 }
 
-impl Sink for crate::tui::LiveView {
+impl Sink for crate::tui::Teller {
     fn event(&mut self, event: &LiveEvent) {
-        Self::event(self, event);
+        self.tell(crate::tui::Told::Event(Box::new(event.clone())));
     }
 }

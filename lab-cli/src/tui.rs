@@ -1,17 +1,16 @@
-//! The live view of a run, in the terminal.
+//! The program on a terminal: experiments to choose from, a run as it happens, runs beside each other.
 //!
-//! Four parts that know little of each other: `state` is what is known, `update` changes it by one message, `view`
-//! draws it and changes nothing, and `terminal` moves keys and events in and frames out. It reads the same event stream
-//! as the recorder and the progress lines, so nothing is seen here that is not on disk too.
+//! Parts that know little of each other: `app` and `state` are what is known, `update` and `keymap` change it by one event or
+//! key, `view` draws it and changes nothing, and `terminal` moves keys and events in and frames out. A run is shown from the
+//! same event stream that the recorder and the progress lines read, so nothing is seen here that is not on disk too.
 
 use std::{
     fmt, io,
-    sync::mpsc::{self, Sender},
+    sync::mpsc::{self, Receiver, Sender},
     thread::{self, JoinHandle},
 };
 
-use crate::live::LiveEvent;
-
+mod app;
 mod keymap;
 mod palette;
 mod state;
@@ -22,10 +21,12 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+use app::{App, Effect};
+pub use app::{Job, OpenRun, Order, PastRun, PastSummary, Told};
 pub use palette::Palette;
 pub use terminal::restore;
 
-/// What the person at the keyboard asks for.
+/// What the person at the keyboard asks of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ask {
     /// Stop arrivals, wait for what is open, save.
@@ -34,36 +35,74 @@ pub enum Ask {
     Abort,
 }
 
-/// The view on its own thread. Events go in; the terminal is given back by [`finish`](Self::finish), when it is dropped,
-/// and when anything panics.
-pub struct LiveView {
-    events: Option<Sender<LiveEvent>>,
+/// Tells the screen what happens. If the terminal is gone it is dropped: the run goes on without its view.
+#[derive(Debug, Clone)]
+pub struct Teller(Sender<Told>);
+
+impl Teller {
+    /// Tells it.
+    pub fn tell(&self, told: Told) {
+        let _ = self.0.send(told);
+    }
+}
+
+/// The screen on its own thread. The terminal is given back by [`finish`](Self::finish), when it is dropped, and when
+/// anything panics.
+pub struct Screen {
+    teller: Option<Teller>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-impl LiveView {
-    /// Takes over the terminal on standard output. `ask` is called on the view's thread when the person wants to stop.
+impl Screen {
+    /// Takes over the terminal on standard output to show one run. `ask` is called on the view's thread when the person wants
+    /// to stop.
     ///
     /// # Errors
     /// If standard output is no terminal that can be drawn on.
-    pub fn start(palette: Palette, ask: impl FnMut(Ask) + Send + 'static) -> io::Result<Self> {
+    pub fn of_one_run(palette: Palette, mut ask: impl FnMut(Ask) + Send + 'static) -> io::Result<Self> {
+        Self::start(palette, App::of_one_run(), move |effect| {
+            if let Effect::Ask(asked) = effect {
+                ask(asked);
+            }
+        })
+    }
+
+    /// Takes over the terminal for the whole program. What the person wants done comes out of the receiver, which ends when
+    /// they leave; `ask` is as above.
+    ///
+    /// # Errors
+    /// If standard output is no terminal that can be drawn on.
+    pub fn of_the_program(
+        palette: Palette,
+        mut ask: impl FnMut(Ask) + Send + 'static,
+    ) -> io::Result<(Self, Receiver<Job>)> {
+        let (jobs, wanted) = mpsc::channel();
+        let mut jobs = Some(jobs);
+        let screen = Self::start(palette, App::default(), move |effect| match (effect, &jobs) {
+            (Effect::Ask(asked), _) => ask(asked),
+            (Effect::Job(job), Some(jobs)) => _ = jobs.send(job),
+            (Effect::Job(_), None) => {}
+            (Effect::Quit, _) => jobs = None,
+        })?;
+        Ok((screen, wanted))
+    }
+
+    fn start(palette: Palette, app: App, effect: impl FnMut(Effect) + Send + 'static) -> io::Result<Self> {
         let terminal = terminal::take_over()?;
-        let (events, received) = mpsc::channel();
+        let (teller, told) = mpsc::channel();
         let thread = thread::Builder::new()
-            .name("live view".to_owned())
-            .spawn(move || terminal::run(terminal, &received, palette, ask))
+            .name("terminal".to_owned())
+            .spawn(move || terminal::run(terminal, app, &told, palette, effect))
             .inspect_err(|_| restore())?;
-        Ok(Self { events: Some(events), thread: Some(thread) })
+        Ok(Self { teller: Some(Teller(teller)), thread: Some(thread) })
     }
 
-    /// One event. If the terminal is gone the event is dropped: the run goes on without its view.
-    pub fn event(&mut self, event: &LiveEvent) {
-        if let Some(events) = &self.events {
-            let _ = events.send(event.clone());
-        }
+    /// Somebody who tells it what happens.
+    pub fn teller(&self) -> Option<Teller> {
+        self.teller.clone()
     }
 
-    /// Gives the terminal back.
+    /// Gives the terminal back, once every other teller is gone.
     ///
     /// # Errors
     /// If it could not be drawn on; it is given back all the same.
@@ -73,26 +112,26 @@ impl LiveView {
 
     fn end(&mut self) -> io::Result<()> {
         // Without a sender the thread's loop ends.
-        self.events = None;
+        self.teller = None;
         let result = match self.thread.take().map(JoinHandle::join) {
             None => Ok(()),
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err(io::Error::other("the live view panicked")),
+            Some(Err(_)) => Err(io::Error::other("the view panicked")),
         };
         restore();
         result
     }
 }
 
-impl Drop for LiveView {
+impl Drop for Screen {
     fn drop(&mut self) {
         // Nobody is left to tell.
         let _ = self.end();
     }
 }
 
-impl fmt::Debug for LiveView {
+impl fmt::Debug for Screen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LiveView").finish_non_exhaustive()
+        f.debug_struct("Screen").finish_non_exhaustive()
     }
 }

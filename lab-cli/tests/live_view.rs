@@ -1,9 +1,10 @@
-//! The live view in a real terminal (tmux): drawn while a run goes on, gone when it is stopped.
+//! The program in a real terminal (tmux): screens to choose from, a run as it happens, gone when it is left.
 
 use std::{
     fs,
     path::Path,
     process::{Command, Output},
+    sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -35,7 +36,9 @@ impl Tmux {
             eprintln!("skipped: tmux is not installed");
             return None;
         }
-        let tmux = Self { socket: format!("lab-live-view-{}", std::process::id()) };
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let tmux = Self { socket: format!("lab-live-view-{}-{number}", std::process::id()) };
         let (width, height) = (width.to_string(), height.to_string());
         let started = tmux.run(&["-f", "/dev/null", "new-session", "-d", "-x", &width, "-y", &height, "sh"]);
         assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
@@ -86,7 +89,7 @@ fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
     // The clock stands still at "0 s" until seconds come in; a user is counted only in one that did.
     tmux.wait_for(&["arm 1 of 1: none", "[steady 60 s", "4 users", "in time", "generator CPU", "q stop and save"]);
     tmux.type_in("?");
-    tmux.wait_for(&["close the help"]);
+    tmux.wait_for(&["this help"]);
     tmux.type_in("q");
     let after = tmux.wait_for(&["code=130"]);
     assert!(!after.contains("q stop and save"), "the view is still there:\n{after}");
@@ -98,4 +101,49 @@ fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
     let answered = ["served", "served_late"].map(|how| summary["arms"][0]["phases"][0][how].as_u64().expect("a count"));
     assert!(answered.iter().sum::<u64>() > 0, "{answered:?}");
     assert!(Path::new(&scratch.path().join("result/timeline.jsonl")).exists());
+}
+
+/// From `lab` to a comparison of two policies, by keys alone: first in virtual time, then live, then past runs.
+#[test]
+fn from_a_choice_to_a_comparison() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let short = EXPERIMENT.replace("for: 60s", "for: 3s").replace("service: 1ms", "service: {exponential: 5ms}");
+    fs::write(scratch.path().join("mine.yaml"), short).expect("written");
+    let Some(tmux) = Tmux::start(110, 34) else { return };
+    let lab = env!("CARGO_BIN_EXE_lab");
+    let folder = scratch.path().display();
+    tmux.type_in(&format!("cd {folder} && {lab}; echo code=$?"));
+    tmux.type_in("Enter");
+    tmux.wait_for(&["choose an experiment", "mine.yaml", "flash-crowd"]);
+    // The file of this folder comes first.
+    tmux.type_in("/");
+    tmux.type_in("mine");
+    tmux.type_in("Enter");
+    tmux.wait_for(&["1 found", "a service of one millisecond"]);
+    tmux.type_in("Enter");
+    tmux.wait_for(&["[x] none", "[ ] codel", "1 arms x 1 = seconds"]);
+    // A second policy: the one below.
+    tmux.type_in("Down");
+    tmux.type_in("Space");
+    tmux.wait_for(&["2 arms x 1"]);
+    tmux.type_in("Enter");
+    tmux.wait_for(&["offered/s", "left right figure"]);
+    tmux.type_in("Down");
+    tmux.wait_for(&["fixed-rate, in time/s against none: ~ x"]);
+    // The same, live.
+    tmux.type_in("Escape");
+    tmux.wait_for(&["2 arms x 1"]);
+    tmux.type_in("v");
+    tmux.wait_for(&["[live]"]);
+    tmux.type_in("Enter");
+    tmux.wait_for(&["arm 1 of 2", "generator CPU"]);
+    tmux.wait_for(&["offered/s", "left right figure"]);
+    tmux.type_in("Escape");
+    tmux.type_in("Escape");
+    tmux.wait_for(&["choose an experiment"]);
+    tmux.type_in("r");
+    tmux.wait_for(&["2 in runs/", "virtual", "live"]);
+    tmux.type_in("q");
+    let after = tmux.wait_for(&["code=0"]);
+    assert!(!after.contains("in runs/"), "the screen is still there:\n{after}");
 }

@@ -14,7 +14,7 @@ use crate::{
     series,
     spec::{Changes, Experiment},
     summary::{Summary, Verdict},
-    tui::{LiveView, Palette},
+    tui::{Palette, Screen},
 };
 
 pub fn run(args: &args::Run, color: Color) -> Outcome {
@@ -53,17 +53,19 @@ pub fn run(args: &args::Run, color: Color) -> Outcome {
 
 fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, stop: &Stop) -> Result<Finished, Failure> {
     let mut sinks = Sinks::default();
+    let mut screen = None;
     if view_wanted(args) {
         let asked = stop.clone();
-        let view = LiveView::start(palette(color), move |_| asked.ask_by_person()).map_err(Failure::because)?;
-        sinks.add(view);
+        let shown = Screen::of_one_run(palette(color), move |_| asked.ask_by_person()).map_err(Failure::because)?;
+        shown.teller().into_iter().for_each(|teller| sinks.add(teller));
+        screen = Some(shown);
     } else {
         sinks.add(Progress::default());
     }
     let request = Request { experiment, out: args.out.as_deref(), cpus, virtual_time: args.virtual_time };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
-    drop(sinks);
+    drop((sinks, screen));
     let finished = outcome.map_err(|failure| failed(&failure))?;
     over_time(&finished.folder, args)?;
     match args.output {
@@ -145,7 +147,7 @@ pub(super) fn worse(a: End, b: End) -> End {
 }
 
 /// `NO_COLOR` (no-color.org): any value but none switches colours off.
-fn palette(color: Color) -> Palette {
+pub(super) fn palette(color: Color) -> Palette {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     match color {
         Color::Never => Palette::Plain,

@@ -4,7 +4,7 @@ use std::{
     io,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
     thread,
 };
@@ -22,6 +22,8 @@ pub struct Stop(Arc<Inner>);
 struct Inner {
     /// 0: run on; 2: SIGINT or a key; 15: SIGTERM or SIGHUP.
     by: AtomicU8,
+    /// Only the run that goes on is to end.
+    this_run: AtomicBool,
     flag: Mutex<StopFlag>,
 }
 
@@ -55,6 +57,19 @@ impl Stop {
         Ok(stop)
     }
 
+    /// A person ends a run, and goes on to others: arrivals end, what was measured is saved, the program stays.
+    pub fn end_this_run(&self) {
+        self.0.this_run.store(true, Ordering::Relaxed);
+        if let Ok(flag) = self.0.flag.lock() {
+            flag.stop();
+        }
+    }
+
+    /// Another run begins: the end of the one before does not count.
+    pub fn run_begins(&self) {
+        self.0.this_run.store(false, Ordering::Relaxed);
+    }
+
     /// A person asks (a key in the live view). As with signals, the second time ends the program at once.
     pub fn ask_by_person(&self) {
         self.ask(BY_PERSON);
@@ -73,7 +88,7 @@ impl Stop {
 
     /// Was it asked for?
     pub fn is_asked(&self) -> bool {
-        self.0.by.load(Ordering::Relaxed) != 0
+        self.0.by.load(Ordering::Relaxed) != 0 || self.0.this_run.load(Ordering::Relaxed)
     }
 
     /// How the program ends then.

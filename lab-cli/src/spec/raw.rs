@@ -147,7 +147,8 @@ fn whole_file(message: String, hint: &str) -> Problem {
 }
 
 /// Puts a value from `--set KEY=VALUE` into the tree. Keys are dotted; an element of a list is named by its number, its
-/// `name` or its only key: `users.phases.spike.users=500`, `arms.seda.scope=single`.
+/// `name` or its only key: `users.phases.spike.users=500`, `arms.seda.scope=single`; `+` is a new one at its end:
+/// `arms.+=codel`.
 ///
 /// # Errors
 /// The key leads nowhere, or the value is no YAML.
@@ -194,6 +195,10 @@ fn step<'a>(node: &'a mut Node, part: &str, place: &Place) -> Option<&'a mut Nod
             Some(&mut entries[index].node)
         }
         Value::List(nodes) => {
+            if part == "+" {
+                nodes.push(Node { value: Value::Null, place: place.clone() });
+                return nodes.last_mut();
+            }
             let index = part.parse().ok().or_else(|| nodes.iter().position(|node| is_named(node, part)))?;
             let found = nodes.get_mut(index)?;
             if let Value::Text(text) = &found.value {

@@ -1,33 +1,106 @@
-//! Keys as data: what they do, and what the help says of them.
+//! Keys as data: what they do on which screen, and what the help says of them.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::app::Screen;
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
+    /// Leave: stop the run, or the program.
     Stop,
     Pause,
     Help,
     Back,
+    Up,
+    Down,
+    Left,
+    Right,
+    NextPane,
+    Choose,
+    Tick,
+    Find,
+    World,
+    More,
+    Fewer,
+    Past,
+    NextPhase,
+    Enlarge,
 }
 
-/// Keys with their names and a line of help.
-pub(super) const KEYS: [(&[KeyCode], &str, &str, Action); 4] = [
-    (&[KeyCode::Char('q')], "q", "stop and save; a second time ends at once (Ctrl-C too)", Action::Stop),
-    (&[KeyCode::Char('p'), KeyCode::Char(' ')], "p", "pause drawing; the run goes on", Action::Pause),
-    (&[KeyCode::Char('?'), KeyCode::Char('h'), KeyCode::F(1)], "?", "this help", Action::Help),
-    (&[KeyCode::Esc], "Esc", "close the help", Action::Back),
+/// A key with its name, a line of help, and where it works.
+#[derive(Debug)]
+pub(super) struct Key {
+    codes: &'static [KeyCode],
+    pub name: &'static str,
+    pub about: &'static str,
+    action: Action,
+    on: &'static [Screen],
+}
+
+use KeyCode::{Char, Enter, Esc, F};
+use Screen::{Compare, Home, Live, Past, Setup};
+
+const ALL: &[Screen] = &[Home, Setup, Live, Past, Compare];
+const LISTS: &[Screen] = &[Home, Setup, Past, Compare];
+
+/// In the order of the help.
+pub(super) const KEYS: &[Key] = &[
+    key(&[Char('q')], "q", "stop and save; a second time ends at once (Ctrl-C too)", Action::Stop, &[Live]),
+    key(&[Char('p'), Char(' ')], "p", "pause drawing; the run goes on", Action::Pause, &[Live]),
+    key(&[KeyCode::Up, Char('k')], "up down", "move (k, j)", Action::Up, LISTS),
+    key(&[KeyCode::Down, Char('j')], "", "", Action::Down, LISTS),
+    key(&[Enter], "Enter", "set it up", Action::Choose, &[Home]),
+    key(&[Enter], "Enter", "run; on a parameter: change it", Action::Choose, &[Setup]),
+    key(&[Enter], "Enter", "compare those that are ticked, or this one", Action::Choose, &[Past]),
+    key(&[Char('/')], "/", "find by a part of the name", Action::Find, &[Home]),
+    key(&[Char('r')], "r", "past runs", Action::Past, &[Home]),
+    key(&[Char(' ')], "space", "tick an arm: only ticked ones run", Action::Tick, &[Setup]),
+    key(&[Char(' ')], "space", "tick a run", Action::Tick, &[Past]),
+    key(&[KeyCode::Tab], "Tab", "arms, parameters", Action::NextPane, &[Setup]),
+    key(&[Char('v')], "v", "virtual time (seconds), or live", Action::World, &[Setup]),
+    key(&[Char('+')], "+ -", "more or fewer repetitions", Action::More, &[Setup]),
+    key(&[Char('-')], "", "", Action::Fewer, &[Setup]),
+    key(
+        &[KeyCode::Left, Char('h')],
+        "left right",
+        "another figure: the plot shows it (h, l)",
+        Action::Left,
+        &[Compare],
+    ),
+    key(&[KeyCode::Right, Char('l')], "", "", Action::Right, &[Compare]),
+    key(&[KeyCode::Tab], "Tab", "the next phase", Action::NextPhase, &[Compare]),
+    key(&[Char(' ')], "space", "hide or show a line", Action::Tick, &[Compare]),
+    key(&[Char('z')], "z", "plot alone, and back", Action::Enlarge, &[Compare]),
+    key(&[Esc], "Esc", "back", Action::Back, ALL),
+    key(&[Char('?'), F(1)], "?", "this help", Action::Help, ALL),
+    key(&[Char('q')], "q", "leave (Ctrl-C too)", Action::Stop, LISTS),
 ];
 
+const fn key(
+    codes: &'static [KeyCode],
+    name: &'static str,
+    about: &'static str,
+    action: Action,
+    on: &'static [Screen],
+) -> Key {
+    Key { codes, name, about, action, on }
+}
+
+/// Those that work on this screen.
+pub(super) fn of(screen: Screen) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| key.on.contains(&screen))
+}
+
 /// What this key asks for.
-pub(super) fn action(key: KeyEvent) -> Option<Action> {
+pub(super) fn action(key: KeyEvent, screen: Screen) -> Option<Action> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
     if key.modifiers.contains(KeyModifiers::CONTROL) {
-        return matches!(key.code, KeyCode::Char('c' | 'C')).then_some(Action::Stop);
+        return matches!(key.code, Char('c' | 'C')).then_some(Action::Stop);
     }
-    KEYS.iter().find(|(codes, ..)| codes.contains(&key.code)).map(|(.., action)| *action)
+    of(screen).find(|known| known.codes.contains(&key.code)).map(|known| known.action)
 }
 
 #[cfg(test)]
@@ -36,11 +109,21 @@ mod tests {
 
     #[test]
     fn ctrl_c_and_q_stop_and_nothing_else_with_ctrl_does_anything() {
-        let key = |code, modifiers| action(KeyEvent::new(code, modifiers));
-        assert_eq!(key(KeyCode::Char('q'), KeyModifiers::NONE), Some(Action::Stop));
-        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Action::Stop));
-        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::NONE), None);
-        assert_eq!(key(KeyCode::Char('p'), KeyModifiers::CONTROL), None);
-        assert_eq!(key(KeyCode::Char('?'), KeyModifiers::SHIFT), Some(Action::Help));
+        let key = |code, modifiers| action(KeyEvent::new(code, modifiers), Live);
+        assert_eq!(key(Char('q'), KeyModifiers::NONE), Some(Action::Stop));
+        assert_eq!(key(Char('c'), KeyModifiers::CONTROL), Some(Action::Stop));
+        assert_eq!(key(Char('c'), KeyModifiers::NONE), None);
+        assert_eq!(key(Char('p'), KeyModifiers::CONTROL), None);
+        assert_eq!(key(Char('?'), KeyModifiers::SHIFT), Some(Action::Help));
+    }
+
+    #[test]
+    fn no_key_means_two_things_on_one_screen() {
+        for &screen in ALL {
+            let codes: Vec<KeyCode> = of(screen).flat_map(|key| key.codes).copied().collect();
+            for (n, code) in codes.iter().enumerate() {
+                assert!(!codes[..n].contains(code), "{code:?} on {screen:?}");
+            }
+        }
     }
 }

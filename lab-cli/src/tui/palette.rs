@@ -36,6 +36,14 @@ impl Palette {
         self.or(Color::Magenta, Modifier::empty())
     }
 
+    /// The n-th of several lines, with the mark that tells it apart without colour.
+    pub(super) fn line(self, n: usize) -> (Style, char) {
+        const COLOURS: [Color; 6] =
+            [Color::Cyan, Color::Green, Color::Yellow, Color::Blue, Color::Red, Color::LightMagenta];
+        const MARKS: [char; 6] = ['.', '+', 'x', 'o', '*', '#'];
+        (self.or(COLOURS[n % COLOURS.len()], Modifier::empty()), MARKS[n % MARKS.len()])
+    }
+
     pub(super) fn faint(self) -> Style {
         self.or(Color::DarkGray, Modifier::DIM)
     }

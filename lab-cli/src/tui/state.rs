@@ -1,4 +1,4 @@
-//! What the view knows: made from events alone, bounded in memory.
+//! What is known of a run: made from events alone, bounded in memory.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,6 @@ pub(super) struct State {
     /// Newest last; scrubbed.
     pub log: VecDeque<String>,
     pub paused: bool,
-    pub help: bool,
     pub stopping: bool,
     pub over: bool,
 }

@@ -9,10 +9,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossterm::event::{self, Event};
+use crossterm::{
+    event::{self, Event, KeyCode, KeyEvent, KeyModifiers},
+    execute,
+    terminal::{EnterAlternateScreen, enable_raw_mode},
+};
 use ratatui::DefaultTerminal;
 
-use super::{Ask, Palette, keymap, state::State, update, update::Message, view};
+use super::{
+    Palette, Told,
+    app::{App, Effect},
+    view,
+};
 
 /// At most five frames a second: the view runs on the generator's core.
 const FRAME: Duration = Duration::from_millis(200);
@@ -41,37 +49,43 @@ pub fn restore() {
     }
 }
 
-/// Until the run is over or its sender is gone.
+/// Until there is nothing left to show, the person leaves, or the sender is gone.
 pub(super) fn run(
     mut terminal: DefaultTerminal,
-    events: &Receiver<crate::live::LiveEvent>,
+    mut app: App,
+    told: &Receiver<Told>,
     palette: Palette,
-    mut ask: impl FnMut(Ask),
+    mut effect: impl FnMut(Effect),
 ) -> io::Result<()> {
-    let mut state = State::default();
     let mut changed = true;
     let mut drawn: Option<Instant> = None;
     loop {
         if event::poll(TICK)? {
             match event::read()? {
-                Event::Key(key) => {
-                    if let Some(action) = keymap::action(key) {
-                        if let Some(asked) = update::update(&mut state, Message::Pressed(action)) {
-                            ask(asked);
-                        }
-                        // Keys are answered even while paused: that the view is paused must be seen.
-                        draw(&mut terminal, &state, palette, &mut drawn)?;
-                    }
+                Event::Key(key) if is_suspend(key) => {
+                    suspend(&mut terminal)?;
+                    draw(&mut terminal, &app, palette, &mut drawn)?;
                 }
-                Event::Resize(..) => draw(&mut terminal, &state, palette, &mut drawn)?,
+                Event::Key(key) => {
+                    let asked = app.key(key);
+                    if matches!(asked, Some(Effect::Quit)) {
+                        restore();
+                        effect(Effect::Quit);
+                        return Ok(());
+                    }
+                    asked.into_iter().for_each(&mut effect);
+                    // Keys are answered even while paused: that the view is paused must be seen.
+                    draw(&mut terminal, &app, palette, &mut drawn)?;
+                }
+                Event::Resize(..) => draw(&mut terminal, &app, palette, &mut drawn)?,
                 Event::FocusGained | Event::FocusLost | Event::Mouse(_) | Event::Paste(_) => {}
             }
         }
         let mut gone = false;
         loop {
-            match events.try_recv() {
-                Ok(event) => {
-                    let _ = update::update(&mut state, Message::Happened(event));
+            match told.try_recv() {
+                Ok(told) => {
+                    app.told(told);
                     changed = true;
                 }
                 Err(TryRecvError::Empty) => break,
@@ -82,27 +96,36 @@ pub(super) fn run(
             }
         }
         let due = drawn.is_none_or(|at| at.elapsed() >= FRAME);
-        if changed && due && !state.paused {
-            draw(&mut terminal, &state, palette, &mut drawn)?;
+        if changed && due && !app.live.paused {
+            draw(&mut terminal, &app, palette, &mut drawn)?;
             changed = false;
         }
-        if gone || state.over {
+        if gone || app.is_over() {
             restore();
             return Ok(());
         }
     }
 }
 
-fn draw(
-    terminal: &mut DefaultTerminal,
-    state: &State,
-    palette: Palette,
-    drawn: &mut Option<Instant>,
-) -> io::Result<()> {
+fn is_suspend(key: KeyEvent) -> bool {
+    key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
+}
+
+/// Gives the terminal back, sleeps until the shell wakes the program, and takes it over again. A run that goes on sleeps too,
+/// and says so (GAP).
+fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
+    ratatui::restore();
+    nix::sys::signal::raise(nix::sys::signal::Signal::SIGTSTP)?;
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen)?;
+    terminal.clear()
+}
+
+fn draw(terminal: &mut DefaultTerminal, app: &App, palette: Palette, drawn: &mut Option<Instant>) -> io::Result<()> {
     if !TAKEN.load(Ordering::SeqCst) {
         return Ok(());
     }
-    terminal.draw(|frame| view::draw(frame, state, palette))?;
+    terminal.draw(|frame| view::draw(frame, app, palette))?;
     *drawn = Some(Instant::now());
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Frames as people see them, made from events alone.
 
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{Terminal, backend::TestBackend, style::Color};
 
 use super::{
-    Ask, Palette,
-    keymap::Action,
-    state::{MOST_LINES, MOST_SECONDS, State},
-    update::{Message, update},
+    Ask, Palette, Told,
+    app::{App, Effect},
+    state::{MOST_LINES, MOST_SECONDS},
     view,
 };
 use crate::{
@@ -14,16 +14,22 @@ use crate::{
     summary::{Arm, Measured, Objective, Phase, Reason, Times, Verdict},
 };
 
-fn happened(state: &mut State, event: LiveEvent) {
-    assert_eq!(update(state, Message::Happened(event)), None);
+mod program;
+
+fn happened(app: &mut App, event: LiveEvent) {
+    app.told(Told::Event(Box::new(event)));
+}
+
+fn press(app: &mut App, code: KeyCode) -> Option<Effect> {
+    app.key(KeyEvent::from(code))
 }
 
 fn phase(name: &str, seconds: f64, load: &str) -> PhaseShape {
     PhaseShape { name: name.to_owned(), seconds, load: load.to_owned() }
 }
 
-fn started() -> State {
-    let mut state = State::default();
+fn started() -> App {
+    let mut app = App::of_one_run();
     let shape = Shape {
         experiment: "flash-crowd".to_owned(),
         about: "3 users, then 1000 at once (SEDA, figure 10)".to_owned(),
@@ -36,8 +42,8 @@ fn started() -> State {
             phase("after", 12.0, "3 users"),
         ],
     };
-    happened(&mut state, LiveEvent::RunStarted(shape));
-    state
+    happened(&mut app, LiveEvent::RunStarted(shape));
+    app
 }
 
 /// A spike under SEDA: 200 of 300 a second are rejected, the admission rate falls, p90 rises to 4 s and comes back.
@@ -102,23 +108,23 @@ impl Second {
     }
 }
 
-fn running() -> State {
-    let mut state = started();
-    happened(&mut state, LiveEvent::Note { text: "capacity: 100/s at 14.2 operations a request".to_owned() });
-    finish(&mut state, "none", Some(Times { p90_at_least: Some(10_400.0), count: 2900, ..Times::default() }));
-    happened(&mut state, LiveEvent::ArmStarted { arm: "seda".to_owned(), block: 1 });
-    happened(&mut state, LiveEvent::PhaseStarted { phase: "before".to_owned(), second: 0 });
+fn running() -> App {
+    let mut app = started();
+    happened(&mut app, LiveEvent::Note { text: "capacity: 100/s at 14.2 operations a request".to_owned() });
+    finish(&mut app, "none", Some(Times { p90_at_least: Some(10_400.0), count: 2900, ..Times::default() }));
+    happened(&mut app, LiveEvent::ArmStarted { arm: "seda".to_owned(), block: 1 });
+    happened(&mut app, LiveEvent::PhaseStarted { phase: "before".to_owned(), second: 0 });
     for at in 0..27 {
         if at == 10 {
-            happened(&mut state, LiveEvent::PhaseStarted { phase: "spike".to_owned(), second: 10 });
+            happened(&mut app, LiveEvent::PhaseStarted { phase: "spike".to_owned(), second: 10 });
         }
-        happened(&mut state, LiveEvent::Second(Box::new(second(at))));
+        happened(&mut app, LiveEvent::Second(Box::new(second(at))));
     }
-    state
+    app
 }
 
-fn finish(state: &mut State, name: &str, times: Option<Times>) {
-    happened(state, LiveEvent::ArmStarted { arm: name.to_owned(), block: 1 });
+fn finish(app: &mut App, name: &str, times: Option<Times>) {
+    happened(app, LiveEvent::ArmStarted { arm: name.to_owned(), block: 1 });
     let measured = Measured {
         planned: 3000,
         sent: 3000,
@@ -148,17 +154,17 @@ fn finish(state: &mut State, name: &str, times: Option<Times>) {
         ],
         ..Arm::default()
     };
-    happened(state, LiveEvent::ArmFinished(Box::new(arm)));
+    happened(app, LiveEvent::ArmFinished(Box::new(arm)));
 }
 
-fn terminal(state: &State, palette: Palette, width: u16, height: u16) -> Terminal<TestBackend> {
+fn terminal(app: &App, palette: Palette, width: u16, height: u16) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a test backend");
-    terminal.draw(|frame| view::draw(frame, state, palette)).expect("drawn");
+    terminal.draw(|frame| view::draw(frame, app, palette)).expect("drawn");
     terminal
 }
 
-fn frame(state: &State, palette: Palette, width: u16, height: u16) -> String {
-    terminal(state, palette, width, height).backend().to_string()
+fn frame(app: &App, palette: Palette, width: u16, height: u16) -> String {
+    terminal(app, palette, width, height).backend().to_string()
 }
 
 #[test]
@@ -201,38 +207,38 @@ fn before_the_first_arm() {
 
 #[test]
 fn help_lies_over_the_run() {
-    let mut state = running();
-    update(&mut state, Message::Pressed(Action::Help));
-    insta::assert_snapshot!(frame(&state, Palette::Colours, 80, 24));
-    update(&mut state, Message::Pressed(Action::Back));
-    assert_eq!(frame(&state, Palette::Colours, 80, 24), frame(&running(), Palette::Colours, 80, 24));
+    let mut app = running();
+    press(&mut app, KeyCode::Char('?'));
+    insta::assert_snapshot!(frame(&app, Palette::Colours, 80, 24));
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(frame(&app, Palette::Colours, 80, 24), frame(&running(), Palette::Colours, 80, 24));
 }
 
 #[test]
 fn the_first_q_stops_and_the_second_ends() {
-    let mut state = running();
-    assert_eq!(update(&mut state, Message::Pressed(Action::Stop)), Some(Ask::Stop));
-    assert!(frame(&state, Palette::Plain, 80, 24).contains("STOPPING"));
+    let mut app = running();
+    assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Ask(Ask::Stop))));
+    assert!(frame(&app, Palette::Plain, 80, 24).contains("STOPPING"));
     // The run says that it has understood: said once.
-    let lines = state.log.len();
-    happened(&mut state, LiveEvent::Stopping);
-    assert_eq!(state.log.len(), lines);
-    assert_eq!(update(&mut state, Message::Pressed(Action::Stop)), Some(Ask::Abort));
+    let lines = app.live.log.len();
+    happened(&mut app, LiveEvent::Stopping);
+    assert_eq!(app.live.log.len(), lines);
+    assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Ask(Ask::Abort))));
 }
 
 #[test]
 fn a_pause_is_seen() {
-    let mut state = running();
-    update(&mut state, Message::Pressed(Action::Pause));
-    assert!(frame(&state, Palette::Plain, 80, 24).contains("PAUSED"));
+    let mut app = running();
+    press(&mut app, KeyCode::Char('p'));
+    assert!(frame(&app, Palette::Plain, 80, 24).contains("PAUSED"));
 }
 
 #[test]
 fn every_size_can_be_drawn() {
-    let states = [State::default(), started(), running()];
-    for state in &states {
+    let states = [App::of_one_run(), started(), running()];
+    for app in &states {
         for (width, height) in [(1, 1), (10, 3), (59, 40), (60, 16), (61, 17), (80, 25), (300, 100)] {
-            let _ = frame(state, Palette::Colours, width, height);
+            let _ = frame(app, Palette::Colours, width, height);
         }
     }
     assert!(frame(&running(), Palette::Plain, 40, 10).contains("too small"));
@@ -240,28 +246,28 @@ fn every_size_can_be_drawn() {
 
 #[test]
 fn texts_from_the_target_cannot_act_on_the_terminal() {
-    let mut state = running();
+    let mut app = running();
     let mut evil = second(27);
     let target = evil.target.as_mut().expect("a target");
     target.stages[1].name = "lo\u{1b}[2Jgin\u{202e}".to_owned();
     target.stages[1].gauges.insert("\u{9b}31m".to_owned(), 1.0);
     evil.users_by_state.insert("\u{7}bell".to_owned(), 1);
-    happened(&mut state, LiveEvent::Second(Box::new(evil)));
+    happened(&mut app, LiveEvent::Second(Box::new(evil)));
     let text = "\u{1b}]0;title\u{7}".to_owned();
-    happened(&mut state, LiveEvent::Policy { second: 27.0, stage: "login".to_owned(), text });
-    let drawn = frame(&state, Palette::Colours, 120, 40);
+    happened(&mut app, LiveEvent::Policy { second: 27.0, stage: "login".to_owned(), text });
+    let drawn = frame(&app, Palette::Colours, 120, 40);
     assert!(drawn.contains("lo\u{fffd}[2Jgin\u{fffd}"));
     assert!(!drawn.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'));
 }
 
 #[test]
 fn memory_is_bounded() {
-    let mut state = running();
+    let mut app = running();
     for at in 0..5000 {
-        happened(&mut state, LiveEvent::Second(Box::new(second(30).at(at))));
-        happened(&mut state, LiveEvent::Note { text: at.to_string() });
+        happened(&mut app, LiveEvent::Second(Box::new(second(30).at(at))));
+        happened(&mut app, LiveEvent::Note { text: at.to_string() });
     }
-    assert_eq!(state.running.as_ref().expect("an arm").seconds.len(), MOST_SECONDS);
-    assert_eq!(state.log.len(), MOST_LINES);
-    assert_eq!(state.log.back().map(String::as_str), Some("4999"));
+    assert_eq!(app.live.running.as_ref().expect("an arm").seconds.len(), MOST_SECONDS);
+    assert_eq!(app.live.log.len(), MOST_LINES);
+    assert_eq!(app.live.log.back().map(String::as_str), Some("4999"));
 }

@@ -1,4 +1,4 @@
-//! One message, one change.
+//! What a run's events and the person's keys change on its screen.
 
 use super::{
     Ask,
@@ -7,39 +7,22 @@ use super::{
 };
 use crate::{live::LiveEvent, text::scrubbed};
 
-#[derive(Debug)]
-pub(super) enum Message {
-    Happened(LiveEvent),
-    Pressed(Action),
-}
-
-/// Changes the state; returns what the person asks of the run.
-pub(super) fn update(state: &mut State, message: Message) -> Option<Ask> {
-    match message {
-        Message::Happened(event) => {
-            happened(state, event);
-            None
-        }
-        Message::Pressed(action) => pressed(state, action),
-    }
-}
-
-fn pressed(state: &mut State, action: Action) -> Option<Ask> {
+/// Returns what the person asks of the run.
+pub(super) fn pressed(state: &mut State, action: Action) -> Option<Ask> {
     match action {
         Action::Pause => state.paused = !state.paused,
-        Action::Help => state.help = !state.help,
-        Action::Back => state.help = false,
         Action::Stop if state.stopping => return Some(Ask::Abort),
         Action::Stop => {
             state.stopping = true;
             log(state, "stopping: what is open is awaited and saved; press again to end at once");
             return Some(Ask::Stop);
         }
+        _ => {}
     }
     None
 }
 
-fn happened(state: &mut State, event: LiveEvent) {
+pub(super) fn happened(state: &mut State, event: LiveEvent) {
     match event {
         LiveEvent::RunStarted(shape) => state.shape = Some(shape),
         LiveEvent::Note { text } => log(state, &text),

@@ -3,12 +3,10 @@
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
-    style::Style,
-    symbols::Marker,
-    text::{Line, Span},
-    widgets::{Axis, Block, Borders, Chart, Dataset, GraphType},
+    widgets::{Block, Borders},
 };
 
+use super::plot::{Plot, Series, decades, log};
 use crate::{
     live::Second,
     text,
@@ -18,14 +16,6 @@ use crate::{
     },
 };
 
-/// A line of a chart: name, style, the mark that tells it apart without colour, and its points; `None` is a gap.
-struct Series {
-    name: &'static str,
-    style: Style,
-    mark: char,
-    points: Vec<(f64, Option<f64>)>,
-}
-
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(area);
     let Some(running) = &state.running else {
@@ -34,75 +24,56 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         }
         return;
     };
-    rates(frame, left, state, running, palette);
-    response_time(frame, right, state, running, palette);
+    rates(state, running, palette).draw(frame, left, palette);
+    response_time(state, running, palette).draw(frame, right, palette);
 }
 
-fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, running: &Running, palette: Palette) {
-    let of = |read: fn(&Second) -> u64| points(running, |second| Some(read(second) as f64));
-    let series = [
-        Series { name: "offered", style: palette.offered(), mark: '.', points: of(|s| s.planned) },
-        Series {
-            name: "admitted",
-            style: palette.admitted(),
-            mark: '-',
-            points: of(|s| s.planned.saturating_sub(s.rejected + s.connect_failed)),
-        },
-        Series { name: "in time", style: palette.good(), mark: '+', points: of(|s| s.served) },
-        Series { name: "rejected", style: palette.bad(), mark: 'x', points: of(|s| s.rejected) },
+fn rates(state: &State, running: &Running, palette: Palette) -> Plot<'static> {
+    let of = |name: &str, style, mark, read: fn(&Second) -> u64| Series {
+        name: name.to_owned(),
+        style,
+        mark,
+        points: points(running, |second| Some(read(second) as f64)),
+    };
+    let admitted = |s: &Second| s.planned.saturating_sub(s.rejected + s.connect_failed);
+    let series = vec![
+        of("offered", palette.offered(), '.', |s| s.planned),
+        of("admitted", palette.admitted(), '-', admitted),
+        of("in time", palette.good(), '+', |s| s.served),
+        of("rejected", palette.bad(), 'x', |s| s.rejected),
     ];
     let top = series.iter().flat_map(|s| &s.points).filter_map(|(_, y)| *y).fold(1.0, f64::max) * 1.05;
-    let labels = vec![Line::raw("0"), Line::raw(text::rate(top / 2.0)), Line::raw(format!("{}/s", text::rate(top)))];
-    plot(frame, area, state, "requests", "", &series, ([0.0, top], labels), palette);
+    let labels = vec!["0".to_owned(), text::rate(top / 2.0), format!("{}/s", text::rate(top))];
+    plot("requests", String::new(), state, running, ([0.0, top], labels), series)
 }
 
 /// On a logarithmic axis: without control it is a hundred times the target.
-fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, running: &Running, palette: Palette) {
+fn response_time(state: &State, running: &Running, palette: Palette) -> Plot<'static> {
     let target = state.objective_ms().unwrap_or(1000.0);
     let measured = |second: &Second| second.p90_ms;
-    let values: Vec<f64> = running.seconds.iter().filter_map(measured).collect();
-    let low = values.iter().copied().fold(target, f64::min).max(0.1).log10().floor();
-    let high = values.iter().copied().fold(target * 1.01, f64::max).log10().ceil().max(low + 1.0);
-    let to = |ms: f64| ms.max(0.1).log10();
+    let axis = decades(running.seconds.iter().filter_map(measured), target);
     let end = x_end(state, running);
-    let series = [
+    let newest = running.latest().and_then(measured);
+    let late = newest.is_some_and(|p90| p90 > target);
+    let series = vec![
         Series {
-            name: "target",
+            name: "target".to_owned(),
             style: palette.target(),
             mark: '=',
-            points: vec![(0.0, Some(to(target))), (end, Some(to(target)))],
+            points: vec![(0.0, Some(log(target))), (end, Some(log(target)))],
         },
         Series {
-            name: "p90",
-            style: if running.latest().and_then(measured).is_some_and(|p90| p90 > target) {
-                palette.bad()
-            } else {
-                palette.good()
-            },
+            name: "p90".to_owned(),
+            style: if late { palette.bad() } else { palette.good() },
             mark: 'o',
-            points: points(running, |second| measured(second).map(to)),
+            points: points(running, |second| measured(second).map(log)),
         },
     ];
-    let decades = (high - low) as usize;
-    let labels = (0..=decades).map(|i| Line::raw(short_time(10_f64.powf(low + i as f64)))).collect();
-    let latest = match running.latest().and_then(measured) {
-        Some(p90) => {
-            format!(" p90 {} {} {} ", text::time(p90), if p90 > target { ">" } else { "<=" }, text::time(target))
-        }
+    let latest = match newest {
+        Some(p90) => format!(" p90 {} {} {} ", text::time(p90), if late { ">" } else { "<=" }, text::time(target)),
         None => " p90: too few answers ".to_owned(),
     };
-    plot(frame, area, state, "response time", &latest, &series, ([low, high], labels), palette);
-}
-
-/// Axis labels: powers of ten.
-fn short_time(ms: f64) -> String {
-    if ms >= 1000.0 {
-        format!("{:.0} s", ms / 1000.0)
-    } else if ms >= 1.0 {
-        format!("{ms:.0} ms")
-    } else {
-        format!("{ms:.1} ms")
-    }
+    plot("response time", latest, state, running, axis, series)
 }
 
 fn points(running: &Running, read: impl Fn(&Second) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
@@ -115,71 +86,15 @@ fn x_end(state: &State, running: &Running) -> f64 {
     state.planned_seconds().max(so_far).max(1.0)
 }
 
-#[expect(clippy::too_many_arguments, reason = "one call draws one chart; a struct would only rename its arguments")]
 fn plot(
-    frame: &mut Frame<'_>,
-    area: Rect,
+    title: &'static str,
+    latest: String,
     state: &State,
-    title: &str,
-    latest: &str,
-    series: &[Series],
-    (y, labels): ([f64; 2], Vec<Line<'_>>),
-    palette: Palette,
-) {
-    let Some(running) = &state.running else { return };
+    running: &Running,
+    (y, labels): ([f64; 2], Vec<String>),
+    series: Vec<Series>,
+) -> Plot<'static> {
     let start = running.seconds.front().map_or(0.0, |second| f64::from(second.second));
-    let end = x_end(state, running);
-
-    // Without colour lines are told apart by their marks; with it, fine lines show more.
-    let plain = palette == Palette::Plain;
-    let marker = |series: &Series| if plain { Marker::Custom(series.mark) } else { Marker::Braille };
-    let segments: Vec<(usize, Vec<(f64, f64)>)> =
-        series.iter().enumerate().flat_map(|(i, s)| segments(&s.points).into_iter().map(move |seg| (i, seg))).collect();
-    let rows = f64::from(area.height.max(2));
-    let walls: Vec<Vec<(f64, f64)>> = state
-        .boundaries()
-        .into_iter()
-        .filter(|at| (start..end).contains(at))
-        .map(|at| (0..area.height).map(|i| (at, y[0] + (y[1] - y[0]) * f64::from(i) / (rows - 1.0))).collect())
-        .collect();
-    let mut datasets: Vec<Dataset<'_>> = walls
-        .iter()
-        .map(|wall| Dataset::default().marker(Marker::Custom(':')).style(palette.faint()).data(wall))
-        .collect();
-    for (index, segment) in &segments {
-        let series = &series[*index];
-        let graph = if segment.len() > 1 { GraphType::Line } else { GraphType::Scatter };
-        datasets.push(Dataset::default().marker(marker(series)).graph_type(graph).style(series.style).data(segment));
-    }
-    let roomy = usize::from(area.width) > title.len() + latest.len() + 40;
-    let mut legend = if roomy { vec![Span::raw(format!(" {title} "))] } else { Vec::new() };
-    for series in series {
-        let mark = if plain { series.mark } else { '━' };
-        legend.push(Span::styled(format!("{mark}{} ", series.name), series.style));
-    }
-    let chart = Chart::new(datasets)
-        .block(
-            Block::new()
-                .borders(Borders::TOP)
-                .title(Line::from(legend))
-                .title(Line::styled(latest.to_owned(), palette.strong()).right_aligned()),
-        )
-        .legend_position(None)
-        .x_axis(
-            Axis::default()
-                .bounds([start, end])
-                .labels([format!("{start:.0}"), format!("{end:.0} s")])
-                .style(palette.faint()),
-        )
-        .y_axis(Axis::default().bounds(y).labels(labels).style(palette.faint()));
-    frame.render_widget(chart, area);
-}
-
-/// Runs of points without a gap.
-fn segments(points: &[(f64, Option<f64>)]) -> Vec<Vec<(f64, f64)>> {
-    points
-        .split(|(_, y)| y.is_none())
-        .filter(|run| !run.is_empty())
-        .map(|run| run.iter().filter_map(|(x, y)| y.map(|y| (*x, y))).collect())
-        .collect()
+    let span = [start, x_end(state, running)];
+    Plot { title, latest, span, y, labels, walls: state.boundaries(), series }
 }

@@ -7,9 +7,9 @@ use ratatui::{
     widgets::{Block, Clear, Paragraph},
 };
 
-use crate::tui::{Palette, keymap::KEYS};
+use crate::tui::{Palette, app::Screen, keymap};
 
-const WORDS: [(&str, &str); 8] = [
+const OF_RUNS: &[(&str, &str)] = &[
     ("offered", "requests that users meant to send, retries included"),
     ("admitted", "of these, neither refused nor left without a connection"),
     ("in time", "answered as asked within the target: goodput"),
@@ -19,21 +19,35 @@ const WORDS: [(&str, &str); 8] = [
     ("gap", "longest pause of the load generator"),
     ("value!", "over the limit: the run would be INVALID"),
 ];
+const OF_SETUPS: &[(&str, &str)] = &[
+    ("arm", "one policy with its parameters; every arm gets the same users"),
+    ("virtual", "the same users and policies, service and clock simulated: seconds"),
+    ("live", "the real service under real load: takes its time and the machine"),
+    ("repeat", "blocks: every arm once in each, in an order drawn by lot"),
+];
+const OF_COMPARISONS: &[(&str, &str)] = &[
+    ("> 5 s", "hidden by time-outs: at least this"),
+    ("~", "nothing can be said: too few blocks, or no difference to be seen"),
+    ("x1.20", "times the first arm's value, with its interval where there is one"),
+    ("-", "too few samples"),
+];
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, palette: Palette) {
-    let mut lines: Vec<Line<'_>> = KEYS
-        .iter()
-        .map(|(_, name, about, _)| {
-            Line::from(vec![Span::styled(format!(" {name:<9}"), palette.strong()), Span::raw(*about)])
-        })
-        .collect();
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, palette: Palette) {
+    let entry = |name: &'static str, about: &'static str| {
+        Line::from(vec![Span::styled(format!(" {name:<10} "), palette.strong()), Span::raw(about)])
+    };
+    let keys = keymap::of(screen).filter(|key| !key.name.is_empty());
+    let mut lines: Vec<Line<'_>> = keys.map(|key| entry(key.name, key.about)).collect();
+    let words = match screen {
+        Screen::Live => OF_RUNS,
+        Screen::Home | Screen::Setup => OF_SETUPS,
+        Screen::Past | Screen::Compare => OF_COMPARISONS,
+    };
     lines.push(Line::raw(""));
-    lines.extend(WORDS.iter().map(|(word, about)| {
-        Line::from(vec![Span::styled(format!(" {word:<9}"), palette.strong()), Span::raw(*about)])
-    }));
+    lines.extend(words.iter().map(|(word, about)| entry(word, about)));
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX) + 2;
     let [row] = Layout::vertical([Constraint::Length(height.min(area.height))]).flex(Flex::Center).areas(area);
-    let [place] = Layout::horizontal([Constraint::Length(70.min(area.width))]).flex(Flex::Center).areas(row);
+    let [place] = Layout::horizontal([Constraint::Length(76.min(area.width))]).flex(Flex::Center).areas(row);
     frame.render_widget(Clear, place);
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" help ")), place);
 }

@@ -1,0 +1,144 @@
+//! `lab` on a terminal: carries out what the person at the screen wants done, one thing after the other.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use super::{read_text, run::palette};
+use crate::{
+    args::Color,
+    exit::{End, Failure, Outcome},
+    live::LiveEvent,
+    run::{Cpus, Request, Sinks, Stop, conduct, read_folder},
+    spec::raw::MAX_BYTES,
+    summary::{Mode, Summary},
+    tui::{Ask, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
+};
+
+/// Where runs are kept.
+const RUNS: &str = "runs";
+/// Most files and runs that are listed.
+const MOST: usize = 500;
+
+pub fn open(color: Color) -> Outcome {
+    let stop = Stop::listen().map_err(Failure::because)?;
+    let asked = stop.clone();
+    let ask = move |ask| match ask {
+        Ask::Stop => asked.end_this_run(),
+        Ask::Abort => asked.ask_by_person(),
+    };
+    let (screen, jobs) = Screen::of_the_program(palette(color), ask).map_err(Failure::because)?;
+    let Some(teller) = screen.teller() else { return Ok(End::Done) };
+    teller.tell(look());
+    for job in jobs {
+        let told = match job {
+            Job::Look => look(),
+            Job::Open(folders) => opened(&folders),
+            Job::Run(order) => match run(&order, &teller, &stop) {
+                Ok(folder) => opened(&[folder]),
+                Err(Failure::Usage(message) | Failure::Cause(message)) => Told::Failed(message),
+                Err(Failure::ClosedPipe) => Told::Opened(Vec::new()),
+            },
+        };
+        teller.tell(told);
+        teller.tell(look());
+        if stop.end().is_some() {
+            break;
+        }
+    }
+    drop(teller);
+    screen.finish().map_err(Failure::because)?;
+    Ok(stop.end().unwrap_or(End::Done))
+}
+
+fn run(order: &Order, teller: &Teller, stop: &Stop) -> Result<PathBuf, Failure> {
+    let experiment = read_text(&order.text, &order.name, &order.changes)?;
+    let cpus = Cpus::choose();
+    let mut sinks = Sinks::default();
+    sinks.add(teller.clone());
+    stop.run_begins();
+    let request = Request { experiment: &experiment, out: None, cpus: &cpus, virtual_time: order.virtual_time };
+    // On a thread of its own, which alone is kept to the generator's processor: the next run may want all of them.
+    let finished = std::thread::scope(|scope| {
+        let conducted = scope.spawn(|| {
+            if !order.virtual_time {
+                cpus.pin_generator();
+            }
+            conduct(request, &mut sinks, stop)
+        });
+        conducted.join()
+    });
+    match finished {
+        Ok(Ok(finished)) => Ok(finished.folder),
+        Ok(Err(failure)) => Err(super::run::failed(&failure)),
+        Err(_) => Err(Failure::because("the run panicked; what it had measured is in its folder")),
+    }
+}
+
+/// Experiment files and runs of this folder.
+fn look() -> Told {
+    let mut files = Vec::new();
+    for path in
+        listed(Path::new(".")).into_iter().filter(|path| path.extension().is_some_and(|e| e == "yaml" || e == "yml"))
+    {
+        let mut text = String::new();
+        let read = fs::File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
+        // Not every YAML file is an experiment: those are that have arms.
+        if read.is_ok() && text.lines().any(|line| line.starts_with("arms:")) {
+            let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            files.push((name, text));
+        }
+    }
+    files.sort();
+    let mut runs: Vec<(std::time::SystemTime, PastRun)> = listed(Path::new(RUNS))
+        .into_iter()
+        .filter(|path| path.join("events.jsonl").is_file())
+        .map(|folder| {
+            let when = fs::metadata(&folder).and_then(|found| found.modified()).unwrap_or(std::time::UNIX_EPOCH);
+            (when, PastRun { summary: summary_of(&folder), folder })
+        })
+        .collect();
+    runs.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.folder.cmp(&a.1.folder)));
+    Told::Found(files, runs.into_iter().map(|(_, run)| run).collect())
+}
+
+fn listed(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.filter_map(|entry| Some(entry.ok()?.path())).take(MOST).collect()
+}
+
+fn summary_of(folder: &Path) -> Option<PastSummary> {
+    let summary: Summary = serde_json::from_slice(&fs::read(folder.join("summary.json")).ok()?).ok()?;
+    let mut arms: Vec<String> = Vec::new();
+    for arm in &summary.arms {
+        if !arms.iter().any(|known| known == arm.shown_name()) {
+            arms.push(arm.shown_name().to_owned());
+        }
+    }
+    let partial = if summary.partial { ", partial" } else { "" };
+    let verdict = format!("{}{partial}", summary.verdict.word());
+    let virtual_time = summary.mode == Mode::Virtual;
+    Some(PastSummary { experiment: summary.experiment, virtual_time, verdict, arms })
+}
+
+fn opened(folders: &[PathBuf]) -> Told {
+    let mut runs = Vec::new();
+    for folder in folders {
+        let recorded = match read_folder(folder) {
+            Ok(recorded) => recorded,
+            Err(failure) => return Told::Failed(failure.to_string()),
+        };
+        let Some(summary) = recorded.summary else {
+            return Told::Failed(format!("{} has no summary: the run was broken off", folder.display()));
+        };
+        let shape = recorded.events.into_iter().find_map(|event| match event {
+            LiveEvent::RunStarted(shape) => Some(shape),
+            _ => None,
+        });
+        let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        runs.push(OpenRun { name, summary, timeline: recorded.timeline, shape });
+    }
+    Told::Opened(runs)
+}

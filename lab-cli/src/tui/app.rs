@@ -1,0 +1,276 @@
+//! The whole program on a terminal: screens, and what is asked of whoever carries out work.
+//!
+//! Nothing here reads a file or runs anything: [`Job`]s go out, [`Told`] comes in.
+
+use std::path::PathBuf;
+
+use crossterm::event::KeyEvent;
+
+use super::{
+    Ask,
+    keymap::{self, Action},
+    state::State,
+    update,
+};
+use crate::{
+    live::{LiveEvent, Second, Shape},
+    spec::Changes,
+    summary::Summary,
+};
+
+mod compare;
+mod home;
+mod line;
+mod past;
+mod setup;
+
+pub(super) use compare::{Column, Compare};
+pub(super) use home::{Home, Kind, live_time};
+pub(super) use line::Line;
+pub(super) use past::Past;
+pub(super) use setup::{Pane, Setup};
+
+/// What is on the terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Screen {
+    /// Experiments to choose from.
+    #[default]
+    Home,
+    /// Arms and parameters of one.
+    Setup,
+    /// A run.
+    Live,
+    /// Runs that are over.
+    Past,
+    /// Arms and runs beside each other.
+    Compare,
+}
+
+/// Work for somebody else.
+#[derive(Debug)]
+pub enum Job {
+    /// Find the experiments and the runs of this folder.
+    Look,
+    /// Run an experiment.
+    Run(Box<Order>),
+    /// Read these runs.
+    Open(Vec<PathBuf>),
+}
+
+/// An experiment to run.
+#[derive(Debug)]
+pub struct Order {
+    /// For its problems: what it is called.
+    pub name: String,
+    /// The file.
+    pub text: String,
+    /// What was changed here.
+    pub changes: Changes,
+    /// In virtual time.
+    pub virtual_time: bool,
+}
+
+/// What comes in.
+#[derive(Debug)]
+pub enum Told {
+    /// Something happened in a run.
+    Event(Box<LiveEvent>),
+    /// What is in this folder: experiment files with their texts, and runs, newest first.
+    Found(Vec<(String, String)>, Vec<PastRun>),
+    /// Runs that were asked for, or the one that has just ended.
+    Opened(Vec<OpenRun>),
+    /// It could not be done.
+    Failed(String),
+}
+
+/// A run in this folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastRun {
+    /// Where.
+    pub folder: PathBuf,
+    /// Its summary in a line; `None`: it was killed before it had one.
+    pub summary: Option<PastSummary>,
+}
+
+/// A run in a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastSummary {
+    /// The experiment.
+    pub experiment: String,
+    /// In which world.
+    pub virtual_time: bool,
+    /// Its verdict, and whether it was broken off.
+    pub verdict: String,
+    /// Its arms.
+    pub arms: Vec<String>,
+}
+
+/// A run to compare.
+#[derive(Debug, Clone)]
+pub struct OpenRun {
+    /// What to call it.
+    pub name: String,
+    /// The result.
+    pub summary: Summary,
+    /// Second by second.
+    pub timeline: Vec<Second>,
+    /// What was meant to happen.
+    pub shape: Option<Shape>,
+}
+
+/// What the person's keys lead to.
+#[derive(Debug)]
+pub(super) enum Effect {
+    /// Of the run that goes on.
+    Ask(Ask),
+    /// Something to do.
+    Job(Job),
+    /// Leave.
+    Quit,
+}
+
+/// Everything that is shown.
+#[derive(Debug, Default)]
+pub(super) struct App {
+    /// One run alone is watched (`lab run`): there is nothing before it and nothing after it.
+    pub one_run: bool,
+    pub screen: Screen,
+    pub home: Home,
+    pub setup: Option<Setup>,
+    pub live: State,
+    pub past: Past,
+    pub compare: Compare,
+    pub help: bool,
+    /// A line for the person: what went wrong.
+    pub said: Option<String>,
+}
+
+impl App {
+    /// `lab run` on a terminal.
+    pub fn of_one_run() -> Self {
+        Self { one_run: true, screen: Screen::Live, ..Self::default() }
+    }
+
+    /// Nothing is left to show.
+    pub fn is_over(&self) -> bool {
+        self.one_run && self.live.over
+    }
+
+    pub fn told(&mut self, told: Told) {
+        match told {
+            Told::Event(event) => update::happened(&mut self.live, *event),
+            Told::Found(files, runs) => {
+                self.home.add_own(&files);
+                self.past.set(runs);
+            }
+            Told::Opened(runs) if runs.is_empty() => {}
+            Told::Opened(runs) => {
+                self.compare = Compare::of(runs);
+                self.go(Screen::Compare);
+            }
+            Told::Failed(message) => {
+                if self.screen == Screen::Live {
+                    self.go(Screen::Setup);
+                }
+                self.said = Some(message);
+            }
+        }
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
+        let ctrl = key.modifiers.contains(crossterm::event::KeyModifiers::CONTROL);
+        if let Some(line) = self.line().filter(|_| !ctrl) {
+            if let Some(written) = line.key(key) {
+                self.written(written);
+            }
+            return None;
+        }
+        let action = keymap::action(key, self.screen)?;
+        self.said = None;
+        match action {
+            Action::Help => self.help = !self.help,
+            Action::Back if self.help => self.help = false,
+            _ if self.screen == Screen::Live => return update::pressed(&mut self.live, action).map(Effect::Ask),
+            Action::Stop => return Some(Effect::Quit),
+            Action::Back => self.back(),
+            _ => return self.pressed(action),
+        }
+        None
+    }
+
+    /// The line that is being written, if one is.
+    fn line(&mut self) -> Option<&mut Line> {
+        match self.screen {
+            Screen::Home => self.home.finding.as_mut(),
+            Screen::Setup => self.setup.as_mut()?.editing.as_mut(),
+            Screen::Live | Screen::Past | Screen::Compare => None,
+        }
+    }
+
+    /// A line was ended: taken, or given up.
+    fn written(&mut self, written: line::Ended) {
+        match (self.screen, &mut self.setup) {
+            (Screen::Home, _) => self.home.found(written),
+            (Screen::Setup, Some(setup)) => self.said = setup.edited(written),
+            _ => {}
+        }
+    }
+
+    fn pressed(&mut self, action: Action) -> Option<Effect> {
+        match self.screen {
+            Screen::Home => match action {
+                Action::Choose => match self.home.chosen()?.setup() {
+                    Ok(setup) => {
+                        self.setup = Some(setup);
+                        self.go(Screen::Setup);
+                    }
+                    Err(problem) => self.said = Some(problem),
+                },
+                Action::Past => {
+                    self.go(Screen::Past);
+                    return Some(Effect::Job(Job::Look));
+                }
+                _ => self.home.pressed(action),
+            },
+            Screen::Setup => {
+                let setup = self.setup.as_mut()?;
+                if action == Action::Choose && setup.pane != Pane::Parameters {
+                    match setup.order() {
+                        Ok(order) => {
+                            self.live = State::default();
+                            self.go(Screen::Live);
+                            return Some(Effect::Job(Job::Run(Box::new(order))));
+                        }
+                        Err(problem) => self.said = Some(problem),
+                    }
+                } else {
+                    setup.pressed(action);
+                }
+            }
+            Screen::Past => {
+                if action == Action::Choose {
+                    let folders = self.past.chosen();
+                    return (!folders.is_empty()).then_some(Effect::Job(Job::Open(folders)));
+                }
+                self.past.pressed(action);
+            }
+            Screen::Compare => self.compare.pressed(action),
+            Screen::Live => {}
+        }
+        None
+    }
+
+    fn go(&mut self, screen: Screen) {
+        self.screen = screen;
+        self.help = false;
+    }
+
+    fn back(&mut self) {
+        let to = match self.screen {
+            Screen::Home | Screen::Setup | Screen::Past | Screen::Live => Screen::Home,
+            Screen::Compare if self.setup.is_some() => Screen::Setup,
+            Screen::Compare => Screen::Past,
+        };
+        self.go(to);
+    }
+}

@@ -1,0 +1,206 @@
+//! Arms and runs beside each other: a table of figures, and a plot of the figure under the cursor.
+
+use std::collections::BTreeSet;
+
+use super::OpenRun;
+use crate::{
+    live::Second,
+    summary::{Arm, Comparison, Measured},
+    tui::keymap::Action,
+};
+
+/// A figure: a column of the table, and a curve over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tui) enum Column {
+    Goodput,
+    Offered,
+    Rejected,
+    P50,
+    P90,
+    P99,
+    TimedOut,
+}
+
+impl Column {
+    pub const ALL: [Self; 7] =
+        [Self::Goodput, Self::Offered, Self::Rejected, Self::P50, Self::P90, Self::P99, Self::TimedOut];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Goodput => "in time/s",
+            Self::Offered => "offered/s",
+            Self::Rejected => "rejected",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+            Self::TimedOut => "timed out",
+        }
+    }
+
+    /// Drawn on a logarithmic axis.
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::P50 | Self::P90 | Self::P99)
+    }
+
+    /// Its name in `summary.json`, for comparisons.
+    fn metric(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput_per_s",
+            Self::Rejected => "reject_fraction",
+            Self::P90 => "response_time_ms.p90",
+            Self::P99 => "response_time_ms.p99",
+            Self::Offered | Self::P50 | Self::TimedOut => "",
+        }
+    }
+
+    /// Of a phase, and whether it is only a bound from below.
+    fn of(self, measured: &Measured) -> Option<(f64, bool)> {
+        let times = &measured.response_time_ms;
+        let time =
+            |known: Option<f64>, bound: Option<f64>| known.map(|ms| (ms, false)).or_else(|| bound.map(|ms| (ms, true)));
+        match self {
+            Self::Goodput => Some((measured.goodput_per_s, false)),
+            Self::Offered => Some((measured.offered_per_s, false)),
+            Self::Rejected => (measured.sent > 0).then_some((measured.reject_fraction, false)),
+            Self::P50 => time(times.p50, times.p50_at_least),
+            Self::P90 => time(times.p90, times.p90_at_least),
+            Self::P99 => time(times.p99, times.p99_at_least),
+            Self::TimedOut => Some((measured.timed_out as f64, false)),
+        }
+    }
+
+    /// Of a second.
+    pub fn at(self, second: &Second) -> Option<f64> {
+        match self {
+            Self::Goodput => Some(second.served as f64),
+            Self::Offered => Some(second.offered as f64),
+            Self::Rejected => Some(second.rejected as f64),
+            Self::P50 => second.p50_ms,
+            Self::P90 => second.p90_ms,
+            Self::P99 => second.p99_ms,
+            Self::TimedOut => Some(second.timed_out as f64),
+        }
+    }
+}
+
+/// An arm of a run: a row, and a line of the plot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tui) struct Course {
+    pub run: usize,
+    pub arm: usize,
+}
+
+#[derive(Debug, Default)]
+pub(in crate::tui) struct Compare {
+    pub runs: Vec<OpenRun>,
+    /// Names of arms, run by run.
+    arms: Vec<Vec<String>>,
+    pub courses: Vec<Course>,
+    pub hidden: BTreeSet<usize>,
+    pub at: usize,
+    pub column: usize,
+    pub phases: Vec<String>,
+    pub phase: usize,
+    pub enlarged: bool,
+}
+
+impl Compare {
+    pub fn of(runs: Vec<OpenRun>) -> Self {
+        let arms: Vec<Vec<String>> = runs.iter().map(names).collect();
+        let courses = arms
+            .iter()
+            .enumerate()
+            .flat_map(|(run, names)| (0..names.len()).map(move |arm| Course { run, arm }))
+            .collect();
+        let mut phases: Vec<String> = Vec::new();
+        for phase in runs.iter().flat_map(|run| &run.summary.arms).flat_map(|arm| &arm.phases) {
+            if !phases.contains(&phase.name) {
+                phases.push(phase.name.clone());
+            }
+        }
+        // The phase with the most requests is what the experiment is about.
+        let busiest = runs.first().and_then(|run| run.summary.arms.first()).and_then(|arm| {
+            let phase = arm.phases.iter().max_by_key(|phase| phase.measured.planned)?;
+            phases.iter().position(|name| *name == phase.name)
+        });
+        Self { runs, arms, courses, phase: busiest.unwrap_or(0), phases, ..Self::default() }
+    }
+
+    pub fn pressed(&mut self, action: Action) {
+        match action {
+            Action::Up => self.at = self.at.saturating_sub(1),
+            Action::Down => self.at = (self.at + 1).min(self.courses.len().saturating_sub(1)),
+            Action::Left => self.column = self.column.saturating_sub(1),
+            Action::Right => self.column = (self.column + 1).min(Column::ALL.len() - 1),
+            Action::NextPhase if !self.phases.is_empty() => self.phase = (self.phase + 1) % self.phases.len(),
+            Action::Tick if self.hidden.remove(&self.at) => {}
+            Action::Tick => _ = self.hidden.insert(self.at),
+            Action::Enlarge => self.enlarged = !self.enlarged,
+            _ => {}
+        }
+    }
+
+    pub fn column(&self) -> Column {
+        Column::ALL[self.column.min(Column::ALL.len() - 1)]
+    }
+
+    pub fn phase_name(&self) -> &str {
+        self.phases.get(self.phase).map_or("", String::as_str)
+    }
+
+    pub fn arm_name(&self, course: Course) -> &str {
+        self.arms[course.run].get(course.arm).map_or("", String::as_str)
+    }
+
+    /// `seda`, or with several runs `seda · flash-crowd-2`.
+    pub fn name(&self, course: Course) -> String {
+        let arm = self.arm_name(course);
+        if self.runs.len() > 1 { format!("{arm} · {}", self.runs[course.run].name) } else { arm.to_owned() }
+    }
+
+    /// Turns of an arm, block by block.
+    pub fn turns(&self, course: Course) -> impl Iterator<Item = &Arm> {
+        let name = self.arm_name(course);
+        self.runs[course.run].summary.arms.iter().filter(move |arm| arm.shown_name() == name)
+    }
+
+    /// The median over blocks of a figure in the phase that is shown, and whether time-outs leave only a bound. The lower
+    /// one of two in the middle.
+    pub fn figure(&self, course: Course, column: Column) -> Option<(f64, bool)> {
+        let phase = self.phase_name();
+        let phases = self.turns(course).flat_map(|arm| &arm.phases).filter(|found| found.name == phase);
+        let mut values: Vec<(f64, bool)> = phases.filter_map(|phase| column.of(&phase.measured)).collect();
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        values.get(values.len().checked_sub(1)? / 2).copied()
+    }
+
+    /// Over time: of the first block; more would hide each other.
+    pub fn seconds(&self, course: Course) -> impl Iterator<Item = &Second> {
+        let name = self.arm_name(course);
+        self.runs[course.run].timeline.iter().filter(move |second| second.arm == name && second.block == 1)
+    }
+
+    /// What was found against the baseline.
+    pub fn verdict(&self, course: Course, column: Column) -> Option<&Comparison> {
+        let (arm, phase) = (self.arm_name(course), self.phase_name());
+        self.runs[course.run].summary.comparisons.iter().find(|comparison| {
+            comparison.policy == arm && comparison.phase == phase && comparison.metric == column.metric()
+        })
+    }
+
+    pub fn objective_ms(&self) -> Option<f64> {
+        self.runs.first().map(|run| run.summary.objective.response_time_ms)
+    }
+}
+
+/// Arms in the order of the file.
+fn names(run: &OpenRun) -> Vec<String> {
+    let mut names: Vec<String> = run.shape.as_ref().map_or_else(Vec::new, |shape| shape.arms.clone());
+    for arm in &run.summary.arms {
+        if !names.iter().any(|name| name == arm.shown_name()) {
+            names.push(arm.shown_name().to_owned());
+        }
+    }
+    names.retain(|name| run.summary.arms.iter().any(|arm| arm.shown_name() == name));
+    names
+}

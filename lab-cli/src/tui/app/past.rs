@@ -1,0 +1,44 @@
+//! Runs that are over.
+
+use std::{collections::BTreeSet, path::PathBuf};
+
+use super::PastRun;
+use crate::tui::keymap::Action;
+
+/// The list.
+#[derive(Debug, Default)]
+pub(in crate::tui) struct Past {
+    pub runs: Vec<PastRun>,
+    pub at: usize,
+    pub ticked: BTreeSet<PathBuf>,
+}
+
+impl Past {
+    pub fn set(&mut self, runs: Vec<PastRun>) {
+        self.at = self.at.min(runs.len().saturating_sub(1));
+        self.ticked.retain(|folder| runs.iter().any(|run| run.folder == *folder));
+        self.runs = runs;
+    }
+
+    pub fn pressed(&mut self, action: Action) {
+        match action {
+            Action::Up => self.at = self.at.saturating_sub(1),
+            Action::Down => self.at = (self.at + 1).min(self.runs.len().saturating_sub(1)),
+            Action::Tick => {
+                let Some(run) = self.runs.get(self.at).filter(|run| run.summary.is_some()) else { return };
+                if !self.ticked.remove(&run.folder) {
+                    self.ticked.insert(run.folder.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Those that are ticked, else the one under the cursor.
+    pub fn chosen(&self) -> Vec<PathBuf> {
+        if !self.ticked.is_empty() {
+            return self.ticked.iter().cloned().collect();
+        }
+        self.runs.get(self.at).filter(|run| run.summary.is_some()).map(|run| run.folder.clone()).into_iter().collect()
+    }
+}

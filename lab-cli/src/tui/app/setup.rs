@@ -1,0 +1,284 @@
+//! What to run of an experiment: arms, parameters, repetitions, world.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use controllers::{
+    Catalogue, Entry, Place, Settings,
+    catalogue::{Make, Row, Setting},
+};
+
+use super::{Line, Order, home::live_time, line::Ended};
+use crate::{
+    spec::{
+        Changes, Experiment,
+        hindsight::{BEST_STATIC, ORACLE},
+        plan::App,
+        raw, read,
+    },
+    tui::keymap::Action,
+};
+
+/// Which list the keys move in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::tui) enum Pane {
+    #[default]
+    Arms,
+    Parameters,
+}
+
+/// One that can be ticked.
+#[derive(Debug)]
+pub(in crate::tui) struct Candidate {
+    pub label: String,
+    /// Where it stands in the file, and by which key; `None`: it does not, and is added.
+    in_file: Option<(usize, String)>,
+    pub entry: Option<&'static Entry>,
+    /// As the file has them.
+    settings: Settings,
+    /// As changed here.
+    pub edits: BTreeMap<&'static str, String>,
+    pub on: bool,
+}
+
+/// A parameter of the candidate under the cursor.
+#[derive(Debug)]
+pub(in crate::tui) struct Parameter {
+    pub row: Row,
+    /// What it is set to.
+    pub value: String,
+    /// It was changed here.
+    pub edited: bool,
+}
+
+#[derive(Debug)]
+pub(in crate::tui) struct Setup {
+    pub name: String,
+    text: String,
+    pub experiment: Experiment,
+    pub candidates: Vec<Candidate>,
+    pub pane: Pane,
+    pub at: usize,
+    pub parameter: usize,
+    pub editing: Option<Line>,
+    pub virtual_time: bool,
+    /// It cannot be run live.
+    pub only_virtual: bool,
+    pub repeat: u32,
+}
+
+const MOST_REPEATS: u32 = 1000;
+
+impl Setup {
+    pub fn new(name: &str, text: &str, experiment: &Experiment) -> Self {
+        let keys = keys_of_arms(text);
+        let mut candidates: Vec<Candidate> = experiment
+            .arms
+            .iter()
+            .enumerate()
+            .map(|(n, arm)| Candidate {
+                label: arm.label.clone(),
+                in_file: Some((n, keys.get(n).cloned().unwrap_or_else(|| arm.policy.name.clone()))),
+                entry: Catalogue::find(&arm.policy.name).filter(|_| arm.hindsight.is_none()),
+                settings: arm.policy.settings.clone(),
+                edits: BTreeMap::new(),
+                on: true,
+            })
+            .collect();
+        let known = |name: &str| experiment.arms.iter().any(|arm| arm.label == name);
+        let others = Catalogue::entries().iter().filter(|entry| !known(entry.name) && fits(entry, experiment));
+        candidates.extend(others.map(|entry| Candidate {
+            label: entry.name.to_owned(),
+            in_file: None,
+            entry: Some(entry),
+            settings: Settings::new(),
+            edits: BTreeMap::new(),
+            on: false,
+        }));
+        if !matches!(experiment.target.app, App::Tree(_)) {
+            let bounds = [BEST_STATIC, ORACLE].into_iter().filter(|name| !known(name));
+            candidates.extend(bounds.map(|name| Candidate {
+                label: name.to_owned(),
+                in_file: None,
+                entry: None,
+                settings: Settings::new(),
+                edits: BTreeMap::new(),
+                on: false,
+            }));
+        }
+        let only_virtual = experiment.simulation.only;
+        Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            experiment: experiment.clone(),
+            candidates,
+            pane: Pane::Arms,
+            at: 0,
+            parameter: 0,
+            editing: None,
+            // Seconds first: who wants the real thing presses one key.
+            virtual_time: true,
+            only_virtual,
+            repeat: experiment.repeat,
+        }
+    }
+
+    pub fn ticked(&self) -> usize {
+        self.candidates.iter().filter(|candidate| candidate.on).count()
+    }
+
+    /// About how long it takes live.
+    pub fn live_time(&self) -> Duration {
+        live_time(&self.experiment, self.ticked(), self.repeat)
+    }
+
+    pub fn candidate(&self) -> Option<&Candidate> {
+        self.candidates.get(self.at)
+    }
+
+    /// Those of the candidate under the cursor.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let Some(candidate) = self.candidate() else { return Vec::new() };
+        let Some(entry) = candidate.entry else { return Vec::new() };
+        let preset = entry.preset(&candidate.settings).ok().flatten();
+        let parameter = |row: Row| {
+            let edited = candidate.edits.get(row.name);
+            let written = candidate.settings.get(row.name).map(shown);
+            let value = edited.cloned().or(written).unwrap_or_else(|| row.default.clone());
+            Parameter { value, edited: edited.is_some(), row }
+        };
+        entry.rows(preset).into_iter().map(parameter).collect()
+    }
+
+    pub fn pressed(&mut self, action: Action) {
+        let last = match self.pane {
+            Pane::Arms => self.candidates.len(),
+            Pane::Parameters => self.parameters().len(),
+        }
+        .saturating_sub(1);
+        let at = match self.pane {
+            Pane::Arms => &mut self.at,
+            Pane::Parameters => &mut self.parameter,
+        };
+        match action {
+            Action::Up => *at = at.saturating_sub(1),
+            Action::Down => *at = (*at + 1).min(last),
+            Action::Tick => {
+                if let Some(candidate) = self.candidates.get_mut(self.at) {
+                    candidate.on = !candidate.on;
+                }
+            }
+            Action::NextPane => self.next_pane(),
+            Action::World => self.virtual_time = self.only_virtual || !self.virtual_time,
+            Action::More => self.repeat = (self.repeat + 1).min(MOST_REPEATS),
+            Action::Fewer => self.repeat = (self.repeat - 1).max(1),
+            Action::Choose if self.pane == Pane::Parameters => {
+                if let Some(parameter) = self.parameters().get(self.parameter) {
+                    self.editing = Some(Line { text: parameter.value.clone() });
+                }
+            }
+            _ => {}
+        }
+        if self.pane == Pane::Arms {
+            self.parameter = 0;
+        }
+    }
+
+    fn next_pane(&mut self) {
+        self.pane = match self.pane {
+            Pane::Arms if !self.parameters().is_empty() => Pane::Parameters,
+            Pane::Arms | Pane::Parameters => Pane::Arms,
+        };
+    }
+
+    /// Takes a new value, or says what is wrong with it.
+    pub fn edited(&mut self, written: Ended) -> Option<String> {
+        self.editing = None;
+        let Ended::Taken(value) = written else { return None };
+        let parameters = self.parameters();
+        let parameter = parameters.get(self.parameter)?;
+        if value == parameter.value {
+            return None;
+        }
+        let name = parameter.row.name;
+        let candidate = self.candidates.get_mut(self.at)?;
+        let before = candidate.edits.insert(name, value.trim().to_owned());
+        let was_on = std::mem::replace(&mut candidate.on, true);
+        let problem = self.order().err()?;
+        let candidate = self.candidates.get_mut(self.at)?;
+        candidate.on = was_on;
+        match before {
+            Some(before) => candidate.edits.insert(name, before),
+            None => candidate.edits.remove(name),
+        };
+        Some(problem)
+    }
+
+    /// What was set up, checked.
+    pub fn order(&self) -> Result<Order, String> {
+        let on: Vec<&Candidate> = self.candidates.iter().filter(|candidate| candidate.on).collect();
+        if on.is_empty() {
+            return Err("tick an arm (space)".to_owned());
+        }
+        let set = on.iter().flat_map(|candidate| candidate.settings_flags()).collect();
+        let policies = on.iter().map(|candidate| candidate.label.clone()).collect();
+        let changes = Changes { set, policies, seed: None, repeat: Some(self.repeat) };
+        match read(&self.text, &changes) {
+            Ok(experiment) => {
+                let bounds = || experiment.arms.iter().find(|arm| arm.hindsight.is_some());
+                if let Some(arm) = bounds().filter(|_| !self.virtual_time) {
+                    return Err(format!("{} needs virtual time (v)", arm.label));
+                }
+                let (name, text) = (self.name.clone(), self.text.clone());
+                Ok(Order { name, text, changes, virtual_time: self.virtual_time })
+            }
+            Err(problems) => Err(problems.first().map_or_else(String::new, ToString::to_string)),
+        }
+    }
+}
+
+impl Candidate {
+    /// `--set` for what was changed.
+    fn settings_flags(&self) -> Vec<String> {
+        match &self.in_file {
+            Some((index, key)) => {
+                let flag = |(name, value): (&&str, &String)| format!("arms.{index}.{key}.{name}={value}");
+                self.edits.iter().map(flag).collect()
+            }
+            None if self.edits.is_empty() => Vec::new(),
+            None => {
+                let settings: Vec<String> = self.edits.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+                vec![format!("arms.+={{{}: {{{}}}}}", self.label, settings.join(", "))]
+            }
+        }
+    }
+}
+
+/// A policy that can sit in this target.
+fn fits(entry: &Entry, experiment: &Experiment) -> bool {
+    let in_target = entry.places.iter().any(|place| matches!(place, Place::Accept | Place::Single | Place::Stage));
+    matches!(entry.make, Make::Policy(_)) && in_target && !matches!(experiment.target.app, App::Tree(_))
+}
+
+/// By which key each arm stands in the file: a policy, or a preset.
+fn keys_of_arms(text: &str) -> Vec<String> {
+    let Ok(root) = raw::parse(text) else { return Vec::new() };
+    let Some(raw::Value::List(arms)) = root.get("arms").map(|node| &node.value) else { return Vec::new() };
+    let key = |node: &raw::Node| match &node.value {
+        raw::Value::Table(entries) => entries.first().map_or_else(String::new, |entry| entry.key.clone()),
+        raw::Value::Text(text) => text.clone(),
+        _ => String::new(),
+    };
+    arms.iter().map(key).collect()
+}
+
+fn shown(setting: &Setting) -> String {
+    match setting {
+        Setting::Text(text) => text.clone(),
+        Setting::Number(number) => number.to_string(),
+        Setting::Flag(flag) => flag.to_string(),
+        Setting::Map(map) => {
+            let inner: Vec<String> = map.iter().map(|(key, value)| format!("{key}: {}", shown(value))).collect();
+            format!("{{{}}}", inner.join(", "))
+        }
+    }
+}

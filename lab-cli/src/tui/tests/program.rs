@@ -1,0 +1,326 @@
+//! The program's screens: choosing, setting up, past runs, comparing.
+
+use std::path::PathBuf;
+
+use super::{App, Effect, KeyCode, Told, frame, phase, press, second};
+use crate::{
+    live::{Second, Shape},
+    summary::{Arm, Comparison, Measured, Mode, Objective, Phase, Summary, ThresholdResult, Times, Verdict},
+    tui::{Job, OpenRun, Palette, PastRun, PastSummary, app::Screen},
+};
+
+fn type_in(app: &mut App, text: &str) {
+    for c in text.chars() {
+        assert!(press(app, KeyCode::Char(c)).is_none());
+    }
+}
+
+fn at(app: &mut App, id: &str) {
+    press(app, KeyCode::Char('/'));
+    type_in(app, id);
+    press(app, KeyCode::Enter);
+}
+
+/// The setup of `flash-crowd`, which is the first.
+fn set_up() -> App {
+    let mut app = App::default();
+    assert!(press(&mut app, KeyCode::Enter).is_none());
+    assert_eq!(app.screen, Screen::Setup);
+    app
+}
+
+fn order_of(effect: Option<Effect>) -> Box<crate::tui::Order> {
+    match effect {
+        Some(Effect::Job(Job::Run(order))) => order,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn experiments_are_shown_with_what_they_show() {
+    let drawn = frame(&App::default(), Palette::Colours, 100, 30);
+    assert!(drawn.contains("flash-crowd") && drawn.contains("3 users, then 1000 at once"), "{drawn}");
+    assert!(drawn.contains("none, seda, connections") && drawn.contains("spike 30 s: 1000 users"), "{drawn}");
+    assert!(drawn.contains("min live"), "{drawn}");
+}
+
+#[test]
+fn one_is_found_by_a_part_of_its_name_or_of_what_it_is_about() {
+    let mut app = App::default();
+    at(&mut app, "QUOTA");
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains(" 1 found ") && drawn.contains("sre-quotas"), "{drawn}");
+    at(&mut app, "no such thing");
+    assert!(frame(&app, Palette::Plain, 100, 30).contains("nothing has that in its name"));
+    assert!(press(&mut app, KeyCode::Enter).is_none(), "nothing to choose");
+    press(&mut app, KeyCode::Char('/'));
+    press(&mut app, KeyCode::Esc);
+    assert!(frame(&app, Palette::Plain, 100, 30).contains("flash-crowd"));
+}
+
+#[test]
+fn a_file_of_this_folder_comes_first_and_one_with_a_slip_says_so() {
+    let mut app = App::default();
+    let good = "name: mine\nabout: my own\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
+    let files = vec![("bad.yaml".to_owned(), "arms: [nonne]\n".to_owned()), ("mine.yaml".to_owned(), good.to_owned())];
+    app.told(Told::Found(files, Vec::new()));
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("! bad.yaml") && drawn.contains("bad.yaml:"), "{drawn}");
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.screen, Screen::Home, "it cannot be set up");
+    press(&mut app, KeyCode::Down);
+    assert!(frame(&app, Palette::Plain, 100, 30).contains("my own"));
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.screen, Screen::Setup);
+}
+
+#[test]
+fn setting_up() {
+    let mut app = set_up();
+    press(&mut app, KeyCode::Down);
+    insta::assert_snapshot!(frame(&app, Palette::Colours, 100, 36));
+}
+
+#[test]
+fn only_ticked_arms_run_with_what_was_changed() {
+    let mut app = set_up();
+    press(&mut app, KeyCode::Char(' ')); // not none
+    press(&mut app, KeyCode::Down); // seda
+    press(&mut app, KeyCode::Tab);
+    let parameters = app.setup.as_ref().expect("a setup").parameters();
+    let samples = parameters.iter().position(|parameter| parameter.row.name == "samples").expect("it has it");
+    for _ in 0..samples {
+        press(&mut app, KeyCode::Down);
+    }
+    press(&mut app, KeyCode::Enter);
+    for _ in 0..10 {
+        press(&mut app, KeyCode::Backspace);
+    }
+    type_in(&mut app, "20");
+    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Char('+'));
+    press(&mut app, KeyCode::Char('v'));
+    let order = order_of(press(&mut app, KeyCode::Enter));
+    assert_eq!(order.changes.set, ["arms.1.seda.samples=20"]);
+    assert_eq!(order.changes.policies, ["seda", "connections"]);
+    assert_eq!((order.changes.repeat, order.virtual_time, app.screen), (Some(2), false, Screen::Live));
+    let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
+    assert_eq!(read.arms.len(), 2);
+    assert_eq!(read.arms[0].policy.settings.get("samples"), Some(&controllers::catalogue::Setting::Number(20.0)));
+}
+
+#[test]
+fn a_policy_that_the_file_does_not_have_is_added_with_its_changes() {
+    let mut app = set_up();
+    let codel = app.setup.as_ref().expect("a setup").candidates.iter().position(|c| c.label == "codel");
+    for _ in 0..codel.expect("it is offered") {
+        press(&mut app, KeyCode::Down);
+    }
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Enter);
+    for _ in 0..10 {
+        press(&mut app, KeyCode::Backspace);
+    }
+    type_in(&mut app, "folly");
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.said, None);
+    press(&mut app, KeyCode::Tab);
+    let order = order_of(press(&mut app, KeyCode::Enter));
+    let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
+    // Changing it has ticked it.
+    let labels: Vec<&str> = read.arms.iter().map(|arm| arm.label.as_str()).collect();
+    assert_eq!(labels, ["none", "seda", "connections", "codel"]);
+    assert_eq!(read.arms[3].policy.settings.len(), 1);
+}
+
+#[test]
+fn a_bad_value_is_not_taken_and_the_range_is_told() {
+    let mut app = set_up();
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Enter);
+    type_in(&mut app, "000");
+    press(&mut app, KeyCode::Enter);
+    let said = app.said.clone().expect("it says why");
+    assert!(said.contains("seda.percentile"), "{said}");
+    assert!(frame(&app, Palette::Plain, 100, 36).contains("--set arms.1.seda.percentile=90000"));
+    assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "90");
+}
+
+#[test]
+fn nothing_ticked_is_no_run_and_a_bound_needs_virtual_time() {
+    let mut app = set_up();
+    for _ in 0..3 {
+        press(&mut app, KeyCode::Char(' '));
+        press(&mut app, KeyCode::Down);
+    }
+    assert!(press(&mut app, KeyCode::Enter).is_none());
+    assert!(app.said.as_deref().is_some_and(|said| said.contains("tick")));
+    for _ in 0..100 {
+        press(&mut app, KeyCode::Down);
+    }
+    press(&mut app, KeyCode::Char(' ')); // oracle
+    press(&mut app, KeyCode::Char('v'));
+    assert!(press(&mut app, KeyCode::Enter).is_none());
+    assert!(app.said.as_deref().is_some_and(|said| said.contains("virtual time")), "{:?}", app.said);
+}
+
+fn past(name: &str, summary: bool) -> PastRun {
+    let summary = summary.then(|| PastSummary {
+        experiment: "flash-crowd".to_owned(),
+        virtual_time: name.ends_with('1'),
+        verdict: "VALID".to_owned(),
+        arms: vec!["none".to_owned(), "seda".to_owned()],
+    });
+    PastRun { folder: PathBuf::from("runs").join(name), summary }
+}
+
+#[test]
+fn past_runs_are_ticked_and_opened() {
+    let mut app = App::default();
+    assert!(matches!(press(&mut app, KeyCode::Char('r')), Some(Effect::Job(Job::Look))));
+    assert!(frame(&app, Palette::Plain, 100, 30).contains("none in this folder yet"));
+    app.told(Told::Found(Vec::new(), vec![past("run-1", true), past("killed", false), past("run-2", true)]));
+    insta::assert_snapshot!(frame(&app, Palette::Colours, 80, 16));
+    let opened = |effect| match effect {
+        Some(Effect::Job(Job::Open(folders))) => folders,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(opened(press(&mut app, KeyCode::Enter)), [PathBuf::from("runs/run-1")]);
+    press(&mut app, KeyCode::Char(' '));
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Char(' '));
+    assert_eq!(app.past.ticked.len(), 1, "one without a summary has nothing to compare");
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Char(' '));
+    assert_eq!(opened(press(&mut app, KeyCode::Enter)).len(), 2);
+}
+
+fn arm(name: &str, goodput: f64, p90: Option<f64>) -> Arm {
+    let times = Times { p90, p90_at_least: p90.is_none().then_some(10_400.0), count: 500, ..Times::default() };
+    let measured = Measured {
+        planned: 9000,
+        sent: 9000,
+        goodput_per_s: goodput,
+        offered_per_s: 300.0,
+        rejected: 4500,
+        response_time_ms: times,
+        reject_fraction: 0.5,
+        ..Measured::default()
+    };
+    let phases = vec![
+        Phase { name: "before".to_owned(), seconds: 10.0, ..Phase::default() },
+        Phase { name: "spike".to_owned(), seconds: 30.0, measured, ..Phase::default() },
+    ];
+    Arm { policy: name.to_owned(), block: 1, phases, ..Arm::default() }
+}
+
+fn compared(name: &str) -> OpenRun {
+    let comparison = Comparison {
+        metric: "goodput_per_s".to_owned(),
+        phase: "spike".to_owned(),
+        baseline: "none".to_owned(),
+        policy: "seda".to_owned(),
+        verdict: "different".to_owned(),
+        ratio: Some(2.4),
+        interval: Some([2.2, 2.6]),
+    };
+    let threshold =
+        ThresholdResult { text: String::new(), held: true, why: String::new(), values: Vec::new(), blocks: Vec::new() };
+    let summary = Summary {
+        experiment: "flash-crowd".to_owned(),
+        mode: Mode::Live,
+        verdict: Verdict::Warn,
+        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        arms: vec![arm("none", 35.0, None), arm("seda", 84.0, Some(890.0))],
+        comparisons: vec![comparison],
+        thresholds: vec![threshold],
+        ..Summary::default()
+    };
+    let seconds = |arm: &'static str, times: f64| {
+        (0..40).map(move |at| {
+            let second = second(at);
+            let p90_ms = second.p90_ms.map(|ms| ms * times);
+            Second { arm: arm.to_owned(), block: 1, served: (second.served as f64 * times) as u64, p90_ms, ..second }
+        })
+    };
+    let shape = Shape {
+        experiment: "flash-crowd".to_owned(),
+        about: String::new(),
+        objective: Objective::default(),
+        arms: vec!["none".to_owned(), "seda".to_owned()],
+        blocks: 1,
+        phases: vec![phase("before", 10.0, "3 users"), phase("spike", 30.0, "1000 users")],
+    };
+    let timeline = seconds("none", 0.5).chain(seconds("seda", 1.0)).collect();
+    OpenRun { name: name.to_owned(), summary, timeline, shape: Some(shape) }
+}
+
+#[test]
+fn arms_beside_each_other() {
+    let mut app = App::default();
+    app.told(Told::Opened(vec![compared("run-1")]));
+    assert_eq!(app.screen, Screen::Compare);
+    press(&mut app, KeyCode::Down);
+    insta::assert_snapshot!(frame(&app, Palette::Plain, 100, 30));
+}
+
+#[test]
+fn a_number_leads_to_its_plot_and_a_bound_is_no_number() {
+    let mut app = App::default();
+    app.told(Told::Opened(vec![compared("run-1"), compared("run-2")]));
+    for _ in 0..4 {
+        press(&mut app, KeyCode::Right);
+    }
+    let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(drawn.contains("p90 =target") && drawn.contains("> 10.4 s") && drawn.contains("890 ms"), "{drawn}");
+    assert!(drawn.contains("seda · run-2"), "{drawn}");
+    // A line is hidden, and the plot has the whole screen.
+    press(&mut app, KeyCode::Char(' '));
+    press(&mut app, KeyCode::Char('z'));
+    let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(
+        !drawn.contains("none · run-1") && drawn.contains("none · run-2") && !drawn.contains("> 10.4 s"),
+        "{drawn}"
+    );
+}
+
+#[test]
+fn what_could_not_be_done_is_told_where_it_was_asked_for() {
+    let mut app = set_up();
+    order_of(press(&mut app, KeyCode::Enter));
+    app.told(Told::Failed("the disk is full\u{1b}[2J".to_owned()));
+    assert_eq!(app.screen, Screen::Setup);
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("the disk is full\u{fffd}[2J"), "{drawn}");
+}
+
+#[test]
+fn every_screen_can_be_drawn_at_every_size_and_has_its_help() {
+    let mut apps = [App::default(), set_up(), App::default(), App::default()];
+    apps[2].told(Told::Opened(vec![compared("run-1")]));
+    press(&mut apps[3], KeyCode::Char('r'));
+    for app in &mut apps {
+        for (width, height) in [(1, 1), (10, 3), (60, 16), (80, 24), (200, 60), (300, 100)] {
+            let _ = frame(app, Palette::Colours, width, height);
+        }
+        press(app, KeyCode::Char('?'));
+        assert!(frame(app, Palette::Plain, 80, 24).contains("┌ help "));
+        assert!(press(app, KeyCode::Esc).is_none());
+        assert!(!frame(app, Palette::Plain, 80, 24).contains("┌ help "));
+        assert!(matches!(press(app, KeyCode::Char('q')), Some(Effect::Quit)));
+    }
+}
+
+#[test]
+fn the_document_has_every_key() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tui.md");
+    let document = std::fs::read_to_string(path).expect("docs/tui.md");
+    for key in crate::tui::keymap::KEYS.iter().filter(|key| !key.name.is_empty()) {
+        let row = format!("| {} | {} |", key.name, key.about);
+        assert!(document.contains(&row), "{row}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Experiments to choose from, and what the one under the cursor shows.
+
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    style::Style,
+    text::{Line, Span},
+    widgets::{Block, Borders, Cell, Paragraph, Row, Table, Wrap},
+};
+
+use super::first_shown;
+use crate::{
+    run::load_in_words,
+    spec::Experiment,
+    text::scrubbed,
+    tui::{
+        Palette,
+        app::{Home, Kind},
+    },
+};
+
+/// Returns the line below it.
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) -> Line<'static> {
+    let [title, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let words = Line::from(vec![
+        Span::styled(" lab ", palette.title()),
+        Span::raw(" what keeps a service alive under overload: choose an experiment"),
+    ]);
+    frame.render_widget(words, title);
+    let list_width = if area.width >= 120 { 46 } else { area.width * 2 / 5 };
+    let [left, right] = Layout::horizontal([Constraint::Length(list_width), Constraint::Fill(1)]).areas(body);
+    list(frame, left, home, palette);
+    details(frame, right, home, palette);
+    match &home.finding {
+        Some(line) => Line::styled(format!("find: {}_   Enter: keep   Esc: all", line.text), palette.strong()),
+        None => Line::styled("Enter set up   / find   r past runs   ? help   q leave", palette.faint()),
+    }
+}
+
+fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
+    let shown: Vec<_> = home.shown().collect();
+    let room = usize::from(area.height.saturating_sub(1));
+    let first = first_shown(home.at, shown.len(), room);
+    let rows = shown.iter().enumerate().skip(first).take(room).map(|(n, choice)| {
+        let kind = match choice.kind {
+            Kind::Own => "file",
+            Kind::Short => "",
+            Kind::Atlas => "paper",
+        };
+        let style = if n == home.at { palette.title() } else { Style::new() };
+        let mark = if choice.read.is_err() { "!" } else { " " };
+        Row::new([Cell::new(mark), Cell::new(scrubbed(&choice.id)), Cell::new(Span::styled(kind, palette.faint()))])
+            .style(style)
+    });
+    let widths = [Constraint::Length(1), Constraint::Fill(1), Constraint::Length(5)];
+    let title = if home.filter.is_empty() && home.finding.is_none() {
+        format!(" {} experiments ", shown.len())
+    } else {
+        format!(" {} found ", shown.len())
+    };
+    let block = Block::new().borders(Borders::TOP).title(title);
+    frame.render_widget(Table::new(rows, widths).column_spacing(1).block(block), area);
+}
+
+fn details(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
+    let block = Block::new().borders(Borders::TOP | Borders::LEFT).title(" what it shows ");
+    let lines = match home.chosen() {
+        None => vec![Line::styled(" nothing has that in its name", palette.faint())],
+        Some(choice) => match &choice.read {
+            Err(problem) => vec![Line::styled(scrubbed(problem), palette.bad())],
+            Ok(experiment) => about(experiment, &choice.text, palette),
+        },
+    };
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
+}
+
+fn about(experiment: &Experiment, text: &str, palette: Palette) -> Vec<Line<'static>> {
+    let faint = |word: &str| Span::styled(format!("{word:<9}"), palette.faint());
+    let mut lines = vec![Line::styled(scrubbed(&experiment.about), palette.strong())];
+    if let Some(source) = &experiment.source {
+        lines.push(Line::styled(scrubbed(source), palette.faint()));
+    }
+    lines.push(Line::default());
+    let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
+    lines.push(Line::from(vec![faint("arms"), Span::raw(arms.join(", "))]));
+    for (n, phase) in experiment.users.phases.iter().enumerate() {
+        let word = if n == 0 { "load" } else { "" };
+        let load = load_in_words(phase, experiment.nominal_capacity());
+        let text = format!("{} {} s: {load}", phase.name, phase.duration.as_secs());
+        lines.push(Line::from(vec![faint(word), Span::raw(scrubbed(&text))]));
+    }
+    let claims = experiment.thresholds.len();
+    lines.push(Line::from(vec![faint("claims"), Span::raw(format!("{claims}, checked at the end"))]));
+    lines.push(Line::from(vec![faint("takes"), Span::raw(time_of(experiment))]));
+    lines.push(Line::default());
+    // The comment at the head of the file says the rest; its lines are as long as the file's.
+    let comment = text.lines().take_while(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let comment: Vec<&str> = comment.filter(|line| !line.starts_with("yaml-language-server")).collect();
+    for paragraph in comment.split(|line| line.is_empty()) {
+        lines.push(Line::raw(scrubbed(&paragraph.join(" "))));
+    }
+    lines
+}
+
+fn time_of(experiment: &Experiment) -> String {
+    if experiment.simulation.only {
+        return "seconds, in virtual time".to_owned();
+    }
+    let live = crate::tui::app::live_time(experiment, experiment.arms.len(), experiment.repeat);
+    format!("seconds in virtual time, about {} live", rounded(live))
+}
+
+/// `45 s`, `4 min`, `2.5 h`.
+pub(super) fn rounded(time: std::time::Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..90 => format!("{seconds} s"),
+        seconds @ 90..5400 => format!("{} min", (seconds + 30) / 60),
+        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}

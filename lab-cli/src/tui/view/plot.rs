@@ -1,0 +1,112 @@
+//! Curves over time, told apart by colour and by their marks.
+
+use ratatui::{
+    Frame,
+    layout::Rect,
+    style::Style,
+    symbols::Marker,
+    text::{Line, Span},
+    widgets::{Axis, Block, Borders, Chart, Dataset, GraphType},
+};
+
+use crate::tui::Palette;
+
+/// A curve: name, style, the mark that tells it apart without colour, and its points; `None` is a gap.
+pub(super) struct Series {
+    pub name: String,
+    pub style: Style,
+    pub mark: char,
+    pub points: Vec<(f64, Option<f64>)>,
+}
+
+/// What is drawn on one pair of axes.
+pub(super) struct Plot<'a> {
+    pub title: &'a str,
+    /// At the right end of the title.
+    pub latest: String,
+    /// Seconds.
+    pub span: [f64; 2],
+    pub y: [f64; 2],
+    /// Evenly spaced from the lowest to the highest.
+    pub labels: Vec<String>,
+    /// Where one phase ends and the next begins.
+    pub walls: Vec<f64>,
+    pub series: Vec<Series>,
+}
+
+impl Plot<'_> {
+    pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette) {
+        // Without colour lines are told apart by their marks; with it, fine lines show more.
+        let plain = palette == Palette::Plain;
+        let marker = |series: &Series| if plain { Marker::Custom(series.mark) } else { Marker::Braille };
+        let [start, end] = self.span;
+        let [low, high] = self.y;
+        let rows = f64::from(area.height.max(2));
+        let wall = |at: f64| -> Vec<(f64, f64)> {
+            (0..area.height).map(|i| (at, low + (high - low) * f64::from(i) / (rows - 1.0))).collect()
+        };
+        let walls: Vec<_> = self.walls.iter().filter(|at| (start..end).contains(*at)).map(|at| wall(*at)).collect();
+        let mut datasets: Vec<Dataset<'_>> = walls
+            .iter()
+            .map(|wall| Dataset::default().marker(Marker::Custom(':')).style(palette.faint()).data(wall))
+            .collect();
+        let segments: Vec<(&Series, Vec<(f64, f64)>)> =
+            self.series.iter().flat_map(|s| segments(&s.points).into_iter().map(move |segment| (s, segment))).collect();
+        for (series, segment) in &segments {
+            let graph = if segment.len() > 1 { GraphType::Line } else { GraphType::Scatter };
+            datasets
+                .push(Dataset::default().marker(marker(series)).graph_type(graph).style(series.style).data(segment));
+        }
+        let roomy = usize::from(area.width) > self.title.len() + self.latest.len() + 40;
+        let mut legend = if roomy { vec![Span::raw(format!(" {} ", self.title))] } else { Vec::new() };
+        for series in &self.series {
+            let mark = if plain { series.mark } else { '━' };
+            legend.push(Span::styled(format!("{mark}{} ", series.name), series.style));
+        }
+        let block = Block::new()
+            .borders(Borders::TOP)
+            .title(Line::from(legend))
+            .title(Line::styled(self.latest.clone(), palette.strong()).right_aligned());
+        let axis = Axis::default().style(palette.faint());
+        let chart = Chart::new(datasets)
+            .block(block)
+            .legend_position(None)
+            .x_axis(axis.clone().bounds([start, end]).labels([format!("{start:.0}"), format!("{end:.0} s")]))
+            .y_axis(axis.bounds([low, high]).labels(self.labels.clone()));
+        frame.render_widget(chart, area);
+    }
+}
+
+/// A logarithmic axis that has these values and the target in it, in whole decades: its ends and its labels.
+pub(super) fn decades(values: impl Iterator<Item = f64>, target: f64) -> ([f64; 2], Vec<String>) {
+    let (low, high) = values.fold((target, target * 1.01), |(low, high), ms| (low.min(ms), high.max(ms)));
+    let low = log(low).floor();
+    let high = high.log10().ceil().max(low + 1.0);
+    let labels = (0..=(high - low) as usize).map(|i| short_time(10_f64.powf(low + i as f64))).collect();
+    ([low, high], labels)
+}
+
+/// Where a time lies on it.
+pub(super) fn log(ms: f64) -> f64 {
+    ms.max(0.1).log10()
+}
+
+/// Axis labels: powers of ten.
+fn short_time(ms: f64) -> String {
+    if ms >= 1000.0 {
+        format!("{:.0} s", ms / 1000.0)
+    } else if ms >= 1.0 {
+        format!("{ms:.0} ms")
+    } else {
+        format!("{ms:.1} ms")
+    }
+}
+
+/// Runs of points without a gap.
+fn segments(points: &[(f64, Option<f64>)]) -> Vec<Vec<(f64, f64)>> {
+    points
+        .split(|(_, y)| y.is_none())
+        .filter(|run| !run.is_empty())
+        .map(|run| run.iter().filter_map(|(x, y)| y.map(|y| (*x, y))).collect())
+        .collect()
+}
