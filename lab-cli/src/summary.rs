@@ -279,6 +279,9 @@ pub struct Server {
     pub client_gone: u64,
     /// Not finished when it was asked.
     pub in_flight: u64,
+    /// Health checks that it read, which are in no other count.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checks: u64,
     /// Requests of clients without an answer that it never read, where both sides could be joined.
     pub unread: Option<u64>,
     /// CPU used, as a share of its core.
@@ -288,6 +291,10 @@ pub struct Server {
     /// Where there are several services: the books of each. All above is about users' requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<Service>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What the kernel counted while the arm ran (differences of `/proc/net/netstat`).
@@ -314,6 +321,9 @@ pub struct Phase {
     /// Goodput as a share of the oracle's in the same phase and block, where there is an oracle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_oracle: Option<f64>,
+    /// What went on beside requests: idle connections, those that come and go, health checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// What was measured. A request belongs to the phase of its intended start.
     #[serde(flatten)]
     pub measured: Measured,
@@ -323,6 +333,27 @@ pub struct Phase {
     /// By user class.
     #[serde(default)]
     pub by_class: BTreeMap<String, Measured>,
+}
+
+/// Connections that were opened for their own sake, and health checks: in no ledger of requests, and no goodput.
+/// `checks = answered + refused + failed + in_flight`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Beside {
+    /// Connections made.
+    pub connections: u64,
+    /// Connections that could not be made.
+    pub connect_failed: u64,
+    /// Health checks begun.
+    pub checks: u64,
+    /// Answered as asked.
+    pub answered: u64,
+    /// Refused because of load.
+    pub refused: u64,
+    /// Answered otherwise, or not at all.
+    pub failed: u64,
+    /// Open as the run ended.
+    pub in_flight: u64,
 }
 
 /// What was measured of a group of requests.

@@ -91,6 +91,7 @@ fn spec(database: &Path) -> TargetSpec {
         edge: EdgeSpec { connection_requests: 0, ..EdgeSpec::default() },
         class: ClassRule::Header("User-Class".to_owned()),
         criticality: BTreeMap::new(),
+        health: target_app::spec::Health::default(),
         seed: 1,
         cpus: vec![processors - 1],
         die_with: Some(std::process::id()),

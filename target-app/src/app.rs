@@ -25,7 +25,7 @@ use crate::{
     graph::Graph,
     ledger::{Ending, Ledger},
     service::{At, Boxed, Bytes, Cost, Handled, Metered, Request, Service},
-    spec::{EdgeSpec, OnRefuse},
+    spec::{EdgeSpec, Health, OnRefuse},
     stage::{Door, Pass, Stage, Work},
 };
 
@@ -54,6 +54,8 @@ pub struct App {
     pub dispatchers: Dispatchers,
     /// Who is in which class, and how important requests are.
     pub ranks: Ranks,
+    /// Who answers health checks.
+    pub health: Health,
     /// Requests of a service that is going away are refused.
     pub draining: AtomicBool,
     /// What it asks of other services for each request.
@@ -100,13 +102,15 @@ pub struct Parted {
     pub(crate) callers: Option<Callers>,
     /// See [`App`].
     pub(crate) accept_cost: Duration,
+    /// See [`App`].
+    pub health: Health,
 }
 
 impl App {
     /// Puts the parts together.
     #[must_use]
     pub fn new(parts: Parted) -> Arc<Self> {
-        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks, callers, accept_cost } =
+        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks, callers, accept_cost, health } =
             parts;
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
@@ -121,6 +125,7 @@ impl App {
             stages,
             dispatchers,
             ranks,
+            health,
             draining: AtomicBool::new(false),
             callers,
             accept_cost,
@@ -164,6 +169,22 @@ impl App {
             Ok(Err(refusal)) => self.refused(refusal),
             Err(_) => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
         }
+    }
+
+    /// Answers a health check, which is in no ledger of requests.
+    pub async fn check(self: &Arc<Self>, head: &Parts, entered: Timestamp, peer: SocketAddr) -> Answer {
+        self.ledger.checked();
+        if self.draining.load(Ordering::Relaxed) {
+            return self.refused(Refusal::new(Reason::Draining));
+        }
+        if self.health == Health::Inside {
+            let tags = tags(&self.ranks, &Shown { head, peer }, Kind::default(), entered);
+            match self.dispatch.enter(Offer { id: self.job_id(), tags, entered, note: None }).await {
+                Ok(pass) => pass.end(Outcome::Ignored),
+                Err(refusal) => return self.refused(refusal),
+            }
+        }
+        handled(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")))
     }
 
     /// The dispatch stage: asks the seat, and enqueues at the stage that the request belongs to.

@@ -24,6 +24,7 @@ use nix::{
 };
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::unix::AsyncFd;
+use workloads::presence::HEALTH;
 
 use crate::{
     app::{Answer, App},
@@ -289,6 +290,9 @@ async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) ->
     if !app.accept_cost.is_zero() && conn.is_new() {
         app.service.spend(app.accept_cost).await;
         entered = app.clock.now();
+    }
+    if head.uri.path() == HEALTH && [Method::GET, Method::HEAD].contains(&method) {
+        return finish(app, app.check(&head, entered, conn.peer).await, &method, None, conn);
     }
     let entry = Some(if head.headers.contains_key(CALLER) {
         conn.is_callers(app);

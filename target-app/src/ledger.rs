@@ -47,6 +47,11 @@ impl Ledger {
         Entry { ledger: Arc::clone(self), closed: false }
     }
 
+    /// A health check was read.
+    pub fn checked(&self) {
+        self.lock().sums.checks += 1;
+    }
+
     /// A head was no acceptable HTTP.
     pub fn malformed(&self) {
         self.lock().sums.malformed += 1;

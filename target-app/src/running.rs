@@ -111,7 +111,10 @@ impl Running {
                 name: "read".to_owned(),
                 queue: count(self.edge.reading()),
                 completed: ledger.requests_read + calls.requests_read,
-                counts: attempts.map(|(attempt, count)| (format!("attempt_{attempt}"), count)).collect(),
+                counts: attempts
+                    .map(|(attempt, count)| (format!("attempt_{attempt}"), count))
+                    .chain([("checks".to_owned(), ledger.checks)])
+                    .collect(),
                 ..StageGauges::default()
             },
             StageGauges {

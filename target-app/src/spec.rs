@@ -29,6 +29,9 @@ pub struct TargetSpec {
     pub stages: BTreeMap<String, StageSpec>,
     /// Limits at the wire.
     pub edge: EdgeSpec,
+    /// Who answers a health check (`GET /health`).
+    #[serde(default)]
+    pub health: Health,
     /// How a request's class is found.
     pub class: ClassRule,
     /// How important requests are that do not say so themselves, by class; those of a class that is not named are
@@ -110,6 +113,17 @@ pub struct WorkSpec {
     pub operations: f64,
     /// Weight by request type; a type that is not named has the app's default weight.
     pub weights: BTreeMap<String, f64>,
+}
+
+/// Who answers a health check. It is in no ledger of requests, and policies are told [`controllers::Outcome::Ignored`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// The edge, whatever the policies say: the process is alive.
+    #[default]
+    Outside,
+    /// Dispatch, if the policy there lets it in: the service takes requests.
+    Inside,
 }
 
 /// Laws of emulated service times.

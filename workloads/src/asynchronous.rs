@@ -27,7 +27,8 @@ use crate::{
     health::{DescriptorMeter, GapMeter, Health, MachineSample, ProcessSample, ThreadMeter},
     host::{Crew, Cut, Options, RunError, StopFlag, check},
     measure::{Report, Window},
-    plan::LoadPlan,
+    plan::{Load, LoadPlan},
+    presence::Role,
 };
 use client::{Client, Clients};
 
@@ -57,6 +58,12 @@ pub(crate) fn run(
     stop: &StopFlag,
 ) -> Result<Report, RunError> {
     let allowance = check(plan, options)?;
+    let opens_only =
+        |load: &Load| matches!(load, Load::Present { role: Role::Idle, .. } | Load::Churn { ask: false, .. });
+    if plan.phases.iter().flat_map(|phase| &phase.loads).any(opens_only) {
+        let problem = "connections without a request (idle, churn) go to plain HTTP/1.1 alone: name an http:// target";
+        return Err(RunError::Client(problem.to_owned()));
+    }
     let clients = Clients::new(plan, options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -7,6 +7,7 @@ use crate::{
     mail::{MailCrowd, MailUser, REQUEST_TYPES, TransitionCount},
     persona::{Draws, Persona, Reply, Stay, Turn},
     plan::{LoadPlan, PlanError, Users},
+    presence::Presence,
     url::{UrlCrowd, UrlUser},
 };
 
@@ -30,6 +31,8 @@ pub enum User {
     Mail(MailUser),
     /// Asks for one URL.
     Url(UrlUser),
+    /// Is there without asking for anything.
+    Presence(Presence),
 }
 
 /// Users of this plan cannot be made.
@@ -117,6 +120,7 @@ impl Persona for User {
         match self {
             Self::Mail(user) => user.next(last, now, draws),
             Self::Url(user) => user.next(last, now, draws),
+            Self::Presence(presence) => presence.next(last, now, draws),
         }
     }
 }

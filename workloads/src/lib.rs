@@ -23,6 +23,7 @@ pub mod measure;
 pub mod page;
 pub mod persona;
 pub mod plan;
+pub mod presence;
 pub mod schedule;
 pub mod sim;
 pub mod testing;

@@ -5,6 +5,7 @@
 //! histograms from which percentiles are read that do not hide what timed out. Memory is bounded by phases, types and
 //! classes, never by requests; only [`Numbers`] of requests without an answer are kept one by one, up to a limit.
 
+mod beside;
 mod cell;
 mod distribution;
 mod ledger;
@@ -14,6 +15,7 @@ mod report;
 mod window;
 
 pub use crate::health::Health;
+pub use beside::Beside;
 pub use cell::Family;
 pub use distribution::{Distribution, Percentile, Percentiles, least_samples};
 pub use ledger::{Fate, Ledger};

@@ -78,6 +78,8 @@ pub struct Call {
     pub kind: Kind,
     /// User class.
     pub class: Class,
+    /// What is wanted of the service.
+    pub want: Want,
     /// Method.
     pub method: Method,
     /// Path and query, as found in the page.
@@ -96,6 +98,18 @@ pub struct Call {
     pub hop: u8,
     /// Which connection to use.
     pub connection: Connection,
+}
+
+/// What is wanted of a service.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Want {
+    /// An answer: a request, as all books have them.
+    #[default]
+    Answer,
+    /// Whether it is there: a health check, which is in no ledger and no goodput.
+    Check,
+    /// A connection, and no more: [`Reply::Connected`].
+    Connection,
 }
 
 /// Methods that users use.
@@ -127,6 +141,8 @@ pub enum Reply<'a> {
     Woke,
     /// The service answered, with any status.
     Answer(Answer<'a>),
+    /// The connection is there, and nothing else was wanted.
+    Connected,
     /// No connection came about within the connect time-out, or it was refused.
     ConnectFailed,
     /// No answer within the time-out.

@@ -13,6 +13,8 @@ use crate::balance::{Balancer, Per};
 pub use check::PlanError;
 pub use client::{ClientScope, ClientSpec};
 
+use crate::presence::Role;
+
 /// Everything that a host needs to know to produce load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
@@ -146,6 +148,30 @@ pub enum Load {
         /// Their class.
         class: Class,
     },
+    /// This many who are there without asking for anything: they keep idle connections, or check the service's health.
+    Present {
+        /// At the start of the phase.
+        from: u32,
+        /// At its end.
+        to: u32,
+        /// What they are there for: all but [`Role::Churn`].
+        role: Role,
+        /// Their class.
+        class: Class,
+    },
+    /// Connections that come and go.
+    Churn {
+        /// Connections a second at the start.
+        from_per_s: f64,
+        /// And at the end.
+        to_per_s: f64,
+        /// How they are spaced.
+        law: ArrivalLaw,
+        /// Each asks for health before it goes.
+        ask: bool,
+        /// Their class.
+        class: Class,
+    },
 }
 
 impl Load {
@@ -153,7 +179,22 @@ impl Load {
     #[must_use]
     pub fn class(&self) -> Class {
         match *self {
-            Self::Users { class, .. } | Self::Sessions { class, .. } | Self::Requests { class, .. } => class,
+            Self::Users { class, .. }
+            | Self::Sessions { class, .. }
+            | Self::Requests { class, .. }
+            | Self::Present { class, .. }
+            | Self::Churn { class, .. } => class,
+        }
+    }
+
+    /// Connections that it keeps open, at most; of users, if each keeps one.
+    #[must_use]
+    pub fn most_at_once(&self) -> u64 {
+        match *self {
+            Self::Users { from, to, .. } => u64::from(from.max(to)),
+            Self::Present { role: Role::Checker { anew: true, .. }, .. } => 0,
+            Self::Present { from, to, .. } => u64::from(from.max(to)),
+            Self::Sessions { .. } | Self::Requests { .. } | Self::Churn { .. } => 0,
         }
     }
 }

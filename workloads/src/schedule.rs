@@ -9,6 +9,7 @@ use crate::{
     arrivals::{Crossings, OpenArrivals},
     persona::Stay,
     plan::{Load, LoadPlan, Phase},
+    presence::Role,
 };
 
 /// One planned event.
@@ -47,7 +48,12 @@ pub struct Arrival {
     pub class: Class,
     /// How long it stays.
     pub stay: Stay,
+    /// What it is there for, if it is no user.
+    pub role: Option<Role>,
 }
+
+/// Of whom there are so many at once: users of a class, or others of one role and class.
+type Of = (Option<Role>, Class);
 
 /// The planned events of a run in order of time, made one at a time: memory is bounded by the closed users that are there
 /// at once. Two schedules of one plan are equal.
@@ -61,7 +67,7 @@ pub struct Schedule {
     phases: std::iter::Enumerate<std::vec::IntoIter<Phase>>,
     phase_ends: Timestamp,
     streams: Vec<Stream>,
-    present: BTreeMap<Class, Present>,
+    present: BTreeMap<Of, Present>,
     free_slots: BinaryHeap<Reverse<u32>>,
     slots: u32,
     users: u64,
@@ -84,9 +90,9 @@ struct Stream {
 
 #[derive(Debug, Clone)]
 enum StreamKind {
-    Leaving { class: Class, when: Crossings },
-    Arriving { class: Class, when: Crossings },
-    Open { arrivals: OpenArrivals, class: Class, stay: Stay, seed: u64, ordinal: u64 },
+    Leaving { of: Of, when: Crossings },
+    Arriving { of: Of, when: Crossings },
+    Open { arrivals: OpenArrivals, of: Of, stay: Stay, seed: u64, ordinal: u64 },
 }
 
 impl Schedule {
@@ -109,34 +115,53 @@ impl Schedule {
     fn begin_phase(&mut self, index: usize, phase: &Phase) {
         let begins = self.phase_ends;
         self.phase_ends = begins + phase.duration;
-        let mut closed: BTreeMap<Class, (u64, u64)> = self.present.keys().map(|&class| (class, (0, 0))).collect();
+        let mut closed: BTreeMap<Of, (u64, u64)> = self.present.keys().map(|&of| (of, (0, 0))).collect();
         let mut open = Vec::new();
+        let mut add = |of: Of, from: u32, to: u32| {
+            let (all_from, all_to) = closed.entry(of).or_default();
+            *all_from += u64::from(from);
+            *all_to += u64::from(to);
+        };
         for (number, load) in phase.loads.iter().enumerate() {
             let seed = seed_for(self.seed, &format!("arrivals/{index}/{number}"));
             match *load {
-                Load::Users { from, to, class } => {
-                    let (all_from, all_to) = closed.entry(class).or_default();
-                    *all_from += u64::from(from);
-                    *all_to += u64::from(to);
-                }
+                Load::Users { from, to, class } => add((None, class), from, to),
+                Load::Present { from, to, role, class } => add((Some(role), class), from, to),
                 Load::Sessions { from_per_s, to_per_s, law, class } => {
                     let arrivals = OpenArrivals::new(from_per_s, to_per_s, law, begins, phase.duration, seed);
-                    open.push(StreamKind::Open { arrivals, class, stay: Stay::OneSession, seed, ordinal: 0 });
+                    open.push(StreamKind::Open {
+                        arrivals,
+                        of: (None, class),
+                        stay: Stay::OneSession,
+                        seed,
+                        ordinal: 0,
+                    });
                 }
                 Load::Requests { from_per_s, to_per_s, law, class } => {
                     let arrivals = OpenArrivals::new(from_per_s, to_per_s, law, begins, phase.duration, seed);
-                    open.push(StreamKind::Open { arrivals, class, stay: Stay::OneRequest, seed, ordinal: 0 });
+                    open.push(StreamKind::Open {
+                        arrivals,
+                        of: (None, class),
+                        stay: Stay::OneRequest,
+                        seed,
+                        ordinal: 0,
+                    });
+                }
+                Load::Churn { from_per_s, to_per_s, law, ask, class } => {
+                    let arrivals = OpenArrivals::new(from_per_s, to_per_s, law, begins, phase.duration, seed);
+                    let of = (Some(Role::Churn { ask }), class);
+                    open.push(StreamKind::Open { arrivals, of, stay: Stay::OneRequest, seed, ordinal: 0 });
                 }
             }
         }
         // At one moment, those that leave go before those that arrive, over all classes: their accounts are free again.
         let mut kinds = Vec::new();
         let mut arriving = Vec::new();
-        for (class, (from, to)) in closed {
-            let now = self.present.entry(class).or_default().users.len() as u64;
+        for (of, (from, to)) in closed {
+            let now = self.present.entry(of).or_default().users.len() as u64;
             let change = Crossings::new(now, from, to, begins, phase.duration);
-            kinds.push(StreamKind::Leaving { class, when: change.leaving() });
-            arriving.push(StreamKind::Arriving { class, when: change.arriving() });
+            kinds.push(StreamKind::Leaving { of, when: change.leaving() });
+            arriving.push(StreamKind::Arriving { of, when: change.arriving() });
         }
         kinds.extend(arriving);
         kinds.extend(open);
@@ -148,39 +173,48 @@ impl Schedule {
             self.streams.iter().enumerate().filter_map(|(which, stream)| Some((stream.next?, which))).min()?;
         let stream = &mut self.streams[which];
         let what = match &mut stream.kind {
-            StreamKind::Leaving { class, when } => {
+            StreamKind::Leaving { of, when } => {
                 when.next();
-                let left = self.present.get_mut(class).and_then(|present| present.users.pop());
+                let left = self.present.get_mut(of).and_then(|present| present.users.pop());
                 left.map(|(user, slot)| {
-                    self.free_slots.push(Reverse(slot));
+                    // Only users have accounts.
+                    if of.0.is_none() {
+                        self.free_slots.push(Reverse(slot));
+                    }
                     What::Depart(user)
                 })
             }
-            StreamKind::Arriving { class, when } => {
+            StreamKind::Arriving { of, when } => {
                 when.next();
-                let slot = self.free_slots.pop().map_or_else(
-                    || {
+                let (role, class) = *of;
+                let slot = match (role, self.free_slots.pop()) {
+                    (None, Some(Reverse(slot))) => slot,
+                    (None, None) => {
                         self.slots += 1;
                         self.slots - 1
-                    },
-                    |Reverse(slot)| slot,
-                );
-                let (user, class) = (self.users, *class);
+                    }
+                    (Some(_), free) => {
+                        self.free_slots.extend(free);
+                        0
+                    }
+                };
+                let user = self.users;
                 self.users += 1;
-                let present = self.present.entry(class).or_default();
-                let key = seed_for(present.ever, &format!("user of class {}", class.0));
+                let present = self.present.entry(*of).or_default();
+                let who = role.map_or_else(|| "user".to_owned(), |role| format!("{role:?}"));
+                let key = seed_for(present.ever, &format!("{who} of class {}", class.0));
                 present.ever += 1;
                 present.users.push((user, slot));
-                Some(What::Arrive(Arrival { user, key, slot, class, stay: Stay::Forever }))
+                Some(What::Arrive(Arrival { user, key, slot, class, stay: Stay::Forever, role }))
             }
-            StreamKind::Open { arrivals, class, stay, seed, ordinal } => {
+            StreamKind::Open { arrivals, of: (role, class), stay, seed, ordinal } => {
                 arrivals.next();
                 let user = self.users;
                 self.users += 1;
                 let key = seed.wrapping_add(controllers::random::mix(*ordinal));
                 *ordinal += 1;
                 let slot = (user % u64::from(u32::MAX)) as u32;
-                Some(What::Arrive(Arrival { user, key, slot, class: *class, stay: *stay }))
+                Some(What::Arrive(Arrival { user, key, slot, class: *class, stay: *stay, role: *role }))
             }
         };
         stream.next = stream.kind.peek();
@@ -240,12 +274,15 @@ pub fn digest(plan: &LoadPlan) -> Result<String, serde_json::Error> {
                 hash.update(user.to_le_bytes());
             }
             What::End => hash.update(b"e"),
-            What::Arrive(Arrival { user, key, slot, class, stay }) => {
+            What::Arrive(Arrival { user, key, slot, class, stay, role }) => {
                 hash.update(b"a");
                 hash.update(user.to_le_bytes());
                 hash.update(key.to_le_bytes());
                 hash.update(slot.to_le_bytes());
                 hash.update([class.0, stay as u8]);
+                if let Some(role) = role {
+                    hash.update(format!("{role:?}"));
+                }
             }
         }
     }

@@ -7,7 +7,9 @@ use controllers::{Class, Kind, Timestamp};
 use crate::{
     behaviour::{Errand, Home, Onward, Reaction, Trouble, onward, retry_hint},
     crowd::CrowdError,
-    persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
+    persona::{
+        Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn, Want,
+    },
     plan::{Marks, UrlUsers},
 };
 
@@ -111,6 +113,7 @@ impl UrlUser {
         let call = Call {
             kind: Kind(0),
             class,
+            want: Want::Answer,
             method: shared.0.method,
             path: shared.0.path.clone(),
             headers: shared.0.headers(class).clone(),
@@ -207,7 +210,7 @@ impl Persona for UrlUser {
                 return self.troubled(Ending::Unasked, Trouble::Rejected(hint), now, draws);
             }
             Reply::GaveUp => return self.troubled(Ending::Unasked, Trouble::GaveUp, now, draws),
-            Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => {
+            Reply::Connected | Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => {
                 return self.troubled(Ending::Unasked, Trouble::Failed, now, draws);
             }
         };

@@ -40,6 +40,7 @@ fn target(policy: &str) -> TargetSpec {
         edge: EdgeSpec::default(),
         class: ClassRule::default(),
         criticality: std::collections::BTreeMap::new(),
+        health: target_app::spec::Health::default(),
         seed: 5,
         cpus: Vec::new(),
         die_with: None,

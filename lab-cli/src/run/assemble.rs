@@ -12,11 +12,13 @@ use target_app::{
 };
 use workloads::{
     mail::TransitionCount,
-    measure::{Percentiles, PhaseReport, Report},
+    measure::{self, Percentiles, PhaseReport, Report},
     plan::{ClientScope, ClientSpec, LoadPlan, Users},
 };
 
-use crate::summary::{Calls, Client, Generator, Joined, Measured, Phase, Server, Service, Times, WalkCell, WalkRow};
+use crate::summary::{
+    Beside, Calls, Client, Generator, Joined, Measured, Phase, Server, Service, Times, WalkCell, WalkRow,
+};
 
 /// One phase.
 pub fn phase(report: &PhaseReport) -> Phase {
@@ -28,10 +30,16 @@ pub fn phase(report: &PhaseReport) -> Phase {
         seconds: report.seconds,
         users: report.users.and_then(|users| u32::try_from(users).ok()).unwrap_or(0),
         of_oracle: None,
+        beside: (!report.beside.is_nothing()).then(|| beside(&report.beside)),
         measured: measured(report),
         by_type: groups(&report.by_type),
         by_class: groups(&report.by_class),
     }
+}
+
+fn beside(found: &measure::Beside) -> Beside {
+    let measure::Beside { connections, connect_failed, checks, answered, refused, failed, in_flight } = *found;
+    Beside { connections, connect_failed, checks, answered, refused, failed, in_flight }
 }
 
 fn measured(report: &PhaseReport) -> Measured {
@@ -148,6 +156,7 @@ pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, join
         errors: ledger.errors,
         client_gone: ledger.client_gone,
         in_flight: ledger.in_flight,
+        checks: ledger.checks,
         unread: joined.map(Joined::unread),
         cpu: if seconds > 0.0 { (last.cpu_s - cpu_before) / seconds } else { 0.0 },
         panics: last.panics,

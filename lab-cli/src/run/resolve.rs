@@ -13,6 +13,7 @@ use target_app::{
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
 use workloads::plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers};
+use workloads::presence::Role;
 
 use super::{Cpus, RunFailure};
 use crate::{
@@ -86,6 +87,7 @@ pub fn target_spec(
         },
         class: target.class.clone(),
         criticality: target.criticality.clone(),
+        health: target.health,
         seed: seed_for(seed, "target"),
         cpus: cpus.target.into_iter().collect(),
         die_with: Some(std::process::id()),
@@ -265,6 +267,14 @@ fn resolved(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> plan::Ph
             law,
             class: Class(class),
         },
+        Load::Present { from, to, role, class } => plan::Load::Present { from, to, role, class: Class(class) },
+        Load::Churn { from, to, law, ask, class } => plan::Load::Churn {
+            from_per_s: from.per_second(capacity),
+            to_per_s: to.per_second(capacity),
+            law,
+            ask,
+            class: Class(class),
+        },
     };
     plan::Phase { name: phase.name.clone(), duration: phase.duration, loads: phase.loads.iter().map(load).collect() }
 }
@@ -276,6 +286,15 @@ pub fn in_words(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> Stri
         Load::Users { from, to, .. } => format!("{from} to {to} users"),
         Load::Sessions { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "sessions/s"),
         Load::Requests { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "requests/s"),
+        Load::Present { from, to, role: Role::Idle | Role::Churn { .. }, .. } => {
+            span(f64::from(*from), f64::from(*to), "idle connections")
+        }
+        Load::Present { from, to, role: Role::Checker { .. }, .. } => {
+            span(f64::from(*from), f64::from(*to), "health checkers")
+        }
+        Load::Churn { from, to, .. } => {
+            span(from.per_second(capacity), to.per_second(capacity), "connections/s that come and go")
+        }
     };
     let all: Vec<String> = phase.loads.iter().map(one).collect();
     all.join(" and ")

@@ -65,6 +65,7 @@ static ALL: &[Library] = library! {
     "sre-connections" true Some("batch-proxy");
     "sre-organic" true Some("one-slow-task");
     "sre-degraded" true Some("partial-search");
+    "sre-health" false None;
 };
 
 impl Library {

@@ -7,10 +7,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use target_app::{
     graph::Graph,
     mail::corpus::CorpusSpec,
-    spec::{ClassRule, Discipline, Durability, PolicySpec, ServiceTime, StageSpec},
+    spec::{ClassRule, Discipline, Durability, Health, PolicySpec, ServiceTime, StageSpec},
     synthetic::{Checksum, Emulated},
 };
-use workloads::plan::{ArrivalLaw, Behaviour, ClientScope, ConnectionHabit, Marks, OnTrouble, PreviousPage};
+use workloads::{
+    plan::{ArrivalLaw, Behaviour, ClientScope, ConnectionHabit, Marks, OnTrouble, PreviousPage},
+    presence::Role,
+};
 
 mod services;
 
@@ -72,6 +75,8 @@ pub struct Target {
     pub machines: Vec<PolicySpec>,
     /// How a request's class is found.
     pub class: ClassRule,
+    /// Who answers health checks.
+    pub health: Health,
     /// How important requests of a class are that do not say so themselves.
     pub criticality: BTreeMap<Class, Criticality>,
     /// Length of the kernel's listen queue, in every arm; `None`: long, and short in arms that limit connections.
@@ -276,6 +281,30 @@ pub enum Load {
         /// Their class.
         class: u8,
     },
+    /// They are there without asking for anything: idle connections, health checks.
+    Present {
+        /// At the start.
+        from: u32,
+        /// At the end.
+        to: u32,
+        /// What for.
+        role: Role,
+        /// Their class.
+        class: u8,
+    },
+    /// Connections that come and go.
+    Churn {
+        /// A second, at the start.
+        from: Rate,
+        /// At the end.
+        to: Rate,
+        /// Their spacing.
+        law: ArrivalLaw,
+        /// With a health check each.
+        ask: bool,
+        /// Their class.
+        class: u8,
+    },
 }
 
 impl Load {
@@ -283,7 +312,7 @@ impl Load {
     pub fn closed_users(&self) -> u32 {
         match self {
             Self::Users { to, .. } => *to,
-            Self::Sessions { .. } | Self::Requests { .. } => 0,
+            Self::Sessions { .. } | Self::Requests { .. } | Self::Present { .. } | Self::Churn { .. } => 0,
         }
     }
 }

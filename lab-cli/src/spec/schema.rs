@@ -60,6 +60,14 @@ struct Costs {
     read: Option<String>,
     /// To refuse one that was read.
     refuse: Option<String>,
+    /// To answer a health check, beside reading it.
+    check: Option<String>,
+    /// To have a connection open, for each second.
+    idle: Option<String>,
+    /// Memory of an open connection, bytes: `40k`.
+    connection: Option<serde_json::Value>,
+    /// Memory that there is, bytes: `512m`; without it nobody asks how much is in use.
+    memory: Option<serde_json::Value>,
 }
 
 /// The way between users and service.
@@ -165,6 +173,8 @@ struct Target {
     class: Option<Class>,
     /// How important requests of a class are that do not say so themselves: `{0: SHEDDABLE, 3: CRITICAL_PLUS}`.
     criticality: Option<std::collections::BTreeMap<u8, String>>,
+    /// Who answers health checks (`GET /health`): the edge (`outside`), or dispatch, if its policy lets them in (`inside`).
+    health: Option<String>,
     /// Length of the kernel's listen queue.
     backlog: Option<u32>,
     /// Keep connections open between requests.
@@ -414,6 +424,18 @@ struct Load {
     users: Option<serde_json::Value>,
     sessions: Option<serde_json::Value>,
     requests: Option<serde_json::Value>,
+    /// Connections that are kept open without a request: `1000`, or `{from: 3, to: 1000}`.
+    idle: Option<serde_json::Value>,
+    /// Those who check the service's health, each on a connection that it keeps.
+    checks: Option<serde_json::Value>,
+    /// checks: so often each.
+    every: Option<String>,
+    /// checks: on a new connection each time.
+    anew: Option<bool>,
+    /// Connections that come and go: `100/s`.
+    churn: Option<serde_json::Value>,
+    /// churn: with a health check each.
+    ask: Option<bool>,
     law: Option<String>,
     class: Option<u8>,
 }

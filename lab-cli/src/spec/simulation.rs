@@ -15,7 +15,7 @@ use super::{
 /// Keys of `virtual`.
 pub const KEYS: &[&str] = &["plant", "costs", "link", "faults", "only"];
 /// Keys of `virtual.costs`.
-pub const COSTS_KEYS: &[&str] = &["accept", "read", "refuse"];
+pub const COSTS_KEYS: &[&str] = &["accept", "read", "refuse", "check", "idle", "connection", "memory"];
 /// Keys of `virtual.link`.
 pub const LINK_KEYS: &[&str] = &["delay", "jitter", "loss"];
 /// Keys of each of `virtual.faults`.
@@ -101,6 +101,14 @@ pub struct CostChanges {
     pub read_ms: Option<f64>,
     /// To refuse one.
     pub refuse_ms: Option<f64>,
+    /// To answer a health check.
+    pub check_ms: Option<f64>,
+    /// To have a connection open, for each second.
+    pub idle_ms: Option<f64>,
+    /// Memory of an open connection, thousands of bytes.
+    pub connection_kb: Option<f64>,
+    /// Memory that there is, millions of bytes.
+    pub memory_mb: Option<f64>,
 }
 
 impl CostChanges {
@@ -109,13 +117,26 @@ impl CostChanges {
         costs.accept_ms = self.accept_ms.unwrap_or(costs.accept_ms);
         costs.read_ms = self.read_ms.unwrap_or(costs.read_ms);
         costs.refuse_ms = self.refuse_ms.unwrap_or(costs.refuse_ms);
+        costs.check_ms = self.check_ms.unwrap_or(costs.check_ms);
+        costs.idle_ms = self.idle_ms.unwrap_or(costs.idle_ms);
+        costs.connection_kb = self.connection_kb.unwrap_or(costs.connection_kb);
+        costs.memory_mb = self.memory_mb.unwrap_or(costs.memory_mb);
     }
 }
 
 /// Reads `costs`.
 pub(super) fn cost_changes(fields: &Fields<'_>) -> CostChanges {
     let millis = |key: &str| fields.time(key, COSTS).map(|time| time.as_secs_f64() * 1e3);
-    CostChanges { accept_ms: millis("accept"), read_ms: millis("read"), refuse_ms: millis("refuse") }
+    let bytes = |key: &str| fields.count(key, 0..=1_000_000_000_000).map(|bytes| bytes as f64);
+    CostChanges {
+        accept_ms: millis("accept"),
+        read_ms: millis("read"),
+        refuse_ms: millis("refuse"),
+        check_ms: millis("check"),
+        idle_ms: millis("idle"),
+        connection_kb: bytes("connection").map(|bytes| bytes / 1e3),
+        memory_mb: bytes("memory").map(|bytes| bytes / 1e6),
+    }
 }
 
 fn fault(node: &Node, problems: &Problems) -> Option<Fault> {

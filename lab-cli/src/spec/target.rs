@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use controllers::catalogue::parse_time;
 use target_app::{
-    spec::{ClassRule, Discipline, Durability, EdgeSpec, OnRefuse, ServiceTime, StageSpec},
+    spec::{ClassRule, Discipline, Durability, EdgeSpec, Health, OnRefuse, ServiceTime, StageSpec},
     synthetic::Law,
 };
 
@@ -50,6 +50,7 @@ pub const KEYS: &[&str] = &[
     "machines",
     "class",
     "criticality",
+    "health",
     "backlog",
     "keep_alive",
     "idle_timeout",
@@ -101,6 +102,8 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     let machines = fields.list("machines").iter().filter_map(|node| arms::machine(node, reports, problems)).collect();
     let class = class(&fields);
     let criticality = criticality_by_class(&fields);
+    let health = fields.choice("health", &[("outside", Health::Outside), ("inside", Health::Inside)]);
+    let health = health.unwrap_or_default();
     let backlog = fields.count("backlog", 1..=65_535).map(|n| n as u32);
     let keep_alive = fields.flag("keep_alive").unwrap_or(true);
     let usual = EdgeSpec::default();
@@ -115,6 +118,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
         machines,
         class,
         criticality,
+        health,
         backlog,
         keep_alive,
         idle_timeout,

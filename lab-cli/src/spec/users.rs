@@ -4,7 +4,10 @@ use std::{io::Read as _, ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use controllers::catalogue::parse_time;
 use traces::Think;
-use workloads::plan::{ArrivalLaw, Behaviour, ConnectionHabit, OnTrouble, Patience, PreviousPage};
+use workloads::{
+    plan::{ArrivalLaw, Behaviour, ConnectionHabit, OnTrouble, Patience, PreviousPage},
+    presence::Role,
+};
 
 use super::{
     client::{client, marks},
@@ -42,7 +45,8 @@ pub const KEYS: &[&str] = &[
 pub const PHASE_KEYS: &[&str] =
     &["name", "for", "users", "sessions", "requests", "law", "class", "loads", "fresh_policy"];
 /// Keys of one of a phase's `loads`.
-pub const LOAD_KEYS: &[&str] = &["users", "sessions", "requests", "law", "class"];
+pub const LOAD_KEYS: &[&str] =
+    &["users", "sessions", "requests", "idle", "checks", "every", "anew", "churn", "ask", "law", "class"];
 /// Keys of `users.on_reject` and `users.on_failure`.
 pub const TROUBLE_KEYS: &[&str] = &["then", "wait", "attempts", "base", "cap"];
 
@@ -271,24 +275,45 @@ fn load(fields: &Fields<'_>) -> Option<Load> {
     let law = fields
         .choice("law", &[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)])
         .unwrap_or(ArrivalLaw::Poisson);
-    let kinds: Vec<&str> =
-        ["users", "sessions", "requests"].into_iter().filter(|key| fields.node(key).is_some()).collect();
+    let all = ["users", "sessions", "requests", "idle", "checks", "churn"];
+    let kinds: Vec<&str> = all.into_iter().filter(|key| fields.node(key).is_some()).collect();
     let [kind] = kinds[..] else {
-        fields.problem("users", "one of users, sessions and requests is wanted", "for example users: 100");
+        let known = "one of users, sessions, requests, and in loads also idle, checks and churn is wanted";
+        fields.problem("users", known, "for example users: 100");
         return None;
     };
-    if kind == "users" {
-        let (from, to) = match &fields.node("users")?.value {
+    for (key, of) in [("every", "checks"), ("anew", "checks"), ("ask", "churn")] {
+        if fields.node(key).is_some() && kind != of {
+            fields.problem(key, format!("belongs to {of}"), format!("leave it out of {kind}"));
+        }
+    }
+    let role = match kind {
+        "idle" => Some(Role::Idle),
+        "checks" => {
+            if fields.node("every").is_none() {
+                fields.missing("every", "10s");
+            }
+            let every = fields.time("every", TIMES)?;
+            Some(Role::Checker { every, anew: fields.flag("anew").unwrap_or(false) })
+        }
+        _ => None,
+    };
+    if kind == "users" || role.is_some() {
+        let (from, to) = match &fields.node(kind)?.value {
             Value::Table(_) => {
-                let inner = fields.fields("users", &["from", "to"])?;
+                let inner = fields.fields(kind, &["from", "to"])?;
                 (inner.count("from", 0..=MAX_USERS)?, inner.count("to", 0..=MAX_USERS)?)
             }
             _ => {
-                let users = fields.count("users", 0..=MAX_USERS)?;
+                let users = fields.count(kind, 0..=MAX_USERS)?;
                 (users, users)
             }
         };
-        return Some(Load::Users { from: from as u32, to: to as u32, class });
+        let (from, to) = (from as u32, to as u32);
+        return Some(match role {
+            None => Load::Users { from, to, class },
+            Some(role) => Load::Present { from, to, role, class },
+        });
     }
     let node = fields.node(kind)?;
     let (from, to) = match &node.value {
@@ -308,6 +333,7 @@ fn load(fields: &Fields<'_>) -> Option<Load> {
     };
     Some(match kind {
         "sessions" => Load::Sessions { from, to, law, class },
+        "churn" => Load::Churn { from, to, law, ask: fields.flag("ask").unwrap_or(false), class },
         _ => Load::Requests { from, to, law, class },
     })
 }

@@ -90,6 +90,9 @@ pub struct ServerLedger {
     pub client_gone: u64,
     /// Being worked on.
     pub in_flight: u64,
+    /// Health checks that were read: none of them is in `requests_read`.
+    #[serde(default)]
+    pub checks: u64,
 }
 
 /// Which requests the service has read, by the number that the client gave each (`GET /requests`). Books and numbers are

@@ -191,7 +191,7 @@ impl Cluster {
 
     fn syn(&mut self, conn: ConnId, sent_before: u32, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(node) = self.pipes.get(conn).map(|pipe| pipe.node) else { return };
-        match self.at(node, cx, |plant, around| plant.is_knocked(conn, around)) {
+        match self.at(node, cx, |plant, around| plant.is_knocked(conn, false, around)) {
             Knock::Taken => cx.plan(cx.now() + self.hop, ClusterEvent::Connected(conn)),
             Knock::Dropped | Knock::Refused if sent_before < SYN_RETRIES => {
                 let wait = SYN_AGAIN * (1 << sent_before);
@@ -339,7 +339,7 @@ impl World for Cluster {
         }
         let task = self.pools[service].pool.pick();
         let node = self.services[service].first + task;
-        let knock = self.at(node, cx, |plant, around| plant.is_knocked(conn, around));
+        let knock = self.at(node, cx, |plant, around| plant.is_knocked(conn, visitor.silent, around));
         match knock {
             Knock::Taken => _ = self.users.insert(conn, Line::Direct { node }),
             Knock::Dropped | Knock::Refused => self.pools[service].pool.left(task),

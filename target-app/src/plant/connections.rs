@@ -11,8 +11,8 @@ use super::{
     door::Entered,
     listener::{State, is_call},
     machine::Task,
-    visit::Pass,
-    world::{Event, Place, Plant, bare},
+    visit::{Pass, is_check},
+    world::{Event, Place, Plant, UPKEEP, bare},
 };
 use crate::ledger::Ledger;
 
@@ -43,10 +43,35 @@ impl Plant {
         let Some(taken) = self.listener.conns.get_mut(&conn) else { return };
         taken.state = State::Open(pass);
         taken.idle_since = cx.now();
+        let silent = taken.silent;
         if let Some(unread) = taken.unread.take() {
             self.begin_reading(*unread, cx);
         }
+        if silent {
+            self.look_after(conn, cx);
+        }
         self.close_if_dead(conn, cx);
+    }
+
+    /// Nobody asks on this connection for now. One on which somebody does is paid for with the first request.
+    fn look_after(&mut self, conn: ConnId, cx: &mut dyn Around) {
+        let demand = ms(self.costs.accept_ms);
+        if !demand.is_zero() {
+            self.machine.run(cx.now(), Task::Upkeep, demand);
+        }
+        let Some(open) = self.listener.conns.get_mut(&conn) else { return };
+        if !std::mem::replace(&mut open.idle_planned, true) {
+            cx.plan(cx.now() + self.edge.idle_timeout, Event::Idle(conn));
+        }
+    }
+
+    /// Pays for another second of all open connections.
+    pub(super) fn keep_up(&mut self, cx: &mut dyn Around) {
+        let demand = ms(self.costs.idle_ms * self.listener.conns.len() as f64);
+        if !demand.is_zero() {
+            self.machine.run(cx.now(), Task::Upkeep, demand);
+        }
+        cx.plan(cx.now() + UPKEEP, Event::Upkeep);
     }
 
     fn turn_away(&mut self, cx: &mut dyn Around) {
@@ -93,8 +118,12 @@ impl Plant {
     }
 
     fn begin_reading(&mut self, asked: Asked, cx: &mut dyn Around) {
-        let first = self.listener.conns.get(&asked.conn).is_some_and(|conn| conn.requests == 0);
-        let demand = ms(self.costs.read_ms + if first { self.costs.accept_ms } else { 0.0 });
+        let first = self.listener.conns.get(&asked.conn).is_some_and(|conn| conn.requests == 0 && !conn.silent);
+        let check = if is_check(&asked.call) { self.costs.check_ms } else { 0.0 };
+        let demand = ms(self.costs.read_ms + check + if first { self.costs.accept_ms } else { 0.0 });
+        if is_check(&asked.call) {
+            self.spent_on_checks += demand;
+        }
         if let Some(conn) = self.listener.conns.get_mut(&asked.conn) {
             conn.requests += 1;
             // Busy from now on, under an identity that the request gets once it is read.

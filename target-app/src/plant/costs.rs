@@ -21,6 +21,14 @@ pub struct PlantSpec {
     pub read_ms: f64,
     /// To refuse one that was read.
     pub refuse_ms: f64,
+    /// To answer a health check, beside reading it.
+    pub check_ms: f64,
+    /// To have a connection open, for each second.
+    pub idle_ms: f64,
+    /// Memory of an open connection, thousands of bytes.
+    pub connection_kb: f64,
+    /// Memory that there is, millions of bytes; 0: nobody asks how much of it is in use.
+    pub memory_mb: f64,
     /// One extra database operation (Arashi's work knob).
     pub operation_ms: f64,
     /// One read of the checksum service.
@@ -93,6 +101,10 @@ impl Default for PlantSpec {
             accept_ms: 0.0,
             read_ms: 0.0,
             refuse_ms: 0.0,
+            check_ms: 0.0,
+            idle_ms: 0.0,
+            connection_kb: 0.0,
+            memory_mb: 0.0,
             operation_ms: 0.0,
             checksum_read_ms: 0.0,
             writers: 1,
@@ -119,6 +131,8 @@ impl PlantSpec {
             ("accept_ms", self.accept_ms),
             ("read_ms", self.read_ms),
             ("refuse_ms", self.refuse_ms),
+            ("check_ms", self.check_ms),
+            ("idle_ms", self.idle_ms),
             ("operation_ms", self.operation_ms),
             ("checksum_read_ms", self.checksum_read_ms),
         ];
@@ -135,6 +149,11 @@ impl PlantSpec {
         }
         if self.slowdown.iter().any(|factor| !(0.1..=10.0).contains(factor)) {
             return Err(PlantError::Number { what: "slowdown".to_owned(), wanted: "a list of factors from 0.1 to 10" });
+        }
+        for (what, size) in [("connection_kb", self.connection_kb), ("memory_mb", self.memory_mb)] {
+            if !(0.0..=1e9).contains(&size) {
+                return Err(PlantError::Number { what: what.to_owned(), wanted: "a size from 0 to 1e9" });
+            }
         }
         if !(1..=1024).contains(&self.cores) {
             return Err(PlantError::Number { what: "cores".to_owned(), wanted: "a number from 1 to 1024" });

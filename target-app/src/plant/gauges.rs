@@ -11,11 +11,18 @@ impl Plant {
     pub fn gauges(&self, now: Timestamp) -> Gauges {
         let (ledger, calls) = (self.ledger.read(), self.calls_ledger.read());
         let sent = |books: &ServerLedger| books.served + books.errors + books.refused.values().sum::<u64>();
+        let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let attempts = self.attempts.iter().enumerate();
+        let attempts = attempts.map(|(attempt, count)| (format!("attempt_{attempt}"), *count));
+        let beside = [
+            ("checks".to_owned(), ledger.checks),
+            ("checks_us".to_owned(), micros(self.spent_on_checks)),
+            ("cpu_us".to_owned(), micros(self.machine.used())),
+        ];
         let read = StageGauges {
             name: "read".to_owned(),
             completed: ledger.requests_read + calls.requests_read,
-            counts: attempts.map(|(attempt, count)| (format!("attempt_{attempt}"), *count)).collect(),
+            counts: attempts.chain(beside).collect(),
             ..StageGauges::default()
         };
         let send =

@@ -18,6 +18,8 @@ pub(super) struct Conn {
     pub(super) busy: Option<JobId>,
     /// Requests read.
     pub(super) requests: u32,
+    /// No request was to follow: to take it was paid for by itself.
+    pub(super) silent: bool,
     pub(super) idle_since: Timestamp,
     pub(super) idle_planned: bool,
     /// Its client has gone; the kernel keeps it until somebody takes it.
@@ -72,13 +74,14 @@ impl Listener {
         self.kernel.len() > usize::try_from(self.backlog).unwrap_or(usize::MAX)
     }
 
-    pub(super) fn add(&mut self, conn: ConnId, now: Timestamp) {
+    pub(super) fn add(&mut self, conn: ConnId, silent: bool, now: Timestamp) {
         self.kernel.push_back(conn);
         let new = Conn {
             state: State::Queued,
             unread: None,
             busy: None,
             requests: 0,
+            silent,
             idle_since: now,
             idle_planned: false,
             dead: false,

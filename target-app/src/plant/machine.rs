@@ -26,6 +26,8 @@ pub(super) enum Task {
     Read(Box<Asked>),
     /// Telling a client that its request is refused.
     Refusal(Box<Refused>),
+    /// Connections as such.
+    Upkeep,
 }
 
 /// Cores and pools.

@@ -5,7 +5,8 @@ use std::time::Duration;
 use controllers::Settings;
 use workloads::{
     StopFlag,
-    plan::{ConnectionHabit, LoadPlan, Users},
+    plan::{ArrivalLaw, ConnectionHabit, Load, LoadPlan, Users},
+    presence::Role,
     sim::{Finished, LinkSpec, run},
     testing::url_plan,
 };
@@ -52,6 +53,7 @@ pub(crate) fn target(policy: PolicySpec) -> TargetSpec {
         edge: EdgeSpec::default(),
         class: controllers::ClassRule::default(),
         criticality: std::collections::BTreeMap::new(),
+        health: crate::spec::Health::default(),
         seed: 5,
         cpus: Vec::new(),
         die_with: None,
@@ -168,4 +170,83 @@ fn two_plants_of_one_seed_agree_and_draws_do_not_depend_on_the_policy() {
     assert_eq!(first, run_once(&spec));
     spec.seed += 1;
     assert_ne!(first.2, run_once(&spec).2);
+}
+
+#[test]
+fn connections_and_checks_are_paid_for_beside_requests() {
+    let costs = PlantSpec { accept_ms: 2.0, read_ms: 1.0, check_ms: 3.0, ..PlantSpec::default() };
+    let mut spec = target(policy("none", &[]));
+    spec.edge.idle_timeout = Duration::from_secs(60);
+    let used_with = |idle_ms: f64, load: Load| {
+        let mut plan = url_plan(&[("all", 10, 0)]);
+        plan.phases[0].loads = vec![load];
+        let costs = PlantSpec { idle_ms, ..costs.clone() };
+        let (finished, gauges) = ran(&plan, &spec, &PlantPlan { costs, wire: true, ..PlantPlan::default() });
+        let read = gauges.stages.iter().find(|stage| stage.name == "read").expect("it is there");
+        (finished.report.total.beside, gauges.cpu_s * 1e3, read.counts["checks_us"])
+    };
+    let used = |load: Load| used_with(0.0, load);
+    let class = controllers::Class(0);
+    let present = |role| Load::Present { from: 4, to: 4, role, class };
+    let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-6, "{found} for {wanted}");
+    // Four are taken, 2 ms each, and then kept: 0.5 ms each a second, nine or ten times (the last second ends with the run).
+    let (beside, cpu_ms, _) = used_with(0.5, present(Role::Idle));
+    assert_eq!((beside.connections, beside.checks), (4, 0));
+    assert!((8.0 + 18.0 - 0.01..=8.0 + 20.0 + 0.01).contains(&cpu_ms), "{cpu_ms}");
+    // Four checkers every 2 s, on connections that they keep: 4 ms a check, and 2 ms for each connection.
+    let every = Duration::from_secs(2);
+    let (beside, cpu_ms, checks_us) = used(present(Role::Checker { every, anew: false }));
+    assert_eq!((beside.connections, beside.checks, beside.answered), (4, 20, 20));
+    close(cpu_ms, 4.0 * 20.0 + 2.0 * 4.0);
+    assert_eq!(checks_us, 88_000);
+    // On a new one each time.
+    let (beside, cpu_ms, _) = used(present(Role::Checker { every, anew: true }));
+    assert_eq!((beside.connections, beside.checks), (20, 20));
+    close(cpu_ms, 6.0 * 20.0);
+    // Ten a second come and go, with and without a check.
+    let churn = |ask| Load::Churn { from_per_s: 10.0, to_per_s: 10.0, law: ArrivalLaw::Constant, ask, class };
+    let (beside, cpu_ms, _) = used(churn(false));
+    assert_eq!((beside.connections, beside.checks), (100, 0));
+    close(cpu_ms, 2.0 * 100.0);
+    let (beside, cpu_ms, _) = used(churn(true));
+    assert_eq!((beside.connections, beside.answered), (100, 100));
+    close(cpu_ms, 6.0 * 100.0);
+}
+
+#[test]
+fn a_check_inside_is_asked_like_a_request_and_policies_learn_nothing_from_it() {
+    let mut spec = target(policy("fixed-rate", &[("rate", 1.0), ("depth", 1.0)]));
+    spec.health = crate::spec::Health::Inside;
+    let mut plan = url_plan(&[("all", 10, 0)]);
+    let role = Role::Checker { every: Duration::from_millis(100), anew: false };
+    plan.phases[0].loads = vec![Load::Present { from: 1, to: 1, role, class: controllers::Class(0) }];
+    let (finished, gauges) = ran(&plan, &spec, &PlantPlan::default());
+    let beside = finished.report.total.beside;
+    assert!((9..=11).contains(&beside.answered), "one a second: {beside:?}");
+    assert_eq!(beside.answered + beside.refused, beside.checks);
+    assert_eq!((gauges.ledger.requests_read, gauges.ledger.checks), (0, beside.checks));
+}
+
+#[test]
+fn open_connections_fill_the_memory() {
+    let costs = PlantSpec { connection_kb: 100.0, memory_mb: 1.0, ..PlantSpec::default() };
+    let flag = |name: &str, on| (name.to_owned(), controllers::catalogue::Setting::Flag(on));
+    let mut by_memory = policy("utilization", &[]);
+    by_memory.settings.extend([flag("load", false), flag("memory", true)]);
+    let refused = |idle| {
+        let mut plan = url_plan(&[("all", 10, 1)]);
+        plan.phases[0].loads.push(Load::Present {
+            from: idle,
+            to: idle,
+            role: Role::Idle,
+            class: controllers::Class(0),
+        });
+        let mut spec = target(by_memory.clone());
+        spec.edge.idle_timeout = Duration::from_secs(60);
+        let (finished, _) = ran(&plan, &spec, &PlantPlan { costs: costs.clone(), ..PlantPlan::default() });
+        finished.report.total.ledger.rejected
+    };
+    // With the user's own, six and ten of ten: CRITICAL is refused over 90 %.
+    assert_eq!(refused(5), 0);
+    assert!(refused(9) > 0);
 }

@@ -6,6 +6,7 @@ use controllers::{Grant, Offer, Tags, Timestamp};
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
     persona::{Call, Method},
+    presence::HEALTH,
     sim::Asked,
 };
 
@@ -31,6 +32,8 @@ pub(super) struct Visit {
     pub(super) cost: Duration,
     /// Its client has gone.
     pub(super) gone: bool,
+    /// It asks for health, goes no further than dispatch, and is in no books.
+    pub(super) check: bool,
     /// Which worker works on it.
     pub(super) worker: Option<usize>,
     /// How the calls on its behalf have ended.
@@ -70,6 +73,11 @@ pub(super) fn head_of(call: &Call) -> Parts {
         head.headers.insert(&crate::app::ATTEMPT, u16::from(call.attempt).into());
     }
     head
+}
+
+/// Whether it asks for health.
+pub(super) fn is_check(call: &Call) -> bool {
+    call.path.split('?').next() == Some(HEALTH)
 }
 
 /// The address that a live service would see of this user: users are spread over 127.0.0.0/8.

@@ -13,10 +13,15 @@ use super::{
     listener::Refused,
     machine::{Step, Task},
     stage::Queued,
-    visit::{Errand, Pass, Visit, head_of, peer_of},
+    visit::{Errand, Pass, Visit, head_of, is_check, peer_of},
     world::{Event, Place, Plant, bare},
 };
-use crate::{calls::CallsEnded, class::Shown, ledger::Ending, spec::OnRefuse};
+use crate::{
+    calls::CallsEnded,
+    class::Shown,
+    ledger::Ending,
+    spec::{Health, OnRefuse},
+};
 
 /// A stage's worker with a batch.
 #[derive(Debug)]
@@ -47,12 +52,19 @@ impl Plant {
 
     /// A request has been read whole.
     pub(super) fn read(&mut self, asked: Asked, cx: &mut dyn Around) {
-        let entry = self.books(asked.conn).open(asked.number);
+        let check = is_check(&asked.call);
+        if check {
+            self.books(asked.conn).checked();
+            if self.health == Health::Outside {
+                return self.reply(asked.conn, bare(200), cx);
+            }
+        }
+        let entry = (!check).then(|| self.books(asked.conn).open(asked.number));
         let head = head_of(&asked.call);
         let route = self.backend.route(&head);
         let shown = Shown { head: &head, peer: peer_of(asked.user) };
         let tags = crate::app::tags(&self.ranks, &shown, route.kind, cx.now());
-        self.attempts[usize::from(tags.attempt.min(3))] += 1;
+        self.attempts[usize::from(tags.attempt.min(3))] += u64::from(!check);
         let offer = self.offer(tags, cx.now());
         let id = offer.id;
         let gone = match self.listener.conns.get_mut(&asked.conn) {
@@ -67,13 +79,14 @@ impl Plant {
             asked,
             offer,
             route,
-            entry: (!gone).then_some(entry),
+            entry: entry.filter(|_| !gone),
             pass: None,
             offered: cx.now(),
             started: cx.now(),
-            steps: self.foreseen(id, route.kind, key),
+            steps: if check { VecDeque::new() } else { self.foreseen(id, route.kind, key) },
             cost: Duration::ZERO,
             gone,
+            check,
             worker: None,
             calls: CallsEnded::Answered,
         };
@@ -112,6 +125,10 @@ impl Plant {
     fn dispatched(&mut self, id: JobId, pass: Option<Pass>, cx: &mut dyn Around) {
         if let Some(visit) = self.visits.get_mut(&id) {
             visit.pass = pass;
+            if visit.check {
+                self.leave_dispatch(id, Outcome::Ignored, cx);
+                return self.turn_back(id, bare(200), Ending::Served, Duration::ZERO, cx);
+            }
             let stage = visit.route.branch.0;
             self.enqueue(id, stage, cx);
         }
@@ -281,6 +298,7 @@ impl Plant {
             Task::Read(asked) => self.read(*asked, cx),
             Task::Refusal(refused) => self.send_refusal(*refused, cx),
             Task::Job(id) => self.step_done(id, cx),
+            Task::Upkeep => {}
         }
     }
 

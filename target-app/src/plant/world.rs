@@ -31,7 +31,7 @@ use crate::{
     policies::{Resolved, Seating, listed, machines},
     running,
     signals::Probe,
-    spec::{App, EdgeSpec, TargetSpec},
+    spec::{App, EdgeSpec, Health, TargetSpec},
     stage::{Watcher, earliest},
     synthetic::Law,
 };
@@ -72,6 +72,8 @@ pub enum Event {
     Fault(usize, bool),
     /// The policy begins anew.
     Renew,
+    /// Another second of all open connections is to be paid.
+    Upkeep,
 }
 
 /// A site with a timer.
@@ -102,6 +104,9 @@ pub struct Plant {
     pub(super) monitors: Vec<Watcher>,
     pub(super) visits: BTreeMap<JobId, Visit>,
     pub(super) workers: Vec<Option<Worker>>,
+    pub(super) health: Health,
+    /// Work on health checks.
+    pub(super) spent_on_checks: Duration,
     /// Of users' requests.
     pub(super) ledger: Arc<Ledger>,
     /// Of other services' calls.
@@ -132,6 +137,7 @@ pub struct Plant {
 pub(super) struct Meter {
     used: Duration,
     cpus: f64,
+    memory: f64,
 }
 
 impl Probe for Meter {
@@ -143,9 +149,9 @@ impl Probe for Meter {
         self.cpus
     }
 
-    /// A plant has no memory to fill.
+    /// Nothing but connections takes memory in a plant.
     fn memory_share(&self) -> f64 {
-        0.0
+        self.memory
     }
 }
 
@@ -215,6 +221,8 @@ impl Plant {
             monitors: monitors.iter().filter_map(|monitor| seating.watcher(monitor, graph.system())).collect(),
             visits: BTreeMap::new(),
             workers: Vec::new(),
+            health: spec.health,
+            spent_on_checks: Duration::ZERO,
             ledger: Arc::default(),
             calls_ledger: Arc::default(),
             elsewhere: vec![0; stages.len()],
@@ -257,7 +265,10 @@ impl Plant {
     }
 
     pub(super) fn meter(&self) -> Meter {
-        Meter { used: self.machine.used(), cpus: f64::from(self.cores) }
+        let PlantSpec { connection_kb, memory_mb, .. } = self.costs;
+        let open = self.listener.conns.len() as f64;
+        let memory = if memory_mb > 0.0 { (open * connection_kb / (memory_mb * 1e3)).min(1.0) } else { 0.0 };
+        Meter { used: self.machine.used(), cpus: f64::from(self.cores), memory }
     }
 
     /// Plans to wake a site, unless it is woken before.
@@ -368,15 +379,20 @@ impl Plant {
         for &at in &self.renewals {
             cx.plan(Timestamp::ZERO + at, Event::Renew);
         }
+        if self.costs.idle_ms > 0.0 {
+            cx.plan(Timestamp::ZERO + UPKEEP, Event::Upkeep);
+        }
         self.turn_all(cx);
     }
 
-    pub(super) fn is_knocked(&mut self, conn: ConnId, cx: &mut dyn Around) -> Knock {
+    /// `silent`: no request is to follow.
+    pub(super) fn is_knocked(&mut self, conn: ConnId, silent: bool, cx: &mut dyn Around) -> Knock {
         if self.listener.is_full() {
             return Knock::Dropped;
         }
-        self.listener.add(conn, cx.now());
+        self.listener.add(conn, silent, cx.now());
         self.take_connections(cx);
+        self.plan_cores(cx);
         Knock::Taken
     }
 
@@ -410,6 +426,7 @@ impl Plant {
                 self.cores_planned = None;
             }
             Event::Renew => self.renew(cx),
+            Event::Upkeep => self.keep_up(cx),
         }
         self.plan_cores(cx);
     }
@@ -422,8 +439,8 @@ impl World for Plant {
         self.starts(cx);
     }
 
-    fn knock(&mut self, conn: ConnId, _: Visitor, cx: &mut Cx<'_, Event>) -> Knock {
-        self.is_knocked(conn, cx)
+    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, Event>) -> Knock {
+        self.is_knocked(conn, visitor.silent, cx)
     }
 
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
@@ -439,6 +456,9 @@ impl World for Plant {
     }
 }
 
+/// Open connections are paid for so often.
+pub(super) const UPKEEP: Duration = Duration::from_secs(1);
+
 /// Wall time begins with the run: nothing outside of it is to agree with.
 pub(super) fn wall(now: Timestamp) -> UnixSeconds {
     UnixSeconds(now.as_nanos() / 1_000_000_000)
@@ -448,9 +468,14 @@ pub(super) fn wall(now: Timestamp) -> UnixSeconds {
 /// plan says that it does.
 fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
     match spec.app {
-        App::Emulated { .. } if !plan.wire => {
-            PlantSpec { accept_ms: 0.0, read_ms: 0.0, refuse_ms: 0.0, ..plan.costs.clone() }
-        }
+        App::Emulated { .. } if !plan.wire => PlantSpec {
+            accept_ms: 0.0,
+            read_ms: 0.0,
+            refuse_ms: 0.0,
+            check_ms: 0.0,
+            idle_ms: 0.0,
+            ..plan.costs.clone()
+        },
         App::Emulated { .. } | App::Arashi { .. } | App::Checksum { .. } => plan.costs.clone(),
     }
 }

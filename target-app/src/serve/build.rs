@@ -89,6 +89,7 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
         ranks,
         callers,
         accept_cost: task.accept,
+        health: spec.health,
         graph: (*graph).clone(),
         stages,
     });

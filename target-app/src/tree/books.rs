@@ -151,6 +151,7 @@ fn add(all: &mut ServerLedger, one: &ServerLedger) {
     all.errors += one.errors;
     all.client_gone += one.client_gone;
     all.in_flight += one.in_flight;
+    all.checks += one.checks;
     for (reason, count) in &one.refused {
         *all.refused.entry(reason.clone()).or_default() += count;
     }

@@ -46,6 +46,7 @@ pub fn spec() -> TargetSpec {
         edge: edge(),
         class: ClassRule::Header("User-Class".to_owned()),
         criticality: BTreeMap::new(),
+        health: target_app::spec::Health::default(),
         seed: 7,
         cpus: Vec::new(),
         die_with: None,

@@ -5,6 +5,7 @@ mod common;
 mod control;
 mod criticality;
 mod edge;
+mod health;
 mod html_mail;
 mod lifecycle;
 mod person;

@@ -4,7 +4,7 @@ use controllers::{Class, Kind, RetryHint, Timestamp};
 
 use super::*;
 use crate::{
-    persona::{Answer, Call, Method, Move, Stay},
+    persona::{Answer, Call, Method, Move, Stay, Want},
     plan::{Behaviour, OnTrouble, Patience, Target},
 };
 
@@ -12,6 +12,7 @@ fn call(path: &str) -> Call {
     Call {
         kind: Kind(0),
         class: Class(0),
+        want: Want::Answer,
         method: Method::Get,
         path: path.into(),
         headers: Arc::from(""),

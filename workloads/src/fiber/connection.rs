@@ -78,6 +78,9 @@ impl Connecting {
     /// # Errors
     /// If the connection cannot be made: nothing was written.
     pub(super) fn attempt(self, bytes: &[u8]) -> io::Result<Attempt> {
+        if bytes.is_empty() {
+            return Ok(Attempt::Early(self)); // nothing to prove it with
+        }
         match (&self.0.socket).write(bytes) {
             Ok(count) => Ok(Attempt::Written(self.0, count)),
             Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(Attempt::Early(self)),

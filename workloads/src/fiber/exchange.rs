@@ -19,7 +19,7 @@ use crate::{
     clock::Clock,
     host::{End, Limit},
     http1::{Inbox, Limits, Outgoing, Progress},
-    persona::{Call, Connection as Habit, Method},
+    persona::{Call, Connection as Habit, Method, Want},
 };
 
 /// Where the connections of a run go to, and how long they may take.
@@ -105,7 +105,8 @@ impl Desk {
         witness.begins(now);
         let call = errand.call;
         // Where each request is balanced, one that goes to another task than the one before leaves that connection.
-        let seat = net.routes.for_request(call.class);
+        // One that is wanted for itself stays where it is.
+        let seat = net.routes.for_request(call.class).filter(|_| call.want != Want::Connection);
         let reused = kept.take().filter(|connection| {
             if seat.as_ref().is_some_and(|seat| seat.address != connection.to()) {
                 return false;
@@ -116,6 +117,9 @@ impl Desk {
             }
             !stale && call.connection == Habit::Keep
         });
+        if call.want == Want::Connection {
+            return self.only_connect(net, kept, reused, errand, (now, limit), witness);
+        }
         self.compose(net, call, witness.number());
         let was_reused = reused.is_some();
         let opened = match reused {
@@ -188,6 +192,28 @@ impl Desk {
             Err(error) => Err(failure(&error)),
             Ok(_) => Err(End::ConnectFailed),
         }
+    }
+
+    /// Sees to it that there is a connection.
+    fn only_connect(
+        &mut self,
+        net: &Network,
+        kept: &mut Option<Connection>,
+        reused: Option<Connection>,
+        errand: Errand<'_>,
+        (now, limit): (Timestamp, Limit),
+        witness: &mut impl Witness,
+    ) -> End {
+        self.out.clear();
+        let connection = match reused {
+            Some(connection) => connection,
+            None => match self.connect(net, errand, None, now, limit, witness) {
+                Ok((connection, _)) => connection,
+                Err(end) => return end,
+            },
+        };
+        *kept = Some(connection).filter(|_| errand.call.connection != Habit::Once);
+        End::Connected
     }
 
     fn compose(&mut self, net: &Network, call: &Call, number: Option<u64>) {

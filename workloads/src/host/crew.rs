@@ -16,10 +16,11 @@ use guest::{Due, Sleeper, Visit};
 
 use crate::{
     behaviour::forbids_retry,
-    crowd::Crowd,
+    crowd::{Crowd, User},
     measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
-    persona::{Ending, Pause, Persona as _, Reply, Stay},
+    persona::{Ending, Pause, Persona as _, Reply, Stay, Want},
     plan::LoadPlan,
+    presence::Presence,
     schedule::{Arrival, Schedule, What},
 };
 
@@ -47,6 +48,8 @@ pub(crate) struct Crew<C> {
     backing_off: u64,
     /// Users that the host has.
     active: u32,
+    /// Of these, at something beside requests.
+    at_beside: u64,
     active_peak: u32,
     /// Requests that may still be begun; `None`: as many as come.
     left: Option<u64>,
@@ -74,6 +77,7 @@ impl<C> Crew<C> {
             waiting: 0,
             backing_off: 0,
             active: 0,
+            at_beside: 0,
             active_peak: 0,
             left: most_requests,
             over: false,
@@ -157,11 +161,15 @@ impl<C> Crew<C> {
         if let Some(ticket) = &guest.ticket {
             self.recorder.connected(ticket, took);
         }
+        if let Some(phase) = guest.beside {
+            self.recorder.connected_beside(phase);
+        }
     }
 
     /// The number of the user's request, which is about to be written if there is a connection for it.
     pub(crate) fn number(&mut self, guest: &mut Guest<C>) -> Option<u64> {
-        guest.request = self.numbers.as_mut().map(Numbers::give);
+        // Only requests have numbers: nobody joins the books of others.
+        guest.request = self.numbers.as_mut().filter(|_| guest.beside.is_none()).map(Numbers::give);
         guest.request
     }
 
@@ -196,6 +204,7 @@ impl<C> Crew<C> {
             visit.told_not_to_retry = matches!(is.reply, Reply::Answer(answer) if forbids_retry(&answer));
         }
         let turn = guest.user.next(is.reply, now, &mut guest.draws);
+        self.end_beside(&mut guest, is.fate, turn.ending);
         let fate = match turn.ending {
             Ending::Continued => None,
             Ending::Unasked => Some(is.fate),
@@ -219,6 +228,7 @@ impl<C> Crew<C> {
     pub(crate) fn cut(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) {
         self.active -= 1;
         self.wait_is_over(&mut guest, Some(Fate::InFlight));
+        self.at_beside -= u64::from(guest.beside.take().is_some());
         self.leave_door(&mut guest, Fate::InFlight, now);
         self.close(&mut guest, Fate::InFlight, now);
     }
@@ -283,7 +293,7 @@ impl<C> Crew<C> {
             waiting: self.waiting,
             backing_off: self.backing_off,
             queued: self.ready.len() as u64,
-            connecting: u64::from(self.active) - in_flight,
+            connecting: u64::from(self.active).saturating_sub(in_flight + self.at_beside),
             in_flight,
         }
     }
@@ -307,8 +317,15 @@ impl<C> Crew<C> {
         if arrival.stay == Stay::Forever {
             self.present.insert(arrival.user);
         }
+        let user = match arrival.role {
+            None => self.crowd.user(arrival.slot, arrival.class, arrival.stay),
+            Some(role) => User::Presence(Presence::new(role, arrival.class)),
+        };
+        // Only users have a policy of their own.
+        let door = self.door.as_mut().filter(|_| arrival.role.is_none());
+        let visit = door.map(|door| Box::new(Visit::of(door.join(arrival.user))));
         self.ready.push_back(Box::new(Guest {
-            user: self.crowd.user(arrival.slot, arrival.class, arrival.stay),
+            user,
             draws: self.crowd.draws(arrival.key),
             number: arrival.user,
             connection: None,
@@ -321,7 +338,8 @@ impl<C> Crew<C> {
             written: false,
             pause: None,
             due: Due::Start,
-            visit: self.door.as_mut().map(|door| Box::new(Visit::of(door.join(arrival.user)))),
+            beside: None,
+            visit,
         }));
     }
 
@@ -357,6 +375,14 @@ impl<C> Crew<C> {
             self.recorder.begin(&mut ticket, begun);
         }
         self.recorder.end(ticket, fate, now);
+    }
+
+    /// What it was at beside requests has ended.
+    fn end_beside(&mut self, guest: &mut Guest<C>, fate: Fate, ending: Ending) {
+        let Some(phase) = guest.beside.take() else { return };
+        let want = guest.errand.as_ref().map_or(Want::Connection, |call| call.want);
+        self.at_beside -= 1;
+        self.recorder.end_beside(phase, want, fate, ending);
     }
 
     /// The user does not wait for an answer to its request any more; `without`: why there was none.

@@ -13,6 +13,8 @@ use crate::{
 pub(crate) enum End {
     /// The answer is in the inbox.
     Answered,
+    /// The connection is there, and nothing else was wanted.
+    Connected,
     /// No connection within the connect time-out.
     ConnectTimedOut,
     /// The connection was refused or reset.
@@ -37,6 +39,7 @@ impl End {
             Self::ConnectFailed | Self::OutOfDescriptors | Self::OutOfPorts => {
                 (Reply::ConnectFailed, Fate::ConnectFailed)
             }
+            Self::Connected => (Reply::Connected, Fate::Served),
             Self::TimedOut => (Reply::TimedOut, Fate::TimedOut),
             Self::GaveUp => (Reply::GaveUp, Fate::Abandoned),
             Self::Answered | Self::Broken => (Reply::Broken, Fate::Failed),

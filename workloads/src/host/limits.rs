@@ -67,15 +67,12 @@ fn kept_connections(plan: &LoadPlan) -> u64 {
         ConnectionHabit::Mixed { keep } => keep,
         ConnectionHabit::PerRequest => 0.0,
     };
-    let users = plan.phases.iter().map(|phase| phase.loads.iter().map(closed_users).sum::<u64>()).max();
-    (users.unwrap_or_default() as f64 * share) as u64
-}
-
-fn closed_users(load: &Load) -> u64 {
-    match load {
-        Load::Users { from, to, .. } => u64::from(*from.max(to)),
-        Load::Sessions { .. } | Load::Requests { .. } => 0,
-    }
+    let of_load = |load: &Load| match load {
+        Load::Users { .. } => (load.most_at_once() as f64 * share) as u64,
+        _ => load.most_at_once(),
+    };
+    let kept = plan.phases.iter().map(|phase| phase.loads.iter().map(of_load).sum::<u64>()).max();
+    kept.unwrap_or_default()
 }
 
 fn raise_descriptor_limit() {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     behaviour::{Errand, Onward, Reaction, Trouble, onward, retry_hint},
     page::Page,
-    persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn},
+    persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn, Want},
     plan::PreviousPage,
 };
 
@@ -60,6 +60,7 @@ impl MailUser {
         let call = Call {
             kind: State::Login.kind(),
             class,
+            want: Want::Answer,
             method: Method::Post,
             path: shared.0.login_path.clone(),
             headers: shared.0.nothing.clone(),
@@ -254,7 +255,7 @@ impl Persona for MailUser {
             }
             Reply::RefusedLocally(hint) => Trouble::Rejected(hint),
             Reply::GaveUp => Trouble::GaveUp,
-            Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => Trouble::Failed,
+            Reply::Connected | Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => Trouble::Failed,
         };
         self.troubled(Ending::Unasked, trouble, now, draws)
     }

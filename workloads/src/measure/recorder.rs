@@ -5,10 +5,13 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use super::{
-    Distribution, Family, Fate, Health, Ledger, Report, UserStates, Window, cell::Cell, distribution::Percentile,
-    report::Raw,
+    Beside, Distribution, Family, Fate, Health, Ledger, Report, UserStates, Window, cell::Cell,
+    distribution::Percentile, report::Raw,
 };
-use crate::{persona::Call, plan::LoadPlan};
+use crate::{
+    persona::{Call, Ending, Want},
+    plan::LoadPlan,
+};
 
 /// Phases are counted in this many equal parts, so that "the last half of the spike" can be read afterwards.
 pub(super) const PARTS: usize = 20;
@@ -87,6 +90,23 @@ impl Recorder {
         }
         self.raw.users_seen(intended, user);
         Ticket { cell, user, intended, free: intended, wanted_at: call.wanted_at, begun: false, sent: None }
+    }
+
+    /// Something beside requests begins: the phase in whose books it is.
+    pub(crate) fn begin_beside(&mut self, intended: Timestamp, want: Want) -> usize {
+        let (phase, _) = self.raw.phase_and_part(intended);
+        self.raw.beside(phase).into_iter().for_each(|books| books.begin(want));
+        phase
+    }
+
+    /// A connection was made for it.
+    pub(crate) fn connected_beside(&mut self, phase: usize) {
+        self.raw.beside(phase).into_iter().for_each(Beside::connected);
+    }
+
+    /// It has ended so.
+    pub(crate) fn end_beside(&mut self, phase: usize, want: Want, fate: Fate, ending: Ending) {
+        self.raw.beside(phase).into_iter().for_each(|books| books.end(want, fate, ending));
     }
 
     /// A client-side policy has kept it back until now. That is part of its response time, and none of the generator's

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, ops::Range, time::Duration};
 use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, Family, Health, Ledger, Numbers, Percentiles, cell::Cell, recorder::PARTS};
-use crate::plan::{LoadPlan, Phase};
+use super::{Beside, Distribution, Family, Health, Ledger, Numbers, Percentiles, cell::Cell, recorder::PARTS};
+use crate::plan::{Load, LoadPlan, Phase};
 
 /// What a run measured. Serialises without the raw counts; write those out first if they are to be kept
 /// ([`Report::distribution`]).
@@ -106,6 +106,9 @@ pub struct PhaseReport {
     pub clients: u64,
     /// Of these: users with at least one connect time-out.
     pub clients_connect_timed_out: u64,
+    /// What went on beside requests.
+    #[serde(skip_serializing_if = "Beside::is_nothing", default)]
+    pub beside: Beside,
     /// The same by request type, for types that occurred.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub by_type: BTreeMap<String, PhaseReport>,
@@ -137,6 +140,7 @@ impl Report {
         }
         let phases = (0..raw.phases.len()).map(|phase| raw.phase_report(phase, 0.0..1.0)).collect();
         let mut total = raw.report("total", 0..raw.phases.len(), 0.0..1.0);
+        raw.phases.iter().for_each(|phase| total.beside += phase.beside.closed());
         total.users = raw.phases.iter().filter_map(|phase| phase.users).max();
         let seconds = now.as_secs_f64();
         let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
@@ -188,6 +192,7 @@ struct RawPhase {
     users: Option<u64>,
     seen: UserSet,
     connect_timed_out: UserSet,
+    beside: Beside,
 }
 
 impl Raw {
@@ -202,6 +207,7 @@ impl Raw {
                 users: most_users(phase),
                 seen: UserSet::default(),
                 connect_timed_out: UserSet::default(),
+                beside: Beside::default(),
             });
             begins = begins + phase.duration;
         }
@@ -244,6 +250,10 @@ impl Raw {
         let into = intended.since(phase.begins).as_nanos() * PARTS as u128;
         let part = into.checked_div(phase.lasts.as_nanos()).unwrap_or(0);
         (index, usize::try_from(part).unwrap_or(PARTS).min(PARTS - 1))
+    }
+
+    pub(super) fn beside(&mut self, phase: usize) -> Option<&mut Beside> {
+        self.phases.get_mut(phase).map(|phase| &mut phase.beside)
     }
 
     pub(super) fn users_seen(&mut self, intended: Timestamp, user: u64) {
@@ -292,6 +302,7 @@ impl Raw {
     fn phase_report(&self, phase: usize, share: Range<f64>) -> PhaseReport {
         let mut report = self.report(&self.phases[phase].name, phase..phase + 1, share);
         report.users = self.phases[phase].users;
+        report.beside = self.phases[phase].beside.closed();
         report
     }
 
@@ -343,8 +354,9 @@ fn summary(name: &str, seconds: f64, cell: &Cell) -> PhaseReport {
 
 fn most_users(phase: &Phase) -> Option<u64> {
     let closed = phase.loads.iter().map(|load| match load {
-        crate::plan::Load::Users { from, to, .. } => Some(u64::from(*from.max(to))),
-        crate::plan::Load::Sessions { .. } | crate::plan::Load::Requests { .. } => None,
+        Load::Users { .. } => Some(load.most_at_once()),
+        Load::Present { .. } | Load::Churn { .. } => Some(0),
+        Load::Sessions { .. } | Load::Requests { .. } => None,
     });
     closed.sum()
 }

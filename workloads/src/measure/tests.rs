@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     health::Health,
-    persona::{Call, Connection, Method},
+    persona::{Call, Connection, Method, Want},
     plan::{Load, LoadPlan},
     testing::url_plan,
 };
@@ -33,6 +33,7 @@ fn call(kind: u16, class: u8, wanted_at: Timestamp, attempt: u8) -> Call {
     Call {
         kind: Kind(kind),
         class: Class(class),
+        want: Want::Answer,
         method: Method::Get,
         path: "/".into(),
         headers: Arc::from(""),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::presence::Role;
+
 use super::{ArrivalLaw, Behaviour, ClientSpec, ConnectionHabit, Load, LoadPlan, Phase, Users};
 
 /// A plan that cannot be carried out.
@@ -70,9 +72,14 @@ impl Phase {
             return problem(&place(self), "lasts no time: give it a duration");
         }
         for load in &self.loads {
-            let (Load::Sessions { from_per_s, to_per_s, .. } | Load::Requests { from_per_s, to_per_s, .. }) = load
-            else {
-                continue;
+            let (from_per_s, to_per_s) = match load {
+                Load::Present { role: Role::Checker { every, .. }, .. } if every.is_zero() || *every > LONGEST => {
+                    return problem(&place(self), "has checks without a time between them: 1 ns to a year");
+                }
+                Load::Users { .. } | Load::Present { .. } => continue,
+                Load::Sessions { from_per_s, to_per_s, .. }
+                | Load::Requests { from_per_s, to_per_s, .. }
+                | Load::Churn { from_per_s, to_per_s, .. } => (from_per_s, to_per_s),
             };
             for rate in [from_per_s, to_per_s] {
                 if !(0.0..=MOST_PER_S).contains(rate) {

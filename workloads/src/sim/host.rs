@@ -11,7 +11,7 @@ use crate::{
     crowd::{Crowd, CrowdError},
     host::{Crew, Cut, End, Guest, Limit, Outcome, StopFlag},
     measure::{Fate, Health, Report, Window},
-    persona::{Answer, Connection as Habit, Method, Reply},
+    persona::{Answer, Connection as Habit, Method, Reply, Want},
     plan::LoadPlan,
 };
 
@@ -200,6 +200,14 @@ impl<W: World> Host<'_, W> {
             self.digest(key);
             let number = self.crew.number(&mut guest);
             match kept {
+                Some(handle) if call.want == Want::Connection => {
+                    guest.connection = Some(handle);
+                    match self.crew.settle(guest, End::Connected.without_answer(), self.now) {
+                        Some(again) => guest = again,
+                        None => return,
+                    }
+                    continue;
+                }
                 Some(handle) => {
                     let asked = Asked { conn: handle.id, user: guest.number, call, key, number };
                     self.lines.rekey(handle.id, key);
@@ -252,8 +260,9 @@ impl<W: World> Host<'_, W> {
     fn knock(&mut self, conn: ConnId, sent_before: u32) {
         let waiting = self.lines.get(conn).and_then(|line| line.waiting.as_ref());
         let visitor = waiting.and_then(|waiting| {
-            let class = waiting.asked.as_ref()?.call.class;
-            Some(Visitor { user: waiting.guest.number, class })
+            let call = &waiting.asked.as_ref()?.call;
+            let silent = call.want == Want::Connection;
+            Some(Visitor { user: waiting.guest.number, class: call.class, silent })
         });
         let Some(visitor) = visitor else { return };
         let mut knock = Knock::Dropped;
@@ -271,6 +280,16 @@ impl<W: World> Host<'_, W> {
         let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
         self.crew.connected(&waiting.guest, self.now.since(waiting.began));
         let Some(asked) = &waiting.asked else { return };
+        if asked.call.want == Want::Connection {
+            let Waiting { mut guest, handle, asked, .. } = waiting;
+            if asked.is_some_and(|asked| asked.call.connection != Habit::Once) {
+                guest.connection = Some(handle);
+            }
+            if let Some(again) = self.crew.settle(guest, End::Connected.without_answer(), self.now) {
+                self.begin(again);
+            }
+            return;
+        }
         let limit = Limit::of(self.plan.timeout, &asked.call, waiting.guest.at);
         self.write(waiting, limit);
     }

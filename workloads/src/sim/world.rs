@@ -40,6 +40,8 @@ pub struct Visitor {
     pub user: u64,
     /// Class of the user, who may have been told to go to another address by it.
     pub class: Class,
+    /// It wants nothing but the connection: no request is to follow at once.
+    pub silent: bool,
 }
 
 /// What a listener does with a SYN.

@@ -106,6 +106,33 @@ fn open_users_come_whatever_the_service_does() {
 }
 
 #[test]
+fn who_is_there_without_asking_is_counted_apart_and_changes_nothing_for_users() {
+    use crate::presence::Role;
+    let class = controllers::Class(0);
+    let calm = url_plan(&[("first", 10, 3), ("last", 10, 3)]);
+    let mut busy = calm.clone();
+    let checker = Role::Checker { every: Duration::from_secs(1), anew: true };
+    let law = crate::plan::ArrivalLaw::Constant;
+    busy.phases[1].loads.extend([
+        Load::Present { from: 5, to: 5, role: Role::Idle, class },
+        Load::Present { from: 2, to: 2, role: checker, class },
+        Load::Churn { from_per_s: 2.0, to_per_s: 2.0, law, ask: true, class },
+    ]);
+    let service = |call: &crate::persona::Call| {
+        // Every other check is refused: nobody tries again.
+        let refused = &*call.path == "/health" && (call.wanted_at.as_nanos() / 1_000_000_000).is_multiple_of(2);
+        status(if refused { 503 } else { 200 }, 50)
+    };
+    let ran = |plan| run(plan, |_| {}, |_, call, _| service(call)).expect("it runs");
+    let (calm, busy) = (ran(&calm), ran(&busy));
+    assert_eq!(busy.total.ledger, calm.total.ledger);
+    assert_eq!((busy.total.clients, busy.phases[0].beside), (3, crate::measure::Beside::default()));
+    let beside = busy.phases[1].beside;
+    assert_eq!((beside.connections, beside.checks, beside.answered + beside.refused), (45, 40, 40));
+    assert_eq!((beside.refused, beside.failed, beside.in_flight), (20, 0, 0));
+}
+
+#[test]
 fn one_seed_is_one_run() {
     let mut plan = url_plan(&[("ramp", 10, 0)]);
     plan.phases[0].loads = vec![Load::Users { from: 1, to: 40, class: controllers::Class(1) }];

@@ -121,6 +121,8 @@ impl Measured {
             writers: 1,
             slowdown: self.slowdown.iter().map(Series::median).collect(),
             types,
+            // Health checks and open connections are not measured.
+            ..PlantSpec::default()
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use controllers::{ClassRule, JobId, Tags, Timestamp, random::mix};
 use workloads::{
     client::{Asked as Verdict, Clients, Decided, Member, Pass},
-    persona::{Call as Wanted, Connection, Method},
+    persona::{Call as Wanted, Connection, Method, Want},
     sim::{Asked, ConnId, Cx, Response},
 };
 
@@ -165,6 +165,7 @@ impl Cluster {
         let Tags { attempt, class, kind, .. } = call.tags;
         let headers = carried(&call.tags, call.deadline.since(cx.now()), &self.callers[call.caller].class);
         let wanted = Wanted {
+            want: Want::Answer,
             kind,
             class,
             method: Method::Get,

@@ -53,6 +53,7 @@ fn service(name: &str, millis: u64, servers: u32, calls: &[&str]) -> ServiceSpec
         edge: EdgeSpec::default(),
         class: controllers::ClassRule::default(),
         criticality: BTreeMap::new(),
+        health: crate::spec::Health::default(),
         seed: 5,
         cpus: Vec::new(),
         die_with: None,

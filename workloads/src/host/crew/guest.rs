@@ -31,6 +31,8 @@ pub(crate) struct Guest<C> {
     pub(super) pause: Option<Pause>,
     /// What its next turn is about.
     pub(super) due: Due,
+    /// It is at something beside requests, which is in the books of this phase.
+    pub(super) beside: Option<usize>,
     /// What there is between it and its own policy, if it has one. Apart, since most runs have none and all users take memory.
     pub(super) visit: Option<Box<Visit>>,
 }

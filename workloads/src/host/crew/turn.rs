@@ -8,8 +8,9 @@ use super::{
     guest::{Due, Guest, NeverSent, Sleeper},
 };
 use crate::{
+    crowd::User,
     measure::Fate,
-    persona::{Move, Pause, Persona as _, Reply},
+    persona::{Move, Pause, Persona as _, Reply, Want},
 };
 
 /// A user that begins anew without a pause after its own policy has refused it would ask again for ever at one moment.
@@ -74,6 +75,13 @@ impl<C> Crew<C> {
             let leaves = guest.ticket.is_none() && (!may_begin || self.departs(guest.number));
             let may_sleep = !leaves && (!self.over || guest.ticket.is_some());
             match then {
+                Move::Send(call) if call.want != Want::Answer && !leaves => {
+                    guest.ordinal += 1;
+                    guest.beside = Some(self.recorder.begin_beside(guest.at, call.want));
+                    self.at_beside += 1;
+                    guest.errand = Some(call);
+                    return Some(guest);
+                }
                 Move::Send(call) if refused && call.attempt == 0 && may_sleep => {
                     guest.errand = Some(call);
                     guest.due = Due::Ask;
@@ -122,7 +130,7 @@ impl<C> Crew<C> {
 
     /// The user is quiet until it is due.
     fn sleep(&mut self, mut guest: Box<Guest<C>>, why: Pause) {
-        guest.pause = Some(why);
+        guest.pause = (!matches!(guest.user, User::Presence(_))).then_some(why);
         self.count(guest.pause, 1);
         self.sleepers.push(Sleeper { at: guest.at, number: guest.number, guest });
     }

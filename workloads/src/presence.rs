@@ -1,0 +1,163 @@
+//! Those who are there without asking for anything: connections that are kept open, connections that come and go, and health
+//! checks. Google SRE, chapter 21, "Load from Connections": what they cost a service can exceed what its requests cost.
+
+use std::{sync::Arc, time::Duration};
+
+use controllers::{Class, Kind, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::persona::{
+    Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Turn, Want,
+};
+
+/// What somebody is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Keeps a connection open, and opens another one within two seconds after the service has closed it.
+    Idle,
+    /// Opens a connection and closes it again.
+    Churn {
+        /// After a health check.
+        ask: bool,
+    },
+    /// Asks for health.
+    Checker {
+        /// So often.
+        every: Duration,
+        /// On a new connection each time.
+        anew: bool,
+    },
+}
+
+/// The path of health checks.
+pub const HEALTH: &str = "/health";
+
+/// How often somebody looks whether its connection is still there.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// Somebody who is there without asking for anything.
+#[derive(Debug)]
+pub struct Presence {
+    role: Role,
+    call: Call,
+}
+
+impl Presence {
+    /// One that has not arrived yet.
+    #[must_use]
+    pub fn new(role: Role, class: Class) -> Self {
+        let (want, connection) = match role {
+            Role::Idle => (Want::Connection, Connection::Keep),
+            Role::Churn { ask } => (if ask { Want::Check } else { Want::Connection }, Connection::Once),
+            Role::Checker { anew, .. } => (Want::Check, if anew { Connection::Once } else { Connection::Keep }),
+        };
+        let call = Call {
+            kind: Kind(0),
+            class,
+            want,
+            method: Method::Get,
+            path: Arc::from(HEALTH),
+            headers: Arc::from(""),
+            body: None,
+            wanted_at: Timestamp::ZERO,
+            give_up_after: None,
+            attempt: 0,
+            hop: 0,
+            connection,
+        };
+        Self { role, call }
+    }
+
+    fn ask(&mut self, now: Timestamp) -> Move {
+        self.call.wanted_at = now;
+        Move::Send(self.call.clone())
+    }
+
+    /// What comes after a connection or a check, however that went.
+    fn rest(&self, now: Timestamp) -> Move {
+        match self.role {
+            Role::Idle => Move::Think(LOOK_EVERY, Pause::Thinking),
+            Role::Churn { .. } => Move::Leave,
+            // Checks are so far apart by the plan, however long each takes; one that takes longer is followed by the next.
+            Role::Checker { every, .. } => {
+                let pause = (self.call.wanted_at + every).since(now).max(Duration::from_millis(1));
+                Move::Think(pause, Pause::Thinking)
+            }
+        }
+    }
+}
+
+impl Persona for Presence {
+    fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
+        let then = match (last, self.role) {
+            // Checkers that come together do not ask together.
+            (Reply::Start, Role::Checker { every, .. }) => {
+                Move::Think(every.mul_f64(draws.uniform(Purpose::Think)), Pause::Thinking)
+            }
+            (Reply::Start | Reply::Woke, _) => self.ask(now),
+            _ => self.rest(now),
+        };
+        let ending = match last {
+            Reply::Answer(Answer { status: 200..=399, .. }) => Ending::Served,
+            Reply::Answer(Answer { status: 429 | 503, .. }) => Ending::Rejected,
+            Reply::Answer(_) => Ending::Failed,
+            _ => Ending::Unasked,
+        };
+        Turn { ending, then }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn answer(status: u16) -> Reply<'static> {
+        Reply::Answer(Answer { status, headers: &[], body: b"" })
+    }
+
+    #[test]
+    fn a_checker_asks_at_even_times_whatever_comes_back() {
+        let every = Duration::from_secs(10);
+        let mut checker = Presence::new(Role::Checker { every, anew: false }, Class(0));
+        let mut draws = Draws::new(1, 1);
+        let Move::Think(first, _) = checker.next(Reply::Start, at(0), &mut draws).then else {
+            panic!("it asks at once")
+        };
+        assert!(first < every);
+        let Move::Send(call) = checker.next(Reply::Woke, at(5_000), &mut draws).then else { panic!("it asks") };
+        assert_eq!((call.want, call.connection, &*call.path), (Want::Check, Connection::Keep, "/health"));
+        let turn = checker.next(answer(200), at(5_400), &mut draws);
+        assert_eq!(turn.ending, Ending::Served);
+        assert_eq!(turn.then, Move::Think(Duration::from_millis(9_600), Pause::Thinking));
+        checker.next(Reply::Woke, at(15_000), &mut draws);
+        let turn = checker.next(answer(503), at(40_000), &mut draws);
+        assert_eq!(
+            (turn.ending, turn.then),
+            (Ending::Rejected, Move::Think(Duration::from_millis(1), Pause::Thinking))
+        );
+    }
+
+    #[test]
+    fn an_idle_one_looks_after_its_connection_and_churn_goes() {
+        let mut draws = Draws::new(1, 1);
+        let mut idle = Presence::new(Role::Idle, Class(0));
+        assert!(matches!(
+            idle.next(Reply::Start, at(0), &mut draws).then,
+            Move::Send(Call { want: Want::Connection, .. })
+        ));
+        let then = idle.next(Reply::Connected, at(1), &mut draws).then;
+        assert_eq!(then, Move::Think(LOOK_EVERY, Pause::Thinking));
+        assert!(matches!(idle.next(Reply::ConnectFailed, at(3), &mut draws).then, Move::Think(..)));
+        for (ask, want) in [(false, Want::Connection), (true, Want::Check)] {
+            let mut churn = Presence::new(Role::Churn { ask }, Class(0));
+            let Move::Send(call) = churn.next(Reply::Start, at(0), &mut draws).then else { panic!("it stays away") };
+            assert_eq!((call.want, call.connection), (want, Connection::Once));
+            assert_eq!(churn.next(Reply::Connected, at(1), &mut draws).then, Move::Leave);
+        }
+    }
+}
