@@ -110,8 +110,20 @@ impl App {
     /// Puts the parts together.
     #[must_use]
     pub fn new(parts: Parted) -> Arc<Self> {
-        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks, callers, accept_cost, health } =
-            parts;
+        let Parted {
+            service,
+            graph,
+            clock,
+            edge,
+            dispatch,
+            accept,
+            stages,
+            dispatchers,
+            ranks,
+            callers,
+            accept_cost,
+            health,
+        } = parts;
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
             service,

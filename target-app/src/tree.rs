@@ -11,6 +11,7 @@ pub use workloads::balance::{Balancer, Per};
 use workloads::plan::ClientSpec;
 
 pub use beside::{Beside, MOST_TASKS, global, local};
+pub(crate) use books::add;
 pub use books::{ServiceBooks, books_of, gauges_of, requests_of};
 
 use crate::{
@@ -61,6 +62,9 @@ pub struct ServiceSpec {
     pub per: Per,
     /// Tasks that are slower than the others.
     pub slow: Option<Slow>,
+    /// Most requests under way at a task, 0 for any number: what is beyond, its balancer refuses at once. For `per: request`, in
+    /// virtual time. Each sender counts its own: users together, and every task that calls.
+    pub cap: u32,
     /// What it asks of other services for each request, once its own work is done.
     pub calls: Vec<CallSpec>,
     /// All calls at once; else one after the other.

@@ -62,6 +62,18 @@ impl Picker {
         }
     }
 
+    /// A task with fewer than so many under way: the one whose turn it is, or the next one after it.
+    pub fn pick_below(&mut self, most: u32) -> Option<usize> {
+        let (first, tasks) = (self.pick(), self.busy.len());
+        (0..tasks).map(|n| (first + n) % tasks).find(|task| self.busy[*task] < most)
+    }
+
+    /// True if every task has so many under way.
+    #[must_use]
+    pub fn is_full(&self, most: u32) -> bool {
+        self.busy.iter().all(|busy| *busy >= most)
+    }
+
     /// One more is under way at that task.
     pub fn took(&mut self, task: usize) {
         self.busy[task] += 1;
@@ -84,6 +96,19 @@ mod tests {
             task
         };
         (0..many).map(|_| pick()).collect()
+    }
+
+    #[test]
+    fn with_a_cap_full_tasks_are_passed_over() {
+        let mut picker = Picker::new(Balancer::RoundRobin, 2, 1);
+        for wanted in [Some(0), Some(1), Some(0), Some(1), None] {
+            assert_eq!(picker.is_full(2), wanted.is_none());
+            let task = picker.pick_below(2);
+            assert_eq!(task, wanted);
+            task.into_iter().for_each(|task| picker.took(task));
+        }
+        picker.left(1);
+        assert_eq!((picker.is_full(2), picker.pick_below(2)), (false, Some(1)));
     }
 
     #[test]

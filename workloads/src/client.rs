@@ -16,6 +16,8 @@ use controllers::{
     seed_for,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::plan::{ClientScope, ClientSpec};
 
 /// Client-side policies of one kind, each with what it has learnt.
@@ -34,7 +36,27 @@ pub struct Clients {
     jobs: u64,
     held: BTreeMap<JobId, Request>,
     decided: VecDeque<Decided>,
+    let_go: u64,
+    refused: u64,
 }
+
+/// What can be seen of policies on the sender's side.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientGauges {
+    /// Requests that wanted to be sent, those that came back counted again.
+    pub offered: u64,
+    /// Those that were let go.
+    pub let_go: u64,
+    /// Those that were refused or sent back for a while.
+    pub refused: u64,
+    /// Held now.
+    pub held: u64,
+    /// What the policies show, as the mean over the first 64 of them.
+    pub policy: BTreeMap<String, f64>,
+}
+
+/// Policies whose gauges are looked at: there may be one for each of a hundred thousand users.
+const SHOWN: usize = 64;
 
 #[derive(Debug)]
 struct Post {
@@ -115,6 +137,31 @@ impl Clients {
             jobs: 0,
             held: BTreeMap::new(),
             decided: VecDeque::new(),
+            let_go: 0,
+            refused: 0,
+        }
+    }
+
+    /// What can be seen now.
+    #[must_use]
+    pub fn gauges(&self) -> ClientGauges {
+        let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+        for post in self.posts.iter().flatten().take(SHOWN) {
+            post.seat.gauges(&mut |gauge, value| {
+                let name = gauge.class.map_or_else(|| gauge.name.to_owned(), |c| format!("{}[{}]", gauge.name, c.0));
+                if value.is_finite() {
+                    let (sum, many) = sums.entry(name).or_default();
+                    *sum += value;
+                    *many += 1.0;
+                }
+            });
+        }
+        ClientGauges {
+            offered: self.jobs,
+            let_go: self.let_go,
+            refused: self.refused,
+            held: self.held.len() as u64,
+            policy: sums.into_iter().map(|(name, (sum, many))| (name, sum / many)).collect(),
         }
     }
 
@@ -148,6 +195,8 @@ impl Clients {
             self.held.insert(id, request);
         }
         self.poll(post, now);
+        self.let_go += u64::from(matches!(verdict, Verdict::Admit(_)));
+        self.refused += u64::from(matches!(verdict, Verdict::Refuse(_) | Verdict::ComeBack(_)));
         match verdict {
             Verdict::Admit(grant) => Asked::Go(Pass { request, grant, let_go: now }),
             Verdict::Refuse(refusal) => Asked::Refused(refusal.retry),
@@ -243,11 +292,13 @@ impl Clients {
             match post.seat.poll(now) {
                 Next::Do(Effect::Release(id, grant)) => {
                     if let Some(request) = self.held.remove(&id) {
+                        self.let_go += 1;
                         self.decided.push_back(Decided::Go(id, Pass { request, grant, let_go: now }));
                     }
                 }
                 Next::Do(Effect::Refuse(id, refusal)) => {
                     if self.held.remove(&id).is_some() {
+                        self.refused += 1;
                         self.decided.push_back(Decided::Refused(id, refusal.retry));
                     }
                 }

@@ -118,6 +118,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu
             balancer: service.balancer,
             per: service.per,
             slow: service.slow,
+            cap: service.cap,
             calls: service.calls.iter().map(|call| call_spec(experiment, arm, call)).collect(),
             fan_out: service.fan_out,
         }

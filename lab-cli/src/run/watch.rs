@@ -12,6 +12,7 @@ use std::{
 
 use target_app::control::wire::{Gauges, StageGauges};
 use workloads::{
+    client::ClientGauges,
     health::{ProcessSample, open_descriptors},
     measure::Window,
 };
@@ -72,6 +73,7 @@ pub struct Seconds {
     /// CPU time of this process, and when that was; `None` in virtual time, where the generator costs nothing.
     cpu: Option<(ProcessSample, Instant)>,
     gauges: Option<Gauges>,
+    client: Option<ClientGauges>,
 }
 
 /// Counters as gauges: how much each has grown.
@@ -95,7 +97,7 @@ impl Seconds {
 
     /// For one arm in virtual time.
     pub fn in_virtual_time(arm: &str, block: u32, phases: Vec<String>) -> Self {
-        Self { arm: arm.to_owned(), block, phases, cpu: None, gauges: None }
+        Self { arm: arm.to_owned(), block, phases, cpu: None, gauges: None, client: None }
     }
 
     /// The name of a phase; after the last one the run drains.
@@ -138,7 +140,21 @@ impl Seconds {
             p90_ms: window.p90_ms,
             p99_ms: window.p99_ms,
             generator: self.generator(window),
-            target: gauges.map(|gauges| self.target(gauges)),
+            target: gauges.map(|gauges| self.target(gauges, window.client.as_ref())),
+        }
+    }
+
+    /// The policies on the users' own side, as a stage before all others.
+    fn client(&mut self, now: &ClientGauges) -> StageSecond {
+        let before = self.client.replace(now.clone()).unwrap_or_default();
+        StageSecond {
+            name: "client/users".to_owned(),
+            queue: u32::try_from(now.held).unwrap_or(u32::MAX),
+            offered: now.offered.saturating_sub(before.offered),
+            admitted: now.let_go.saturating_sub(before.let_go),
+            refused: now.refused.saturating_sub(before.refused),
+            gauges: now.policy.clone(),
+            ..StageSecond::default()
         }
     }
 
@@ -159,7 +175,8 @@ impl Seconds {
         }
     }
 
-    fn target(&mut self, gauges: Gauges) -> TargetSecond {
+    fn target(&mut self, gauges: Gauges, client: Option<&ClientGauges>) -> TargetSecond {
+        let client = client.map(|client| self.client(client));
         let earlier = self.gauges.take().unwrap_or_default();
         let seconds = (gauges.at_ms - earlier.at_ms) / 1e3;
         let none = StageGauges::default();
@@ -188,7 +205,7 @@ impl Seconds {
             cpu: if seconds > 0.0 { (gauges.cpu_s - earlier.cpu_s) / seconds } else { 0.0 },
             rss_bytes: gauges.rss_bytes,
             connections: gauges.ledger.connections_open,
-            stages: stages.collect(),
+            stages: client.into_iter().chain(stages).collect(),
         };
         self.gauges = Some(gauges);
         second

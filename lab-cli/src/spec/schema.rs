@@ -216,6 +216,8 @@ struct Service {
     /// What is balanced: `request` or `connection`.
     per: Option<String>,
     slow: Option<Slow>,
+    /// Most requests under way at a task: the balancer refuses what is beyond. In virtual time alone, with `per: request`.
+    cap: Option<u32>,
     /// What it asks of services below: their names, or tables.
     calls: Option<Vec<CallOrName>>,
     /// All calls at once instead of one after the other.

@@ -149,7 +149,8 @@ impl Callers {
     pub(crate) fn counts(&self) -> Vec<MadeCalls> {
         let made = |caller: &Arc<Caller>| {
             let desk = caller.lock();
-            MadeCalls { to: caller.spec.to.clone(), counts: desk.counts, written: desk.pool.written }
+            let client = desk.clients.as_ref().map(|(clients, _)| clients.gauges().policy).unwrap_or_default();
+            MadeCalls { to: caller.spec.to.clone(), counts: desk.counts, written: desk.pool.written, client }
         };
         self.callers.iter().map(made).collect()
     }

@@ -63,6 +63,9 @@ pub struct MadeCalls {
     pub counts: CallCounts,
     /// Attempts that were written to a connection.
     pub written: u64,
+    /// What the policy on the caller's side shows.
+    #[serde(default)]
+    pub client: BTreeMap<String, f64>,
 }
 
 /// What the service saw: `requests_read = served + refused + errors + client_gone + in_flight`.

@@ -21,12 +21,16 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Class, JobId, PeerReport, Seen, Timestamp};
+use controllers::{Class, JobId, PeerReport, Reason, Seen, Timestamp};
 use workloads::sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World};
 
-use super::world::{Event, Plant};
+use super::{
+    visit::is_check,
+    world::{Event, Plant},
+};
 use crate::{
     calls::{Pool, Way},
+    ledger::{Ending, Ledger},
     tree::{Beside, local},
 };
 use calls::{Call, Caller, Calls, Held};
@@ -66,6 +70,10 @@ struct Service {
     tasks: usize,
     /// A balancer passes on each request; else users are connected to a task.
     proxied: bool,
+    /// Its balancer refuses what is too much.
+    capped: bool,
+    /// The books of users' requests that the balancer refused.
+    balancer: Arc<Ledger>,
     /// How often each of its calls is made for a request.
     calls: Vec<u32>,
     fan_out: bool,
@@ -150,6 +158,10 @@ impl Cluster {
     /// Sends a request on its way.
     fn send(&mut self, pool: usize, owner: Owner, mut asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
         let of = &mut self.pools[pool];
+        if of.pool.refuses() {
+            let service = of.service;
+            return self.refuse_at_balancer(service, owner, &asked, cx);
+        }
         let at = cx.now() + self.hop;
         let conn = match of.pool.way() {
             Way::Wait => {
@@ -186,6 +198,21 @@ impl Cluster {
                     call.conn = Some(conn);
                 }
             }
+        }
+    }
+
+    /// Every task has as many requests under way as it may.
+    fn refuse_at_balancer(&mut self, service: usize, owner: Owner, asked: &Asked, cx: &mut Cx<'_, ClusterEvent>) {
+        let headers = vec![("x-refused", Reason::Concurrency.name().to_owned())];
+        let response = Response { status: 503, headers, ..Response::default() };
+        match owner {
+            Owner::User(user) => {
+                if !is_check(&asked.call) {
+                    self.services[service].balancer.open(asked.number).close(Ending::Refused(Reason::Concurrency));
+                }
+                cx.reply(user, response);
+            }
+            Owner::Call(id) => self.call_answered(id, &response, cx),
         }
     }
 

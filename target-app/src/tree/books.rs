@@ -60,10 +60,13 @@ fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
         }
     }
     for (place, called) in first.calls.made.iter().enumerate() {
-        let (mut counts, mut sent) = (CallCounts::default(), 0);
+        let (mut counts, mut sent, mut client) = (CallCounts::default(), 0, BTreeMap::new());
         for made in tasks.iter().filter_map(|task| task.calls.made.get(place)) {
             counts.add(&made.counts);
             sent += made.written;
+            for (gauge, value) in &made.client {
+                *client.entry(gauge.clone()).or_default() += value / tasks.len() as f64;
+            }
         }
         rows.push(StageGauges {
             name: format!("{name}/calls {}", called.to),
@@ -78,6 +81,7 @@ fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
                 ("failed".to_owned(), counts.failed),
             ]
             .into(),
+            policy: client,
             ..StageGauges::default()
         });
     }
@@ -140,7 +144,7 @@ fn together(name: String, stages: &[&StageGauges]) -> StageGauges {
     all
 }
 
-fn add(all: &mut ServerLedger, one: &ServerLedger) {
+pub(crate) fn add(all: &mut ServerLedger, one: &ServerLedger) {
     all.connections_accepted += one.connections_accepted;
     all.connections_refused += one.connections_refused;
     all.connections_open += one.connections_open;

@@ -254,7 +254,8 @@ impl<C> Crew<C> {
 
     /// The next second that is over by `now`.
     pub(crate) fn next_window(&mut self, now: Timestamp) -> Option<Window> {
-        self.recorder.next_window(now, self.states())
+        let window = self.recorder.next_window(now, self.states())?;
+        Some(Window { client: self.door.as_ref().map(|door| door.gauges()), ..window })
     }
 
     /// Closes the books.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::client::ClientGauges;
+
 /// What users are doing at one moment, counted by the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserStates {
@@ -76,4 +78,7 @@ pub struct Window {
     pub loop_gap_ms: Option<f64>,
     /// What users were doing at its end.
     pub users: UserStates,
+    /// What their own policies showed at its end, where they have one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub client: Option<ClientGauges>,
 }

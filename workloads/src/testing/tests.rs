@@ -133,6 +133,28 @@ fn who_is_there_without_asking_is_counted_apart_and_changes_nothing_for_users() 
 }
 
 #[test]
+fn a_second_shows_what_the_users_own_policies_show() {
+    use crate::plan::{ClientScope, ClientSpec};
+    let objective = controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+    let mut plan = url_plan(&[("steady", 20, 20)]);
+    let none = ran(&plan, |_| status(503, 10)).1;
+    assert!(none.iter().all(|window| window.client.is_none()), "nobody has one");
+    plan.client = Some(ClientSpec {
+        policy: "throttle".to_owned(),
+        settings: controllers::Settings::new(),
+        scope: ClientScope::Group(5),
+        objective,
+        renewed_in: Vec::new(),
+    });
+    let behaviour = Behaviour { on_reject: OnTrouble::RetryNow { attempts: 1 }, ..Behaviour::default() };
+    let (report, windows) = ran(&with(plan, behaviour), |_| status(503, 10));
+    let last = windows.last().expect("there are seconds").client.as_ref().expect("they have one");
+    assert_eq!(last.offered, last.let_go + last.refused);
+    assert_eq!(last.refused, report.total.ledger.refused_locally);
+    assert!(last.refused > 0 && !last.policy.is_empty(), "{last:?}");
+}
+
+#[test]
 fn one_seed_is_one_run() {
     let mut plan = url_plan(&[("ramp", 10, 0)]);
     plan.phases[0].loads = vec![Load::Users { from: 1, to: 40, class: controllers::Class(1) }];

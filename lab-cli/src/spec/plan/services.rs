@@ -44,6 +44,8 @@ pub struct TreeService {
     pub per: Per,
     /// Tasks that are slower.
     pub slow: Option<Slow>,
+    /// Most requests under way at a task, else its balancer refuses; 0: any number.
+    pub cap: u32,
     /// What it asks of others.
     pub calls: Vec<TreeCall>,
     /// All at once.

@@ -4,8 +4,8 @@ use controllers::Timestamp;
 
 use super::{Cluster, Node, Service};
 use crate::{
-    control::wire::{CallBooks, Gauges, MadeCalls, ReadRequests, StreamedEvent},
-    tree::{ServiceBooks, books_of, gauges_of, requests_of},
+    control::wire::{CallBooks, Gauges, MadeCalls, ReadRequests, StageGauges, StreamedEvent},
+    tree::{ServiceBooks, add, books_of, gauges_of, requests_of},
 };
 
 impl Cluster {
@@ -18,6 +18,12 @@ impl Cluster {
         if let Some((_, entry)) = self.entries.first() {
             all.policy = self.nodes[self.services[*entry].first].plant.gauges(now).policy;
         }
+        for (number, service) in self.services.iter().enumerate().filter(|(_, service)| service.capped) {
+            add(&mut all.ledger, &service.balancer.read());
+            let refused = self.pools.iter().filter(|of| of.service == number).map(|of| of.pool.refused).sum();
+            let name = format!("{}/balancer", service.name);
+            all.stages.push(StageGauges { name, refused, ..StageGauges::default() });
+        }
         all.stages.extend(self.beside.gauges());
         all
     }
@@ -27,7 +33,8 @@ impl Cluster {
         let made = |caller: &usize| {
             let caller = &self.callers[*caller];
             let written = self.pools[caller.pool].pool.written;
-            MadeCalls { to: caller.spec.to.clone(), counts: caller.counts, written }
+            let client = caller.clients.as_ref().map(|(clients, _)| clients.gauges().policy).unwrap_or_default();
+            MadeCalls { to: caller.spec.to.clone(), counts: caller.counts, written, client }
         };
         let shown = |node: &Node| {
             let calls = CallBooks { read: node.plant.calls(), made: node.callers.iter().map(made).collect() };
@@ -39,14 +46,19 @@ impl Cluster {
     /// The books of every service.
     #[must_use]
     pub fn books(&self) -> Vec<ServiceBooks> {
-        let books = |service: &Service| books_of(&service.name, &self.shown(service, Timestamp::ZERO));
+        let books = |service: &Service| {
+            let mut books = books_of(&service.name, &self.shown(service, Timestamp::ZERO));
+            add(&mut books.users, &service.balancer.read());
+            books
+        };
         self.services.iter().map(books).collect()
     }
 
     /// Which of the users' requests were read, by number, and the users' books.
     #[must_use]
     pub fn requests(&self) -> ReadRequests {
-        requests_of(self.nodes.iter().map(|node| node.plant.requests()))
+        let at_balancers = self.services.iter().map(|service| service.balancer.requests());
+        requests_of(self.nodes.iter().map(|node| node.plant.requests()).chain(at_balancers))
     }
 
     /// Policy events since the last call, each stage with its service's name (and its task's).

@@ -99,7 +99,9 @@ impl Cluster {
             name: spec.name.clone(),
             first,
             tasks,
-            proxied: spec.per == Per::Request && spec.tasks > 1,
+            proxied: spec.per == Per::Request && (spec.tasks > 1 || spec.cap > 0),
+            capped: spec.cap > 0,
+            balancer: Arc::default(),
             calls: spec.calls.iter().map(|call| call.times).collect(),
             fan_out: spec.fan_out,
         });
@@ -110,7 +112,7 @@ impl Cluster {
 /// A sender's connections to a service; at most so many, 0 for any number.
 fn pool(number: usize, to: &ServiceSpec, most: u32, seed: u64) -> ServicePool {
     let tasks = usize::try_from(to.tasks).unwrap_or(usize::MAX);
-    ServicePool { service: number, pool: Pool::new(tasks, to.balancer, to.per, most, seed) }
+    ServicePool { service: number, pool: Pool::new(tasks, to.balancer, to.per, most, seed).capped(to.cap) }
 }
 
 fn unfit(name: &str, problems: Vec<Problem>) -> PlantError {

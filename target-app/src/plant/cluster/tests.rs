@@ -67,6 +67,7 @@ fn service(name: &str, millis: u64, servers: u32, calls: &[&str]) -> ServiceSpec
         balancer: Balancer::RoundRobin,
         per: Per::Request,
         slow: None,
+        cap: 0,
         calls: calls.iter().map(|to| call(to)).collect(),
         fan_out: false,
     }
@@ -181,6 +182,33 @@ fn a_service_may_override_how_important_its_calls_are_and_the_first_one_knows_th
     assert_eq!(refused(by_class, Some(Criticality::Critical)), 0, "what a request says itself counts first");
     let overrides = |task: &mut TargetSpec| task.stage_defaults.criticality = Some(Criticality::Sheddable);
     assert!(refused(overrides, Some(Criticality::CriticalPlus)) > 30);
+}
+
+#[test]
+fn a_balancer_refuses_what_is_beyond_its_cap_and_nobody_waits_longer_than_that() {
+    // Two tasks can do 100 a second each, and are asked 200 times; the third of two that are there would wait.
+    let back = ServiceSpec { tasks: 2, cap: 2, ..service("back", 10, 1, &[]) };
+    let (finished, cluster) = ran(&open_plan(400.0, 10), &tree(vec![back.clone()]));
+    let ledger = finished.report.total.ledger;
+    assert_eq!(ledger.rejected + ledger.served, 4000);
+    assert!((1990..=2010).contains(&ledger.served), "{ledger:?}");
+    let longest = finished.report.phases[0].response_time_ms.max.expect("some were served");
+    assert!((19.9..20.1).contains(&longest), "one before it, of 10 ms: {longest}");
+    let gauges = cluster.gauges(finished.ended);
+    let row = gauges.stages.iter().find(|stage| stage.name == "back/balancer").expect("it is shown");
+    assert_eq!((row.refused, gauges.ledger.refused["concurrency"]), (ledger.rejected, ledger.rejected));
+    // Calls likewise: each caller counts its own.
+    let front = service("front", 0, 64, &["back"]);
+    let (finished, cluster) = ran(&open_plan(400.0, 10), &tree(vec![front, back.clone()]));
+    let made = cluster.books()[0].made["back"];
+    assert_eq!(
+        (made.refused, made.answered),
+        (finished.report.total.ledger.rejected, finished.report.total.ledger.served)
+    );
+    assert!((1990..=2010).contains(&made.refused), "{made:?}");
+    // Without a cap all are served in the end.
+    let (finished, _) = ran(&open_plan(400.0, 10), &tree(vec![ServiceSpec { cap: 0, ..back }]));
+    assert_eq!(finished.report.total.ledger.rejected, 0);
 }
 
 /// Four services, the last of which refuses everything (no more than 0 jobs at once are let in after the first).

@@ -13,7 +13,7 @@ use super::{
     turn::LEAST_PAUSE,
 };
 use crate::{
-    client::{Asked, Clients, Decided, Member},
+    client::{Asked, ClientGauges, Clients, Decided, Member},
     host::{End, Limit},
     measure::Fate,
     persona::{Call, Pause},
@@ -62,6 +62,10 @@ impl<C> Door<C> {
             held: BTreeMap::new(),
             limits: BTreeSet::new(),
         }
+    }
+
+    pub(super) fn gauges(&self) -> ClientGauges {
+        self.clients.gauges()
     }
 
     pub(super) fn join(&mut self, user: u64) -> Member {
