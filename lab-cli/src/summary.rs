@@ -279,6 +279,9 @@ pub struct Server {
     pub client_gone: u64,
     /// Not finished when it was asked.
     pub in_flight: u64,
+    /// Of those served: answers that said that they are less than was asked for, or older.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub degraded: u64,
     /// Health checks that it read, which are in no other count.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checks: u64,

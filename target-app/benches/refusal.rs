@@ -72,6 +72,7 @@ fn spec(database: &Path) -> TargetSpec {
             session_in_links: false,
             full_text: false,
             durability: target_app::spec::Durability::Normal,
+            stale: std::time::Duration::ZERO,
         },
         listen: any,
         control: any,

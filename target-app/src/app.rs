@@ -434,6 +434,8 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 pub const REFUSED: HeaderName = HeaderName::from_static("x-refused");
 /// `never` with a refusal that is not to be retried: "overloaded; don't retry" (Google SRE, chapter 21).
 pub const RETRY: HeaderName = HeaderName::from_static("x-retry");
+/// Says that an answer is less than was asked for (`reduced`), or older (`stale`).
+pub const DEGRADED: HeaderName = HeaderName::from_static("x-degraded");
 pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
 /// For how many milliseconds from now on the sender waits.
 static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");

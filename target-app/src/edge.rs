@@ -27,7 +27,7 @@ use tokio::io::unix::AsyncFd;
 use workloads::presence::HEALTH;
 
 use crate::{
-    app::{Answer, App},
+    app::{Answer, App, DEGRADED},
     spec::EdgeSpec,
     stage::Pass,
 };
@@ -321,6 +321,9 @@ fn finish(
 ) -> Response<Answered> {
     let last = app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
     let Answer { response, ending } = if last { close(answer) } else { answer };
+    if response.headers().contains_key(DEGRADED) {
+        app.ledger.degraded();
+    }
     conn.enter(Phase::Writing);
     response.map(|page| Answered::new(page, method, entry, ending, Arc::clone(conn)))
 }

@@ -52,6 +52,11 @@ impl Ledger {
         self.lock().sums.checks += 1;
     }
 
+    /// An answer says that it is less than was asked for, or older.
+    pub fn degraded(&self) {
+        self.lock().sums.degraded += 1;
+    }
+
     /// A head was no acceptable HTTP.
     pub fn malformed(&self) {
         self.lock().sums.malformed += 1;

@@ -128,6 +128,7 @@ impl Running {
             name: "send".to_owned(),
             queue: count(self.edge.writing()),
             completed: sent(&ledger) + sent(&calls),
+            counts: [("degraded".to_owned(), ledger.degraded)].into(),
             ..StageGauges::default()
         });
         stages.push(self.app.accept.gauges());

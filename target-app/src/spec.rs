@@ -75,6 +75,9 @@ pub enum App {
         /// What an acknowledged change survives.
         #[serde(default)]
         durability: Durability,
+        /// Oldest copy of a list that is shown where the list itself is refused (`on_refuse: degrade`); zero: none is kept.
+        #[serde(default)]
+        stale: Duration,
     },
     /// Reads and checksums a file, at a quality between 0 and 1 (USITS'03, section 4.5).
     Checksum {

@@ -157,6 +157,7 @@ pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, join
         client_gone: ledger.client_gone,
         in_flight: ledger.in_flight,
         checks: ledger.checks,
+        degraded: ledger.degraded,
         unread: joined.map(Joined::unread),
         cpu: if seconds > 0.0 { (last.cpu_s - cpu_before) / seconds } else { 0.0 },
         panics: last.panics,

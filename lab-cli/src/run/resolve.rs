@@ -44,6 +44,7 @@ pub fn target_spec(
             session_in_links: arashi.session_in_links,
             full_text: arashi.full_text,
             durability: arashi.durability,
+            stale: arashi.stale,
         },
         App::Checksum { rounds, fixed_rounds, reads, answer_bytes } => spec::App::Checksum {
             rounds: *rounds,

@@ -141,6 +141,9 @@ pub struct Arashi {
     pub full_text: bool,
     /// What an acknowledged change survives. It changes what a write costs.
     pub durability: Durability,
+    /// Oldest copy of a list that is shown where the list itself is refused; zero: none is kept.
+    #[serde(rename = "stale_ms", with = "controllers::millis")]
+    pub stale: Duration,
 }
 
 /// Generated mail.

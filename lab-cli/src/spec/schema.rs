@@ -135,6 +135,8 @@ struct Target {
     search: Option<String>,
     /// arashi: `normal` survives a kill of the process, `full` a power cut as well, at the cost of a sync a change.
     durability: Option<String>,
+    /// arashi: with `on_refuse: degrade`, copies of lists up to this age are shown: `30s`.
+    stale: Option<String>,
     /// checksum: rounds at quality 1.
     rounds: Option<u32>,
     /// checksum: rounds more, done in full at any quality.

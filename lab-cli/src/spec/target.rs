@@ -31,6 +31,7 @@ pub const KEYS: &[&str] = &[
     "session",
     "search",
     "durability",
+    "stale",
     "rounds",
     "fixed_rounds",
     "reads",
@@ -59,7 +60,7 @@ pub const KEYS: &[&str] = &[
 ];
 /// Those of the web mail alone.
 const ARASHI_KEYS: &[&str] =
-    &["mail", "database", "capacity", "work", "connections", "session", "search", "durability"];
+    &["mail", "database", "capacity", "work", "connections", "session", "search", "durability", "stale"];
 const CHECKSUM_KEYS: &[&str] = &["rounds", "fixed_rounds", "reads", "answer"];
 const EMULATED_KEYS: &[&str] = &["service", "servers", "discipline", "answer", "degradable"];
 const TREE_KEYS: &[&str] = &["services", "entry"];
@@ -220,6 +221,7 @@ fn arashi(fields: &Fields<'_>) -> Arashi {
         durability: fields
             .choice("durability", &[("normal", Durability::Normal), ("full", Durability::Full)])
             .unwrap_or_default(),
+        stale: fields.time("stale", Duration::ZERO..=Duration::from_secs(86_400)).unwrap_or_default(),
     }
 }
 

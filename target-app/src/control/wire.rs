@@ -96,6 +96,9 @@ pub struct ServerLedger {
     /// Health checks that were read: none of them is in `requests_read`.
     #[serde(default)]
     pub checks: u64,
+    /// Answers that say themselves that they are less than was asked for, or older (`X-Degraded`): part of those served.
+    #[serde(default)]
+    pub degraded: u64,
 }
 
 /// Which requests the service has read, by the number that the client gave each (`GET /requests`). Books and numbers are

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{input::COOKIE, pages, session::Key};
-use crate::service::Bytes;
+use crate::{app::DEGRADED, service::Bytes};
 
 /// A whole answer.
 pub type Answer = Response<Bytes>;
@@ -46,6 +46,13 @@ fn answer(status: StatusCode, kind: &'static str, cache: &'static str, body: Byt
 #[must_use]
 pub fn page(status: StatusCode, markup: Markup) -> Answer {
     answer(status, "text/html; charset=utf-8", "no-store", markup.into_string().into())
+}
+
+/// An answer that is less than was asked for, or older: in which way.
+#[must_use]
+pub fn degraded(mut answer: Answer, how: &'static str) -> Answer {
+    answer.headers_mut().insert(DEGRADED, HeaderValue::from_static(how));
+    answer
 }
 
 /// A file that is the same for everybody.

@@ -1,6 +1,7 @@
 //! The mail service as the stages see it.
 
 mod change;
+mod copies;
 mod read;
 mod route;
 
@@ -14,7 +15,7 @@ use controllers::{Reason, Refusal, RetryHint};
 use http::{Method, Response, StatusCode, request::Parts};
 use maud::html;
 
-use self::route::Page;
+use self::{copies::Copies, route::Page};
 use super::{
     answer::{self, Answer},
     complaints::Complaints,
@@ -49,6 +50,8 @@ pub struct ArashiSettings {
     pub durability: Durability,
     /// Bounds on sessions.
     pub sessions: SessionLimits,
+    /// Oldest copy of a list that is shown where the list itself is refused; zero: none is kept.
+    pub stale: Duration,
 }
 
 /// The web-mail service.
@@ -59,6 +62,7 @@ pub struct Arashi {
     sign_in: SignIn,
     key_in_links: bool,
     complaints: Complaints,
+    copies: Copies,
 }
 
 /// What a handler has decided, or why it could not.
@@ -98,6 +102,7 @@ impl Arashi {
             sign_in: SignIn::new(),
             key_in_links: settings.session_in_links,
             complaints: Complaints::default(),
+            copies: Copies::new(settings.stale),
         };
         route::set_work(service.store.work(), &settings.work).map_err(|error| StoreError::Work(error.to_string()))?;
         Ok(service)
@@ -214,7 +219,7 @@ impl Arashi {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quality {
     Full,
-    /// A shorter list, a message without its text, no extra work.
+    /// A list as it was, or a shorter one, a message without its text, no extra work. The answer says so: `X-Degraded`.
     Reduced,
 }
 

@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use controllers::Random as _;
-use controllers::{Kind, random::Seeded};
+use controllers::{Kind, Timestamp, random::Seeded};
 use http::request::Parts;
 use workloads::{persona::Call, sim::Response};
 
@@ -34,10 +34,10 @@ pub(super) trait Backend: fmt::Debug + Send {
     fn steps(&mut self, kind: Kind, key: u64, quality: f64) -> Vec<Step>;
 
     /// The answer, once the work is done.
-    fn answer(&mut self, call: &Call) -> Response;
+    fn answer(&mut self, call: &Call, now: Timestamp) -> Response;
 
     /// The cheap answer to a request that its stage refused, and its cost, if there is one.
-    fn degrade(&mut self, kind: Kind, call: &Call, key: u64) -> Option<(Duration, Response)>;
+    fn degrade(&mut self, kind: Kind, call: &Call, key: u64, now: Timestamp) -> Option<(Duration, Response)>;
 
     /// Turns the work knob.
     fn set_work(&mut self, work: &WorkSpec) -> Result<(), WorkError> {

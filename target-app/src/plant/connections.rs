@@ -14,7 +14,7 @@ use super::{
     visit::{Pass, is_check},
     world::{Event, Place, Plant, UPKEEP, bare},
 };
-use crate::ledger::Ledger;
+use crate::{app::DEGRADED, ledger::Ledger};
 
 impl Plant {
     /// Takes connections from the kernel's queue, as far as the policy at accept lets them in.
@@ -147,7 +147,11 @@ impl Plant {
         open.busy = None;
         open.idle_since = cx.now();
         response.close |= !self.edge.keep_alive || (most > 0 && open.requests >= most);
+        let degraded = response.headers.iter().any(|(name, _)| *name == DEGRADED.as_str());
         let (close, planned) = (response.close, std::mem::replace(&mut open.idle_planned, true));
+        if degraded {
+            self.books(conn).degraded();
+        }
         cx.reply(conn, response);
         if close {
             self.close(conn, cx);

@@ -25,8 +25,12 @@ impl Plant {
             counts: attempts.chain(beside).collect(),
             ..StageGauges::default()
         };
-        let send =
-            StageGauges { name: "send".to_owned(), completed: sent(&ledger) + sent(&calls), ..StageGauges::default() };
+        let send = StageGauges {
+            name: "send".to_owned(),
+            completed: sent(&ledger) + sent(&calls),
+            counts: [("degraded".to_owned(), ledger.degraded + calls.degraded)].into(),
+            ..StageGauges::default()
+        };
         let mut system = StageGauges { name: "system".to_owned(), ..StageGauges::default() };
         self.monitors.iter().for_each(|monitor| monitor.gauges(&mut system.policy));
         let stages = [read, self.dispatch.gauges()].into_iter();

@@ -1,8 +1,8 @@
 //! Arashi in a plant.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{Kind, random::mix};
+use controllers::{Kind, Timestamp, random::mix};
 use http::request::Parts;
 use workloads::{
     persona::Call,
@@ -36,6 +36,10 @@ pub(super) struct PlantMail {
     pools: [u32; 2],
     slowdown: Vec<f64>,
     boxes: Mailboxes,
+    /// Oldest copy of a list that is shown; zero: none is kept.
+    stale: Duration,
+    /// When lists were last read, by what their session asked for.
+    copies: BTreeMap<(Arc<str>, Arc<str>), Timestamp>,
 }
 
 impl PlantMail {
@@ -44,6 +48,7 @@ impl PlantMail {
         connections: u32,
         work: &WorkSpec,
         folders: &[Vec<u32>],
+        stale: Duration,
     ) -> Result<Self, WorkError> {
         let graph = Arashi::stage_graph();
         let costs = graph.kinds().iter().map(|kind| spec.types.get(kind).copied().unwrap_or_default());
@@ -54,6 +59,8 @@ impl PlantMail {
             pools: [connections, spec.writers],
             slowdown: spec.slowdown.clone(),
             boxes: Mailboxes::with_folders(folders.to_vec()),
+            stale,
+            copies: BTreeMap::new(),
         };
         mail.set_work(work)?;
         Ok(mail)
@@ -94,23 +101,90 @@ impl Backend for PlantMail {
         steps.into_iter().filter(|step| !step.demand.is_zero()).collect()
     }
 
-    fn answer(&mut self, call: &Call) -> Response {
+    fn answer(&mut self, call: &Call, now: Timestamp) -> Response {
+        if !self.stale.is_zero() && is_list(call) {
+            if self.copies.len() >= MOST_COPIES {
+                let stale = self.stale;
+                self.copies.retain(|_, made| now.since(*made) <= stale);
+            }
+            self.copies.insert(copy_of(call), now);
+        }
         self.boxes.answer(call)
     }
 
-    /// As the live service: a list or a message, without extra work.
-    fn degrade(&mut self, kind: Kind, call: &Call, key: u64) -> Option<(Duration, Response)> {
+    /// As the live service: a list as it was, for what is not the database's work, or a list or a message without extra work.
+    fn degrade(&mut self, kind: Kind, call: &Call, key: u64, now: Timestamp) -> Option<(Duration, Response)> {
         let route = Arashi::route_of(call.path.split('?').next().unwrap_or("/"));
         let name = Arashi::stage_graph();
         if !matches!(name.kind_name(route.kind), "list messages" | "show message") {
             return None;
         }
         let cost = self.cost(kind);
-        let takes = ms((cost.read_ms + cost.cpu_ms) * spread(cost.spread, key));
-        Some((takes, self.boxes.answer(call)))
+        let made = self.copies.get(&copy_of(call)).filter(|made| now.since(**made) <= self.stale);
+        let (of_database, how) = if made.is_some() { (0.0, "stale") } else { (cost.read_ms, "reduced") };
+        let takes = ms((of_database + cost.cpu_ms) * spread(cost.spread, key));
+        let mut response = self.boxes.answer(call);
+        response.headers.push((DEGRADED, how.to_owned()));
+        Some((takes, response))
     }
 
     fn set_work(&mut self, work: &WorkSpec) -> Result<(), WorkError> {
         Arashi::turn_knob(&self.work, work)
+    }
+}
+
+/// The header of answers that are less than was asked for, or older ([`crate::app::DEGRADED`]).
+const DEGRADED: &str = "x-degraded";
+
+/// Old copies are forgotten whenever there are so many.
+const MOST_COPIES: usize = 10_000;
+
+fn is_list(call: &Call) -> bool {
+    let route = Arashi::route_of(call.path.split('?').next().unwrap_or("/"));
+    Arashi::stage_graph().kind_name(route.kind) == "list messages"
+}
+
+/// What a copy is kept under: the session's headers, and what it asked for.
+fn copy_of(call: &Call) -> (Arc<str>, Arc<str>) {
+    (Arc::clone(&call.headers), Arc::clone(&call.path))
+}
+
+#[cfg(test)]
+mod tests {
+    use controllers::Class;
+    use workloads::persona::{Connection, Method, Want};
+
+    use super::*;
+
+    #[test]
+    fn a_copy_of_a_list_costs_no_database_while_it_is_fresh() {
+        let cost = TypeCost { cpu_ms: 1.0, read_ms: 4.0, ..TypeCost::default() };
+        let spec = PlantSpec { types: [("list messages".to_owned(), cost)].into(), ..PlantSpec::default() };
+        let stale = Duration::from_secs(30);
+        let mut mail = PlantMail::new(&spec, 1, &WorkSpec::default(), &[vec![5; 4]], stale).expect("is sensible");
+        let call = |path: &str| Call {
+            kind: Kind(2),
+            class: Class(0),
+            want: Want::Answer,
+            method: Method::Get,
+            path: path.into(),
+            headers: "".into(),
+            body: None,
+            wanted_at: Timestamp::ZERO,
+            give_up_after: None,
+            attempt: 0,
+            hop: 0,
+            connection: Connection::Keep,
+        };
+        let (list, other) = (call("/list?folderid=1"), call("/list?folderid=2"));
+        let degraded = |mail: &mut PlantMail, call: &Call, at: u64| {
+            let (takes, response) = mail.degrade(Kind(2), call, 1, Timestamp::from_secs(at)).expect("a list");
+            (takes.as_millis(), response.headers.last().expect("a mark").1.clone())
+        };
+        assert_eq!(degraded(&mut mail, &list, 0), (5, "reduced".to_owned()));
+        mail.answer(&list, Timestamp::from_secs(1));
+        assert_eq!(degraded(&mut mail, &list, 31), (1, "stale".to_owned()));
+        assert_eq!(degraded(&mut mail, &other, 31), (5, "reduced".to_owned()), "another list");
+        assert_eq!(degraded(&mut mail, &list, 32), (5, "reduced".to_owned()), "too old");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use controllers::{JobId, Kind};
+use controllers::{JobId, Kind, Timestamp};
 use http::request::Parts;
 use workloads::{persona::Call, sim::Response};
 
@@ -50,11 +50,11 @@ impl Backend for PlantEmulated {
         vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), quality) }]
     }
 
-    fn answer(&mut self, _: &Call) -> Response {
+    fn answer(&mut self, _: &Call, _: Timestamp) -> Response {
         Response { status: 200, ..Response::default() }
     }
 
-    fn degrade(&mut self, _: Kind, _: &Call, _: u64) -> Option<(Duration, Response)> {
+    fn degrade(&mut self, _: Kind, _: &Call, _: u64, _: Timestamp) -> Option<(Duration, Response)> {
         Some((Duration::ZERO, Response { status: 200, ..Response::default() }))
     }
 }
@@ -94,11 +94,11 @@ impl Backend for PlantChecksum {
         vec![Step { pool: None, demand: self.read.saturating_mul(all) }]
     }
 
-    fn answer(&mut self, _: &Call) -> Response {
+    fn answer(&mut self, _: &Call, _: Timestamp) -> Response {
         Response { status: 200, ..Response::default() }
     }
 
-    fn degrade(&mut self, _: Kind, _: &Call, _: u64) -> Option<(Duration, Response)> {
+    fn degrade(&mut self, _: Kind, _: &Call, _: u64, _: Timestamp) -> Option<(Duration, Response)> {
         None
     }
 }

@@ -165,7 +165,7 @@ impl Plant {
                 return;
             }
             OnRefuse::Degrade => {
-                if let Some((cost, response)) = self.backend.degrade(kind, &visit.asked.call, key) {
+                if let Some((cost, response)) = self.backend.degrade(kind, &visit.asked.call, key, cx.now()) {
                     self.leave_dispatch(id, Outcome::Ignored, cx);
                     self.turn_back(id, response, Ending::Served, cost, cx);
                     return;
@@ -362,7 +362,7 @@ impl Plant {
         if let Some(visit) = self.visits.remove(&id) {
             let (response, ending) = match visit.calls {
                 CallsEnded::Answered => {
-                    let response = self.backend.answer(&visit.asked.call);
+                    let response = self.backend.answer(&visit.asked.call, cx.now());
                     let ending = if response.status >= 500 { Ending::Failed } else { Ending::Served };
                     (response, ending)
                 }

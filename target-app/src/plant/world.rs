@@ -485,8 +485,8 @@ fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32
     let seed = seed_for(spec.seed, "service");
     let costs = &plan.costs;
     Ok(match &spec.app {
-        App::Arashi { connections, work, .. } => {
-            (Box::new(PlantMail::new(costs, *connections, work, &plan.folders)?), costs.cores)
+        App::Arashi { connections, work, stale, .. } => {
+            (Box::new(PlantMail::new(costs, *connections, work, &plan.folders, *stale)?), costs.cores)
         }
         App::Checksum { rounds, fixed_rounds, reads, .. } => {
             (Box::new(PlantChecksum::new(costs, *rounds, *fixed_rounds, *reads)), costs.cores)

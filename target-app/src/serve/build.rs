@@ -118,7 +118,7 @@ impl Built {
 async fn open(app: &spec::App, speed: f64, seed: u64, clock: Clock) -> Result<Arc<dyn Service>, ServeError> {
     let seed = seed_for(seed, "service");
     match app {
-        spec::App::Arashi { database, connections, work, session_in_links, full_text, durability } => {
+        spec::App::Arashi { database, connections, work, session_in_links, full_text, durability, stale } => {
             let settings = ArashiSettings {
                 database: database.clone(),
                 connections: *connections,
@@ -126,6 +126,7 @@ async fn open(app: &spec::App, speed: f64, seed: u64, clock: Clock) -> Result<Ar
                 session_in_links: *session_in_links,
                 full_text: *full_text,
                 durability: *durability,
+                stale: *stale,
                 sessions: SessionLimits::default(),
             };
             let arashi = Arashi::open(&settings).await.map_err(|error| ServeError::Service(Box::new(error)))?;

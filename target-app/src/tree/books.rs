@@ -156,6 +156,7 @@ pub(crate) fn add(all: &mut ServerLedger, one: &ServerLedger) {
     all.client_gone += one.client_gone;
     all.in_flight += one.in_flight;
     all.checks += one.checks;
+    all.degraded += one.degraded;
     for (reason, count) in &one.refused {
         *all.refused.entry(reason.clone()).or_default() += count;
     }

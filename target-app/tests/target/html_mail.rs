@@ -197,6 +197,7 @@ fn arashi(database: &Path) -> App {
         session_in_links: true,
         full_text: false,
         durability: target_app::spec::Durability::Normal,
+        stale: std::time::Duration::ZERO,
     }
 }
 

@@ -22,6 +22,7 @@ fn a_person_reads_and_keeps_imported_mail() {
         session_in_links: false,
         full_text: false,
         durability: Durability::Normal,
+        stale: std::time::Duration::ZERO,
     };
     let target = common::start(TargetSpec { app, ..common::spec() });
 

@@ -1,10 +1,12 @@
 //! Pages that change nothing.
 
+use std::time::Instant;
+
 use http::StatusCode;
 
 use super::{Answered, Quality, Signed};
 use crate::mail::{
-    answer,
+    answer::{self, Answer},
     pages::{self, Found, Shown},
     store::{EntryId, Order, Scope},
 };
@@ -25,19 +27,29 @@ impl Signed<'_> {
 
     pub(super) async fn list(&self) -> Answered {
         let Some(id) = self.fields.folder("folderid") else { return Ok(answer::missing()) };
-        let folders = self.store().folders(self.session.user).await?;
-        let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(answer::missing()) };
         let mut order = Order::from_names(self.fields.text("sort"), self.fields.text("dir"));
+        let start = self.fields.number("start").unwrap_or(0);
+        let which = (self.session.user, id, order, start);
         if self.quality == Quality::Reduced {
+            if let Some(copy) = self.arashi.copies.find(&which, Instant::now())
+                && let Some(folder) = copy.folders.iter().find(|folder| folder.id == id)
+            {
+                let shown = Shown { folder, order, start, rows: &copy.rows };
+                let page = pages::messages(&self.frame(Some(id)), shown, &copy.folders);
+                return Ok(answer::degraded(answer::page(StatusCode::OK, page), "stale"));
+            }
             order = Order::default();
         }
-        let start = self.fields.number("start").unwrap_or(0);
+        let folders = self.store().folders(self.session.user).await?;
+        let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(answer::missing()) };
         let mut rows = self.store().list(self.session.user, id, order, start).await?;
         if self.quality == Quality::Reduced {
             rows.truncate(FEW_ROWS);
+        } else {
+            self.arashi.copies.keep(which, &folders, &rows, Instant::now());
         }
         let shown = Shown { folder, order, start, rows: &rows };
-        Ok(answer::page(StatusCode::OK, pages::messages(&self.frame(Some(id)), shown, &folders)))
+        Ok(self.marked(answer::page(StatusCode::OK, pages::messages(&self.frame(Some(id)), shown, &folders))))
     }
 
     pub(super) async fn show(&self) -> Answered {
@@ -54,7 +66,12 @@ impl Signed<'_> {
             message.html = None;
         }
         let page = pages::message(&self.frame(Some(id)), folder, entry, &message, &folders);
-        Ok(answer::page(StatusCode::OK, page))
+        Ok(self.marked(answer::page(StatusCode::OK, page)))
+    }
+
+    /// An answer that is less than was asked for says so.
+    fn marked(&self, page: Answer) -> Answer {
+        if self.quality == Quality::Reduced { answer::degraded(page, "reduced") } else { page }
     }
 
     pub(super) async fn attachment(&self) -> Answered {

@@ -59,6 +59,7 @@ async fn world(session_in_links: bool) -> World {
         full_text: false,
         durability: Durability::Normal,
         sessions: SessionLimits::default(),
+        stale: std::time::Duration::from_secs(30),
     };
     World { arashi: Arashi::open(&settings).await.expect("opens"), _dir: dir }
 }

@@ -126,7 +126,7 @@ pub struct Attachment {
 }
 
 /// What a list is sorted by.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Sort {
     /// Date.
     #[default]
@@ -138,7 +138,7 @@ pub enum Sort {
 }
 
 /// Which way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Smallest, oldest first.
     Ascending,
@@ -147,7 +147,7 @@ pub enum Direction {
 }
 
 /// Order of a list. Equal keys are ordered by date, newest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Order {
     /// By what.
     pub by: Sort,

@@ -178,20 +178,34 @@ async fn names_of_folders_are_checked() {
 #[tokio::test]
 async fn at_reduced_quality_there_is_less_and_it_is_marked_the_same() {
     let world = world(false).await;
-    let (ann, _) = world.sign_in("ann", "a").await;
+    let (mut ann, _) = world.sign_in("ann", "a").await;
+    let cookie = ann.cookie.clone().expect("signed in");
     let degraded = async |path: &str| {
-        let request = http::Request::builder().uri(path).header(header::COOKIE, ann.cookie.clone().expect("signed in"));
+        let request = http::Request::builder().uri(path).header(header::COOKIE, &cookie);
         let (head, ()) = request.body(()).expect("well-formed").into_parts();
         let route = world.arashi.route(&head);
         let (tags, peer) = (Tags::default(), ([127, 0, 0, 1], 1).into());
         let request = Request { id: JobId(1), entered: Timestamp::ZERO, tags, route, head, body: Bytes::new(), peer };
-        let answer = world.arashi.degrade(&request).await;
-        answer.map(|answer| String::from_utf8_lossy(answer.body()).into_owned())
+        let answer = world.arashi.degrade(&request).await?;
+        let how = answer.headers()["x-degraded"].to_str().expect("text").to_owned();
+        Some((String::from_utf8_lossy(answer.body()).into_owned(), how))
     };
-    let list = degraded("/list?folderid=1").await.expect("a list");
-    assert_eq!(list.matches("data-do=\"show\"").count(), 3);
-    let message = degraded("/show?folderid=1&entry=3").await.expect("a message");
-    assert!(message.contains("<article data-message=\"3\"") && !message.contains("Text 3"));
+    let rows = |page: &str| page.matches("data-do=\"show\"").count();
+    let (list, how) = degraded("/list?folderid=1").await.expect("a list");
+    assert_eq!((rows(&list), &*how), (3, "reduced"));
+    // Once it was read whole, it is shown as it was: also what has been deleted since then, and only to its owner.
+    let whole = world.read(&mut ann, "/list?folderid=1").await;
+    assert!(whole.headers.get("x-degraded").is_none(), "this is all there is");
+    let csrf = whole.hidden()["csrf"].clone();
+    world.post(&mut ann, "/delete", &[("csrf", &csrf), ("folderid", "1"), ("message", "3")]).await;
+    let (copy, how) = degraded("/list?folderid=1").await.expect("a list");
+    assert_eq!((rows(&copy), &*how), (rows(&whole.body), "stale"));
+    assert!(rows(&world.read(&mut ann, "/list?folderid=1").await.body) > 3);
+    let (other, how) = degraded("/list?folderid=1&sort=size&dir=asc").await.expect("a list");
+    assert_eq!((rows(&other), &*how), (3, "reduced"), "no copy has this order");
+    let (message, how) = degraded("/show?folderid=1&entry=4").await.expect("a message");
+    assert_eq!(how, "reduced");
+    assert!(message.contains("<article data-message=\"4\"") && !message.contains("Text 4"));
     assert!(degraded("/search?q=a").await.is_none(), "a search is not made cheap");
 }
 

@@ -24,6 +24,7 @@ async fn open(database: &Path) -> Arashi {
         full_text: false,
         durability: Durability::Normal,
         sessions: SessionLimits::default(),
+        stale: std::time::Duration::ZERO,
     };
     Arashi::open(&settings).await.expect("opens")
 }
