@@ -60,11 +60,12 @@ impl Screen {
     /// # Errors
     /// If standard output is no terminal that can be drawn on.
     pub fn of_one_run(palette: Palette, mut ask: impl FnMut(Ask) + Send + 'static) -> io::Result<Self> {
-        Self::start(palette, App::of_one_run(), move |effect| {
+        let effect = move |effect| {
             if let Effect::Ask(asked) = effect {
                 ask(asked);
             }
-        })
+        };
+        Self::start(palette, App::of_one_run(), effect)
     }
 
     /// Takes over the terminal for the whole program. What the person wants done comes out of the receiver, which ends when
@@ -78,12 +79,13 @@ impl Screen {
     ) -> io::Result<(Self, Receiver<Job>)> {
         let (jobs, wanted) = mpsc::channel();
         let mut jobs = Some(jobs);
-        let screen = Self::start(palette, App::default(), move |effect| match (effect, &jobs) {
+        let effect = move |effect| match (effect, &jobs) {
             (Effect::Ask(asked), _) => ask(asked),
             (Effect::Job(job), Some(jobs)) => _ = jobs.send(job),
             (Effect::Job(_), None) => {}
             (Effect::Quit, _) => jobs = None,
-        })?;
+        };
+        let screen = Self::start(palette, App::default(), effect)?;
         Ok((screen, wanted))
     }
 
@@ -108,6 +110,11 @@ impl Screen {
     /// If it could not be drawn on; it is given back all the same.
     pub fn finish(mut self) -> io::Result<()> {
         self.end()
+    }
+
+    /// Gives the terminal back without waiting for its thread: it may be gone, and whoever reads from it then never returns.
+    pub fn leave_behind(mut self) {
+        self.thread = None;
     }
 
     fn end(&mut self) -> io::Result<()> {

@@ -147,3 +147,23 @@ fn from_a_choice_to_a_comparison() {
     let after = tmux.wait_for(&["code=0"]);
     assert!(!after.contains("in runs/"), "the screen is still there:\n{after}");
 }
+
+/// The terminal goes away (its window is closed): the program ends, and does not spin on a terminal that is not there.
+#[test]
+fn without_its_terminal_it_ends() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let Some(tmux) = Tmux::start(100, 30) else { return };
+    let (lab, folder) = (env!("CARGO_BIN_EXE_lab"), scratch.path().display());
+    tmux.type_in(&format!("cd {folder} && sh -c 'echo $$ > pid; exec {lab}'"));
+    tmux.type_in("Enter");
+    tmux.wait_for(&["choose an experiment"]);
+    let pid = fs::read_to_string(scratch.path().join("pid")).expect("written");
+    let process = Path::new("/proc").join(pid.trim());
+    assert!(process.exists());
+    drop(tmux);
+    let begun = Instant::now();
+    while process.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it lives on without a terminal");
+        thread::sleep(Duration::from_millis(100));
+    }
+}

@@ -4,6 +4,8 @@ use std::{
     fs,
     io::Read,
     path::{Path, PathBuf},
+    sync::mpsc::RecvTimeoutError,
+    time::Duration,
 };
 
 use super::{read_text, run::palette};
@@ -17,6 +19,8 @@ use crate::{
     tui::{Ask, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
 };
 
+/// How long a signal waits at most while nothing runs.
+const SIGNALS: Duration = Duration::from_millis(100);
 /// Where runs are kept.
 const RUNS: &str = "runs";
 /// Most files and runs that are listed.
@@ -32,7 +36,12 @@ pub fn open(color: Color) -> Outcome {
     let (screen, jobs) = Screen::of_the_program(palette(color), ask).map_err(Failure::because)?;
     let Some(teller) = screen.teller() else { return Ok(End::Done) };
     teller.tell(look());
-    for job in jobs {
+    loop {
+        let job = match jobs.recv_timeout(SIGNALS) {
+            Ok(job) => job,
+            Err(RecvTimeoutError::Timeout) if stop.end().is_none() => continue,
+            Err(_) => break,
+        };
         let told = match job {
             Job::Look => look(),
             Job::Open(folders) => opened(&folders),
@@ -49,8 +58,17 @@ pub fn open(color: Color) -> Outcome {
         }
     }
     drop(teller);
-    screen.finish().map_err(Failure::because)?;
-    Ok(stop.end().unwrap_or(End::Done))
+    match stop.end() {
+        // Its terminal may have been closed.
+        Some(end) => {
+            screen.leave_behind();
+            Ok(end)
+        }
+        None => {
+            screen.finish().map_err(Failure::because)?;
+            Ok(End::Done)
+        }
+    }
 }
 
 fn run(order: &Order, teller: &Teller, stop: &Stop) -> Result<PathBuf, Failure> {

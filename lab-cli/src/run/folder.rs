@@ -28,7 +28,7 @@ impl Folder {
     pub fn create(out: Option<&Path>, name: &str) -> Result<Self, RunFailure> {
         let path = match out {
             Some(path) => path.to_owned(),
-            None => Path::new("runs").join(format!("{name}-{}", utc(SystemTime::now()))),
+            None => unused(Path::new("runs"), &format!("{name}-{}", utc(SystemTime::now()))),
         };
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(RunFailure::at(parent))?;
@@ -78,6 +78,13 @@ impl Folder {
         };
         write().map_err(RunFailure::at(&path))
     }
+}
+
+/// The name, or with a number after it where two runs begin in one second.
+fn unused(parent: &Path, name: &str) -> PathBuf {
+    let numbered = (2..100).map(|n| parent.join(format!("{name}-{n}")));
+    let mut paths = std::iter::once(parent.join(name)).chain(numbered);
+    paths.find(|path| !path.exists()).unwrap_or_else(|| parent.join(name))
 }
 
 /// One file of JSON Lines.
@@ -181,6 +188,18 @@ mod tests {
         let out = parent.path().join("run");
         Folder::create(Some(&out), "x").expect("made");
         assert!(matches!(Folder::create(Some(&out), "x"), Err(RunFailure::FolderExists(_))));
+    }
+
+    #[test]
+    fn two_runs_of_one_second_have_folders_of_their_own() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let mut made = Vec::new();
+        for _ in 0..3 {
+            let path = unused(parent.path(), "x-1");
+            fs::create_dir(&path).expect("made");
+            made.push(path.file_name().expect("a name").to_owned());
+        }
+        assert_eq!(made, ["x-1", "x-1-2", "x-1-3"]);
     }
 
     #[test]
