@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -58,6 +58,29 @@ users:
     - {name: all, for: 2s, loads: [{requests: 40/s, class: 0}, {requests: 40/s, class: 1}]}
 arms:
   - none: {as: quota, services: {c: {quota: {limits: {7: 0, 8: 1}, default_limit: 0, reserve: 0}}}}
+";
+
+/// The front decides nothing; the service behind it sheds by criticality, which it knows from the call alone.
+const LEVELS: &str = "
+name: levels
+about: criticality travels on with the call
+target:
+  app: tree
+  services:
+    front: {service: 0.1ms, servers: 16, workers: 512, calls: [back]}
+    back: {service: 20ms, servers: 1, workers: 1, batch: 1}
+objective: {percentile: 90, response_time: 1s}
+users:
+  model: url
+  path: /
+  timeout: 5s
+  drain: 2s
+  on_reject: {then: leave}
+  on_failure: {then: leave}
+  criticality: {0: SHEDDABLE, 1: CRITICAL_PLUS}
+  phases:
+    - {name: all, for: 5s, loads: [{requests: 150/s, class: 0}, {requests: 20/s, class: 1}]}
+arms: [none: {as: sheds, services: {back: {utilization: {preset: few-processors}}}}]
 ";
 
 /// Each of two tasks would let the customer have a whole CPU; a quota server beside them knows of a limit for both.
@@ -186,6 +209,17 @@ fn what_a_request_says_of_itself_arrives_at_the_last_service_and_classes_at_thei
 }
 
 #[test]
+fn criticality_decides_one_call_further_down() {
+    let (arm, _) = ran(LEVELS);
+    let share = |class: &str| arm["phases"][0]["by_class"][class]["reject_fraction"].as_f64().expect("a share");
+    assert!(share("0") > 0.5 && share("1") < 0.1, "{} of SHEDDABLE, {} of CRITICAL_PLUS", share("0"), share("1"));
+    assert!(
+        count(&service(&arm, "back")["calls_read"]) > 100
+            && count(&service(&arm, "front")["users_requests_read"]) > 100
+    );
+}
+
+#[test]
 fn a_limit_for_all_tasks_reaches_them() {
     let (arm, seconds) = ran(QUOTAS);
     let all = &arm["phases"][0];
@@ -205,32 +239,58 @@ fn a_connection_costs_what_it_is_said_to() {
     assert!(max > 700.0 && p50 < 100.0, "{times}");
 }
 
+/// A run of a minute, once its first second is recorded, and the processes of its three tasks.
+fn started(folder: &Path) -> (Child, Vec<String>) {
+    fs::write(folder.join("tree.yaml"), STACK.replace("for: 2s", "for: 60s")).expect("written");
+    let mut command = lab(folder);
+    let run = command.args(["run", "tree.yaml", "--out", "run"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = run.spawn().expect("lab starts");
+    let (timeline, began) = (folder.join("run/timeline.jsonl"), Instant::now());
+    while !fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n')) {
+        assert!(began.elapsed() < Duration::from_secs(40), "no first second");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).expect("readable");
+    let tasks: Vec<String> = children.split_ascii_whitespace().map(str::to_owned).collect();
+    assert_eq!(tasks.len(), 3, "a process each: {tasks:?}");
+    (child, tasks)
+}
+
+/// How it ended, within less than its own length, and that none of its tasks is left.
+fn ended(child: Child, tasks: &[String]) -> Output {
+    let asked = Instant::now();
+    let output = child.wait_with_output().expect("it ends");
+    assert!(asked.elapsed() < Duration::from_secs(30), "it ended early");
+    for task in tasks {
+        assert!(!Path::new("/proc").join(task).exists(), "{task} is still there");
+    }
+    output
+}
+
+fn kill(signal: &str, process: &str) {
+    assert!(Command::new("kill").args([signal, process]).status().expect("kill runs").success());
+}
+
 #[test]
 fn a_task_that_dies_ends_the_run_and_is_named_and_leaves_nobody_behind() {
     let folder = tempfile::tempdir().expect("a folder");
-    let text = STACK.replace("for: 2s", "for: 60s");
-    fs::write(folder.path().join("tree.yaml"), text).expect("written");
-    let mut command = lab(folder.path());
-    let run = command.args(["run", "tree.yaml", "--out", "run"]).stdout(Stdio::null()).stderr(Stdio::piped());
-    let child = run.spawn().expect("lab starts");
-    let timeline = folder.path().join("run/timeline.jsonl");
-    let began = Instant::now();
-    while !fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n')) {
-        assert!(began.elapsed() < Duration::from_secs(60), "no first second");
-        thread::sleep(Duration::from_millis(50));
-    }
-    let children = format!("/proc/{0}/task/{0}/children", child.id());
-    let targets = fs::read_to_string(children).expect("readable");
-    let targets: Vec<&str> = targets.split_ascii_whitespace().collect();
-    assert_eq!(targets.len(), 3, "a process each: {targets:?}");
+    let (child, tasks) = started(folder.path());
     // Those that are called start first: the second is b.
-    assert!(Command::new("kill").args(["-9", targets[1]]).status().expect("kill runs").success());
-    let output = child.wait_with_output().expect("it ends");
-    assert!(began.elapsed() < Duration::from_secs(50), "it ended early");
+    kill("-9", &tasks[1]);
+    let output = ended(child, &tasks);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("b ended with signal: 9"), "{}", stderr(&output));
-    for target in targets {
-        let gone = !Path::new("/proc").join(target).exists();
-        assert!(gone, "{target} is still there");
-    }
+}
+
+#[test]
+fn an_interrupt_ends_all_tasks_in_order_and_keeps_what_was_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (child, tasks) = started(folder.path());
+    kill("-INT", &child.id().to_string());
+    let output = ended(child, &tasks);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let summary = fs::read(folder.path().join("run/summary.json")).expect("saved");
+    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    assert_eq!(summary["partial"], true);
+    assert!(count(&service(&summary["arms"][0], "c")["calls_read"]) > 0, "the books of the last service");
 }

@@ -134,7 +134,7 @@ fn services_that_call_each_other_run_in_virtual_time_and_their_books_agree() {
 #[test]
 fn what_only_virtual_time_can_do_is_refused_live() {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("chain.yaml"), CHAIN).expect("written");
+    fs::write(folder.path().join("chain.yaml"), format!("{CHAIN}virtual: {{only: true}}\n")).expect("written");
     for args in [["run", "./chain.yaml"], ["run", "sre-throttle"]] {
         let output = lab(folder.path(), &args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
