@@ -8,17 +8,25 @@ use crate::{
 };
 
 pub(crate) mod columns;
+mod comparison;
 #[cfg(test)]
 mod tests;
 
 use columns::{Align, Columns};
+pub use comparison::in_words;
 
-/// Everything: arms by phase, both ledgers, thresholds, and last the verdict.
+/// Everything: arms by phase, both ledgers, comparisons, thresholds, and last the verdict.
 pub fn text(summary: &Summary) -> String {
     let mut out = String::new();
     out.push_str(&arms(summary));
     out.push('\n');
     out.push_str(&ledgers(summary));
+    let compared = comparison::table(summary);
+    // No winner is named where no conclusion may be drawn.
+    if summary.valid && !compared.is_empty() {
+        out.push('\n');
+        out.push_str(&compared);
+    }
     if !summary.thresholds.is_empty() {
         out.push('\n');
         out.push_str(&thresholds(summary));

@@ -1,63 +1,216 @@
-//! Arms against the first one: how many times as much.
+//! Arms against a baseline: how many times as much, how sure that is, and what can be said.
 //!
-//! A ratio from one block is a description, not a finding: requests within a run are correlated, so the run is the unit
-//! of inference, and an exact two-sided test needs at least six blocks (sign flips: 2 / 2^6 = 0.03). Until blocks are
-//! tested here every comparison says `inconclusive` and gives no interval.
+//! The run is the unit: requests within one are correlated, so what decides is one number an arm and block, paired within
+//! blocks, which share their users and their mail. Exact tests, adjusted over the arms (Holm); an effect with its interval
+//! (Hodges and Lehmann); a margin that says what matters. Metrics beside the primary one are there to look at.
 
-use crate::summary::{Arm, Comparison, Measured};
+mod paired;
+mod verdict;
 
-/// A metric's name in the summary, and how it is read.
-type Metric = (&'static str, fn(&Measured) -> Option<f64>);
+use crate::summary::{Arm, Comparison, Measured, Times, Verdict};
+use paired::{Paired, holm};
+use verdict::{decide, more_blocks};
 
-const METRICS: [Metric; 3] = [
-    ("goodput_per_s", |m| Some(m.goodput_per_s)),
-    ("reject_fraction", |m| (m.sent > 0).then_some(m.reject_fraction)),
-    // A bound is no value: its ratio would be none either.
-    ("response_time_ms.p90", |m| m.response_time_ms.p90),
-];
+pub use verdict::Decision;
 
-/// Every arm against the first one of the file, in the phase with the most requests. `order` names the arms in the order
-/// of the file.
-pub fn with_the_first(arms: &[Arm], order: &[String]) -> Vec<Comparison> {
-    let Some((baseline, others)) = order.split_first() else { return Vec::new() };
-    let Some(phase) = busiest(arms, baseline) else { return Vec::new() };
+/// What is compared with what.
+#[derive(Debug, Clone, Copy)]
+pub struct Family<'a> {
+    /// Arms in the order of the file.
+    pub order: &'a [String],
+    /// Compared with; `None`: the first.
+    pub baseline: Option<&'a str>,
+    /// In this phase; `None`: the one with the most requests.
+    pub phase: Option<&'a str>,
+    /// The metric that decides.
+    pub primary: Metric,
+    /// What matters in practice of that metric, as a share; `None`: the metric's own.
+    pub margin: Option<f64>,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Intents met within the objective, a second.
+    #[default]
+    Goodput,
+    /// Rejected of those sent.
+    RejectFraction,
+    /// 90th percentile of response time.
+    P90,
+    /// 99th percentile.
+    P99,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Goodput, Self::RejectFraction, Self::P90, Self::P99];
+
+    /// Its name in the summary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput_per_s",
+            Self::RejectFraction => "reject_fraction",
+            Self::P90 => "response_time_ms.p90",
+            Self::P99 => "response_time_ms.p99",
+        }
+    }
+
+    /// What matters in practice unless the file says otherwise: 5 % of goodput, 10 % of a percentile, 2 points of a fraction.
+    fn margin(self) -> f64 {
+        match self {
+            Self::Goodput => 0.05,
+            Self::RejectFraction => 0.02,
+            Self::P90 | Self::P99 => 0.10,
+        }
+    }
+
+    /// Fractions are compared by their difference, all else by the ratio.
+    fn is_ratio(self) -> bool {
+        self != Self::RejectFraction
+    }
+
+    fn read(self, measured: &Measured, seconds: f64) -> Option<Value> {
+        let time = |known: fn(&Times) -> Option<f64>, bound: fn(&Times) -> Option<f64>| {
+            let times = &measured.response_time_ms;
+            known(times).map(Value::Known).or_else(|| bound(times).map(Value::AtLeast))
+        };
+        match self {
+            // Nothing at all counts as half a request in the phase: it has no logarithm.
+            Self::Goodput => Some(Value::Known(measured.goodput_per_s.max(0.5 / seconds.max(1.0)))),
+            Self::RejectFraction => (measured.sent > 0).then_some(Value::Known(measured.reject_fraction)),
+            Self::P90 => time(|t| t.p90, |t| t.p90_at_least),
+            Self::P99 => time(|t| t.p99, |t| t.p99_at_least),
+        }
+    }
+}
+
+/// A figure of one arm in one block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Value {
+    Known(f64),
+    /// Hidden by time-outs.
+    AtLeast(f64),
+}
+
+/// A pair's difference, on the metric's scale.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Difference {
+    by: f64,
+    /// It is at least as far from nothing: one side is only a bound.
+    bound: bool,
+}
+
+/// Every other arm against the baseline, metric by metric.
+pub fn against_the_baseline(arms: &[Arm], family: Family<'_>) -> Vec<Comparison> {
+    let Some(baseline) = family.baseline.or(family.order.first().map(String::as_str)) else { return Vec::new() };
+    let Some(phase) = family.phase.map(str::to_owned).or_else(|| busiest(arms, baseline)) else { return Vec::new() };
+    let others: Vec<&String> = family.order.iter().filter(|name| *name != baseline).collect();
     let mut found = Vec::new();
-    for policy in others {
-        for (metric, read) in METRICS {
-            let ours = median(arms, policy, &phase, read);
-            let theirs = median(arms, baseline, &phase, read);
-            let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
+    for metric in Metric::ALL {
+        let margin = family.margin.filter(|_| metric == family.primary).unwrap_or_else(|| metric.margin());
+        let differences: Vec<Option<Vec<Difference>>> =
+            others.iter().map(|policy| differences(arms, policy, baseline, &phase, metric)).collect();
+        let pairs: Vec<Option<Paired>> = differences
+            .iter()
+            .map(|differences| Paired::new(differences.as_ref()?.iter().map(|difference| difference.by).collect()))
+            .collect();
+        let chances: Vec<f64> = pairs.iter().flatten().map(Paired::p).collect();
+        let mut adjusted = holm(&chances).into_iter();
+        for ((policy, pairs), differences) in others.iter().zip(&pairs).zip(&differences) {
+            let Some(pairs) = pairs else { continue };
+            let bound = differences.iter().flatten().any(|difference| difference.bound);
+            let compared = Compared { metric, pairs, adjusted: adjusted.next().unwrap_or(1.0), margin, bound };
             found.push(Comparison {
-                metric: metric.to_owned(),
                 phase: phase.clone(),
-                baseline: baseline.clone(),
-                policy: policy.clone(),
-                verdict: "inconclusive".to_owned(),
-                ratio: (theirs > 0.0).then(|| ours / theirs),
-                interval: None,
+                baseline: baseline.to_owned(),
+                policy: (*policy).clone(),
+                primary: metric == family.primary,
+                ..compared.in_numbers(chances.len())
             });
         }
     }
     found
 }
 
+/// One arm's pairs with the baseline.
+struct Compared<'a> {
+    metric: Metric,
+    pairs: &'a Paired,
+    adjusted: f64,
+    margin: f64,
+    bound: bool,
+}
+
+impl Compared<'_> {
+    fn in_numbers(&self, family: usize) -> Comparison {
+        let ratio = self.metric.is_ratio();
+        // On the scale of the differences.
+        let margin = if ratio { self.margin.ln_1p() } else { self.margin };
+        let shown = |by: f64| if ratio { by.exp() } else { by };
+        let decision = decide(self.pairs, self.adjusted, margin);
+        // A bound says that there is a difference, never that there is none.
+        let decision = match decision {
+            Decision::Equivalent if self.bound => Decision::Inconclusive,
+            decision => decision,
+        };
+        let effect = shown(self.pairs.effect());
+        let undecided = decision == Decision::Inconclusive;
+        Comparison {
+            metric: self.metric.name().to_owned(),
+            verdict: decision.word().to_owned(),
+            ratio: ratio.then_some(effect),
+            difference: (!ratio).then_some(effect),
+            interval: self.pairs.interval(0.95).map(|ends| ends.map(shown)),
+            bound: self.bound,
+            blocks: u32::try_from(self.pairs.len()).unwrap_or(u32::MAX),
+            p: Some(self.pairs.p()),
+            p_adjusted: Some(self.adjusted),
+            margin: self.margin,
+            more_blocks: if undecided { more_blocks(self.pairs, margin, family) } else { None },
+            ..Comparison::default()
+        }
+    }
+}
+
+/// Block by block; `None` if in some block nothing can be said of which is larger. Turns that are INVALID are left out.
+fn differences(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric) -> Option<Vec<Difference>> {
+    let turns = |name: &str| -> Vec<(u32, Option<Value>)> {
+        let of = arms.iter().filter(|arm| arm.shown_name() == name && arm.verdict != Verdict::Invalid);
+        of.filter_map(|arm| {
+            let phase = arm.phases.iter().find(|found| found.name == phase)?;
+            Some((arm.block, metric.read(&phase.measured, phase.seconds)))
+        })
+        .collect()
+    };
+    let theirs = turns(baseline);
+    let mut found = Vec::new();
+    for (block, ours) in turns(policy) {
+        let Some((_, theirs)) = theirs.iter().find(|(other, _)| *other == block) else { continue };
+        found.push(difference(ours?, (*theirs)?, metric)?);
+    }
+    Some(found)
+}
+
+fn difference(ours: Value, theirs: Value, metric: Metric) -> Option<Difference> {
+    let by = |ours: f64, theirs: f64| if metric.is_ratio() { (ours / theirs).ln() } else { ours - theirs };
+    match (ours, theirs) {
+        (Value::Known(ours), Value::Known(theirs)) => Some(Difference { by: by(ours, theirs), bound: false }),
+        (Value::AtLeast(ours), Value::Known(theirs)) if ours > theirs => {
+            Some(Difference { by: by(ours, theirs), bound: true })
+        }
+        (Value::Known(ours), Value::AtLeast(theirs)) if ours < theirs => {
+            Some(Difference { by: by(ours, theirs), bound: true })
+        }
+        _ => None,
+    }
+}
+
 /// What the experiment is about: the baseline's phase with the most requests.
 fn busiest(arms: &[Arm], baseline: &str) -> Option<String> {
     let arm = arms.iter().find(|arm| arm.shown_name() == baseline)?;
     arm.phases.iter().max_by_key(|phase| phase.measured.planned).map(|phase| phase.name.clone())
-}
-
-/// Over blocks; the lower one of the two in the middle.
-fn median(arms: &[Arm], name: &str, phase: &str, read: fn(&Measured) -> Option<f64>) -> Option<f64> {
-    let mut values: Vec<f64> = arms
-        .iter()
-        .filter(|arm| arm.shown_name() == name)
-        .flat_map(|arm| &arm.phases)
-        .filter(|p| p.name == phase)
-        .filter_map(|p| read(&p.measured))
-        .collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
 #[cfg(test)]
@@ -73,37 +226,109 @@ mod tests {
             response_time_ms: Times { p90, p90_at_least: p90.is_none().then_some(60_000.0), ..Times::default() },
             ..Measured::default()
         };
-        let phase = |name: &str, measured| Phase { name: name.to_owned(), measured, ..Phase::default() };
+        let phase = |name: &str, measured| Phase { name: name.to_owned(), seconds: 30.0, measured, ..Phase::default() };
         let phases = vec![phase("before", Measured::default()), phase("spike", spike)];
         Arm { policy: policy.to_owned(), block, phases, ..Arm::default() }
     }
 
+    fn compared(arms: &[Arm], order: &[&str]) -> Vec<Comparison> {
+        let order: Vec<String> = order.iter().map(|name| (*name).to_owned()).collect();
+        let family = Family { order: &order, baseline: None, phase: None, primary: Metric::Goodput, margin: None };
+        against_the_baseline(arms, family)
+    }
+
+    fn of<'a>(found: &'a [Comparison], policy: &str, metric: Metric) -> Option<&'a Comparison> {
+        found.iter().find(|c| c.policy == policy && c.metric == metric.name())
+    }
+
+    /// Blocks in any order: none serves 20, 21, …, seda three times as much and a little.
+    fn seven() -> Vec<Arm> {
+        let blocks = (1..=7_u32).rev();
+        blocks
+            .flat_map(|block| {
+                let served = 20.0 + f64::from(block);
+                let more = 3.0 + 0.01 * f64::from(block);
+                [arm("seda", block, served * more, Some(900.0)), arm("none", block, served, None)]
+            })
+            .collect()
+    }
+
     #[test]
-    fn ratios_are_of_medians_over_blocks_in_the_busiest_phase() {
-        let order = ["none".to_owned(), "seda".to_owned()];
-        let arms = [
-            arm("seda", 1, 60.0, Some(900.0)),
-            arm("none", 1, 20.0, None),
-            arm("none", 2, 40.0, None),
-            arm("seda", 2, 50.0, Some(1000.0)),
-            arm("seda", 3, 80.0, Some(1100.0)),
-            arm("none", 3, 25.0, None),
-        ];
-        let found: Vec<_> = with_the_first(&arms, &order)
-            .into_iter()
-            .map(|c| (c.metric, c.phase, c.baseline, c.policy, c.ratio, c.verdict))
-            .collect();
-        let expect = |metric: &str, ratio| {
-            let [phase, none, seda, verdict] = ["spike", "none", "seda", "inconclusive"].map(str::to_owned);
-            (metric.to_owned(), phase, none, seda, ratio, verdict)
-        };
-        // 60 over 25; rejects are 0 over 0; p90 of none is only a bound.
-        assert_eq!(found, [expect("goodput_per_s", Some(2.4)), expect("reject_fraction", None)]);
+    fn pairs_within_blocks_decide() {
+        let found = compared(&seven(), &["none", "seda"]);
+        let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!((goodput.phase.as_str(), goodput.baseline.as_str(), goodput.blocks), ("spike", "none", 7));
+        assert_eq!((goodput.verdict.as_str(), goodput.primary), ("different", true));
+        // Of seven of one sign: 2 of 128. The middle of 3.01 to 3.07.
+        assert_eq!((goodput.p, goodput.p_adjusted, goodput.more_blocks), (Some(2.0 / 128.0), Some(2.0 / 128.0), None));
+        assert!(goodput.ratio.is_some_and(|ratio| (ratio - 3.04).abs() < 0.001), "{goodput:?}");
+        assert!(goodput.interval.is_some_and(|[low, high]| low > 3.0 && high < 3.08));
+    }
+
+    #[test]
+    fn a_bound_on_the_far_side_shows_a_difference_and_is_marked() {
+        let found = compared(&seven(), &["none", "seda"]);
+        let p90 = of(&found, "seda", Metric::P90).expect("compared");
+        assert_eq!((p90.verdict.as_str(), p90.bound, p90.primary), ("different", true, false));
+        assert!(p90.ratio.is_some_and(|ratio| (ratio - 0.015).abs() < 1e-9));
+        // Both hidden: nothing can be said.
+        let hidden: Vec<Arm> = (1..=7).flat_map(|b| [arm("none", b, 1.0, None), arm("x", b, 1.0, None)]).collect();
+        assert_eq!(of(&compared(&hidden, &["none", "x"]), "x", Metric::P90), None);
+        // Known, and longer than what the other is at least.
+        let longer: Vec<Arm> =
+            (1..=7).flat_map(|b| [arm("none", b, 1.0, None), arm("x", b, 1.0, Some(90_000.0))]).collect();
+        assert_eq!(of(&compared(&longer, &["none", "x"]), "x", Metric::P90), None);
+    }
+
+    #[test]
+    fn one_block_says_how_many_times_and_no_more() {
+        let found = compared(&seven()[..2], &["none", "seda"]);
+        let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!((goodput.verdict.as_str(), goodput.interval, goodput.more_blocks), ("inconclusive", None, None));
+        assert!(goodput.ratio.is_some());
+    }
+
+    #[test]
+    fn more_arms_make_chance_findings_more_likely_and_p_larger() {
+        let mut arms = seven();
+        for block in 1..=7 {
+            arms.push(arm("same", block, 20.0 + f64::from(block), None));
+            arms.push(arm("other", block, 19.0 + f64::from(block), None));
+        }
+        let found = compared(&arms, &["none", "seda", "same", "other"]);
+        let seda = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!(seda.p_adjusted, Some(3.0 * 2.0 / 128.0));
+        let same = of(&found, "same", Metric::Goodput).expect("compared");
+        assert_eq!((same.verdict.as_str(), same.ratio), ("equivalent", Some(1.0)));
+    }
+
+    #[test]
+    fn fractions_are_compared_by_points() {
+        let mut arms = seven();
+        for arm in &mut arms {
+            let rejected = if arm.policy == "seda" { 0.6 + 0.001 * f64::from(arm.block) } else { 0.0 };
+            arm.phases[1].measured.reject_fraction = rejected;
+        }
+        let found = compared(&arms, &["none", "seda"]);
+        let rejects = of(&found, "seda", Metric::RejectFraction).expect("compared");
+        assert_eq!((rejects.ratio, rejects.verdict.as_str()), (None, "different"));
+        assert!(rejects.difference.is_some_and(|points| (points - 0.604).abs() < 1e-9));
+    }
+
+    #[test]
+    fn invalid_turns_are_left_out_and_nothing_served_is_a_number() {
+        let mut arms = seven();
+        arms[0].verdict = Verdict::Invalid;
+        arms[3].phases[1].measured.goodput_per_s = 0.0;
+        let found = compared(&arms, &["none", "seda"]);
+        let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!(goodput.blocks, 6);
+        assert!(goodput.ratio.is_some_and(f64::is_finite));
     }
 
     #[test]
     fn nothing_is_compared_without_a_baseline() {
-        assert_eq!(with_the_first(&[arm("seda", 1, 1.0, None)], &["none".to_owned(), "seda".to_owned()]), []);
-        assert_eq!(with_the_first(&[], &[]), []);
+        assert_eq!(compared(&[arm("seda", 1, 1.0, None)], &["none", "seda"]), []);
+        assert_eq!(compared(&[], &[]), []);
     }
 }

@@ -351,7 +351,7 @@ impl Run<'_> {
             searches: self.searches.clone(),
             arms,
             thresholds: thresholds.map(|threshold| threshold.judge(&evidence)).collect(),
-            comparisons: compare::with_the_first(&self.arms, &order),
+            comparisons: compare::against_the_baseline(&self.arms, experiment.compare.family(&order)),
         }
     }
 

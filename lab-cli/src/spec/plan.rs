@@ -20,7 +20,10 @@ mod services;
 pub use services::{Tree, TreeCall, TreeService};
 
 use super::{hindsight::Hindsight, simulation::Simulation, tree::CallChanges};
-use crate::summary::Objective;
+use crate::{
+    judge::compare::{Family, Metric},
+    summary::Objective,
+};
 
 /// A whole experiment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,11 +48,34 @@ pub struct Experiment {
     pub seed: u64,
     /// What must hold.
     pub thresholds: Vec<String>,
+    /// How arms are compared.
+    pub compare: Compare,
     /// What would otherwise be held against the run's validity.
     pub declares: Vec<Declared>,
     /// For runs in virtual time.
     #[serde(rename = "virtual")]
     pub simulation: Simulation,
+}
+
+/// How arms are compared. Fixed before the run, in the file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Compare {
+    /// The arm that the others are held against; `None`: the first.
+    pub baseline: Option<String>,
+    /// What decides.
+    pub metric: Metric,
+    /// In which phase; `None`: the baseline's with the most requests.
+    pub phase: Option<String>,
+    /// What matters in practice, as a share; `None`: the metric's own.
+    pub margin: Option<f64>,
+}
+
+impl Compare {
+    /// For arms in this order. A baseline that was left out of the run gives way to the first.
+    pub fn family<'a>(&'a self, order: &'a [String]) -> Family<'a> {
+        let baseline = self.baseline.as_deref().filter(|baseline| order.iter().any(|name| name == baseline));
+        Family { order, baseline, phase: self.phase.as_deref(), primary: self.metric, margin: self.margin }
+    }
 }
 
 /// Conditions that make a run doubtful unless the experiment is about them.

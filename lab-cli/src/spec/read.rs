@@ -5,12 +5,12 @@ use std::{ops::RangeInclusive, time::Duration};
 use super::{
     arms,
     fields::Fields,
-    plan::{Declared, Experiment, Load, Rate},
+    plan::{Compare, Declared, Experiment, Load, Rate},
     problem::{Problem, Problems},
     raw::{self, Value},
     simulation, target, thresholds, users,
 };
-use crate::summary::Objective;
+use crate::{judge::compare::Metric, summary::Objective, text::suggestion};
 
 /// Keys at the top of a file.
 pub const KEYS: &[&str] = &[
@@ -24,9 +24,12 @@ pub const KEYS: &[&str] = &[
     "repeat",
     "seed",
     "thresholds",
+    "compare",
     "declares",
     "virtual",
 ];
+/// Keys of `compare`.
+pub const COMPARE_KEYS: &[&str] = &["baseline", "metric", "phase", "margin"];
 /// Keys of `objective`.
 pub const OBJECTIVE_KEYS: &[&str] = &["percentile", "response_time"];
 
@@ -109,11 +112,13 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         repeat: changes.repeat.unwrap_or(repeat),
         seed: changes.seed.unwrap_or(seed),
         thresholds: Vec::new(),
+        compare: Compare::default(),
         declares,
         simulation: simulation::simulation(fields.node("virtual"), problems),
     };
     check_rates(&experiment, &fields);
     experiment.thresholds = thresholds::thresholds(&fields, &experiment, &all_arms);
+    experiment.compare = compare(&fields, &experiment, &all_arms);
     Some(experiment)
 }
 
@@ -145,6 +150,33 @@ fn objective(fields: &Fields<'_>) -> Option<Objective> {
         inner.missing("response_time", "1s");
     }
     Some(Objective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 })
+}
+
+/// Which arm the others are held against, in what, and what matters.
+fn compare(fields: &Fields<'_>, experiment: &Experiment, arms: &[String]) -> Compare {
+    let Some(inner) = fields.fields("compare", COMPARE_KEYS) else { return Compare::default() };
+    let metrics = [
+        ("goodput", Metric::Goodput),
+        ("reject-fraction", Metric::RejectFraction),
+        ("p90", Metric::P90),
+        ("p99", Metric::P99),
+    ];
+    let known = |key: &str, names: &[&str]| {
+        let name = inner.text(key)?;
+        if names.contains(&name.as_str()) {
+            return Some(name);
+        }
+        inner.problem(key, format!("there is no {name:?}"), suggestion(&name, names));
+        None
+    };
+    let arms: Vec<&str> = arms.iter().map(String::as_str).collect();
+    let phases: Vec<&str> = experiment.users.phases.iter().map(|phase| phase.name.as_str()).collect();
+    Compare {
+        baseline: known("baseline", &arms),
+        metric: inner.choice("metric", &metrics).unwrap_or_default(),
+        phase: known("phase", &phases),
+        margin: inner.number("margin", 0.001..=1.0),
+    }
 }
 
 fn declared(node: &raw::Node, problems: &Problems) -> Option<Declared> {

@@ -30,11 +30,27 @@ struct Experiment {
     seed: Option<u64>,
     /// `seda.spike.response_time.p90 < 2s`
     thresholds: Option<Vec<String>>,
+    /// How arms are compared.
+    compare: Option<Compare>,
     /// Conditions that would otherwise be held against the run.
     declares: Option<Vec<Declared>>,
     /// For `--virtual` alone.
     #[serde(rename = "virtual")]
     simulation: Option<Simulation>,
+}
+
+/// How arms are compared: fixed before the run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Compare {
+    /// The arm that the others are held against [default: the first].
+    baseline: Option<String>,
+    /// What decides [default: goodput].
+    metric: Option<crate::judge::compare::Metric>,
+    /// In which phase [default: the baseline's with the most requests].
+    phase: Option<String>,
+    /// What matters in practice, as a share: `0.05` [default: 0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction].
+    margin: Option<f64>,
 }
 
 /// What only a run in virtual time needs to know.
@@ -461,6 +477,7 @@ mod tests {
         let known = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>();
         assert_eq!(keys("/properties"), known(read::KEYS));
         assert_eq!(keys("/$defs/Objective/properties"), known(read::OBJECTIVE_KEYS));
+        assert_eq!(keys("/$defs/Compare/properties"), known(read::COMPARE_KEYS));
         assert_eq!(keys("/$defs/Target/properties"), known(target::KEYS));
         assert_eq!(keys("/$defs/Mail/properties"), known(target::MAIL_KEYS));
         assert_eq!(keys("/$defs/Service/properties"), known(tree::SERVICE_KEYS));

@@ -227,6 +227,7 @@ fn compared(name: &str) -> OpenRun {
         verdict: "different".to_owned(),
         ratio: Some(2.4),
         interval: Some([2.2, 2.6]),
+        ..Comparison::default()
     };
     let threshold =
         ThresholdResult { text: String::new(), held: true, why: String::new(), values: Vec::new(), blocks: Vec::new() };

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     live::Second,
-    summary::{Comparison, Verdict},
+    report::in_words,
+    summary::Verdict,
     text::{self, scrubbed},
     tui::{
         Palette,
@@ -149,17 +150,7 @@ fn against_the_first(compare: &Compare) -> String {
     let found = compare.courses.get(compare.at).and_then(|&course| {
         let comparison = compare.verdict(course, compare.column())?;
         let [policy, baseline] = [&comparison.policy, &comparison.baseline].map(|name| scrubbed(name));
-        Some(format!(" {policy}, {} against {baseline}: {} ", compare.column().name(), verdict(comparison)))
+        Some(format!(" {policy}, {} against {baseline}: {} ", compare.column().name(), in_words(comparison)))
     });
     found.unwrap_or_default()
-}
-
-/// `x1.20 [1.10, 1.31] different`, or `~` where nothing can be said.
-fn verdict(comparison: &Comparison) -> String {
-    let Some(ratio) = comparison.ratio else { return "~".to_owned() };
-    let interval = comparison.interval.map_or_else(String::new, |[low, high]| format!(" [{low:.2}, {high:.2}]"));
-    match comparison.verdict.as_str() {
-        "inconclusive" => format!("~ x{ratio:.2}{interval}"),
-        known => format!("x{ratio:.2}{interval} {}", scrubbed(known)),
-    }
 }

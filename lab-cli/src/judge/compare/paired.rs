@@ -1,0 +1,189 @@
+//! Differences of pairs: how large they are in the middle, how sure that is, and how likely by chance alone. All exact: what is
+//! assumed is that without an effect a pair's difference is as likely to be positive as negative, and nothing about its law.
+
+use controllers::{Random as _, random::Seeded};
+
+/// Up to so many pairs every assignment of signs is looked at: 2^14.
+const MOST_EXACT: usize = 14;
+/// With more, so many drawn ones.
+const DRAWN: u32 = 20_000;
+/// Root of those draws: the same differences give the same answer on any machine.
+const SEED: u64 = 0x5349_474e;
+/// Sums that differ by less are equal: the order of adding must not decide.
+const EQUAL: f64 = 1e-9;
+
+/// Differences, one for each block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Paired {
+    differences: Vec<f64>,
+    /// Means of all pairs of differences, each with itself too, in order.
+    walsh: Vec<f64>,
+}
+
+impl Paired {
+    /// `None` without a block.
+    pub fn new(differences: Vec<f64>) -> Option<Self> {
+        if differences.is_empty() || differences.iter().any(|d| !d.is_finite()) {
+            return None;
+        }
+        let n = differences.len();
+        let mut walsh: Vec<f64> = (0..n)
+            .flat_map(|i| (i..n).map(move |j| (i, j)))
+            .map(|(i, j)| (differences[i] + differences[j]) / 2.0)
+            .collect();
+        walsh.sort_by(f64::total_cmp);
+        Some(Self { differences, walsh })
+    }
+
+    /// How many pairs.
+    pub fn len(&self) -> usize {
+        self.differences.len()
+    }
+
+    /// The median of all means of two (Hodges and Lehmann): the effect.
+    pub fn effect(&self) -> f64 {
+        let n = self.walsh.len();
+        (self.walsh[(n - 1) / 2] + self.walsh[n / 2]) / 2.0
+    }
+
+    /// Where the effect lies, with at least this confidence: by inverting the signed-rank test, whose law is counted out.
+    /// `None` with too few pairs for it: 95 % need six, 90 % five.
+    pub fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
+        let tail = (1.0 - confidence) / 2.0;
+        let counts = signed_rank_counts(self.len());
+        let all: f64 = counts.iter().sum();
+        // The most values that may be cut off at each end: P(W < k) is at most the tail.
+        let mut below = 0.0;
+        let mut cut = 0;
+        for count in counts {
+            below += count;
+            if below / all > tail + f64::EPSILON {
+                break;
+            }
+            cut += 1;
+        }
+        let last = self.walsh.len().checked_sub(cut)?;
+        (cut > 0 && cut <= last).then(|| [self.walsh[cut - 1], self.walsh[last]])
+    }
+
+    /// The chance of a sum at least as far from nothing if each difference might as well have had the other sign.
+    pub fn p(&self) -> f64 {
+        let n = self.len();
+        let found = self.differences.iter().sum::<f64>().abs();
+        let scale = self.differences.iter().map(|d| d.abs()).sum::<f64>();
+        let as_far = |sum: f64| sum.abs() >= found - EQUAL * scale;
+        if n <= MOST_EXACT {
+            let all = 1_u32 << n;
+            let far = (0..all).filter(|signs| as_far(self.with_signs(|i| signs >> i & 1 == 1)));
+            return far.count() as f64 / f64::from(all);
+        }
+        let mut random = Seeded::new(SEED);
+        let mut far = 0_u32;
+        for _ in 0..DRAWN {
+            let signs: Vec<bool> = (0..n).map(|_| random.uniform() < 0.5).collect();
+            far += u32::from(as_far(self.with_signs(|i| signs[i])));
+        }
+        // What was found is one of the assignments itself.
+        f64::from(far + 1) / f64::from(DRAWN + 1)
+    }
+
+    fn with_signs(&self, negative: impl Fn(usize) -> bool) -> f64 {
+        self.differences.iter().enumerate().map(|(i, d)| if negative(i) { -d } else { *d }).sum()
+    }
+
+    /// Standard deviation of the differences; `None` with one.
+    pub fn deviation(&self) -> Option<f64> {
+        let n = self.len() as f64;
+        let mean = self.differences.iter().sum::<f64>() / n;
+        let squares = self.differences.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>();
+        (self.len() > 1).then(|| (squares / (n - 1.0)).sqrt())
+    }
+}
+
+/// In how many of the 2^n assignments of signs the positive ranks add up to 0, 1, 2, …
+fn signed_rank_counts(n: usize) -> Vec<f64> {
+    let mut counts = vec![0.0; n * (n + 1) / 2 + 1];
+    counts[0] = 1.0;
+    for rank in 1..=n {
+        for sum in (rank..counts.len()).rev() {
+            counts[sum] += counts[sum - rank];
+        }
+    }
+    counts
+}
+
+/// Holm's adjustment: p values of a family, in the order given.
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    let mut adjusted = vec![0.0; p.len()];
+    let mut so_far = 0.0_f64;
+    for (rank, index) in order.into_iter().enumerate() {
+        so_far = so_far.max(((p.len() - rank) as f64 * p[index]).min(1.0));
+        adjusted[index] = so_far;
+    }
+    adjusted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(differences: &[f64]) -> Paired {
+        Paired::new(differences.to_vec()).expect("pairs")
+    }
+
+    #[test]
+    fn by_hand() {
+        // Means of two: 1, 1.5, 2, 2, 2.5, 3, so the one in the middle is 2. Sums with signs: ±6, ±4, ±2, 0, 0: two of eight as far as 6.
+        let three = of(&[1.0, 2.0, 3.0]);
+        assert_eq!((three.effect(), three.p(), three.interval(0.95)), (2.0, 0.25, None));
+        // One of them is negative: sums of at least 4 in size are ±6 and ±4.
+        assert_eq!(of(&[-1.0, 2.0, 3.0]).p(), 0.5);
+        // Six of one sign: 2 of 64, and the widest interval has 1 - 2/64 = 96.9 %.
+        let six = of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!((six.p(), six.interval(0.95)), (2.0 / 64.0, Some([1.0, 6.0])));
+        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0]).interval(0.95), None, "five: at most 93.8 %");
+        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0]).interval(0.90), Some([1.0, 5.0]));
+        // Seven: W at most 2 in 3 of 128 assignments, 2 x 2.3 % = 4.7 %: the third value from each end.
+        let seven = of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(seven.interval(0.95), Some([2.0, 6.0]));
+        assert_eq!(seven.deviation().map(|sd| (sd * sd * 3.0).round()), Some(14.0), "28 / 6");
+    }
+
+    #[test]
+    fn laws_of_the_rank_sum_are_those_of_the_tables() {
+        assert_eq!(signed_rank_counts(3), [1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0]);
+        // Critical values at 5 %, two sides: 0 for six, 2 for seven, 8 for ten.
+        for (n, critical) in [(6, 0), (7, 2), (8, 3), (9, 5), (10, 8)] {
+            let counts = signed_rank_counts(n);
+            let all: f64 = counts.iter().sum();
+            let tail = |most: usize| counts[..=most].iter().sum::<f64>() / all;
+            assert!(tail(critical) <= 0.025 && tail(critical + 1) > 0.025, "{n}");
+        }
+    }
+
+    #[test]
+    fn many_pairs_are_drawn_and_come_near_what_is_exact() {
+        let differences: Vec<f64> = (0..14).map(|i| 0.3 + (f64::from(i) * 1.7).sin()).collect();
+        let exact = of(&differences).p();
+        // One that changes nothing makes them too many to be looked at one by one.
+        let drawn = of(&[differences, vec![0.0]].concat()).p();
+        assert!((drawn - exact).abs() < 0.015, "{drawn} {exact}");
+        assert_eq!(drawn, of(&[(0..14).map(|i| 0.3 + (f64::from(i) * 1.7).sin()).collect(), vec![0.0]].concat()).p());
+    }
+
+    #[test]
+    fn holm_by_hand() {
+        // 3 x 0.01, then 2 x 0.02, then 0.04, never falling.
+        assert_eq!(holm(&[0.04, 0.01, 0.02]), [0.04, 0.03, 0.04]);
+        assert_eq!(holm(&[0.5, 0.9]), [1.0, 1.0]);
+        assert_eq!(holm(&[]), [] as [f64; 0]);
+    }
+
+    #[test]
+    fn nothing_is_made_of_nothing() {
+        assert_eq!(Paired::new(Vec::new()), None);
+        assert_eq!(Paired::new(vec![1.0, f64::NAN]), None);
+    }
+}

@@ -1,0 +1,146 @@
+//! DIFFERENT, EQUIVALENT or INCONCLUSIVE, and how many more blocks it would take.
+
+use super::paired::Paired;
+
+/// At which level a difference counts.
+pub const LEVEL: f64 = 0.05;
+/// Chance that a difference as large as the one found is found again, for the number of blocks that are needed.
+const Z_OF_POWER: f64 = 0.8416; // 80 %
+/// Of a one-sided 5 % and a two-sided 5 %.
+const Z_ONE_SIDE: f64 = 1.6449;
+const Z_TWO_SIDES: f64 = 1.9600;
+/// Nobody runs more.
+const MOST_BLOCKS: f64 = 10_000.0;
+
+/// What was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// There is a difference, and it is larger than the margin.
+    Different,
+    /// If there is one, it is smaller than the margin.
+    Equivalent,
+    /// Nothing can be said.
+    Inconclusive,
+}
+
+impl Decision {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Different => "different",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// A decision on differences, `adjusted` being their p value after Holm and `margin` what matters in practice.
+pub fn decide(pairs: &Paired, adjusted: f64, margin: f64) -> Decision {
+    let apart = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
+    let within = |[low, high]: [f64; 2]| low >= -margin && high <= margin;
+    let effect = pairs.effect().abs();
+    if adjusted < LEVEL && effect > margin && pairs.interval(0.95).is_some_and(apart) {
+        return Decision::Different;
+    }
+    if pairs.interval(0.90).is_some_and(within) { Decision::Equivalent } else { Decision::Inconclusive }
+}
+
+/// How many more blocks would probably decide, if what was found is what there is; `None` if that cannot be told, or if no
+/// number would (the effect is as large as the margin).
+pub fn more_blocks(pairs: &Paired, margin: f64, family: usize) -> Option<u32> {
+    let deviation = pairs.deviation()?;
+    let effect = pairs.effect().abs();
+    // From the margin for an effect beyond it (the effect must be seen at all, too), towards it for one within.
+    let (distance, z) = if effect > margin { (effect, Z_TWO_SIDES) } else { (margin - effect, Z_ONE_SIDE) };
+    if distance <= 0.0 {
+        return None;
+    }
+    let by_noise = ((z + Z_OF_POWER) * deviation / distance).powi(2).ceil();
+    let wanted = by_noise.max(f64::from(least_blocks(family)));
+    let more = wanted - pairs.len() as f64;
+    (wanted <= MOST_BLOCKS).then(|| more.max(1.0) as u32)
+}
+
+/// The fewest blocks with which the smallest p value, after Holm over so many comparisons, is below the level.
+pub fn least_blocks(family: usize) -> u32 {
+    let family = family.max(1) as f64;
+    (1..).find(|&n| family * 2.0 / 2_f64.powi(n) < LEVEL).map_or(6, |n| n as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use controllers::{Random as _, random::Seeded};
+
+    use super::*;
+
+    /// The log-ratio's standard deviation between two turns of one policy in a block, goodput of a 60 s run: see the test's use.
+    const NOISE: f64 = 0.10;
+    const MARGIN: f64 = 0.0488; // ln 1.05
+
+    fn normal(random: &mut Seeded) -> f64 {
+        let radius = (-2.0 * (1.0 - random.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * random.uniform()).cos()
+    }
+
+    /// Shares of 2000 comparisons of 7 blocks that the test rejects, and that come out DIFFERENT.
+    fn simulated(effect: f64, noise: f64) -> [f64; 2] {
+        const RUNS: u32 = 2000;
+        let mut random = Seeded::new(20_261_122);
+        let [mut rejected, mut different] = [0_u32; 2];
+        for _ in 0..RUNS {
+            let pairs = Paired::new((0..7).map(|_| effect + noise * normal(&mut random)).collect()).expect("seven");
+            let p = pairs.p();
+            rejected += u32::from(p < LEVEL);
+            different += u32::from(decide(&pairs, p, MARGIN) == Decision::Different);
+        }
+        [rejected, different].map(|n| f64::from(n) / f64::from(RUNS))
+    }
+
+    #[test]
+    fn two_thousand_comparisons_of_a_policy_with_itself() {
+        for noise in [0.02, NOISE, 0.3] {
+            let [rejected, different] = simulated(0.0, noise);
+            assert!((0.03..=0.06).contains(&rejected), "{noise}: {rejected}");
+            assert!(different <= 0.05, "{noise}: {different}");
+        }
+    }
+
+    #[test]
+    fn a_fifth_more_is_found() {
+        let [_, different] = simulated(1.2_f64.ln(), NOISE);
+        assert!(different >= 0.80, "{different}");
+    }
+
+    #[test]
+    fn small_and_sure_is_equivalent_and_wide_is_neither() {
+        let pairs = |d: &[f64]| Paired::new(d.to_vec()).expect("pairs");
+        let tight = pairs(&[0.01, -0.01, 0.02, -0.02, 0.0, 0.01, -0.01]);
+        assert_eq!(decide(&tight, tight.p(), 0.05), Decision::Equivalent);
+        let wide = pairs(&[0.3, -0.2, 0.25, -0.3, 0.1, -0.15, 0.2]);
+        assert_eq!(decide(&wide, wide.p(), 0.05), Decision::Inconclusive);
+        // Sure, and too small to matter.
+        let sure = pairs(&[0.02, 0.03, 0.025, 0.02, 0.03, 0.025, 0.02]);
+        assert!(sure.p() < LEVEL);
+        assert_eq!(decide(&sure, sure.p(), 0.05), Decision::Equivalent);
+        let large = pairs(&[0.5, 0.6, 0.55, 0.4, 0.7, 0.5, 0.6]);
+        assert_eq!(decide(&large, large.p(), 0.05), Decision::Different);
+        assert_eq!(decide(&large, 0.2, 0.05), Decision::Inconclusive, "not after Holm");
+        // Five blocks never decide that there is a difference.
+        let five = pairs(&[0.5, 0.6, 0.55, 0.4, 0.7]);
+        assert_eq!(decide(&five, five.p(), 0.05), Decision::Inconclusive);
+    }
+
+    #[test]
+    fn blocks_that_it_takes() {
+        // 2 m / 2^n < 0.05: as in the usual table.
+        assert_eq!([1, 3, 6, 10, 15, 28].map(least_blocks), [6, 7, 8, 9, 10, 11]);
+        let one = Paired::new(vec![0.5]).expect("a pair");
+        assert_eq!(more_blocks(&one, 0.05, 1), None, "one block has no spread");
+        let two = Paired::new(vec![0.5, 0.6]).expect("pairs");
+        assert_eq!(more_blocks(&two, 0.05, 1), Some(4), "six at least");
+        // By hand: an effect of 0.1 with a deviation of 0.2 takes ((1.96 + 0.8416) x 0.2 / 0.1)^2 = 31.4: 32 blocks.
+        let d = 0.2 * (7.0_f64 / 8.0).sqrt();
+        let eight: Vec<f64> = (0..8).map(|i| 0.1 + if i % 2 == 0 { d } else { -d }).collect();
+        assert_eq!(more_blocks(&Paired::new(eight).expect("pairs"), 0.05, 1), Some(24));
+    }
+}
