@@ -1,7 +1,7 @@
 //! Calls that a service makes on behalf of requests: what both worlds decide alike.
 //!
 //! A request to a service with calls is worked on first, and keeps its worker while the calls are made, one after the other or
-//! all at once. A refused call may be tried again by the service that made it, right away. [`Callers`] makes them live, over
+//! all at once. A refused call may be tried again by the service that made it, right away. `Callers` makes them live, over
 //! kept connections; in virtual time [`crate::plant::Cluster`] does. Neither world is known here.
 
 mod caller;
