@@ -78,6 +78,8 @@ impl Pacer {
                 gaps.woke(due, now, || (thread.sample(), MachineSample::take()));
             }
         }
+        // The last second of the plan may have ended since the last heartbeat.
+        self.close_windows(self.squad.clock.now(), &mut gaps);
         self.send_home(&mut room);
         // The caller may have gone; then nobody wants to know.
         let _ = self.tell.send(News::Done(Watched { began, ended: thread.sample(), gaps }));
