@@ -1,4 +1,4 @@
-//! How a limit was looked for.
+//! What was looked for: the work knob before the first arm, and the limit of arms that ask for the best.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,4 +21,26 @@ pub struct LimitTry {
     pub limit: u32,
     /// Unique wants that were answered within the objective, over all phases and seeds.
     pub in_time: u64,
+}
+
+/// The work knob, as it was solved for on the paper's mix before the first arm.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Capacity {
+    /// Requests a second that were asked for.
+    pub wanted_per_s: f64,
+    /// Requests a second that the last step measured.
+    pub measured_per_s: f64,
+    /// Extra database operations a request.
+    pub operations: f64,
+    /// The search.
+    pub steps: Vec<CapacityStep>,
+}
+
+/// One step of the search for a capacity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CapacityStep {
+    /// Extra database operations a request.
+    pub operations: f64,
+    /// Requests a second that this gave.
+    pub measured_per_s: f64,
 }

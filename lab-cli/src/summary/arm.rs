@@ -1,0 +1,98 @@
+//! One policy's turn in one block.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Generator, Joined, Kernel, Phase, Reason, Server, Verdict};
+
+/// One policy's turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arm {
+    /// Name in tables and thresholds: the policy's, or the file's `as:`.
+    #[serde(default)]
+    pub name: String,
+    /// Name in the catalogue.
+    pub policy: String,
+    /// All its parameters, as resolved.
+    pub parameters: BTreeMap<String, serde_json::Value>,
+    /// The policy on the users' own side; `None`: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
+    /// Which repetition, from 1.
+    pub block: u32,
+    /// Nothing was run: these are bounds, computed from arrivals and costs that were known beforehand.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bound: bool,
+    /// False for [`Verdict::Invalid`] alone.
+    pub valid: bool,
+    /// Its own verdict.
+    #[serde(default)]
+    pub verdict: Verdict,
+    /// Why not VALID.
+    pub reasons: Vec<Reason>,
+    /// How the load generator fared.
+    pub generator: Generator,
+    /// What the service itself counted.
+    #[serde(default)]
+    pub server: Option<Server>,
+    /// The requests of both sides, joined; `None` where they carried no numbers, or too many had no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Joined>,
+    /// Why a phase that was to begin with a fresh policy did not; `None` if all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renewal_failed: Option<String>,
+    /// What the kernel did behind both their backs.
+    #[serde(default)]
+    pub kernel: Kernel,
+    /// In order.
+    pub phases: Vec<Phase>,
+    /// How users walked their model, row by row; empty for users without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub walk: Vec<WalkRow>,
+}
+
+/// A policy on the users' own side.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Client {
+    /// Name in the catalogue.
+    pub policy: String,
+    /// Who shares one: `user`, `group of 50`, `all`.
+    pub scope: String,
+    /// All its parameters, as resolved.
+    pub parameters: BTreeMap<String, serde_json::Value>,
+}
+
+/// How users left one state of their model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WalkRow {
+    /// The state.
+    pub from: String,
+    /// Transitions made on pages that offered every state of the row: these are held against the model.
+    pub made: u64,
+    /// Chance of a fit at least as bad if users follow the model: Pearson's chi-square test.
+    pub p: f64,
+    /// By the state drawn.
+    pub to: BTreeMap<String, WalkCell>,
+}
+
+/// How often one transition was drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WalkCell {
+    /// And made, on a page that offered every state of the row.
+    pub made: u64,
+    /// And made, on a page that did not offer every state of the row.
+    pub made_elsewhere: u64,
+    /// And not made, since the page did not offer it: the user listed messages instead.
+    pub substituted: u64,
+}
+
+impl Arm {
+    /// Its name in tables and thresholds.
+    pub fn shown_name(&self) -> &str {
+        if self.name.is_empty() { &self.policy } else { &self.name }
+    }
+}

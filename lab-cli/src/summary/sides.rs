@@ -1,0 +1,105 @@
+//! How generator, service and kernel fared, each by its own counts.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Service;
+
+/// How the load generator fared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Generator {
+    /// CPU used, as a share of its core.
+    pub cpu: f64,
+    /// Share of the time that the thread that sends was ready to run and waited for its core (run-queue delay).
+    pub run_queue: f64,
+    /// Of that, what is beyond the few microseconds that every wake-up takes (25 µs each): others had its core.
+    pub crowded: f64,
+    /// Actual send minus intended send, 99th percentile.
+    pub send_lag_p99_ms: f64,
+    /// The longest.
+    pub send_lag_max_ms: f64,
+    /// Planned requests that it never sent.
+    pub unsent: u64,
+    /// The longest time that its clock watch was late: a suspended or starved generator.
+    pub loop_gap_max_ms: f64,
+    /// Values beyond the range of a histogram.
+    pub saturated: u64,
+    /// Descriptors open at the most.
+    pub open_files_max: u64,
+    /// Descriptors that it may have; 0: unknown.
+    pub open_files_limit: u64,
+    /// Sends that failed because descriptors ran out.
+    pub files_exhausted: u64,
+    /// Sends that failed because local ports ran out.
+    pub ports_exhausted: u64,
+    /// Panics caught.
+    pub panics: u64,
+    /// Share of the machine's CPU time that its own host took away.
+    pub steal: f64,
+    /// Page faults that waited for a disk.
+    pub major_faults: u64,
+    /// By how much the mean number in flight differs from rate times time (Little's law), as a share of it.
+    pub little: f64,
+    /// Sums of its books that do not add up, in words.
+    pub books: Vec<String>,
+}
+
+/// What the service itself counted, and its health.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Server {
+    /// Connections taken.
+    pub connections_accepted: u64,
+    /// Connections refused or evicted by a limit.
+    pub connections_refused: u64,
+    /// Failures to accept.
+    pub accept_errors: u64,
+    /// Requests whose head was read whole.
+    pub requests_read: u64,
+    /// Answered 4xx as no acceptable HTTP.
+    pub malformed: u64,
+    /// Answered as asked.
+    pub served: u64,
+    /// Refused, by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// Failed.
+    pub errors: u64,
+    /// The client had gone.
+    pub client_gone: u64,
+    /// Not finished when it was asked.
+    pub in_flight: u64,
+    /// Of those served: answers that said that they are less than was asked for, or older.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub degraded: u64,
+    /// Health checks that it read, which are in no other count.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checks: u64,
+    /// Requests of clients without an answer that it never read, where both sides could be joined.
+    pub unread: Option<u64>,
+    /// CPU used, as a share of its core.
+    pub cpu: f64,
+    /// Panics caught.
+    pub panics: u64,
+    /// Where there are several services: the books of each. All above is about users' requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<Service>,
+}
+
+/// What the kernel counted while the arm ran (differences of `/proc/net/netstat`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Kernel {
+    /// Connections dropped because an accept queue was full.
+    pub listen_overflows: u64,
+    /// All drops at a listening socket.
+    pub listen_drops: u64,
+    /// SYNs sent again.
+    pub syn_retransmits: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
