@@ -10,8 +10,10 @@ mod cell;
 mod distribution;
 mod ledger;
 mod numbers;
+mod record;
 mod recorder;
 mod report;
+mod user_set;
 mod window;
 
 pub use crate::health::Health;
@@ -20,6 +22,7 @@ pub use cell::Family;
 pub use distribution::{Distribution, Percentile, Percentiles, least_samples};
 pub use ledger::{Fate, Ledger};
 pub use numbers::Numbers;
+pub use record::{CellRecord, PhaseRecord, Record, RecordError, TimesRecord};
 pub use recorder::{Recorder, Ticket};
 pub use report::{GeneratorReport, Little, PhaseReport, Report};
 pub use window::{UserStates, Window};

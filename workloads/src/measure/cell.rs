@@ -45,8 +45,17 @@ pub(super) struct Cell {
 }
 
 impl Cell {
+    /// Without times.
+    pub(super) fn with(ledger: Ledger) -> Self {
+        Self { ledger, ..Self::default() }
+    }
+
     pub(super) fn of(&self, family: Family) -> Option<&Distribution> {
         self.families[family as usize].as_deref()
+    }
+
+    pub(super) fn set(&mut self, family: Family, times: Distribution) {
+        self.families[family as usize] = Some(Box::new(times));
     }
 
     pub(super) fn at(&mut self, family: Family, most: Duration) -> &mut Distribution {

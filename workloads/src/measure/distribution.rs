@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 pub struct Distribution {
     known: Histogram<u32>,
     censored: Option<Histogram<u32>>,
-    most: u64,
-    total_us: u64,
-    longest_us: u64,
-    saturated: u64,
+    pub(super) most: u64,
+    pub(super) total_us: u64,
+    pub(super) longest_us: u64,
+    pub(super) saturated: u64,
 }
 
 impl Distribution {
@@ -167,6 +167,30 @@ impl Distribution {
     /// If the histogram cannot be encoded.
     pub fn censored_as_v2(&self) -> Result<Option<Vec<u8>>, String> {
         self.censored.as_ref().filter(|h| !h.is_empty()).map(as_v2).transpose()
+    }
+
+    /// The known and the censored times: each bucket's least microsecond, and how many lie in it.
+    pub(super) fn buckets(&self) -> [Vec<[u64; 2]>; 2] {
+        let of = |histogram: &Histogram<u32>| {
+            let recorded = histogram.iter_recorded();
+            recorded
+                .map(|v| [histogram.lowest_equivalent(v.value_iterated_to()), u64::from(v.count_at_value())])
+                .collect()
+        };
+        [of(&self.known), self.censored.as_ref().map(of).unwrap_or_default()]
+    }
+
+    /// The other way; `None` if a bucket holds more than can be counted.
+    pub(super) fn of_buckets(most: u64, [known, censored]: [&[[u64; 2]]; 2]) -> Option<Self> {
+        let filled = |buckets: &[[u64; 2]]| {
+            let mut histogram = histogram();
+            for &[value, count] in buckets {
+                histogram.record_n(value, u32::try_from(count).ok()?).ok()?;
+            }
+            Some(histogram)
+        };
+        let censored = if censored.is_empty() { None } else { Some(filled(censored)?) };
+        Some(Self { known: filled(known)?, censored, most, total_us: 0, longest_us: 0, saturated: 0 })
     }
 
     fn bounded(&mut self, time: Duration) -> u64 {

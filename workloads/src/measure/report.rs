@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, ops::Range, time::Duration};
 use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Distribution, Family, Health, Ledger, Numbers, Percentiles, cell::Cell, recorder::PARTS};
+use super::{
+    Beside, Distribution, Family, Health, Ledger, Numbers, Percentiles, cell::Cell, recorder::PARTS, user_set::UserSet,
+};
 use crate::plan::{Load, LoadPlan, Phase};
 
 /// What a run measured. Serialises without the raw counts; write those out first if they are to be kept
@@ -29,8 +31,11 @@ pub struct Report {
     pub numbers: Option<Numbers>,
     /// Why the numbers do not add up, if they do not; a run with any is not to be believed.
     pub faults: Vec<String>,
+    /// Requests in flight at the end, by count.
     #[serde(skip)]
-    raw: Raw,
+    pub(super) counted_in_flight: u64,
+    #[serde(skip)]
+    pub(super) raw: Raw,
 }
 
 /// The generator's own state.
@@ -122,6 +127,13 @@ impl Report {
         for cell in raw.cells.iter_mut().flatten() {
             cell.ledger = cell.ledger.closed();
         }
+        let seconds = now.as_secs_f64();
+        let mean_in_flight = if seconds > 0.0 { area as f64 / 1e9 / seconds } else { 0.0 };
+        Self::of(raw, seconds, health, in_flight, mean_in_flight)
+    }
+
+    /// From closed books.
+    pub(super) fn of(raw: Raw, seconds: f64, health: Health, in_flight: u64, mean_in_flight: f64) -> Self {
         let whole = raw.gather(0..raw.phases.len(), 0.0..1.0, |_, _| true);
         let lag = whole.of(Family::SendLag);
         let generator = GeneratorReport {
@@ -142,21 +154,31 @@ impl Report {
         let mut total = raw.report("total", 0..raw.phases.len(), 0.0..1.0);
         raw.phases.iter().for_each(|phase| total.beside += phase.beside.closed());
         total.users = raw.phases.iter().filter_map(|phase| phase.users).max();
-        let seconds = now.as_secs_f64();
         let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
         let little = Little {
-            mean_in_flight: per_second(area as f64 / 1e9),
+            mean_in_flight,
             sent_per_s: per_second(total.ledger.sent as f64),
             mean_time_ms: raw.sojourn.as_secs_f64() * 1000.0 / total.ledger.sent.max(1) as f64,
         };
-        Self { phases, total, seconds, generator, little, transitions: Vec::new(), numbers: None, faults, raw }
+        Self {
+            phases,
+            total,
+            seconds,
+            generator,
+            little,
+            transitions: Vec::new(),
+            numbers: None,
+            faults,
+            counted_in_flight: in_flight,
+            raw,
+        }
     }
 
     /// A part of a phase, from and to as shares of its length (0.5..1.0: the last half), in steps of a twentieth. `None`
-    /// if there is no such phase.
+    /// if there is no such phase, or its parts were not kept ([`Record`](super::Record)).
     #[must_use]
     pub fn part(&self, phase: &str, share: Range<f64>) -> Option<PhaseReport> {
-        let phase = self.raw.phases.iter().position(|p| p.name == phase)?;
+        let phase = self.raw.phases.iter().position(|p| p.name == phase && (p.in_parts || share == (0.0..1.0)))?;
         Some(self.raw.phase_report(phase, share))
     }
 
@@ -173,7 +195,7 @@ impl Report {
 /// Every count, as recorded.
 #[derive(Debug, Clone)]
 pub(super) struct Raw {
-    phases: Vec<RawPhase>,
+    pub(super) phases: Vec<RawPhase>,
     pub(super) kinds: Vec<String>,
     pub(super) classes: Vec<Class>,
     /// By phase, part, type, class.
@@ -185,14 +207,16 @@ pub(super) struct Raw {
 }
 
 #[derive(Debug, Clone)]
-struct RawPhase {
-    name: String,
-    begins: Timestamp,
-    lasts: Duration,
-    users: Option<u64>,
-    seen: UserSet,
-    connect_timed_out: UserSet,
-    beside: Beside,
+pub(super) struct RawPhase {
+    pub(super) name: String,
+    pub(super) begins: Timestamp,
+    pub(super) lasts: Duration,
+    pub(super) users: Option<u64>,
+    pub(super) seen: UserSet,
+    pub(super) connect_timed_out: UserSet,
+    pub(super) beside: Beside,
+    /// Its twentieths are apart; else all of it is in the first.
+    pub(super) in_parts: bool,
 }
 
 impl Raw {
@@ -208,6 +232,7 @@ impl Raw {
                 seen: UserSet::default(),
                 connect_timed_out: UserSet::default(),
                 beside: Beside::default(),
+                in_parts: true,
             });
             begins = begins + phase.duration;
         }
@@ -279,7 +304,12 @@ impl Raw {
     }
 
     /// The sum of the cells of these phases, of this part of each, that `wanted` (by type and class) picks.
-    fn gather(&self, phases: Range<usize>, share: Range<f64>, wanted: impl Fn(usize, usize) -> bool) -> Cell {
+    pub(super) fn gather(
+        &self,
+        phases: Range<usize>,
+        share: Range<f64>,
+        wanted: impl Fn(usize, usize) -> bool,
+    ) -> Cell {
         let from = (share.start * PARTS as f64).round() as usize;
         let to = (share.end * PARTS as f64).round() as usize;
         let (kinds, classes) = (self.kinds.len(), self.classes.len());
@@ -359,31 +389,4 @@ fn most_users(phase: &Phase) -> Option<u64> {
         Load::Sessions { .. } | Load::Requests { .. } => None,
     });
     closed.sum()
-}
-
-/// A set of user numbers, a bit each.
-#[derive(Debug, Clone, Default)]
-struct UserSet(Vec<u64>);
-
-impl UserSet {
-    fn insert(&mut self, user: u64) {
-        let Ok(word) = usize::try_from(user / 64) else { return };
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        self.0[word] |= 1 << (user % 64);
-    }
-
-    fn add(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine |= theirs;
-        }
-    }
-
-    fn len(&self) -> u64 {
-        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
-    }
 }

@@ -1,0 +1,77 @@
+//! Which users were seen.
+
+/// A set of user numbers, a bit each.
+#[derive(Debug, Clone, Default)]
+pub(super) struct UserSet(Vec<u64>);
+
+impl UserSet {
+    pub(super) fn insert(&mut self, user: u64) {
+        let Ok(word) = usize::try_from(user / 64) else { return };
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (user % 64);
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine |= theirs;
+        }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Its runs: first and last of each.
+    pub(super) fn runs(&self) -> Vec<[u64; 2]> {
+        let mut runs: Vec<[u64; 2]> = Vec::new();
+        let bits =
+            self.0.iter().zip(0_u64..).flat_map(|(word, at)| {
+                (0..64_u64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit)
+            });
+        for user in bits {
+            match runs.last_mut() {
+                Some([_, last]) if *last + 1 == user => *last = user,
+                _ => runs.push([user, user]),
+            }
+        }
+        runs
+    }
+
+    /// From runs that are in order, with no user above `most`; `None` if they are not.
+    pub(super) fn of_runs(runs: &[[u64; 2]], most: u64) -> Option<Self> {
+        let mut set = Self::default();
+        let mut next = 0;
+        for &[first, last] in runs {
+            if first < next || last < first || last > most {
+                return None;
+            }
+            (first..=last).for_each(|user| set.insert(user));
+            next = last + 1;
+        }
+        Some(set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_make_the_same_set_again() {
+        let mut set = UserSet::default();
+        for user in [0, 1, 2, 63, 64, 65, 200] {
+            set.insert(user);
+        }
+        assert_eq!(set.runs(), [[0, 2], [63, 65], [200, 200]]);
+        let again = UserSet::of_runs(&set.runs(), 1000).expect("in order");
+        assert_eq!((again.runs(), again.len()), (set.runs(), 7));
+        for wrong in [[[5, 4], [9, 9]], [[5, 6], [6, 7]], [[0, 1], [900, 1001]]] {
+            assert!(UserSet::of_runs(&wrong, 1000).is_none(), "{wrong:?}");
+        }
+    }
+}
