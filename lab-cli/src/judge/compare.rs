@@ -4,13 +4,18 @@
 //! blocks, which share their users and their mail. Exact tests, adjusted over the arms (Holm); an effect with its interval
 //! (Hodges and Lehmann); a margin that says what matters. Metrics beside the primary one are there to look at.
 
+mod across;
 mod paired;
+mod sample;
+mod unpaired;
 mod verdict;
 
 use crate::summary::{Arm, Comparison, Measured, Times, Verdict};
 use paired::{Paired, holm};
+use sample::Sample;
 use verdict::{decide, more_blocks};
 
+pub use across::{Across, Contest, Side, Turn, across};
 pub use verdict::Decision;
 
 /// What is compared with what.
@@ -29,7 +34,7 @@ pub struct Family<'a> {
 }
 
 /// What is compared.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
     /// Intents met within the objective, a second.
@@ -58,7 +63,7 @@ impl Metric {
     }
 
     /// What matters in practice unless the file says otherwise: 5 % of goodput, 10 % of a percentile, 2 points of a fraction.
-    fn margin(self) -> f64 {
+    pub fn margin(self) -> f64 {
         match self {
             Self::Goodput => 0.05,
             Self::RejectFraction => 0.02,
@@ -69,6 +74,11 @@ impl Metric {
     /// Fractions are compared by their difference, all else by the ratio.
     fn is_ratio(self) -> bool {
         self != Self::RejectFraction
+    }
+
+    /// On the scale of the differences.
+    fn scaled(self, number: f64) -> f64 {
+        if self.is_ratio() { number.ln() } else { number }
     }
 
     fn read(self, measured: &Measured, seconds: f64) -> Option<Value> {
@@ -92,6 +102,14 @@ enum Value {
     Known(f64),
     /// Hidden by time-outs.
     AtLeast(f64),
+}
+
+impl Value {
+    fn number(self) -> f64 {
+        match self {
+            Self::Known(number) | Self::AtLeast(number) => number,
+        }
+    }
 }
 
 /// A pair's difference, on the metric's scale.
@@ -137,7 +155,7 @@ pub fn against_the_baseline(arms: &[Arm], family: Family<'_>) -> Vec<Comparison>
 /// One arm's pairs with the baseline.
 struct Compared<'a> {
     metric: Metric,
-    pairs: &'a Paired,
+    pairs: &'a dyn Sample,
     adjusted: f64,
     margin: f64,
     bound: bool,

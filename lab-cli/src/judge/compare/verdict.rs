@@ -1,6 +1,6 @@
 //! DIFFERENT, EQUIVALENT or INCONCLUSIVE, and how many more blocks it would take.
 
-use super::paired::Paired;
+use super::sample::Sample;
 
 /// At which level a difference counts.
 pub const LEVEL: f64 = 0.05;
@@ -34,8 +34,8 @@ impl Decision {
     }
 }
 
-/// A decision on differences, `adjusted` being their p value after Holm and `margin` what matters in practice.
-pub fn decide(pairs: &Paired, adjusted: f64, margin: f64) -> Decision {
+/// A decision on a sample of differences, `adjusted` being their p value after Holm and `margin` what matters in practice.
+pub fn decide(pairs: &dyn Sample, adjusted: f64, margin: f64) -> Decision {
     let apart = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
     let within = |[low, high]: [f64; 2]| low >= -margin && high <= margin;
     let effect = pairs.effect().abs();
@@ -47,7 +47,7 @@ pub fn decide(pairs: &Paired, adjusted: f64, margin: f64) -> Decision {
 
 /// How many more blocks would probably decide, if what was found is what there is; `None` if that cannot be told, or if no
 /// number would (the effect is as large as the margin).
-pub fn more_blocks(pairs: &Paired, margin: f64, family: usize) -> Option<u32> {
+pub fn more_blocks(pairs: &dyn Sample, margin: f64, family: usize) -> Option<u32> {
     let deviation = pairs.deviation()?;
     let effect = pairs.effect().abs();
     // From the margin for an effect beyond it (the effect must be seen at all, too), towards it for one within.
@@ -56,15 +56,9 @@ pub fn more_blocks(pairs: &Paired, margin: f64, family: usize) -> Option<u32> {
         return None;
     }
     let by_noise = ((z + Z_OF_POWER) * deviation / distance).powi(2).ceil();
-    let wanted = by_noise.max(f64::from(least_blocks(family)));
+    let wanted = by_noise.max(f64::from(pairs.least(family)));
     let more = wanted - pairs.len() as f64;
     (wanted <= MOST_BLOCKS).then(|| more.max(1.0) as u32)
-}
-
-/// The fewest blocks with which the smallest p value, after Holm over so many comparisons, is below the level.
-pub fn least_blocks(family: usize) -> u32 {
-    let family = family.max(1) as f64;
-    (1..).find(|&n| family * 2.0 / 2_f64.powi(n) < LEVEL).map_or(6, |n| n as u32)
 }
 
 #[cfg(test)]
@@ -72,6 +66,7 @@ mod tests {
     use controllers::{Random as _, random::Seeded};
 
     use super::*;
+    use crate::judge::compare::{paired::Paired, sample::least_blocks};
 
     /// Standard deviation of the log-ratio of two turns of one policy in a block. Assumed: no live A/A has been measured yet.
     const NOISE: f64 = 0.10;

@@ -1,0 +1,225 @@
+//! Arms of different runs against each other: in pairs where both had the same plan, else all of one against all of the other.
+
+use serde::Serialize;
+
+use super::{
+    Compared, Difference, Metric, Value, difference, holm, paired::Paired, sample::Sample, unpaired::Unpaired,
+};
+use crate::summary::{Arm, Comparison};
+
+/// One turn of an arm.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn<'a> {
+    /// What was found.
+    pub arm: &'a Arm,
+    /// What makes a pair of two turns: the digest of the plan.
+    pub plan: Option<&'a str>,
+}
+
+/// An arm of a run, with all its turns.
+#[derive(Debug, Clone)]
+pub struct Side<'a> {
+    /// Its name in tables.
+    pub name: String,
+    /// Those that are not INVALID.
+    pub turns: Vec<Turn<'a>>,
+}
+
+/// What is held against what.
+#[derive(Debug, Clone)]
+pub struct Contest<'a> {
+    /// Compared.
+    pub ours: Side<'a>,
+    /// Compared with.
+    pub theirs: Side<'a>,
+}
+
+/// One metric of a contest.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Across {
+    /// In pairs of turns with the same plan.
+    pub paired: bool,
+    /// Turns of each side.
+    pub turns: [usize; 2],
+    /// What was found.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+}
+
+/// Every contest in every metric, in this phase. `margin` is the primary metric's; `None`: its own.
+pub fn across(contests: &[Contest<'_>], phase: &str, primary: Metric, margin: Option<f64>) -> Vec<Across> {
+    let mut found = Vec::new();
+    for metric in Metric::ALL {
+        let margin = margin.filter(|_| metric == primary).unwrap_or_else(|| metric.margin());
+        let met: Vec<(bool, Option<Met>)> = contests
+            .iter()
+            .map(|contest| {
+                let pairs = pairs(contest);
+                let met = match &pairs {
+                    Some(pairs) => in_pairs(pairs, phase, metric),
+                    None => all_against_all(contest, phase, metric),
+                };
+                (pairs.is_some(), met)
+            })
+            .collect();
+        let chances: Vec<f64> = met.iter().filter_map(|(_, met)| Some(met.as_ref()?.sample.p())).collect();
+        let mut adjusted = holm(&chances).into_iter();
+        for (contest, (paired, met)) in contests.iter().zip(&met) {
+            let numbers = match met {
+                // Nobody knows which is larger.
+                None => Comparison {
+                    metric: metric.name().to_owned(),
+                    verdict: super::Decision::Inconclusive.word().to_owned(),
+                    margin,
+                    ..Comparison::default()
+                },
+                Some(Met { sample, bound }) => {
+                    let adjusted = adjusted.next().unwrap_or(1.0);
+                    Compared { metric, pairs: sample.as_ref(), adjusted, margin, bound: *bound }
+                        .in_numbers(chances.len())
+                }
+            };
+            found.push(Across {
+                paired: *paired,
+                turns: [contest.ours.turns.len(), contest.theirs.turns.len()],
+                comparison: Comparison {
+                    phase: phase.to_owned(),
+                    baseline: contest.theirs.name.clone(),
+                    policy: contest.ours.name.clone(),
+                    primary: metric == primary,
+                    ..numbers
+                },
+            });
+        }
+    }
+    found
+}
+
+/// Figures that met.
+struct Met {
+    sample: Box<dyn Sample>,
+    /// Some of them are bounds.
+    bound: bool,
+}
+
+/// Turns with the same plan; `None` unless every turn of one side at least has its like on the other.
+fn pairs<'a>(contest: &Contest<'a>) -> Option<Vec<(Turn<'a>, Turn<'a>)>> {
+    let (ours, theirs) = (&contest.ours.turns, &contest.theirs.turns);
+    let like = |turn: &Turn<'a>| {
+        let plan = turn.plan?;
+        let mut alike = theirs.iter().filter(|other| other.plan == Some(plan));
+        let found = alike.next().copied();
+        found.filter(|_| alike.next().is_none())
+    };
+    let pairs: Vec<_> = ours.iter().filter_map(|turn| Some((*turn, like(turn)?))).collect();
+    (!pairs.is_empty() && pairs.len() == ours.len().min(theirs.len())).then_some(pairs)
+}
+
+fn in_pairs(pairs: &[(Turn<'_>, Turn<'_>)], phase: &str, metric: Metric) -> Option<Met> {
+    let differences: Option<Vec<Difference>> = pairs
+        .iter()
+        .map(|(ours, theirs)| difference(value(ours, phase, metric)?, value(theirs, phase, metric)?, metric))
+        .collect();
+    let differences = differences?;
+    let bound = differences.iter().any(|difference| difference.bound);
+    let sample = Paired::new(differences.iter().map(|difference| difference.by).collect())?;
+    Some(Met { sample: Box::new(sample), bound })
+}
+
+fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option<Met> {
+    let values =
+        |side: &Side<'_>| -> Option<Vec<Value>> { side.turns.iter().map(|turn| value(turn, phase, metric)).collect() };
+    let (ours, theirs) = (values(&contest.ours)?, values(&contest.theirs)?);
+    let mut bound = false;
+    for ours in &ours {
+        for theirs in &theirs {
+            // Of any two it must be known which is larger.
+            bound |= difference(*ours, *theirs, metric)?.bound;
+        }
+    }
+    let scaled = |values: &[Value]| values.iter().map(|value| metric.scaled(value.number())).collect();
+    Some(Met { sample: Box::new(Unpaired::new(scaled(&ours), scaled(&theirs))?), bound })
+}
+
+fn value(turn: &Turn<'_>, phase: &str, metric: Metric) -> Option<Value> {
+    let phase = turn.arm.phases.iter().find(|found| found.name == phase)?;
+    metric.read(&phase.measured, phase.seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{Measured, Phase, Times};
+
+    fn arm(goodput: f64, p90: Option<f64>) -> Arm {
+        let response_time_ms = Times { p90, p90_at_least: p90.is_none().then_some(60_000.0), ..Times::default() };
+        let measured =
+            Measured { planned: 10, sent: 10, goodput_per_s: goodput, response_time_ms, ..Measured::default() };
+        let phases = vec![Phase { name: "spike".to_owned(), seconds: 30.0, measured, ..Phase::default() }];
+        Arm { policy: "x".to_owned(), phases, ..Arm::default() }
+    }
+
+    fn contest<'a>(ours: &'a [Arm], theirs: &'a [Arm], plans: &'a [String], same: bool) -> Contest<'a> {
+        let turns = |arms: &'a [Arm], plans: &'a [String]| {
+            arms.iter().zip(plans).map(|(arm, plan)| Turn { arm, plan: Some(plan) }).collect()
+        };
+        let their_plans = if same { plans } else { &plans[10..] };
+        Contest {
+            ours: Side { name: "new".to_owned(), turns: turns(ours, plans) },
+            theirs: Side { name: "old".to_owned(), turns: turns(theirs, their_plans) },
+        }
+    }
+
+    /// Old runs serve 20, 21, …; new ones so many times as much, and a little.
+    fn runs(n: u32, times: f64) -> (Vec<Arm>, Vec<Arm>) {
+        let served = |block: u32| 20.0 + f64::from(block);
+        let new = (0..n).map(|b| arm(served(b) * (times + 0.001 * f64::from(b)), Some(900.0))).collect();
+        (new, (0..n).map(|b| arm(served(b), None)).collect())
+    }
+
+    fn goodput(contest: Contest<'_>) -> Across {
+        across(&[contest], "spike", Metric::Goodput, None).swap_remove(0)
+    }
+
+    #[test]
+    fn the_same_plans_make_pairs_and_others_do_not() {
+        let plans: Vec<String> = (0..20).map(|n| format!("plan {n}")).collect();
+        let (new, old) = runs(7, 1.1);
+        let paired = goodput(contest(&new, &old, &plans, true));
+        assert_eq!((paired.paired, paired.comparison.verdict.as_str(), paired.turns), (true, "different", [7, 7]));
+        // A tenth more, against a spread of a quarter between blocks: without pairs nobody can say.
+        let unpaired = goodput(contest(&new, &old, &plans, false));
+        assert_eq!((unpaired.paired, unpaired.comparison.verdict.as_str()), (false, "inconclusive"));
+        assert!(unpaired.comparison.more_blocks.is_some_and(|more| more > 3), "{unpaired:?}");
+        let (new, old) = runs(7, 3.0);
+        let large = goodput(contest(&new, &old, &plans, false));
+        assert_eq!((large.comparison.verdict.as_str(), large.comparison.blocks), ("different", 7));
+        assert!(large.comparison.interval.is_some_and(|[low, high]| low > 2.0 && high < 4.5), "{large:?}");
+    }
+
+    #[test]
+    fn one_run_each_decides_nothing() {
+        let plans: Vec<String> = (0..20).map(|n| format!("plan {n}")).collect();
+        let (new, old) = runs(1, 3.0);
+        for same in [true, false] {
+            let found = goodput(contest(&new, &old, &plans, same)).comparison;
+            assert_eq!((found.verdict.as_str(), found.interval), ("inconclusive", None), "{same}");
+            assert!(found.ratio.is_some());
+        }
+    }
+
+    #[test]
+    fn bounds_show_a_difference_and_are_marked() {
+        let plans: Vec<String> = (0..20).map(|n| format!("plan {n}")).collect();
+        let (new, old) = runs(7, 3.0);
+        for same in [true, false] {
+            let found = across(&[contest(&new, &old, &plans, same)], "spike", Metric::Goodput, None);
+            let p90 = found.iter().find(|found| found.comparison.metric == Metric::P90.name()).expect("compared");
+            assert_eq!((p90.comparison.verdict.as_str(), p90.comparison.bound), ("different", true), "{same}");
+            // Hidden on both sides: not a number is told.
+            let hidden = across(&[contest(&old, &old, &plans, same)], "spike", Metric::P90, None);
+            let p90 = &hidden.iter().find(|found| found.comparison.primary).expect("compared").comparison;
+            assert_eq!((p90.verdict.as_str(), p90.ratio, p90.blocks), ("inconclusive", None, 0));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Differences between runs that share nothing: like [`Paired`](super::paired::Paired), without pairs. What is assumed is that
+//! without an effect any of the runs might as well have been the other arm's.
+
+use controllers::{Random as _, random::Seeded};
+
+/// Up to so many ways to share out the runs every one is looked at: 2^14.
+const MOST_EXACT: f64 = 16_384.0;
+/// With more, so many drawn ones.
+const DRAWN: u32 = 20_000;
+/// Root of those draws: the same runs give the same answer on any machine.
+const SEED: u64 = 0x5045_524d;
+/// Sums that differ by less are equal: the order of adding must not decide.
+const EQUAL: f64 = 1e-9;
+
+/// Figures of two arms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unpaired {
+    ours: Vec<f64>,
+    theirs: Vec<f64>,
+    /// Each of ours less each of theirs, in order.
+    shifts: Vec<f64>,
+}
+
+impl Unpaired {
+    /// `None` if one side has none.
+    pub fn new(ours: Vec<f64>, theirs: Vec<f64>) -> Option<Self> {
+        let sound = |side: &[f64]| !side.is_empty() && side.iter().all(|value| value.is_finite());
+        if !sound(&ours) || !sound(&theirs) {
+            return None;
+        }
+        let mut shifts: Vec<f64> = ours.iter().flat_map(|a| theirs.iter().map(move |b| a - b)).collect();
+        shifts.sort_by(f64::total_cmp);
+        Some(Self { ours, theirs, shifts })
+    }
+
+    /// Runs of the arm that has fewer.
+    pub fn len(&self) -> usize {
+        self.ours.len().min(self.theirs.len())
+    }
+
+    /// The median of all differences between one of ours and one of theirs (Hodges and Lehmann).
+    pub fn effect(&self) -> f64 {
+        let n = self.shifts.len();
+        (self.shifts[(n - 1) / 2] + self.shifts[n / 2]) / 2.0
+    }
+
+    /// By inverting the rank-sum test (Mann and Whitney), whose law is counted out. `None` with too few runs for it.
+    pub fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
+        let tail = (1.0 - confidence) / 2.0;
+        let counts = rank_sum_counts(self.ours.len(), self.theirs.len());
+        let all: f64 = counts.iter().sum();
+        let mut below = 0.0;
+        let mut cut = 0;
+        for count in counts {
+            below += count;
+            if below / all > tail + f64::EPSILON {
+                break;
+            }
+            cut += 1;
+        }
+        let last = self.shifts.len().checked_sub(cut)?;
+        (cut > 0 && cut <= last).then(|| [self.shifts[cut - 1], self.shifts[last]])
+    }
+
+    /// The chance of means at least as far apart if the runs are shared out by chance.
+    pub fn p(&self) -> f64 {
+        let all: Vec<f64> = self.ours.iter().chain(&self.theirs).copied().collect();
+        let (n, total) = (self.ours.len(), all.iter().sum::<f64>());
+        let rest = self.theirs.len() as f64;
+        let apart = |sum: f64| (sum / n as f64 - (total - sum) / rest).abs();
+        let found = apart(self.ours.iter().sum());
+        let scale = all.iter().map(|value| value.abs()).sum::<f64>();
+        let as_far = |sum: f64| apart(sum) >= found - EQUAL * scale;
+        if ways(all.len(), n) <= MOST_EXACT {
+            let (mut far, mut looked_at) = (0_u32, 0_u32);
+            each_choice(&all, n, 0.0, &mut |sum| {
+                looked_at += 1;
+                far += u32::from(as_far(sum));
+            });
+            return f64::from(far) / f64::from(looked_at);
+        }
+        let mut random = Seeded::new(SEED);
+        let mut shuffled = all;
+        let mut far = 0_u32;
+        for _ in 0..DRAWN {
+            for place in 0..n {
+                let left = shuffled.len() - place;
+                let pick = place + ((random.uniform() * left as f64) as usize).min(left - 1);
+                shuffled.swap(place, pick);
+            }
+            far += u32::from(as_far(shuffled[..n].iter().sum()));
+        }
+        // What was found is one of the ways itself.
+        f64::from(far + 1) / f64::from(DRAWN + 1)
+    }
+
+    /// Of a difference between one of ours and one of theirs; `None` where a side has one run.
+    pub fn deviation(&self) -> Option<f64> {
+        Some((variance(&self.ours)? + variance(&self.theirs)?).sqrt())
+    }
+}
+
+fn variance(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (values.len() > 1).then(|| squares / (n - 1.0))
+}
+
+/// Ways to choose n of so many.
+fn ways(of: usize, n: usize) -> f64 {
+    (1..=n).fold(1.0, |ways, k| ways * (of - n + k) as f64 / k as f64)
+}
+
+/// The sum of every choice of `n` values.
+fn each_choice(values: &[f64], n: usize, sum: f64, tell: &mut impl FnMut(f64)) {
+    if n == 0 {
+        return tell(sum);
+    }
+    for first in 0..=values.len() - n {
+        each_choice(&values[first + 1..], n - 1, sum + values[first], tell);
+    }
+}
+
+/// In how many ways 0, 1, 2, … of the differences are negative: the coefficients of the Gaussian binomial.
+fn rank_sum_counts(n: usize, m: usize) -> Vec<f64> {
+    let mut counts = vec![0.0; n * m + 1];
+    counts[0] = 1.0;
+    for i in 1..=n {
+        for at in (m + i..counts.len()).rev() {
+            counts[at] -= counts[at - m - i];
+        }
+        for at in i..counts.len() {
+            counts[at] += counts[at - i];
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(ours: &[f64], theirs: &[f64]) -> Unpaired {
+        Unpaired::new(ours.to_vec(), theirs.to_vec()).expect("runs")
+    }
+
+    #[test]
+    fn by_hand() {
+        // Differences 4, 3, 3, 2: their median is 3. Of six ways to choose two of {1, 2, 4, 5} two are as far apart.
+        let two = of(&[5.0, 4.0], &[1.0, 2.0]);
+        assert_eq!((two.effect(), two.interval(0.95)), (3.0, None));
+        assert!((two.p() - 2.0 / 6.0).abs() < 1e-12, "{}", two.p());
+        // Four of each, all apart: 2 of 70, and the widest interval has 1 - 2/70 = 97.1 %.
+        let four = of(&[11.0, 12.0, 13.0, 14.0], &[1.0, 2.0, 3.0, 4.0]);
+        assert!((four.p() - 2.0 / 70.0).abs() < 1e-12);
+        assert_eq!((four.effect(), four.interval(0.95)), (10.0, Some([7.0, 13.0])));
+        assert_eq!(of(&[11.0, 12.0, 13.0], &[1.0, 2.0, 3.0]).interval(0.95), None, "three of each: at most 90 %");
+        assert_eq!(four.deviation().map(|sd| (sd * sd * 3.0).round()), Some(10.0), "5/3 twice");
+    }
+
+    #[test]
+    fn laws_of_the_rank_sum_are_those_of_the_tables() {
+        assert_eq!(rank_sum_counts(2, 2), [1.0, 1.0, 2.0, 1.0, 1.0]);
+        assert_eq!(rank_sum_counts(1, 3), [1.0; 4]);
+        // Critical values of U at 5 %, two sides: 0 for four, 2 for five, 5 for six, 8 for seven, 23 for ten.
+        for (n, critical) in [(4, 0), (5, 2), (6, 5), (7, 8), (10, 23)] {
+            let counts = rank_sum_counts(n, n);
+            let all: f64 = counts.iter().sum();
+            assert_eq!(all, ways(2 * n, n), "{n}");
+            let tail = |most: usize| counts[..=most].iter().sum::<f64>() / all;
+            assert!(tail(critical) <= 0.025 && tail(critical + 1) > 0.025, "{n}");
+        }
+    }
+
+    #[test]
+    fn many_runs_are_drawn_and_come_near_what_is_exact() {
+        let values = |n: u32, shift: f64| -> Vec<f64> { (0..n).map(|i| shift + (f64::from(i) * 1.7).sin()).collect() };
+        let exact = of(&values(8, 0.6), &values(8, 0.0));
+        assert!(ways(16, 8) <= MOST_EXACT && ways(20, 10) > MOST_EXACT);
+        let p = exact.p();
+        assert!(p > 0.05 && p < 0.5, "{p}");
+        let drawn = of(&values(10, 0.6), &values(10, 0.0)).p();
+        assert_eq!(drawn, of(&values(10, 0.6), &values(10, 0.0)).p(), "the same again");
+        assert!((0.01..0.5).contains(&drawn), "{drawn}");
+    }
+
+    #[test]
+    fn nothing_is_made_of_nothing() {
+        assert_eq!(Unpaired::new(Vec::new(), vec![1.0]), None);
+        assert_eq!(Unpaired::new(vec![1.0], vec![f64::INFINITY]), None);
+    }
+}
