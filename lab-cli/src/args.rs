@@ -13,7 +13,7 @@ use crate::spec::fields::parse_size;
 #[command(name = "lab", version, max_term_width = 100, disable_help_subcommand = false)]
 #[command(
     after_help = "Start with: lab run flash-crowd\nExit codes: 0 done, 1 could not be done, 2 bad usage or input, \
-                        3 INVALID, 4 a threshold failed, 130/143 interrupted"
+                        3 INVALID, 4 a threshold or claim failed or a comparison is inconclusive, 130/143 interrupted"
 )]
 pub struct Cli {
     /// Colours: when.
@@ -42,6 +42,14 @@ pub enum Command {
     Run(Run),
     /// The atlas: runs the results of the papers as experiments, and says which of their claims hold.
     Reproduce(Reproduce),
+    /// Verdicts between runs, or between the arms of one.
+    Compare(Compare),
+    /// Computes every figure and verdict of a run again from its files, and says which differ.
+    Recheck(Recheck),
+    /// Writes a report of a run.
+    Report(Report),
+    /// Past runs.
+    History(History),
     /// Quick load on any HTTP service.
     Load(Load),
     /// Measures a live target and writes a plant file for virtual time.
@@ -105,6 +113,116 @@ pub struct Run {
     /// In virtual time: a simulated service in place of the real one, in seconds instead of minutes, bit for bit repeatable.
     #[arg(long = "virtual")]
     pub virtual_time: bool,
+}
+
+/// `lab compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Runs: folders, or names (or beginnings of names) below runs/; RUN:ARM is one arm of a run. Of one run its arms are
+    /// compared; of several the first is what the others are held against, arm by arm.
+    #[arg(value_name = "RUN[:ARM]", required = true)]
+    pub runs: Vec<String>,
+    /// Of one run: the arm that the others are held against [default: the experiment's].
+    #[arg(long, value_name = "ARM")]
+    pub baseline: Option<String>,
+    /// What decides [default: the experiment's].
+    #[arg(long, value_enum)]
+    pub metric: Option<MetricName>,
+    /// In which phase [default: the experiment's, else the baseline's with the most requests].
+    #[arg(long, value_name = "NAME")]
+    pub phase: Option<String>,
+    /// What matters in practice, as a share [default: the experiment's, else the metric's].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub margin: Option<f64>,
+    /// Also runs that should not be held against each other: of other experiments, modes or machines.
+    #[arg(long)]
+    pub anyway: bool,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+/// Metrics that can decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MetricName {
+    /// Intents met within the objective, a second.
+    Goodput,
+    /// Rejected of those sent.
+    RejectFraction,
+    /// 90th percentile of response time.
+    P90,
+    /// 99th percentile.
+    P99,
+}
+
+/// `lab recheck`.
+#[derive(Debug, Args)]
+pub struct Recheck {
+    /// A run: its folder, or its name (or the beginning of it) below runs/.
+    pub run: String,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+/// `lab report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// A run: its folder, or its name (or the beginning of it) below runs/.
+    pub run: String,
+    /// Form.
+    #[arg(long, value_enum, default_value_t = Format::Html)]
+    pub format: Format,
+    /// Where to; - is standard output [default: report.html in the run's folder; for other forms standard output].
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Forms of reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// One file with tables and figures, for a browser; needs no network.
+    Html,
+    /// The summary (lab schema summary).
+    Json,
+    /// Thresholds and gates as test cases, for CI.
+    Junit,
+    /// A row a phase, request type and class.
+    Csv,
+    /// For a pull request.
+    Md,
+}
+
+/// `lab history`.
+#[derive(Debug, Args)]
+pub struct History {
+    /// Only runs with these words in their name, experiment, policies or verdict.
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+    /// Only of this experiment.
+    #[arg(long, value_name = "NAME")]
+    pub experiment: Option<String>,
+    /// Only with an arm of this policy or name.
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Only from this day on (UTC): 2026-11-22.
+    #[arg(long, value_name = "DATE", value_parser = day)]
+    pub since: Option<String>,
+    /// Only up to this day.
+    #[arg(long, value_name = "DATE", value_parser = day)]
+    pub until: Option<String>,
+    /// At most so many, the newest first.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub limit: u32,
+    /// Makes the index anew from the folders.
+    #[arg(long)]
+    pub rebuild: bool,
+    /// Where the runs are.
+    #[arg(long, value_name = "DIR", default_value = crate::run::RUNS)]
+    pub runs: PathBuf,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
 }
 
 /// `lab reproduce`.
@@ -271,4 +389,19 @@ fn time(text: &str) -> Result<Duration, String> {
 
 fn size(text: &str) -> Result<u64, String> {
     parse_size(text).filter(|size| *size > 0).ok_or_else(|| "write a whole number: 64, 10k, 1m".to_owned())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.001..=1.0).contains(share));
+    share.ok_or_else(|| "write a share from 0.001 to 1: 0.05".to_owned())
+}
+
+/// `20261122`, as in the names of runs.
+fn day(text: &str) -> Result<String, String> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let digits = |part: &str, many: usize| part.len() == many && part.bytes().all(|byte| byte.is_ascii_digit());
+    match parts[..] {
+        [year, month, day] if digits(year, 4) && digits(month, 2) && digits(day, 2) => Ok(parts.concat()),
+        _ => Err("write a day: 2026-11-22".to_owned()),
+    }
 }

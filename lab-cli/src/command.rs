@@ -16,8 +16,12 @@ use crate::{
 
 mod calibrate;
 mod check;
+mod compare;
+mod history;
 mod load;
 mod policies;
+mod recheck;
+mod report;
 mod reproduce;
 mod run;
 mod screen;
@@ -45,6 +49,10 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Some(Command::Run(args)) if args.list => list(args.output),
         Some(Command::Run(args)) => run::run(&args, cli.color),
         Some(Command::Reproduce(args)) => reproduce::reproduce(&args),
+        Some(Command::Compare(args)) => compare::compare(&args),
+        Some(Command::Recheck(args)) => recheck::recheck(&args),
+        Some(Command::Report(args)) => report::report(&args),
+        Some(Command::History(args)) => history::history(&args),
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args),
         Some(Command::Load(args)) => load::load(&args),
         Some(Command::Serve(args)) => serve::serve(&args),

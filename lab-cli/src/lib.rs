@@ -6,6 +6,7 @@
 pub mod args;
 pub mod command;
 pub mod exit;
+pub mod history;
 pub mod judge;
 pub mod live;
 pub mod report;

@@ -9,11 +9,17 @@ use crate::{
 
 pub(crate) mod columns;
 mod comparison;
+pub mod csv;
+pub mod html;
+pub mod junit;
+pub mod markdown;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use columns::{Align, Columns};
 pub use comparison::in_words;
+pub use whole::Whole;
 
 /// Everything: arms by phase, both ledgers, comparisons, thresholds, and last the verdict.
 pub fn text(summary: &Summary) -> String {
@@ -99,7 +105,7 @@ fn phase_row(arm: String, phase: &Phase) -> Vec<String> {
     ]
 }
 
-fn percentile(value: Option<f64>, bound: Option<f64>) -> String {
+pub(crate) fn percentile(value: Option<f64>, bound: Option<f64>) -> String {
     match (value, bound) {
         (Some(value), _) => time(value),
         (None, Some(bound)) => format!("> {}", time(bound)),
@@ -152,7 +158,7 @@ fn ledgers(summary: &Summary) -> String {
 }
 
 /// `16, timed out unread`, or `16 unread: 2 in flight, 14 timed out`.
-fn difference(written: u64, read: u64, joined: Option<&Joined>) -> String {
+pub(crate) fn difference(written: u64, read: u64, joined: Option<&Joined>) -> String {
     let difference = i128::from(written) - i128::from(read);
     match joined {
         Some(joined) if joined.unread() > 0 && difference == i128::from(joined.unread()) => {

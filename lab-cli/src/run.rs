@@ -1,5 +1,6 @@
 //! Runs experiments on live services: a target process, a load generator in this one, arm after arm.
 
+mod alike;
 mod arm;
 mod assemble;
 mod best_static;
@@ -12,10 +13,15 @@ mod folder;
 mod histograms;
 mod join;
 mod kernel;
+mod leaves;
 mod manifest;
+mod of_oracle;
 mod offline;
 mod policy_events;
 pub mod progress;
+mod recheck;
+mod record;
+mod recorded;
 mod renew;
 mod reports;
 mod resolve;
@@ -24,9 +30,11 @@ mod site;
 mod snapshot;
 mod spool;
 mod stop;
+mod sum_up;
 mod target;
 mod watch;
 
+pub use alike::unlike;
 pub use assemble::{generator as generator_of, phase as phase_of};
 pub use calibrate::{
     Measured, Request as PlantRequest, as_table, as_yaml, measure as measure_plant, search as search_capacity,
@@ -34,7 +42,9 @@ pub use calibrate::{
 pub use conductor::{Finished, Request, conduct};
 pub use cpus::Cpus;
 pub use error::RunFailure;
-pub use folder::{read as read_folder, utc};
+pub use folder::{Recorded, read as read_folder, utc};
+pub use recheck::{Difference, Rechecked, recheck};
+pub use recorded::{Manifest, RUNS, named as find_run};
 pub use resolve::{in_words as load_in_words, target_spec};
 pub use snapshot::{Corpus, Scratch, cache_folder};
 pub use stop::Stop;

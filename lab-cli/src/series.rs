@@ -1,5 +1,6 @@
 //! A run over time, from its seconds: rows of whole numbers (a change shows as a difference of lines), and a picture.
 
+pub(crate) mod axis;
 mod picture;
 mod rows;
 #[cfg(test)]

@@ -46,7 +46,9 @@ pub fn run(args: &args::Run, color: Color) -> Outcome {
             }
             return Ok(end);
         }
-        worst = worse(worst, end_of(&finished?.summary));
+        let summary = finished?.summary;
+        let undecided = experiment.compare.decide && is_undecided(&summary);
+        worst = worse(worst, if undecided { worse(end_of(&summary), End::Failed) } else { end_of(&summary) });
     }
     Ok(worst)
 }
@@ -133,6 +135,12 @@ pub(super) fn end_of(summary: &Summary) -> End {
         return End::Failed;
     }
     End::Done
+}
+
+/// Of the metric that decides, an arm's difference from the baseline is not known, or nothing was compared at all.
+fn is_undecided(summary: &Summary) -> bool {
+    let mut primary = summary.comparisons.iter().filter(|comparison| comparison.primary).peekable();
+    primary.peek().is_none() || primary.any(|comparison| comparison.verdict == "inconclusive")
 }
 
 /// An INVALID run says nothing, not even that a threshold failed.

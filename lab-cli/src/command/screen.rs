@@ -13,7 +13,7 @@ use crate::{
     args::Color,
     exit::{End, Failure, Outcome},
     live::LiveEvent,
-    run::{Cpus, Request, Sinks, Stop, conduct, read_folder},
+    run::{Cpus, RUNS, Request, Sinks, Stop, conduct, read_folder},
     spec::raw::MAX_BYTES,
     summary::{Mode, Summary},
     tui::{Ask, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
@@ -21,8 +21,6 @@ use crate::{
 
 /// How long a signal waits at most while nothing runs.
 const SIGNALS: Duration = Duration::from_millis(100);
-/// Where runs are kept.
-const RUNS: &str = "runs";
 /// Most files and runs that are listed.
 const MOST: usize = 500;
 

@@ -5,6 +5,8 @@
 //! saw, what it allows, and what to do. They read nothing but the summary, so `lab recheck` comes to the same verdict.
 //! Limits are ours where no published one exists; each is printed with its finding.
 
+use serde::{Deserialize, Serialize};
+
 use crate::summary::{Arm, Measured, Objective, Reason, Verdict};
 
 mod client;
@@ -14,7 +16,7 @@ pub mod limits;
 mod tests;
 
 /// What the gates need to know of the plan.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     /// The promise: some limits scale with it.
     pub objective: Objective,

@@ -36,11 +36,13 @@ mod parse;
 mod range;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use check::Names;
-pub use evidence::{Evidence, RunEvidence};
+pub use evidence::{Evidence, Parts, RunEvidence};
+pub use watch::{Abort, Watch, abort_at, first_abort};
 
-use metric::{Metric, Quantity};
+use metric::Metric;
 
 /// One threshold, understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,18 +165,28 @@ impl Threshold {
 
     /// The parts of phases that it asks of an arm, as shares of their lengths. `seconds` gives the length of a phase.
     pub fn parts(&self, arm: &str, seconds: impl Fn(&str) -> Option<f64>) -> Vec<(String, Range<f64>)> {
-        let of_arm = self.claim.metrics().into_iter().map(|(_, metric)| metric).filter(|metric| metric.arm == arm);
-        let parts = of_arm.filter(|metric| !matches!(metric.quantity, Quantity::Gauge { .. })).filter_map(|metric| {
-            let part = check::share(metric.part.as_ref()?, seconds(&metric.phase)?).ok()?;
-            Some((metric.phase.clone(), part))
-        });
-        parts.collect()
+        let of = |metric: &Metric| {
+            if metric.arm != arm || metric.quantity.is_gauge() {
+                return None;
+            }
+            metric.part.as_ref().map_or(Some(0.0..1.0), |part| check::share(part, seconds(&metric.phase)?).ok())
+        };
+        let mut wanted = Vec::new();
+        for (_, metric) in self.claim.metrics() {
+            let part = of(metric).filter(|_| metric.part.is_some());
+            wanted.extend(part.map(|part| (metric.phase.clone(), part)));
+        }
+        // A share looks at each twentieth.
+        for Condition { metric, .. } in self.claim.conditions() {
+            let pieces = of(metric).map(|part| check::twentieths(&part)).into_iter().flatten();
+            wanted.extend(pieces.map(|piece| (metric.phase.clone(), piece)));
+        }
+        wanted
     }
 
     /// True if it asks for a gauge of an arm: then the arm's seconds are wanted.
     pub fn reads_gauges(&self, arm: &str) -> bool {
-        let reads = |metric: &Metric| metric.arm == arm && matches!(metric.quantity, Quantity::Gauge { .. });
-        self.claim.metrics().into_iter().any(|(_, metric)| reads(metric))
+        self.claim.metrics().into_iter().any(|(_, metric)| metric.arm == arm && metric.quantity.is_gauge())
     }
 
     /// Checks that every arm, phase, request type and part that it names exists.
@@ -192,19 +204,23 @@ impl Threshold {
 }
 
 impl Claim {
+    fn sides(&self) -> Vec<&Expr> {
+        match self {
+            Self::Compare { left, right, .. } => vec![left, right],
+            Self::Between { value, low, high } => vec![value, low, high],
+        }
+    }
+
     fn metrics(&self) -> Vec<(usize, &Metric)> {
         let mut found = Vec::new();
-        match self {
-            Self::Compare { left, right, .. } => {
-                left.collect(&mut found);
-                right.collect(&mut found);
-            }
-            Self::Between { value, low, high } => {
-                value.collect(&mut found);
-                low.collect(&mut found);
-                high.collect(&mut found);
-            }
-        }
+        self.sides().into_iter().for_each(|side| side.collect(&mut found));
+        found
+    }
+
+    /// Those of all shares.
+    fn conditions(&self) -> Vec<&Condition> {
+        let mut found = Vec::new();
+        self.sides().into_iter().for_each(|side| side.conditions(&mut found));
         found
     }
 }
@@ -224,6 +240,18 @@ impl Expr {
                 Unit::Time
             }
             Node::Binary { left, .. } => left.unit(),
+        }
+    }
+
+    fn conditions<'a>(&'a self, found: &mut Vec<&'a Condition>) {
+        match &self.node {
+            Node::Number { .. } | Node::Metric(_) => {}
+            Node::Binary { left, right, .. } => {
+                left.conditions(found);
+                right.conditions(found);
+            }
+            Node::Call { arguments, .. } => arguments.iter().for_each(|argument| argument.conditions(found)),
+            Node::Share(conditions) => found.extend(conditions),
         }
     }
 

@@ -73,6 +73,7 @@ fn summary() -> Summary {
                 why: "found at least 60.00 s".to_owned(),
                 values: vec![Some(60_000.0)],
                 blocks: Vec::new(),
+                aborted: None,
             },
             ThresholdResult {
                 text: "connections.spike.response_time.p90\n    > 3s".to_owned(),
@@ -80,6 +81,7 @@ fn summary() -> Summary {
                 why: "too few samples: p90 of connections.spike needs 29, there are 20".to_owned(),
                 values: vec![None],
                 blocks: Vec::new(),
+                aborted: None,
             },
         ],
         ..Summary::default()

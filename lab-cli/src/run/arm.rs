@@ -21,6 +21,7 @@ use super::{
     watch::{Seconds, Watch},
 };
 use crate::{
+    judge::threshold::{self, Abort, abort_at},
     live::{LiveEvent, Second},
     spec::plan::{Arm, Phase},
     summary,
@@ -35,6 +36,8 @@ pub struct Ended {
     pub report: Report,
     /// Second by second.
     pub timeline: Vec<Second>,
+    /// A threshold ended it.
+    pub abort: Option<Abort>,
 }
 
 /// What to run.
@@ -48,6 +51,8 @@ pub struct Turn<'a> {
     pub site: SiteSpec,
     /// What the load consists of.
     pub phases: &'a [Phase],
+    /// Thresholds that end the run.
+    pub watches: &'a [(usize, threshold::Watch)],
 }
 
 /// Runs it. `plan` makes the load plan once it is known where users go.
@@ -75,6 +80,8 @@ pub fn run(
     let mut stopping = false;
     let mut failed = None;
     let mut died = None;
+    let mut watches = turn.watches.to_vec();
+    let mut abort = None;
     let flag = stop.fresh_flag();
     let renewals =
         Renewals::begin(&controls, turn.phases).map_err(super::snapshot::machine("the thread that renews policies"))?;
@@ -102,6 +109,13 @@ pub fn run(
             events.extend(policy_events.take());
             let second = seconds.next(&window, watch.take());
             timeline.push(second.clone());
+            if abort.is_none() {
+                abort = abort_at(&mut watches, &second);
+                if let Some(abort) = &abort {
+                    events.push(LiveEvent::Note { text: abort.found.clone() });
+                    flag.stop();
+                }
+            }
             events.push(LiveEvent::Second(Box::new(second)));
             for event in &events {
                 // A full disk must not cost what was measured so far: the arm ends, and the failure is told after it.
@@ -149,14 +163,14 @@ pub fn run(
         renewal_failed,
         kernel,
         phases: report.phases.iter().map(assemble::phase).collect(),
-        walk: assemble::walk(&report, &plan),
+        walk: assemble::walk(&report, assemble::model_of(&plan)),
         ..summary::Arm::default()
     };
     // What was measured is worth more than how the target ended.
     if let Err(failure) = site.stop() {
         tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
     }
-    Ok(Ended { arm, report, timeline })
+    Ok(Ended { arm, report, timeline, abort })
 }
 
 /// The target's last look at itself, once what clients wrote has been read, which requests that were, and the books of

@@ -10,6 +10,7 @@ use target_app::{
     spec::PolicySpec,
     tree::ServiceBooks,
 };
+use traces::UserModel;
 use workloads::{
     mail::TransitionCount,
     measure::{self, Percentiles, PhaseReport, Report},
@@ -93,11 +94,17 @@ fn times(found: &Percentiles) -> Times {
     }
 }
 
+/// The model that users walk, if they have one.
+pub fn model_of(plan: &LoadPlan) -> Option<&UserModel> {
+    let Users::Mail(users) = &plan.users else { return None };
+    Some(&users.model)
+}
+
 /// How users walked their model.
-pub fn walk(report: &Report, plan: &LoadPlan) -> Vec<WalkRow> {
-    let Users::Mail(users) = &plan.users else { return Vec::new() };
+pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
+    let Some(model) = model else { return Vec::new() };
     let made = report.transitions.iter().map(|t| (t.from.as_str(), t.to.as_str(), t.made));
-    let rows = traces::row_fits(&users.model, made).into_iter().map(|fit| {
+    let rows = traces::row_fits(model, made).into_iter().map(|fit| {
         let out = report.transitions.iter().filter(|t| t.from == fit.from);
         let cell = |t: &TransitionCount| WalkCell {
             made: t.made,

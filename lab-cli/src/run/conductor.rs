@@ -22,25 +22,27 @@ use super::{
     folder::Folder,
     histograms,
     manifest::{Block, manifest},
+    record::{self, ArmRecord},
     resolve,
     site::SiteSpec,
     snapshot::Corpus,
+    sum_up::{Findings, sum_up},
     target::log_in,
 };
 use crate::{
     judge::{
-        compare, gates,
-        threshold::{RunEvidence, Threshold},
+        gates,
+        threshold::{Abort, Threshold, Watch},
     },
     live::{LiveEvent, PhaseShape, Second, Shape},
     spec::{
+        self,
         hindsight::Hindsight,
         plan::{App, Arashi, Declared, Experiment, Load, Work},
     },
-    summary::{self, Capacity, LimitSearch, Mode, SCHEMA, Summary, Verdict},
+    summary::{self, Capacity, LimitSearch, Mode, Summary},
 };
 
-mod of_oracle;
 mod virtual_time;
 
 /// Shorter ones are in the summary as numbers.
@@ -77,10 +79,22 @@ pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<F
         check_hindsight(request.experiment)?;
     }
     let folder = Folder::create(request.out, &request.experiment.name)?;
-    let thresholds = request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
+    let thresholds: Vec<Threshold> =
+        request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
+    let watches = watches(&thresholds, &request.experiment.aborts);
     let (arms, parts, timeline) = (Vec::new(), Vec::new(), Vec::new());
-    let mut run = Run { request, folder, sinks, stop, thresholds, searches: Vec::new(), arms, parts, timeline };
+    let (searches, abort) = (Vec::new(), None);
+    let mut run = Run { request, folder, sinks, stop, thresholds, watches, abort, searches, arms, parts, timeline };
     if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
+}
+
+/// The thresholds that end the run, each with its number.
+pub(super) fn watches(thresholds: &[Threshold], aborts: &[spec::plan::Abort]) -> Vec<(usize, Watch)> {
+    let of = |abort: &spec::plan::Abort| {
+        let number = thresholds.iter().position(|threshold| threshold.text() == abort.check)?;
+        Some((number, Watch::new(&thresholds[number], abort.grace).ok()?))
+    };
+    aborts.iter().filter_map(of).collect()
 }
 
 /// Nobody knows the future of a live run.
@@ -106,6 +120,10 @@ struct Run<'a> {
     sinks: &'a mut Sinks,
     stop: &'a Stop,
     thresholds: Vec<Threshold>,
+    /// Those that end the run.
+    watches: Vec<(usize, Watch)>,
+    /// One of them did.
+    abort: Option<Abort>,
     searches: Vec<LimitSearch>,
     arms: Vec<summary::Arm>,
     /// What thresholds ask for beside the summary; the rest of what an arm leaves is in the folder. Memory does not grow with
@@ -159,7 +177,7 @@ impl Run<'_> {
                 let so_far = self.summary(&capacity, true);
                 self.folder.replace("summary.json", &so_far)?;
                 self.folder.sync()?;
-                if self.stop.is_asked() {
+                if self.stop.is_asked() || self.abort.is_some() {
                     return self.finish(&capacity, true);
                 }
             }
@@ -250,7 +268,7 @@ impl Run<'_> {
             App::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpus)),
             _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpus))),
         };
-        let turn = Turn { arm, block, site, phases: &experiment.users.phases };
+        let turn = Turn { arm, block, site, phases: &experiment.users.phases, watches: &self.watches };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());
@@ -283,18 +301,26 @@ impl Run<'_> {
             let (late, due) = (stall.late.as_secs_f64() * 1e3, stall.due.as_secs_f64());
             self.note(&format!("the generator was {late:.0} ms late at {due:.1} s: {cause}"))?;
         }
-        let name = format!("{}-{block}.hlog", arm.label);
+        self.abort = self.abort.take().or(ended.abort);
+        let name = histograms::file_name(&arm.label, block);
         histograms::write(&ended.report, &self.folder.path().join(name))?;
+        let in_parts = |phase: &str| self.wanted_parts(&found).iter().any(|(name, _)| name == phase);
+        let kept = ArmRecord::of(&found, self.context(arm), &ended.report, in_parts);
+        self.folder.put(&record::file_name(&arm.label, block), &kept)?;
         self.tell(&LiveEvent::ArmFinished(Box::new(found.clone())))?;
         self.keep_parts(&found, &ended.report);
         self.arms.push(found);
         Ok(())
     }
 
-    fn keep_parts(&mut self, arm: &summary::Arm, report: &Report) {
+    /// The parts of phases that thresholds ask of an arm.
+    fn wanted_parts(&self, arm: &summary::Arm) -> Vec<(String, std::ops::Range<f64>)> {
         let seconds = |name: &str| arm.phases.iter().find(|phase| phase.name == name).map(|phase| phase.seconds);
-        let wanted = self.thresholds.iter().flat_map(|threshold| threshold.parts(arm.shown_name(), seconds));
-        for (phase, part) in wanted {
+        self.thresholds.iter().flat_map(|threshold| threshold.parts(arm.shown_name(), seconds)).collect()
+    }
+
+    fn keep_parts(&mut self, arm: &summary::Arm, report: &Report) {
+        for (phase, part) in self.wanted_parts(arm) {
             if let Some(found) = report.part(&phase, part.clone()) {
                 self.parts.push(Part { arm: self.arms.len(), phase, part, found: assemble::phase(&found) });
             }
@@ -323,36 +349,26 @@ impl Run<'_> {
 
     fn summary(&self, capacity: &Option<Capacity>, partial: bool) -> Summary {
         let experiment = self.request.experiment;
-        let mut reasons = Vec::new();
-        for arm in &self.arms {
-            reasons.extend(arm.reasons.iter().cloned());
-        }
-        reasons.sort_by_key(|reason| std::cmp::Reverse(reason.verdict));
-        let verdict = gates::verdict(&reasons);
         let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| {
             let kept = self.parts.iter().find(|kept| kept.arm == index && kept.phase == phase && kept.part == part);
             kept.map(|kept| kept.found.clone())
         };
-        let evidence = RunEvidence { arms: &self.arms, timeline: &self.timeline, parts: &parts };
-        let thresholds = self.thresholds.iter();
-        let mut arms = self.arms.clone();
-        of_oracle::fill_in(&mut arms);
         let order: Vec<String> = experiment.arms.iter().map(|arm| arm.label.clone()).collect();
-        Summary {
-            schema: SCHEMA,
-            experiment: experiment.name.clone(),
+        sum_up(&Findings {
+            experiment: &experiment.name,
             mode: if self.request.virtual_time { Mode::Virtual } else { Mode::Live },
             partial,
-            verdict,
-            valid: verdict != Verdict::Invalid,
-            reasons,
             objective: experiment.objective,
-            capacity: capacity.clone(),
-            searches: self.searches.clone(),
-            arms,
-            thresholds: thresholds.map(|threshold| threshold.judge(&evidence)).collect(),
-            comparisons: compare::against_the_baseline(&self.arms, experiment.compare.family(&order)),
-        }
+            capacity: capacity.as_ref(),
+            searches: &self.searches,
+            arms: &self.arms,
+            thresholds: &self.thresholds,
+            abort: self.abort.as_ref(),
+            timeline: &self.timeline,
+            parts: &parts,
+            order: &order,
+            compare: &experiment.compare,
+        })
     }
 
     fn manifest(&self, capacity: &Option<Capacity>, blocks: &[Block]) -> Result<(), RunFailure> {

@@ -73,6 +73,19 @@ pub enum RunFailure {
         /// Why.
         source: io::Error,
     },
+    /// A file of a run is not what it should be.
+    #[error("{path} makes no sense: {cause}")]
+    Senseless {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
+    /// Nothing can be computed again.
+    #[error(
+        "{0} has no records of its arms: it was run by an older lab, or killed in its first arm; what there is is its timeline"
+    )]
+    NoRecords(PathBuf),
     /// A value could not be written as JSON.
     #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -65,9 +65,17 @@ impl Folder {
 
     /// Puts a whole file in its place, or leaves what was there.
     pub fn replace(&self, name: &str, value: &impl Serialize) -> Result<(), RunFailure> {
+        self.in_place(name, serde_json::to_vec_pretty(value)?)
+    }
+
+    /// The same for a file that is long and for programs: on one line.
+    pub fn put(&self, name: &str, value: &impl Serialize) -> Result<(), RunFailure> {
+        self.in_place(name, serde_json::to_vec(value)?)
+    }
+
+    fn in_place(&self, name: &str, mut text: Vec<u8>) -> Result<(), RunFailure> {
         let path = self.path.join(name);
         let unfinished = self.path.join(format!("{name}.unfinished"));
-        let mut text = serde_json::to_vec_pretty(value)?;
         text.push(b'\n');
         let write = || {
             let mut file = File::create(&unfinished)?;

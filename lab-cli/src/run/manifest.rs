@@ -1,6 +1,6 @@
 //! `manifest.json`: what was run, so that it can be run again.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Cpus;
@@ -25,7 +25,7 @@ struct Manifest<'a> {
 }
 
 /// One repetition of every arm.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Its number, from 1.
     pub block: u32,

@@ -17,6 +17,7 @@ use super::{
     resolve, spool::Spool, watch::Seconds,
 };
 use crate::{
+    judge::threshold::{Watch, abort_at},
     live::LiveEvent,
     spec::{
         Experiment,
@@ -42,6 +43,17 @@ pub struct Task {
     pub block: u32,
     /// Its seed.
     pub seed: u64,
+}
+
+/// Whom an arm tells what happens, and who may end it.
+#[derive(Debug)]
+pub struct Told<'a> {
+    /// Waits for its turn here.
+    pub events: Spool,
+    /// Thresholds that end the run.
+    pub watches: &'a [(usize, Watch)],
+    /// Ends all arms.
+    pub stop: &'a StopFlag,
 }
 
 /// An arm that was run.
@@ -160,8 +172,7 @@ impl Ground {
         arms: &[Arm],
         task: Task,
         capacity: Option<&Capacity>,
-        events: Spool,
-        stop: &StopFlag,
+        told: Told<'_>,
     ) -> Result<Simulated, RunFailure> {
         let arm = &arms[task.arm];
         if let App::Tree(tree) = &experiment.target.app {
@@ -170,10 +181,10 @@ impl Ground {
             let cluster = Cluster::new(&spec, &self.plan, hop, seed).map_err(|error| unfit(&error))?;
             let rate = experiment.nominal_capacity();
             let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), task.seed, rate);
-            return run_on(cluster, &plan, experiment, (arm, task), events, stop);
+            return run_on(cluster, &plan, experiment, (arm, task), told);
         }
         let (plan, plant) = self.set_up(experiment, arm, task.seed, capacity)?;
-        run_on(plant, &plan, experiment, (arm, task), events, stop)
+        run_on(plant, &plan, experiment, (arm, task), told)
     }
 }
 
@@ -182,9 +193,15 @@ fn run_on<W: Simulation>(
     plan: &LoadPlan,
     experiment: &Experiment,
     (arm, task): (&Arm, Task),
-    mut events: Spool,
-    stop: &StopFlag,
+    Told { mut events, watches, stop }: Told<'_>,
 ) -> Result<Simulated, RunFailure> {
+    let mut watches = watches.to_vec();
+    let mut abort = None;
+    // Of this arm alone: others run beside it.
+    let end = StopFlag::new();
+    if stop.is_stopped() {
+        end.stop();
+    }
     let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
     let mut seconds = Seconds::in_virtual_time(&arm.label, task.block, names);
     events.write(&LiveEvent::ArmStarted { arm: arm.label.clone(), block: task.block });
@@ -203,9 +220,18 @@ fn run_on<W: Simulation>(
                 events.write(&event);
             }
             let second = seconds.next(&window, Some(plant.shown(now)));
+            if abort.is_none() {
+                abort = abort_at(&mut watches, &second);
+                if let Some(abort) = &abort {
+                    events.write(&LiveEvent::Note { text: abort.found.clone() });
+                }
+            }
             events.write(&LiveEvent::Second(Box::new(second)));
+            if abort.is_some() || stop.is_stopped() {
+                end.stop();
+            }
         },
-        stop,
+        &end,
     )
     .map_err(workloads::RunError::from)?;
     let report = finished.report;
@@ -224,11 +250,11 @@ fn run_on<W: Simulation>(
         }),
         requests: joined,
         phases: report.phases.iter().map(assemble::phase).collect(),
-        walk: assemble::walk(&report, plan),
+        walk: assemble::walk(&report, assemble::model_of(plan)),
         ..summary::Arm::default()
     };
     let digest = digest_of(plan)?;
-    Ok(Simulated { ended: Ended { arm: found, report, timeline: Vec::new() }, events, digest })
+    Ok(Simulated { ended: Ended { arm: found, report, timeline: Vec::new(), abort }, events, digest })
 }
 
 /// What is measured in virtual time: a plant, or several services.

@@ -47,6 +47,9 @@ pub struct Experiment {
     pub seed: u64,
     /// What must hold.
     pub thresholds: Vec<String>,
+    /// Which of them end the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aborts: Vec<Abort>,
     /// How arms are compared.
     pub compare: Compare,
     /// What would otherwise be held against the run's validity.
@@ -56,8 +59,19 @@ pub struct Experiment {
     pub simulation: Simulation,
 }
 
+/// A threshold that ends the run once it has failed for some time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Abort {
+    /// As in `thresholds`.
+    pub check: String,
+    /// For so long without a break.
+    #[serde(rename = "grace_ms", with = "controllers::millis")]
+    pub grace: Duration,
+}
+
 /// How arms are compared. Fixed before the run, in the file.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Compare {
     /// The arm that the others are held against; `None`: the first.
     pub baseline: Option<String>,
@@ -67,6 +81,8 @@ pub struct Compare {
     pub phase: Option<String>,
     /// What matters in practice, as a share; `None`: the metric's own.
     pub margin: Option<f64>,
+    /// The run is there to decide: one that is inconclusive ends with code 4.
+    pub decide: bool,
 }
 
 impl Compare {

@@ -29,7 +29,7 @@ pub const KEYS: &[&str] = &[
     "virtual",
 ];
 /// Keys of `compare`.
-pub const COMPARE_KEYS: &[&str] = &["baseline", "metric", "phase", "margin"];
+pub const COMPARE_KEYS: &[&str] = &["baseline", "metric", "phase", "margin", "decide"];
 /// Keys of `objective`.
 pub const OBJECTIVE_KEYS: &[&str] = &["percentile", "response_time"];
 
@@ -112,12 +112,13 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         repeat: changes.repeat.unwrap_or(repeat),
         seed: changes.seed.unwrap_or(seed),
         thresholds: Vec::new(),
+        aborts: Vec::new(),
         compare: Compare::default(),
         declares,
         simulation: simulation::simulation(fields.node("virtual"), problems),
     };
     check_rates(&experiment, &fields);
-    experiment.thresholds = thresholds::thresholds(&fields, &experiment, &all_arms);
+    (experiment.thresholds, experiment.aborts) = thresholds::thresholds(&fields, &experiment, &all_arms);
     experiment.compare = compare(&fields, &experiment, &all_arms);
     Some(experiment)
 }
@@ -176,6 +177,7 @@ fn compare(fields: &Fields<'_>, experiment: &Experiment, arms: &[String]) -> Com
         metric: inner.choice("metric", &metrics).unwrap_or_default(),
         phase: known("phase", &phases),
         margin: inner.number("margin", 0.001..=1.0),
+        decide: inner.flag("decide").unwrap_or(false),
     }
 }
 

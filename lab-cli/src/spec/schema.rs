@@ -29,7 +29,7 @@ struct Experiment {
     /// Root of all randomness.
     seed: Option<u64>,
     /// `seda.spike.response_time.p90 < 2s`
-    thresholds: Option<Vec<String>>,
+    thresholds: Option<Vec<Threshold>>,
     /// How arms are compared.
     compare: Option<Compare>,
     /// Conditions that would otherwise be held against the run.
@@ -37,6 +37,27 @@ struct Experiment {
     /// For `--virtual` alone.
     #[serde(rename = "virtual")]
     simulation: Option<Simulation>,
+}
+
+/// What must hold.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Threshold {
+    Text(String),
+    Table(ThresholdTable),
+}
+
+/// A threshold that may end the run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct ThresholdTable {
+    /// `seda.spike.response_time.p90 < 2s`
+    check: String,
+    /// Ends the run once it has failed for the grace time, second by second.
+    abort: Option<bool>,
+    /// `10s`
+    grace: Option<String>,
 }
 
 /// How arms are compared: fixed before the run.
@@ -51,6 +72,8 @@ struct Compare {
     phase: Option<String>,
     /// What matters in practice, as a share: `0.05` [default: 0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction].
     margin: Option<f64>,
+    /// The run is there to decide: if it is inconclusive, the program ends with code 4.
+    decide: Option<bool>,
 }
 
 /// What only a run in virtual time needs to know.
@@ -465,7 +488,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::spec::{read, simulation, target, tree, users};
+    use crate::spec::{read, simulation, target, thresholds, tree, users};
 
     #[test]
     fn the_schema_and_the_reader_know_the_same_keys() {
@@ -478,6 +501,7 @@ mod tests {
         assert_eq!(keys("/properties"), known(read::KEYS));
         assert_eq!(keys("/$defs/Objective/properties"), known(read::OBJECTIVE_KEYS));
         assert_eq!(keys("/$defs/Compare/properties"), known(read::COMPARE_KEYS));
+        assert_eq!(keys("/$defs/ThresholdTable/properties"), known(thresholds::KEYS));
         assert_eq!(keys("/$defs/Target/properties"), known(target::KEYS));
         assert_eq!(keys("/$defs/Mail/properties"), known(target::MAIL_KEYS));
         assert_eq!(keys("/$defs/Service/properties"), known(tree::SERVICE_KEYS));

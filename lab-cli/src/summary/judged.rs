@@ -17,6 +17,9 @@ pub struct ThresholdResult {
     /// Each block for itself.
     #[serde(default)]
     pub blocks: Vec<BlockResult>,
+    /// It ended the run: in words, when and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<String>,
 }
 
 /// What became of a threshold in one block.

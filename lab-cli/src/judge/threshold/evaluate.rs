@@ -16,6 +16,7 @@ pub(super) fn judge(threshold: &Threshold, evidence: &dyn Evidence) -> Threshold
         why: String::new(),
         values: Vec::new(),
         blocks: Vec::new(),
+        aborted: None,
     };
     for &block in &blocks {
         let (held, value, why) = in_block(&threshold.claim, block, evidence);

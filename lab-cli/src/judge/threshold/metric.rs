@@ -234,6 +234,11 @@ fn most_in_a_row(values: &[f64], is_one: fn(f64, f64) -> bool) -> f64 {
 }
 
 impl Quantity {
+    /// Of a stage over time.
+    pub fn is_gauge(&self) -> bool {
+        matches!(self, Self::Gauge { .. } | Self::Series { .. })
+    }
+
     pub fn unit(&self) -> Unit {
         match self {
             Self::Number(_) => Unit::Plain,

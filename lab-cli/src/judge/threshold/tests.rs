@@ -229,6 +229,22 @@ fn a_share_of_the_pieces_of_time() {
 }
 
 #[test]
+fn a_share_asks_for_each_of_its_pieces() {
+    let wanted = |text: &str| {
+        let threshold = Threshold::parse(text).expect(text);
+        (threshold.parts("seda", |_| Some(30.0)), threshold.reads_gauges("seda"))
+    };
+    let (parts, gauges) = wanted("share(seda.spike[90%..].response_time.p90 <= 1s) >= 70%");
+    let twentieths: Vec<_> = parts.iter().filter(|(_, part)| part.end - part.start < 0.06).collect();
+    assert_eq!((twentieths.len(), gauges), (2, false), "{parts:?}");
+    assert_eq!(wanted("share(seda.spike.goodput > 1) >= 70%").0.len(), 20);
+    // Gauges are asked for second by second, and of no other arm.
+    assert_eq!(wanted("share(seda.spike.gauge.login.p90_ms <= 1s) >= 70%"), (Vec::new(), true));
+    assert_eq!(wanted("share(none.spike.gauge.login.p90_ms <= 1s) >= 70%"), (Vec::new(), false));
+    assert_eq!(wanted("seda.spike[50%..].goodput > 1").0, [("spike".to_owned(), 0.5..1.0)]);
+}
+
+#[test]
 fn arithmetic_has_the_usual_precedence() {
     // 60 - 20 * 2 = 20
     holds("seda.spike.goodput - none.spike.goodput * 2 == 20", "found 20");

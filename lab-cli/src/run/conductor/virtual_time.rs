@@ -17,7 +17,8 @@ use crate::{
     run::{
         RunFailure, best_static,
         manifest::Block,
-        simulate::{Ground, Simulated, Task},
+        record::{self, ArmRecord},
+        simulate::{Ground, Simulated, Task, Told},
         spool::Spool,
     },
     spec::{
@@ -53,30 +54,34 @@ impl Run<'_> {
         let flag = self.stop.fresh_flag();
         let folder = self.folder.path().to_owned();
         let open = experiment.is_open();
+        let watches = self.watches.clone();
         let run = |task: Task| {
             let arm = &arms[task.arm];
             if open && arm.hindsight == Some(Hindsight::Oracle) {
                 return ground.bound(experiment, arm, task).map(|arm| Turn::Bound(Box::new(arm)));
             }
-            ground
-                .run(experiment, &arms, task, capacity.as_ref(), Spool::create(&folder)?, &flag)
-                .map(|ran| Turn::Ran(Box::new(ran)))
+            let told = Told { events: Spool::create(&folder)?, watches: &watches, stop: &flag };
+            ground.run(experiment, &arms, task, capacity.as_ref(), told).map(|ran| Turn::Ran(Box::new(ran)))
         };
         side_by_side(&tasks, run, |task, turn| {
-            if self.stop.is_asked() {
+            if self.stop.is_asked() || self.abort.is_some() {
                 return Ok(());
             }
             let simulated = match turn? {
                 Turn::Ran(simulated) => simulated,
-                Turn::Bound(arm) => return self.take_bound(*arm),
+                Turn::Bound(arm) => return self.take_bound(task.arm, *arm),
             };
             if let Some(block) = blocks.get_mut(task.block as usize - 1) {
                 block.plan.get_or_insert_with(|| simulated.digest.clone());
             }
-            self.take_simulated(task, *simulated)
+            self.take_simulated(task, *simulated)?;
+            if self.abort.is_some() {
+                flag.stop();
+            }
+            Ok(())
         })?;
         self.manifest(&capacity, &blocks)?;
-        self.finish(&capacity, self.stop.is_asked())
+        self.finish(&capacity, self.stop.is_asked() || self.abort.is_some())
     }
 
     /// The arms, with the best fixed limit where that is looked for.
@@ -130,7 +135,9 @@ impl Run<'_> {
         (blocks, tasks)
     }
 
-    fn take_bound(&mut self, arm: summary::Arm) -> Result<(), RunFailure> {
+    fn take_bound(&mut self, index: usize, arm: summary::Arm) -> Result<(), RunFailure> {
+        let kept = ArmRecord::of_bound(&arm, self.context(&self.request.experiment.arms[index]));
+        self.folder.put(&record::file_name(&arm.name, arm.block), &kept)?;
         self.tell(&LiveEvent::ArmStarted { arm: arm.name.clone(), block: arm.block })?;
         self.tell(&LiveEvent::ArmFinished(Box::new(arm.clone())))?;
         self.arms.push(arm);

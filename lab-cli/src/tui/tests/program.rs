@@ -229,8 +229,14 @@ fn compared(name: &str) -> OpenRun {
         interval: Some([2.2, 2.6]),
         ..Comparison::default()
     };
-    let threshold =
-        ThresholdResult { text: String::new(), held: true, why: String::new(), values: Vec::new(), blocks: Vec::new() };
+    let threshold = ThresholdResult {
+        text: String::new(),
+        held: true,
+        why: String::new(),
+        values: Vec::new(),
+        blocks: Vec::new(),
+        aborted: None,
+    };
     let summary = Summary {
         experiment: "flash-crowd".to_owned(),
         mode: Mode::Live,

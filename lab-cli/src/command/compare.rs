@@ -1,0 +1,167 @@
+//! `lab compare`.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::print;
+use crate::{
+    args::{self, MetricName, Output},
+    exit::{End, Failure, Outcome},
+    judge::compare::{Across, Contest, Metric, across},
+    report::in_words,
+    text::scrubbed,
+};
+
+mod sides;
+
+use sides::{Entry, Left, contests, one_run};
+
+/// Version of the JSON.
+const SCHEMA: u32 = 1;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+struct Verdicts {
+    schema: u32,
+    metric: &'static str,
+    phase: String,
+    /// Runs and arms that were not compared.
+    left_out: Vec<Left>,
+    /// What a reader should know.
+    notes: Vec<String>,
+    comparisons: Vec<Across>,
+}
+
+pub fn compare(args: &args::Compare) -> Outcome {
+    let (entries, mut left_out) = sides::read(&args.runs)?;
+    let [first, others @ ..] = &entries[..] else {
+        return nothing_left(&left_out);
+    };
+    if args.baseline.is_some() && args.runs.len() > 1 {
+        return Err(Failure::usage("--baseline is for the arms of one run; of several the first is the baseline"));
+    }
+    let notes = alike(first, others, args.anyway)?;
+    let plan = &first.manifest.experiment.compare;
+    let metric = args.metric.map_or(plan.metric, metric_of);
+    let margin = args.margin.or(plan.margin.filter(|_| metric == plan.metric));
+    let found: Vec<Contest<'_>> = match others {
+        [] => one_run(first, args.baseline.as_deref(), &mut left_out)?,
+        others => contests(first, others, &mut left_out)?,
+    };
+    if found.is_empty() {
+        return nothing_left(&left_out);
+    }
+    let phase = phase(args, first, &found)?;
+    let comparisons = across(&found, &phase, metric, margin);
+    let undecided =
+        comparisons.iter().any(|found| found.comparison.primary && found.comparison.verdict == "inconclusive");
+    let verdicts = Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons };
+    match args.output {
+        Output::Json => {
+            let text = serde_json::to_string_pretty(&verdicts).map_err(Failure::because)?;
+            print(format!("{text}\n").as_bytes())?;
+        }
+        Output::Text => {
+            print(text(&verdicts).as_bytes())?;
+        }
+    }
+    Ok(if undecided { End::Failed } else { End::Done })
+}
+
+/// All that was asked for is INVALID, or alone.
+fn nothing_left(left_out: &[Left]) -> Outcome {
+    let lines: Vec<String> = left_out.iter().map(|left| format!("{}: {}", left.what, left.why)).collect();
+    if left_out.iter().any(|left| left.invalid) {
+        super::run::aside(&format!("nothing is left to compare\n{}", lines.join("\n")));
+        return Ok(End::Invalid);
+    }
+    let why = if lines.is_empty() {
+        "one arm alone: name another run, or an arm of one".to_owned()
+    } else {
+        lines.join("\n")
+    };
+    Err(Failure::usage(format!("nothing to compare: {why}")))
+}
+
+/// Whether the others may be held against the first; what must be known if they are all the same.
+fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, Failure> {
+    let mut notes = Vec::new();
+    let mut refused = Vec::new();
+    for other in others {
+        for reason in crate::run::unlike(&first.manifest, &other.manifest) {
+            let line = format!("{} and {}: {reason}", first.name, other.name);
+            if anyway { notes.push(line) } else { refused.push(line) }
+        }
+        if first.manifest.lab != other.manifest.lab {
+            notes.push(format!(
+                "{} ran with lab {}, {} with {}",
+                first.name, first.manifest.lab, other.name, other.manifest.lab
+            ));
+        }
+    }
+    for entry in std::iter::once(first).chain(others).filter(|entry| entry.summary.partial) {
+        notes.push(format!("{} is partial: it was interrupted", entry.name));
+    }
+    if refused.is_empty() {
+        return Ok(notes);
+    }
+    Err(Failure::usage(format!(
+        "these runs cannot be held against each other (--anyway does it all the same)\n{}",
+        refused.join("\n")
+    )))
+}
+
+/// The phase asked for, else the experiment's, else the baseline's with the most requests.
+fn phase(args: &args::Compare, first: &Entry, contests: &[Contest<'_>]) -> Result<String, Failure> {
+    let phases = || contests.iter().flat_map(|contest| &contest.theirs.turns).flat_map(|turn| &turn.arm.phases);
+    if let Some(name) = args.phase.as_ref().or(first.manifest.experiment.compare.phase.as_ref()) {
+        if phases().any(|phase| phase.name == *name) {
+            return Ok(name.clone());
+        }
+        let mut known: Vec<&str> = phases().map(|phase| phase.name.as_str()).collect();
+        known.dedup();
+        return Err(Failure::usage(format!("there is no phase {name:?}; {}", crate::text::suggestion(name, &known))));
+    }
+    let busiest = phases().max_by_key(|phase| phase.measured.planned);
+    busiest.map(|phase| phase.name.clone()).ok_or_else(|| Failure::usage("the baseline has no phases"))
+}
+
+fn metric_of(name: MetricName) -> Metric {
+    match name {
+        MetricName::Goodput => Metric::Goodput,
+        MetricName::RejectFraction => Metric::RejectFraction,
+        MetricName::P90 => Metric::P90,
+        MetricName::P99 => Metric::P99,
+    }
+}
+
+fn text(verdicts: &Verdicts) -> String {
+    let mut text = String::new();
+    for Left { what, why, .. } in &verdicts.left_out {
+        let _ = writeln!(text, "left out: {}: {}", scrubbed(what), scrubbed(why));
+    }
+    for note in &verdicts.notes {
+        let _ = writeln!(text, "note: {}", scrubbed(note));
+    }
+    let mut said: Option<(&str, &str)> = None;
+    for Across { paired, turns: [ours, theirs], comparison } in &verdicts.comparisons {
+        let about = (comparison.metric.as_str(), comparison.baseline.as_str());
+        if said != Some(about) {
+            said = Some(about);
+            let rank = if comparison.primary { "" } else { " (to look at)" };
+            let (metric, phase, baseline) = (about.0, &verdicts.phase, about.1);
+            let _ = writeln!(text, "{metric} in {} against {}{rank}", scrubbed(phase), scrubbed(baseline));
+        }
+        let how = match (paired, comparison.blocks) {
+            (_, 0) => "hidden by time-outs, or too few samples".to_owned(),
+            (true, 1) => "1 block decides nothing".to_owned(),
+            (true, blocks) => format!("{blocks} pairs of blocks"),
+            (false, _) => format!("{ours} and {theirs} blocks, unpaired: their plans differ"),
+        };
+        let p =
+            comparison.p_adjusted.filter(|_| comparison.blocks > 1).map_or_else(String::new, |p| format!(", p {p:.3}"));
+        let _ = writeln!(text, "  {}  {}{p} ({how})", scrubbed(&comparison.policy), in_words(comparison));
+    }
+    text
+}

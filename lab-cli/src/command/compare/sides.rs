@@ -1,0 +1,153 @@
+//! What `lab compare` is asked to hold against what.
+
+use serde::Serialize;
+
+use crate::{
+    exit::Failure,
+    judge::compare::{Contest, Side, Turn},
+    run::{Manifest, find_run, read_folder},
+    summary::{Summary, Verdict},
+    text::suggestion,
+};
+
+/// A run, or one arm of it.
+#[derive(Debug)]
+pub struct Entry {
+    /// The name of its folder.
+    pub name: String,
+    /// This arm alone.
+    pub arm: Option<String>,
+    /// What was run.
+    pub manifest: Manifest,
+    /// What was found.
+    pub summary: Summary,
+}
+
+/// What is not compared.
+#[derive(Debug, Serialize)]
+pub struct Left {
+    /// A run, or an arm of one.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// Because it is INVALID.
+    pub invalid: bool,
+}
+
+/// Reads all runs. Those that are INVALID are left out.
+pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
+    let (mut entries, mut left_out) = (Vec::new(), Vec::new());
+    for name in names {
+        let (folder, arm) = folder_and_arm(name)?;
+        let shown = folder.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
+        let manifest = Manifest::read(&folder).map_err(Failure::because)?;
+        let Some(summary) = read_folder(&folder).map_err(Failure::because)?.summary else {
+            left_out.push(Left {
+                what: shown,
+                why: "it was killed before its first arm ended".to_owned(),
+                invalid: false,
+            });
+            continue;
+        };
+        if let Some(arm) = &arm {
+            let known = manifest.arms();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            if !known.contains(&arm.as_str()) {
+                return Err(Failure::usage(format!("{shown} has no arm {arm:?}; {}", suggestion(arm, &known))));
+            }
+        }
+        if summary.verdict == Verdict::Invalid {
+            let mut codes: Vec<&str> = summary
+                .reasons
+                .iter()
+                .filter(|reason| reason.verdict == Verdict::Invalid)
+                .map(|reason| reason.code.as_str())
+                .collect();
+            codes.dedup();
+            left_out.push(Left { what: shown, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
+            continue;
+        }
+        entries.push(Entry { name: shown, arm, manifest, summary });
+    }
+    Ok((entries, left_out))
+}
+
+/// A folder may have a colon in its name: it is tried first.
+fn folder_and_arm(name: &str) -> Result<(std::path::PathBuf, Option<String>), Failure> {
+    match (find_run(name), name.rsplit_once(':')) {
+        (Ok(folder), _) => Ok((folder, None)),
+        (Err(_), Some((run, arm))) => {
+            find_run(run).map(|folder| (folder, Some(arm.to_owned()))).map_err(Failure::usage)
+        }
+        (Err(problem), None) => Err(Failure::usage(problem)),
+    }
+}
+
+/// The arms of one run against its baseline.
+pub fn one_run<'a>(
+    run: &'a Entry,
+    baseline: Option<&str>,
+    left_out: &mut Vec<Left>,
+) -> Result<Vec<Contest<'a>>, Failure> {
+    let order = run.manifest.arms();
+    let known: Vec<&str> = order.iter().map(String::as_str).collect();
+    if let Some(unknown) = baseline.filter(|baseline| !known.contains(baseline)) {
+        return Err(Failure::usage(format!("there is no arm {unknown:?}; {}", suggestion(unknown, &known))));
+    }
+    let planned = run.manifest.experiment.compare.baseline.as_deref().filter(|planned| known.contains(planned));
+    let Some(theirs) = baseline.or(planned).or(known.first().copied()) else { return Ok(Vec::new()) };
+    let others = known.iter().filter(|label| **label != theirs && run.arm.as_deref().is_none_or(|arm| arm == **label));
+    let theirs = side(run, theirs, theirs.to_owned());
+    let mut found = Vec::new();
+    for label in others {
+        let ours = side(run, label, (*label).to_owned());
+        keep(Contest { ours, theirs: theirs.clone() }, &mut found, left_out);
+    }
+    Ok(found)
+}
+
+/// The arms of runs against those of the first: of the same name, or the only one.
+pub fn contests<'a>(
+    first: &'a Entry,
+    others: &'a [Entry],
+    left_out: &mut Vec<Left>,
+) -> Result<Vec<Contest<'a>>, Failure> {
+    let theirs = labels(first);
+    let mut found = Vec::new();
+    for run in others {
+        for label in labels(run) {
+            let like = match &theirs[..] {
+                [only] => Some(only),
+                several => several.iter().find(|other| **other == label),
+            };
+            let Some(like) = like else {
+                let why = format!("{} has no arm of that name", first.name);
+                left_out.push(Left { what: format!("{}:{label}", run.name), why, invalid: false });
+                continue;
+            };
+            let ours = side(run, &label, format!("{}:{label}", run.name));
+            let theirs = side(first, like, format!("{}:{like}", first.name));
+            keep(Contest { ours, theirs }, &mut found, left_out);
+        }
+    }
+    Ok(found)
+}
+
+fn labels(run: &Entry) -> Vec<String> {
+    run.arm.clone().map_or_else(|| run.manifest.arms(), |arm| vec![arm])
+}
+
+fn side<'a>(run: &'a Entry, label: &str, name: String) -> Side<'a> {
+    let plan = |block: u32| run.manifest.blocks.iter().find(|found| found.block == block)?.plan.as_deref();
+    let turns = run.summary.arms.iter().filter(|arm| arm.shown_name() == label && arm.valid);
+    Side { name, turns: turns.map(|arm| Turn { arm, plan: plan(arm.block) }).collect() }
+}
+
+fn keep<'a>(contest: Contest<'a>, found: &mut Vec<Contest<'a>>, left_out: &mut Vec<Left>) {
+    let empty =
+        [&contest.ours, &contest.theirs].into_iter().find(|side| side.turns.is_empty()).map(|side| side.name.clone());
+    match empty {
+        Some(what) => left_out.push(Left { what, why: "none of its turns ended".to_owned(), invalid: false }),
+        None => found.push(contest),
+    }
+}

@@ -1,0 +1,75 @@
+//! `lab history`.
+
+use super::print;
+use crate::{
+    args::{self, Output},
+    exit::{Failure, Outcome},
+    history::{HistoryError, Index, PastRun, Question},
+    report::columns::{Align, Columns},
+    text::scrubbed,
+};
+
+pub fn history(args: &args::History) -> Outcome {
+    let question = Question {
+        words: &args.words,
+        experiment: args.experiment.as_deref(),
+        policy: args.policy.as_deref(),
+        since: args.since.as_deref(),
+        until: args.until.as_deref(),
+        limit: args.limit,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::because)?;
+    let (found, in_memory) = runtime
+        .block_on(async {
+            let mut index = Index::open(&args.runs, args.rebuild).await?;
+            let in_memory = index.in_memory;
+            let found = index.ask(&question).await?;
+            index.close().await?;
+            Ok::<_, HistoryError>((found, in_memory))
+        })
+        .map_err(Failure::because)?;
+    if in_memory {
+        super::run::aside(&format!("{} cannot be written: the index was made for this once", args.runs.display()));
+    }
+    match args.output {
+        Output::Json => {
+            print(format!("{}\n", serde_json::to_string_pretty(&found).map_err(Failure::because)?).as_bytes())
+        }
+        Output::Text if found.is_empty() => print(b"no such runs\n"),
+        Output::Text => print(table(&found).as_bytes()),
+    }
+}
+
+fn table(runs: &[PastRun]) -> String {
+    let left = ["began (UTC)", "run", "experiment", "mode", "verdict", "blocks", "thresholds", "arms"];
+    let mut table = Columns::new(&left.map(|name| (name, Align::Left)));
+    for run in runs {
+        let partial = if run.partial { ", partial" } else { "" };
+        let held =
+            if run.thresholds == 0 { "-".to_owned() } else { format!("{} of {} held", run.held, run.thresholds) };
+        let arm = |arm: &crate::history::PastArm| match arm.policy.as_str() {
+            "" => arm.name.clone(),
+            policy if policy == arm.name => arm.name.clone(),
+            policy => format!("{} ({policy})", arm.name),
+        };
+        let arms: Vec<String> = run.arms.iter().map(arm).collect();
+        let cells = [
+            readable(&run.began),
+            run.name.clone(),
+            run.experiment.clone(),
+            run.mode.clone(),
+            format!("{}{partial}", run.verdict),
+            run.blocks.to_string(),
+            held,
+            arms.join(" "),
+        ];
+        table.row(cells.map(|cell| scrubbed(&cell)).to_vec());
+    }
+    table.into_text()
+}
+
+/// `2026-11-22 06:58:04` of `20261122T065804Z`.
+fn readable(stamp: &str) -> String {
+    let part = |from: usize, to: usize| stamp.get(from..to).unwrap_or("?");
+    format!("{}-{}-{} {}:{}:{}", part(0, 4), part(4, 6), part(6, 8), part(9, 11), part(11, 13), part(13, 15))
+}

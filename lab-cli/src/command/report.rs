@@ -1,0 +1,51 @@
+//! `lab report`.
+
+use std::path::{Path, PathBuf};
+
+use super::print;
+use crate::{
+    args::{self, Format},
+    exit::{End, Failure, Outcome},
+    report::{Whole, csv, html, junit, markdown},
+    run::find_run,
+};
+
+pub fn report(args: &args::Report) -> Outcome {
+    let folder = find_run(&args.run).map_err(Failure::usage)?;
+    let Some(run) = Whole::read(&folder).map_err(Failure::because)? else {
+        return Err(Failure::because(format!(
+            "{} was killed before its first arm ended: what there is is its timeline.jsonl",
+            folder.display()
+        )));
+    };
+    let bytes = match args.format {
+        Format::Html => html::document(&run).into_bytes(),
+        Format::Json => {
+            let mut text = serde_json::to_vec_pretty(&run.summary).map_err(Failure::because)?;
+            text.push(b'\n');
+            text
+        }
+        Format::Junit => junit::document(&run).into_bytes(),
+        Format::Csv => csv::table(&run).map_err(Failure::because)?,
+        Format::Md => markdown::document(&run).into_bytes(),
+    };
+    match place(args, &folder) {
+        None => print(&bytes),
+        Some(path) => {
+            std::fs::write(&path, &bytes).map_err(|error| {
+                Failure::because(format!("{}: {error}; name another place with -o", path.display()))
+            })?;
+            print(format!("{}\n", path.display()).as_bytes())?;
+            Ok(End::Done)
+        }
+    }
+}
+
+/// Where to; `None`: standard output.
+fn place(args: &args::Report, folder: &Path) -> Option<PathBuf> {
+    match &args.out {
+        Some(out) if out.as_os_str() == "-" => None,
+        Some(out) => Some(out.clone()),
+        None => (args.format == Format::Html).then(|| folder.join("report.html")),
+    }
+}

@@ -1,0 +1,122 @@
+//! A run as one HTML file: no network, no script, light and dark and on paper.
+//!
+//! The verdict on the measurement comes first, then what was decided, then figures and tables, then everything that bears on
+//! them. Everything that is a text goes through [`maud`], which escapes it, after it was scrubbed of control and direction
+//! characters; nothing in the page can load or run anything (`Content-Security-Policy`, with the hash of its one style sheet).
+//! Values of figures show where the pointer rests: `title` elements, as a text-only browser has the tables.
+
+use base64::Engine as _;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use super::Whole;
+use crate::{
+    summary::{Reason, Verdict},
+    text::scrubbed,
+};
+
+mod chart;
+mod facts;
+mod figures;
+mod tables;
+
+const STYLE: &str = include_str!("html/style.css");
+
+/// The document.
+pub fn document(run: &Whole) -> String {
+    let title = shown(&format!("{}: {}", run.summary.experiment, run.summary.verdict.word()));
+    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(STYLE));
+    let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { (shown(&run.summary.experiment)) }
+                    p { (shown(&run.manifest.experiment.about)) }
+                    p.small { "Run " code { (shown(&run.name)) } ", lab " (shown(&run.manifest.lab)) ", " (mode(run)) "." }
+                }
+                main {
+                    (validity(run))
+                    (tables::comparison(run))
+                    (tables::thresholds(run))
+                    (figures::sweep(run))
+                    (figures::time_lines(run))
+                    (tables::phases(run))
+                    (tables::types(run))
+                    (tables::ledgers(run))
+                    (facts::parameters(run))
+                    (facts::gates(run))
+                    (facts::host(run))
+                    (facts::limits(run))
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn mode(run: &Whole) -> &'static str {
+    match run.summary.mode {
+        crate::summary::Mode::Live => "live",
+        crate::summary::Mode::Virtual => "in virtual time",
+    }
+}
+
+/// The verdict on the measurement, and why.
+fn validity(run: &Whole) -> Markup {
+    let summary = &run.summary;
+    let meaning = match summary.verdict {
+        Verdict::Valid => "Nothing speaks against these figures.",
+        Verdict::Warn => "These figures can be used with the caution named.",
+        Verdict::Unstable => "The system never settled: percentiles depend on how long the run was. This is a finding.",
+        Verdict::Invalid => "The measurement itself went wrong: no conclusion may be drawn from these figures.",
+    };
+    html! {
+        section id="validity" {
+            h2 { "Validity: " span.verdict.(summary.verdict.word().to_lowercase()) { (summary.verdict.word()) } }
+            p { (meaning) }
+            @if summary.partial { p { strong { "Partial: " } "the run was interrupted; arms or phases are missing." } }
+            @if !summary.reasons.is_empty() {
+                table {
+                    caption { "What speaks against the figures" }
+                    thead { tr {
+                        th scope="col" { "gate" } th scope="col" { "verdict" } th scope="col" { "arm" } th scope="col" { "found" }
+                        th scope="col" { "limit" } th scope="col" { "meaning, and what to do" }
+                    } }
+                    tbody { @for reason in &summary.reasons { (finding(reason)) } }
+                }
+            }
+        }
+    }
+}
+
+fn finding(reason: &Reason) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (shown(&reason.code)) }
+            td { (reason.verdict.word()) }
+            td { (shown(&reason.arm)) }
+            td { (shown(&reason.value)) }
+            td { (shown(&reason.threshold)) }
+            td { (shown(&reason.message)) ". " (shown(&reason.remedy)) "." }
+        }
+    }
+}
+
+/// A text that may have come from anywhere.
+fn shown(text: &str) -> String {
+    scrubbed(text)
+}
+
+#[cfg(test)]
+mod tests;

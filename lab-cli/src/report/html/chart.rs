@@ -1,0 +1,200 @@
+//! A figure with one panel: lines over an axis, and a column under the pointer that tells its values.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+
+use crate::series::axis::{Axis, shown as tick};
+
+use super::shown;
+
+const WIDTH: f64 = 860.0;
+const HEIGHT: f64 = 240.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 14.0;
+const BOTTOM: f64 = 38.0;
+/// Colours and dashes: the pattern changes with each turn of the colours, so that lines differ without colour too.
+const COLOURS: usize = 6;
+const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
+/// A line in the legend.
+const LEGEND: f64 = 18.0;
+const LEGEND_COLUMNS: usize = 4;
+
+/// One line.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// Its name.
+    pub name: String,
+    /// Where there is no value, the line has a gap.
+    pub points: Vec<(f64, Option<f64>)>,
+}
+
+/// A figure.
+#[derive(Debug)]
+pub struct Chart<'a> {
+    /// What is drawn, with its unit.
+    pub title: &'a str,
+    /// What goes to the right, with its unit.
+    pub across: &'a str,
+    /// Drawn by factors of ten.
+    pub log: bool,
+    /// With a mark at each point: they were measured one by one.
+    pub marks: bool,
+    /// A limit to be held against.
+    pub bound: Option<f64>,
+    /// Stretches with a name: from where each begins.
+    pub stretches: Vec<(String, f64)>,
+    /// What is drawn.
+    pub lines: Vec<Line>,
+    /// A value in words.
+    pub value: fn(f64) -> String,
+}
+
+impl Chart<'_> {
+    /// The figure; nothing if there is no value at all.
+    pub fn drawn(&self) -> Markup {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let values = || points().filter_map(|(_, value)| *value);
+        if values().next().is_none() {
+            return html! {};
+        }
+        let least = values().chain(self.bound).filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+        let most = values().chain(self.bound).fold(0.0, f64::max);
+        let up = if self.log { Axis::decades(least, most) } else { Axis::linear(least, most) };
+        let (from, to) =
+            points().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (x, _)| (low.min(*x), high.max(*x)));
+        let from = if self.marks { 0.0 } else { from.min(0.0) };
+        let across = Axis { from, to: to.max(from + 1e-9), ticks: Vec::new(), log: false }.with_round_ticks(8.0);
+        let space = Space { up, across, top: TOP + self.lines.len().div_ceil(LEGEND_COLUMNS) as f64 * LEGEND };
+        html! {
+            figure {
+                figcaption { (self.title) ", over " (self.across) }
+                svg viewBox={ "0 0 " (WIDTH) " " (space.bottom() + BOTTOM) } role="img" aria-label=(self.title) {
+                    (self.legend())
+                    (self.frame(&space))
+                    @for (number, line) in self.lines.iter().enumerate() { (self.line(number, line, &space)) }
+                    (self.columns(&space))
+                }
+            }
+        }
+    }
+
+    fn legend(&self) -> Markup {
+        let wide = (WIDTH - LEFT - RIGHT) / LEGEND_COLUMNS as f64;
+        let place = |n: usize| (LEFT + (n % LEGEND_COLUMNS) as f64 * wide, TOP + (n / LEGEND_COLUMNS) as f64 * LEGEND);
+        html! {
+            @for (number, line) in self.lines.iter().enumerate() {
+                @let (x, y) = place(number);
+                path d={ "M" (round(x)) " " (round(y)) "h26" } class={ "line s" (number % COLOURS) } stroke-dasharray=(dash(number)) {}
+                text x=(round(x + 32.0)) y=(round(y + 4.0)) { (shown(&line.name)) }
+            }
+        }
+    }
+
+    fn frame(&self, space: &Space) -> Markup {
+        let right = WIDTH - RIGHT;
+        html! {
+            @for value in &space.up.ticks {
+                @let y = round(space.y(*value));
+                path d={ "M" (LEFT) " " (y) "H" (right) } class="rule" {}
+                text x=(LEFT - 6.0) y=(round(space.y(*value) + 4.0)) text-anchor="end" { (tick(*value)) }
+            }
+            @for value in &space.across.ticks {
+                text x=(round(space.x(*value))) y=(round(space.bottom() + 16.0)) text-anchor="middle" { (tick(*value)) }
+            }
+            text x=(right) y=(round(space.bottom() + 32.0)) text-anchor="end" { (self.across) }
+            @for (name, begins) in &self.stretches {
+                @let x = round(space.x(*begins));
+                path d={ "M" (x) " " (round(space.top)) "V" (round(space.bottom())) } class="rule" stroke-dasharray="1 3" {}
+                text x=(round(space.x(*begins) + 3.0)) y=(round(space.top + 11.0)) { (shown(name)) }
+            }
+            @if let Some(bound) = self.bound {
+                path d={ "M" (LEFT) " " (round(space.y(bound))) "H" (right) } class="bound" {}
+            }
+        }
+    }
+
+    fn line(&self, number: usize, line: &Line, space: &Space) -> Markup {
+        let mut path = String::new();
+        let mut drawing = false;
+        for (x, value) in &line.points {
+            let Some(value) = value else {
+                drawing = false;
+                continue;
+            };
+            let (x, y) = (round(space.x(*x)), round(space.y(*value)));
+            let _ = if drawing { write!(path, "L{x} {y}") } else { write!(path, "M{x} {y}h0.8") };
+            drawing = true;
+        }
+        html! {
+            path d=(path) class={ "line s" (number % COLOURS) } stroke-dasharray=(dash(number)) {}
+            @if self.marks {
+                @for (x, value) in line.points.iter().filter_map(|(x, value)| Some((*x, (*value)?))) {
+                    circle cx=(round(space.x(x))) cy=(round(space.y(value))) r="3" class={ "dot f" (number % COLOURS) } {}
+                }
+            }
+        }
+    }
+
+    /// A column a place on the axis: where the pointer rests, its values are told.
+    fn columns(&self, space: &Space) -> Markup {
+        let mut places: Vec<f64> = self.lines.iter().flat_map(|line| line.points.iter().map(|(x, _)| *x)).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let edge = |n: usize| -> f64 {
+            match n {
+                0 => LEFT,
+                n if n >= places.len() => WIDTH - RIGHT,
+                n => (space.x(places[n - 1]) + space.x(places[n])) / 2.0,
+            }
+        };
+        html! {
+            @for (number, place) in places.iter().enumerate() {
+                @let (from, to) = (edge(number), edge(number + 1));
+                rect class="at" x=(round(from)) y=(round(space.top)) width=(round((to - from).max(0.1))) height=(HEIGHT) {
+                    title { (self.told(*place)) }
+                }
+            }
+        }
+    }
+
+    fn told(&self, place: f64) -> String {
+        let mut text = format!("{} {}", tick(place), self.across);
+        for line in &self.lines {
+            let value = line.points.iter().find(|(x, _)| *x == place).and_then(|(_, value)| *value);
+            let value = value.map_or_else(|| "-".to_owned(), self.value);
+            let _ = write!(text, "\n{}: {value}", shown(&line.name));
+        }
+        text
+    }
+}
+
+struct Space {
+    up: Axis,
+    across: Axis,
+    top: f64,
+}
+
+impl Space {
+    fn bottom(&self) -> f64 {
+        self.top + HEIGHT
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        LEFT + self.across.at(value) * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        self.bottom() - self.up.at(value) * HEIGHT
+    }
+}
+
+fn dash(number: usize) -> &'static str {
+    DASHES[number % DASHES.len()]
+}
+
+/// To a tenth of a unit: nobody sees more, and the file stays small.
+fn round(at: f64) -> f64 {
+    (at * 10.0).round() / 10.0
+}

@@ -1,0 +1,183 @@
+//! What bears on the figures: parameters, the generator's health, the machine, and what was not measured.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::shown;
+use crate::{
+    judge::gates::limits,
+    report::Whole,
+    summary::{Arm, Mode},
+    text::{percent, time},
+};
+
+/// Every parameter of every arm, as it was in force.
+pub fn parameters(run: &Whole) -> Markup {
+    let mut arms: Vec<&Arm> = Vec::new();
+    for arm in &run.summary.arms {
+        if !arms.iter().any(|known| known.shown_name() == arm.shown_name()) {
+            arms.push(arm);
+        }
+    }
+    html! {
+        section id="parameters" {
+            h2 { "Parameters" }
+            div.wide { table {
+                caption { "Policies with all their parameters, defaults included" }
+                thead { tr { th scope="col" { "arm" } th scope="col" { "policy" } th scope="col" { "parameters" } } }
+                tbody { @for arm in arms {
+                    tr {
+                        th scope="row" { (shown(arm.shown_name())) }
+                        td { (shown(&arm.policy)) }
+                        td { code { (settings(&arm.parameters)) } }
+                    }
+                    @if let Some(client) = &arm.client { tr {
+                        th scope="row" { (shown(arm.shown_name())) ", users' side" }
+                        td { (shown(&client.policy)) " (" (shown(&client.scope)) ")" }
+                        td { code { (settings(&client.parameters)) } }
+                    } }
+                } }
+            } }
+        }
+    }
+}
+
+fn settings(parameters: &BTreeMap<String, Value>) -> String {
+    let one = |(name, value): (&String, &Value)| match value {
+        Value::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    };
+    shown(&parameters.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+/// How the generator fared against the limits that gates hold it to.
+pub fn gates(run: &Whole) -> Markup {
+    let objective = run.summary.objective.response_time_ms;
+    html! {
+        section id="gates" {
+            h2 { "Gates" }
+            p.small { "How the load generator fared. Findings of all gates stand at the top." }
+            div.wide { table {
+                caption { "The generator of each turn" }
+                thead { tr {
+                    th scope="col" { "arm" } th.n scope="col" { "CPU" } th.n scope="col" { "send lag p99" } th.n scope="col" { "waited for its core" }
+                    th.n scope="col" { "stood still" } th.n scope="col" { "unsent" } th.n scope="col" { "stolen" } th.n scope="col" { "Little" }
+                } }
+                tbody {
+                    tr {
+                        th scope="row" { "limit" } td.n { (percent(limits::CPU)) } td.n { (time(limits::lag_ms(objective))) }
+                        td.n { (percent(limits::RUN_QUEUE)) } td.n { (time(limits::GAP_MS)) } td.n { (percent(limits::UNSENT)) }
+                        td.n { (percent(limits::STEAL.1)) } td.n { (percent(limits::LITTLE)) }
+                    }
+                    @for arm in run.summary.arms.iter().filter(|arm| !arm.bound) {
+                        @let generator = &arm.generator;
+                        tr {
+                            th scope="row" { (shown(&run.turn(arm))) }
+                            td.n { (percent(generator.cpu)) }
+                            td.n { (time(generator.send_lag_p99_ms)) }
+                            td.n { (percent(generator.run_queue)) }
+                            td.n { (time(generator.loop_gap_max_ms)) }
+                            td.n { (generator.unsent) }
+                            td.n { (percent(generator.steal)) }
+                            td.n { (percent(generator.little)) }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// The machine, the seeds, and how the work knob was set.
+pub fn host(run: &Whole) -> Markup {
+    let manifest = &run.manifest.whole;
+    let facts = manifest.get("host").and_then(Value::as_object);
+    let seed = manifest.get("seed").map(Value::to_string).unwrap_or_default();
+    let blocks: Vec<String> = run
+        .manifest
+        .blocks
+        .iter()
+        .take(20)
+        .map(|block| format!("block {} (seed {}): {}", block.block, block.seed, block.order.join(", ")))
+        .collect();
+    html! {
+        section id="host" {
+            h2 { "Machine and order" }
+            div.wide { table {
+                caption { "Facts about the machine that bear on the figures" }
+                thead { tr { th scope="col" { "fact" } th scope="col" { "value" } } }
+                tbody {
+                    @for (name, value) in facts.into_iter().flatten() {
+                        tr { th scope="row" { (shown(&name.replace('_', " "))) } td { (shown(&plain(value))) } }
+                    }
+                    tr { th scope="row" { "seed" } td { (shown(&seed)) } }
+                    @if let Some(capacity) = &run.summary.capacity {
+                        tr {
+                            th scope="row" { "capacity" }
+                            td {
+                                (format!("{:.1}", capacity.measured_per_s)) "/s measured, " (format!("{:.0}", capacity.wanted_per_s))
+                                "/s asked for, with " (format!("{:.1}", capacity.operations)) " extra operations a request"
+                            }
+                        }
+                    }
+                }
+            } }
+            h3 { "Order of arms" }
+            ul { @for block in &blocks { li { (shown(block)) } } }
+            @if run.manifest.blocks.len() > blocks.len() { p.small { "manifest.json has the others." } }
+        }
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "-".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// What a reader might take for measured, and was not.
+pub fn limits(run: &Whole) -> Markup {
+    let mut limits: Vec<String> = Vec::new();
+    match run.summary.mode {
+        Mode::Virtual => limits.push(
+            "Nothing was measured: users and policies are those of live runs, and the service is a simulated one, with costs from a plant \
+             file. How far such runs agree with live ones is in docs/fidelity.md."
+                .to_owned(),
+        ),
+        Mode::Live => limits.push(
+            "Users and service ran on one machine over the loopback interface, the service on one core: no network, no second machine, and \
+             times that hold for this machine."
+                .to_owned(),
+        ),
+    }
+    if !run.several_blocks() {
+        limits.push("Each arm ran once: what differs between arms may be chance.".to_owned());
+    }
+    limits.push(
+        "Requests of one run depend on each other: its percentiles say what its users saw, not how far another run would differ.".to_owned(),
+    );
+    if run.summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.measured.response_time_ms.censored > 0) {
+        limits.push("Requests that timed out or were given up took at least as long as they waited: percentiles that they hide are bounds.".to_owned());
+    }
+    if run.summary.arms.iter().any(|arm| arm.bound) {
+        limits.push("Arms marked as a bound were computed, not run.".to_owned());
+    }
+    if run.summary.partial {
+        limits.push("The run is partial.".to_owned());
+    }
+    let notes = run.notes();
+    html! {
+        section id="limits" {
+            h2 { "Limits of what was measured" }
+            ul { @for limit in &limits { li { (limit) } } }
+            @if !notes.is_empty() {
+                h3 { "Notes of the run" }
+                ul { @for note in notes.iter().take(50) { li { (shown(note)) } } }
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! A run computed again from its files, and held against its summary, bit for bit.
+//!
+//! Read are `manifest.json` (what was promised, and in which order arms ran), the arms' records, `timeline.jsonl` (gauges) and
+//! `events.jsonl` (whether it was interrupted). No clock, no path and no fact of this machine is asked for, so that it comes
+//! to the same end anywhere.
+
+use std::{fs, path::Path};
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use workloads::measure::Report;
+
+use super::{
+    RunFailure, assemble,
+    conductor::watches,
+    folder::{self, Recorded},
+    histograms,
+    leaves::differ,
+    record::{self, ArmRecord},
+    recorded::Manifest,
+    sum_up::{Findings, sum_up},
+};
+use crate::{
+    judge::threshold::{Threshold, first_abort},
+    live::{LiveEvent, Second},
+    summary::{Arm, Summary},
+};
+
+/// What came of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Rechecked {
+    /// Computed again.
+    pub summary: Summary,
+    /// How many values were held against each other.
+    pub values: usize,
+    /// Those that differ.
+    pub differences: Vec<Difference>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// A value that is not what the files make of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// The file that it stands in.
+    pub file: String,
+    /// Where in it: a JSON pointer, or words.
+    pub place: String,
+    /// What stands there; `None`: nothing.
+    pub found: Option<Value>,
+    /// What was computed; `None`: nothing.
+    pub computed: Option<Value>,
+}
+
+/// Computes a run again.
+///
+/// # Errors
+/// If its files cannot be read, or none of its arms has a record.
+pub fn recheck(path: &Path) -> Result<Rechecked, RunFailure> {
+    let manifest = Manifest::read(path)?;
+    let recorded = folder::read(path)?;
+    let written: Value = from_file(&path.join("summary.json"))?;
+    let mut notes = Vec::new();
+    let mut differences = Vec::new();
+    let mut turns = turns(path, &manifest, &mut notes)?;
+    if turns.is_empty() {
+        return Err(RunFailure::NoRecords(path.to_owned()));
+    }
+    let told = written.get("arms").and_then(Value::as_array).map_or(0, Vec::len);
+    if written.get("partial") == Some(&Value::Bool(true)) && turns.len() == told + 1 {
+        let last = turns.pop().map_or_else(String::new, |turn| turn.arm.shown_name().to_owned());
+        notes.push(format!("the record of {last} is there, and no summary with it yet: the run was killed in between"));
+    }
+    for turn in &turns {
+        log(path, turn, &mut differences);
+        seconds(&recorded.timeline, turn, &mut differences);
+    }
+    if recorded.torn {
+        notes.push("the last line of a file is torn: the run was killed in a write".to_owned());
+    }
+    let mut summary = summary(&manifest, &recorded, &turns);
+    // Killed between its last arm and its end: all was measured, and the summary could not yet know.
+    if written.get("partial") == Some(&Value::Bool(true)) && !summary.partial {
+        notes.push("the summary says that the run is partial, and all its arms are there".to_owned());
+        summary.partial = true;
+    }
+    let computed = serde_json::to_value(&summary)?;
+    let mut values = 0;
+    differ("", Some(&written), Some(&computed), &mut |place, found, computed| {
+        values += 1;
+        if found != computed {
+            differences.push(Difference {
+                file: "summary.json".to_owned(),
+                place: place.to_owned(),
+                found: found.cloned(),
+                computed: computed.cloned(),
+            });
+        }
+    });
+    Ok(Rechecked { summary, values, differences, notes })
+}
+
+/// An arm's turn, computed again.
+struct Turn {
+    arm: Arm,
+    /// `None` of a bound.
+    report: Option<Report>,
+}
+
+/// All turns that have a record, in the order in which they ran.
+fn turns(path: &Path, manifest: &Manifest, notes: &mut Vec<String>) -> Result<Vec<Turn>, RunFailure> {
+    let model = manifest.model();
+    let mut turns = Vec::new();
+    let mut missing = 0;
+    for block in &manifest.blocks {
+        for label in &block.order {
+            let file = path.join(record::file_name(label, block.block));
+            if !file.is_file() {
+                missing += 1;
+                continue;
+            }
+            let kept: ArmRecord = from_file(&file)?;
+            let senseless =
+                |error: &dyn std::fmt::Display| RunFailure::Senseless { path: file.clone(), cause: error.to_string() };
+            if (kept.seen.shown_name(), kept.seen.block) != (label.as_str(), block.block) {
+                return Err(senseless(&"it is another arm's"));
+            }
+            if kept.context.objective != manifest.experiment.objective {
+                return Err(senseless(&"it has another objective than the manifest"));
+            }
+            let (arm, report) = kept.arm(model.as_ref()).map_err(|error| senseless(&error))?;
+            turns.push(Turn { arm, report });
+        }
+    }
+    if missing > 0 && !turns.is_empty() {
+        notes.push(format!("{missing} turns of arms have no record: the run ended before them"));
+    }
+    Ok(turns)
+}
+
+fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> Summary {
+    let experiment = &manifest.experiment;
+    let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
+    let planned: usize = manifest.blocks.iter().map(|block| block.order.len()).sum();
+    let blocks = recorded.events.iter().find_map(|event| match event {
+        LiveEvent::RunStarted(shape) => Some(shape.blocks as usize),
+        _ => None,
+    });
+    let stopped = recorded.events.iter().any(|event| matches!(event, LiveEvent::Stopping));
+    let all_begun = blocks.is_none_or(|blocks| blocks == manifest.blocks.len());
+    let thresholds: Vec<Threshold> =
+        experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
+    let watches = watches(&thresholds, &experiment.aborts);
+    let abort = first_abort(&watches, &recorded.timeline);
+    let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| {
+        turns.get(index)?.report.as_ref()?.part(phase, part).map(|found| assemble::phase(&found))
+    };
+    sum_up(&Findings {
+        experiment: &experiment.name,
+        mode: manifest.mode,
+        partial: stopped || abort.is_some() || turns.len() < planned || !all_begun,
+        objective: experiment.objective,
+        capacity: manifest.capacity.as_ref(),
+        searches: &manifest.searches,
+        arms: &arms,
+        thresholds: &thresholds,
+        abort: abort.as_ref(),
+        timeline: &recorded.timeline,
+        parts: &parts,
+        order: &manifest.arms(),
+        compare: &experiment.compare,
+    })
+}
+
+/// The histograms in the arm's log are those of its record.
+fn log(path: &Path, turn: &Turn, differences: &mut Vec<Difference>) {
+    let Some(report) = &turn.report else { return };
+    let file = histograms::file_name(turn.arm.shown_name(), turn.arm.block);
+    let mut differs = |place: String| {
+        differences.push(Difference { file: file.clone(), place, found: None, computed: None });
+    };
+    match fs::read(path.join(&file)).map_err(|error| error.to_string()).and_then(|log| histograms::same(report, &log)) {
+        Ok(true) => {}
+        Ok(false) => differs("its histograms are not those of the record".to_owned()),
+        Err(cause) => differs(format!("it cannot be read: {cause}")),
+    }
+}
+
+/// The arm's seconds follow on each other, and add up to what its record holds: intended starts, and requests that were written,
+/// which belong to a second in both. A second that was under way as the run ended is not told, so that only those runs must
+/// have all of them which went on beyond their last phase.
+fn seconds(timeline: &[Second], turn: &Turn, differences: &mut Vec<Difference>) {
+    let Some(report) = &turn.report else { return };
+    let (name, block) = (turn.arm.shown_name(), turn.arm.block);
+    let of_arm = || timeline.iter().filter(|second| (second.arm.as_str(), second.block) == (name, block));
+    let mut differs = |what: &str, found: u64, computed: u64| {
+        differences.push(Difference {
+            file: "timeline.jsonl".to_owned(),
+            place: format!("{what}, all seconds of {name} (block {block})"),
+            found: Some(found.into()),
+            computed: Some(computed.into()),
+        });
+    };
+    // The run may have ended a moment after its last second was told.
+    let told = of_arm().count() as u64;
+    if of_arm().zip(0..).any(|(second, number)| second.second != number) || told + 1 < report.seconds as u64 {
+        differs("how many follow on each other", told, report.seconds as u64);
+    }
+    let planned: f64 = turn.arm.phases.iter().map(|phase| phase.seconds).sum();
+    let all = told as f64 >= planned;
+    let phases = || turn.arm.phases.iter().map(|phase| &phase.measured);
+    let sums: [(&str, u64, u64); 2] = [
+        ("planned", of_arm().map(|second| second.planned).sum(), phases().map(|m| m.planned).sum()),
+        ("sent", of_arm().map(|second| second.sent).sum(), phases().map(|m| m.sent).sum()),
+    ];
+    for (what, found, computed) in sums {
+        if found > computed || (all && found < computed) {
+            differs(what, found, computed);
+        }
+    }
+}
+
+fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, RunFailure> {
+    let bytes = fs::read(path).map_err(RunFailure::at(path))?;
+    let senseless =
+        |error: serde_json::Error| RunFailure::Senseless { path: path.to_owned(), cause: error.to_string() };
+    serde_json::from_slice(&bytes).map_err(senseless)
+}

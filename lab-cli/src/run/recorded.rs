@@ -1,0 +1,132 @@
+//! A run that is over: where it is, and what its manifest says.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+use traces::UserModel;
+
+use super::{RunFailure, manifest::Block};
+use crate::{
+    spec::plan::{Abort, Compare},
+    summary::{Capacity, LimitSearch, Mode, Objective},
+    text::nearest,
+};
+
+/// Where runs are kept unless `--out` says otherwise.
+pub const RUNS: &str = "runs";
+
+/// The parts of a manifest that verdicts are made from.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Manifest {
+    /// Version of the lab that ran it.
+    pub lab: String,
+    /// Live or in virtual time.
+    pub mode: Mode,
+    /// What was run.
+    pub experiment: Planned,
+    /// The work knob, where it was looked for.
+    pub capacity: Option<Capacity>,
+    /// Limits that were looked for.
+    #[serde(default)]
+    pub searches: Vec<LimitSearch>,
+    /// The order of arms, block by block.
+    pub blocks: Vec<Block>,
+    /// All of it, as it is written.
+    #[serde(skip)]
+    pub whole: Value,
+}
+
+/// An experiment, as far as verdicts ask for it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Planned {
+    /// Its name.
+    pub name: String,
+    /// One line.
+    #[serde(default)]
+    pub about: String,
+    /// The promise.
+    pub objective: Objective,
+    /// What must hold.
+    pub thresholds: Vec<String>,
+    /// Which of them end the run.
+    #[serde(default)]
+    pub aborts: Vec<Abort>,
+    /// How arms are compared.
+    pub compare: Compare,
+    /// In the order of the file.
+    pub arms: Vec<PlannedArm>,
+}
+
+/// An arm of the plan.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PlannedArm {
+    /// Its name.
+    pub label: String,
+}
+
+impl Manifest {
+    /// Reads a run's manifest.
+    ///
+    /// # Errors
+    /// If it is not there, or is none.
+    pub fn read(folder: &Path) -> Result<Self, RunFailure> {
+        let path = folder.join("manifest.json");
+        let bytes = fs::read(&path).map_err(RunFailure::at(&path))?;
+        let senseless =
+            |error: serde_json::Error| RunFailure::Senseless { path: path.clone(), cause: error.to_string() };
+        let whole: Value = serde_json::from_slice(&bytes).map_err(senseless)?;
+        let manifest = Self::deserialize(&whole).map_err(senseless)?;
+        Ok(Self { whole, ..manifest })
+    }
+
+    /// Names of the arms, in the order of the file.
+    pub fn arms(&self) -> Vec<String> {
+        self.experiment.arms.iter().map(|arm| arm.label.clone()).collect()
+    }
+
+    /// The Markov model that users walked, if they had one.
+    pub fn model(&self) -> Option<UserModel> {
+        UserModel::deserialize(self.whole.pointer("/experiment/users/model/mail/model")?).ok()
+    }
+}
+
+/// The folder of a run: a path, or the name of one below `runs/`, or the beginning of exactly one such name.
+///
+/// # Errors
+/// What there is instead, in words.
+pub fn named(name: &str) -> Result<PathBuf, String> {
+    let path = Path::new(name);
+    let is_run = |path: &Path| path.join("manifest.json").is_file();
+    if is_run(path) {
+        return Ok(path.to_owned());
+    }
+    if path.is_dir() {
+        return Err(format!("{name} is no folder of a run: it has no manifest.json"));
+    }
+    let known: Vec<String> = fs::read_dir(RUNS)
+        .map(|entries| entries.flatten().filter(|entry| is_run(&entry.path())))
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let mut begun: Vec<&String> = known.iter().filter(|run| run.starts_with(name)).collect();
+    begun.sort();
+    if known.iter().any(|run| run == name) {
+        return Ok(Path::new(RUNS).join(name));
+    }
+    match &begun[..] {
+        [] => {
+            let hint = match nearest(name, known.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "lab history lists those that there are".to_owned(),
+            };
+            Err(format!("there is no run {name:?}; {hint}"))
+        }
+        [only] => Ok(Path::new(RUNS).join(only)),
+        [.., last] => Err(format!("{} runs begin with {name:?}, the last of them {last}", begun.len())),
+    }
+}

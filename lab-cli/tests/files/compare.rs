@@ -1,0 +1,107 @@
+use super::*;
+
+fn compared(scratch: &Scratch, args: &[&str]) -> (Option<i32>, Value) {
+    let output = scratch.lab(&[&["compare", "--output", "json"][..], args].concat());
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", told(&output));
+    (output.status.code(), serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
+fn primary(found: &Value) -> &Value {
+    let all = found["comparisons"].as_array().expect("comparisons");
+    all.iter().find(|comparison| comparison["primary"] == true).expect("the primary metric")
+}
+
+#[test]
+fn arms_of_one_run_decide_with_enough_blocks_and_not_with_one() {
+    let scratch = Scratch::new();
+    scratch.run("seven", &["--repeat", "8"]);
+    let (code, found) = compared(&scratch, &["seven"]);
+    let goodput = primary(&found);
+    assert_eq!((code, &goodput["verdict"]), (Some(0), &Value::from("different")), "{goodput:#}");
+    assert_eq!((&goodput["paired"], &goodput["blocks"]), (&Value::from(true), &Value::from(8)));
+    assert!(goodput["ratio"].as_f64() > Some(1.05), "four at a time are served in time: {goodput:#}");
+    // As the run itself has it.
+    let summary = json(&scratch.path().join("runs/seven/summary.json"));
+    let own = &summary["comparisons"][0];
+    assert_eq!((&own["ratio"], &own["p"]), (&goodput["ratio"], &goodput["p"]));
+    // The other way round.
+    let (_, turned) = compared(&scratch, &["seven", "--baseline", "concurrency"]);
+    assert!(primary(&turned)["ratio"].as_f64() < Some(0.95));
+
+    scratch.run("one", &[]);
+    let output = scratch.lab(&["compare", "one"]);
+    assert_eq!(output.status.code(), Some(4), "{}", told(&output));
+    let said = text(&output);
+    assert!(said.contains("concurrency  ~ x") && said.contains("1 block decides nothing"), "{said}");
+    assert!(!said.contains("different"), "{said}");
+}
+
+#[test]
+fn runs_are_paired_where_their_plans_are_the_same() {
+    let scratch = Scratch::new();
+    scratch.run("a", &["--repeat", "7"]);
+    scratch.run("again", &["--repeat", "7"]);
+    scratch.run("other-seed", &["--repeat", "7", "--seed", "9"]);
+    let (code, same) = compared(&scratch, &["a", "again"]);
+    assert_eq!(code, Some(0), "{same:#}");
+    for comparison in same["comparisons"].as_array().expect("comparisons") {
+        // A run of the same seed is the same run: nothing differs, and that is known.
+        let verdict = comparison["verdict"].as_str();
+        assert!(verdict == Some("equivalent") || comparison["blocks"] == 0, "{comparison:#}");
+        assert_eq!(comparison["paired"], true);
+    }
+    let (_, other) = compared(&scratch, &["a", "other-seed"]);
+    assert_eq!(primary(&other)["paired"], false);
+    let said = text(&scratch.lab(&["compare", "a:none", "other-seed:concurrency"]));
+    assert!(
+        said.contains("against a:none") && said.contains("other-seed:concurrency") && said.contains("unpaired"),
+        "{said}"
+    );
+}
+
+#[test]
+fn runs_of_other_kinds_are_refused_with_the_reason_unless_wanted_anyway() {
+    let scratch = Scratch::new();
+    scratch.run("a", &[]);
+    scratch.run("b", &["--set", "users.think=50ms"]);
+    let output = scratch.lab(&["compare", "a", "b"]);
+    let said = told(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("experiment.users") && said.contains("\"20ms\" and \"50ms\"") && said.contains("--anyway"),
+        "{said}"
+    );
+    let (code, found) = compared(&scratch, &["a", "b", "--anyway"]);
+    assert_eq!(code, Some(4), "one block");
+    assert!(found["notes"].to_string().contains("experiment.users"), "{found:#}");
+    for (args, problem) in [
+        (&["compare", "a", "c"][..], "there is no run \"c\""),
+        (&["compare", "a:nobody", "b"][..], "has no arm \"nobody\""),
+        (&["compare", "a", "--phase", "bussy"][..], "did you mean busy?"),
+        (&["compare", "a", "b", "--baseline", "none"][..], "of several the first is the baseline"),
+        (&["compare", "a:none"][..], "nothing to compare"),
+    ] {
+        let output = scratch.lab(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", told(&output));
+        assert!(told(&output).contains(problem), "{args:?}: {}", told(&output));
+    }
+}
+
+#[test]
+fn invalid_runs_are_left_out_and_named() {
+    let scratch = Scratch::new();
+    scratch.run("a", &["--repeat", "2"]);
+    let void = scratch.run("b", &["--repeat", "2"]);
+    let mut summary = json(&void.join("summary.json"));
+    summary["verdict"] = Value::from("INVALID");
+    summary["valid"] = Value::from(false);
+    fs::write(void.join("summary.json"), summary.to_string()).expect("written");
+    let (_, found) = compared(&scratch, &["a", "b"]);
+    assert_eq!(found["left_out"][0]["what"], "b", "{found:#}");
+    assert!(
+        found["comparisons"].as_array().is_some_and(|all| all.iter().all(|c| c["baseline"] == "none")),
+        "what is left"
+    );
+    let output = scratch.lab(&["compare", "b"]);
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+}

@@ -1,0 +1,124 @@
+use serde_json::json;
+
+use super::*;
+
+fn rechecked(scratch: &Scratch, run: &str) -> (Option<i32>, String) {
+    let output = scratch.lab(&["recheck", run]);
+    (output.status.code(), told(&output))
+}
+
+#[test]
+fn a_run_in_virtual_time_is_made_again_bit_for_bit_and_anywhere() {
+    let scratch = Scratch::new();
+    let run = scratch.run("one", &["--repeat", "2"]);
+    let (code, said) = rechecked(&scratch, "one");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("computed again from 4 records: all the same"), "{said}");
+    // Every threshold found what it asked for, parts and shares too.
+    let summary = json(&run.join("summary.json"));
+    for threshold in summary["thresholds"].as_array().expect("thresholds") {
+        assert_eq!(threshold["held"], true, "{threshold:#}");
+    }
+    // Under another name, in another place, with nothing else there.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let copy = elsewhere.path().join("copied");
+    fs::create_dir(&copy).expect("made");
+    for entry in fs::read_dir(&run).expect("listed").flatten() {
+        fs::copy(entry.path(), copy.join(entry.file_name())).expect("copied");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_lab")).arg("recheck").arg(&copy).current_dir("/").output();
+    let output = output.expect("lab runs");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+}
+
+#[test]
+fn a_live_run_is_made_again_bit_for_bit() {
+    let scratch = Scratch::new();
+    let output = scratch.lab(&["run", "short.yaml", "--out", "live", "--set", "users.phases.busy.for=2s"]);
+    assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}", told(&output));
+    let (code, said) = rechecked(&scratch, "live");
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_changed_figure_is_found_and_named() {
+    let scratch = Scratch::new();
+    let run = scratch.run("one", &[]);
+    let path = run.join("summary.json");
+    let whole = json(&path);
+    let goodput = whole["arms"][1]["phases"][1]["goodput_per_s"].as_f64().expect("a number");
+    // The next number that there is.
+    let next = f64::from_bits(goodput.to_bits() + 1);
+    let changes = [
+        ("/arms/1/phases/1/goodput_per_s", json!(next)),
+        ("/arms/0/phases/1/by_class/1/served", json!(1_000_000)),
+        ("/verdict", json!("WARN")),
+        ("/arms/0/server/requests_read", json!(1)),
+        ("/arms/0/generator/cpu", json!(0.5)),
+        ("/thresholds/0/held", json!(false)),
+        ("/comparisons/0/ratio", json!(1.0)),
+        ("/experiment", json!("other")),
+    ];
+    for (place, value) in changes {
+        let mut changed = whole.clone();
+        *changed.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = value;
+        fs::write(&path, changed.to_string()).expect("written");
+        let (code, said) = rechecked(&scratch, "one");
+        assert_eq!(code, Some(4), "{place}: {said}");
+        assert!(said.contains(&format!("DIFFERS summary.json {place}: ")), "{place}: {said}");
+    }
+    let mut longer = whole.clone();
+    longer["arms"][0]["score"] = json!(100);
+    fs::write(&path, longer.to_string()).expect("written");
+    assert!(rechecked(&scratch, "one").1.contains("/arms/0/score: 100 there, nothing by the records"));
+    fs::write(&path, whole.to_string()).expect("written");
+    assert_eq!(rechecked(&scratch, "one").0, Some(0), "the order of spaces does not matter");
+}
+
+#[test]
+fn changed_evidence_is_found_too() {
+    let scratch = Scratch::new();
+    let run = scratch.run("one", &[]);
+    let changed = |file: &str, change: &dyn Fn(String) -> String, code: i32, says: &str| {
+        let path = run.join(file);
+        let whole = fs::read_to_string(&path).expect("readable");
+        let other = change(whole.clone());
+        assert_ne!(other, whole, "{file}");
+        fs::write(&path, other).expect("written");
+        let (found, said) = rechecked(&scratch, "one");
+        assert_eq!(found, Some(code), "{file}: {said}");
+        assert!(said.contains(says), "{file}: {said}");
+        fs::write(&path, whole).expect("written");
+    };
+    // A histogram is another arm's.
+    let other_log = fs::read_to_string(run.join("none-1.hlog")).expect("readable");
+    changed("concurrency-1.hlog", &|_| other_log.clone(), 4, "concurrency-1.hlog its histograms are not those");
+    changed(
+        "timeline.jsonl",
+        &|text| text.lines().skip(3).collect::<Vec<_>>().join("\n") + "\n",
+        4,
+        "timeline.jsonl how many follow on each other",
+    );
+    changed("timeline.jsonl", &|text| text.replacen("\"planned\":", "\"planned\":1", 1), 4, "timeline.jsonl planned");
+    changed(
+        "none-1.record.json",
+        &|text| text.replacen("\"served_late\":", "\"served_late\":9", 1),
+        1,
+        "do not add up",
+    );
+    changed("none-1.record.json", &|text| text.replacen("\"total_us\":", "\"total_us\":9", 1), 4, "/mean");
+    changed(
+        "none-1.record.json",
+        &|text| text.replace("\"response_time_ms\":200.0", "\"response_time_ms\":900.0"),
+        1,
+        "another objective",
+    );
+    changed("manifest.json", &|text| text.replace("busy.rejected > 0", "busy.rejected > 1"), 4, "/thresholds/0/text");
+    changed("manifest.json", &|_| "{}".to_owned(), 1, "makes no sense");
+    let records = ["none-1.record.json", "concurrency-1.record.json"];
+    records.iter().for_each(|record| fs::remove_file(run.join(record)).expect("removed"));
+    let (code, said) = rechecked(&scratch, "one");
+    assert!(code == Some(1) && said.contains("no records of its arms"), "{said}");
+    let (code, said) = rechecked(&scratch, "two");
+    assert!(code == Some(2) && said.contains("there is no run \"two\""), "{said}");
+}
