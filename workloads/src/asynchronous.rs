@@ -25,7 +25,7 @@ use crate::{
     clock::Clock,
     crowd::Crowd,
     health::{DescriptorMeter, GapMeter, Health, MachineSample, ProcessSample, ThreadMeter},
-    host::{Crew, Cut, Options, RunError, StopFlag, check},
+    host::{Crew, Cut, Options, Orders, RunError, StopFlag, check},
     measure::{Report, Window},
     plan::{Load, LoadPlan},
     presence::Role,
@@ -82,7 +82,7 @@ pub(crate) fn run(
         out_of_descriptors: Cell::new(0),
     });
     let before = ProcessSample::take();
-    let pace = Pace { stop, drain: plan.drain, limit: allowance.in_flight, cutter };
+    let pace = Pace { stop, orders: &options.orders, drain: plan.drain, limit: allowance.in_flight, cutter };
     let mut health = LocalSet::new().block_on(&runtime, pace.run(&floor, on_window));
     // Connections end with the runtime, and with them the last references to the floor.
     drop(runtime);
@@ -107,6 +107,7 @@ pub(crate) fn run(
 /// Makes things happen when they are due.
 struct Pace<'a> {
     stop: &'a StopFlag,
+    orders: &'a Orders,
     drain: Duration,
     limit: u32,
     cutter: watch::Sender<bool>,
@@ -136,6 +137,7 @@ impl Pace<'_> {
                 beat = now;
                 gaps.refresh(thread.sample());
                 floor.descriptors.look();
+                floor.crew.borrow_mut().obey(self.orders.take(), now);
                 while let Some(window) = next_window(floor, now) {
                     on_window(window);
                     gaps.refresh_machine(MachineSample::take());

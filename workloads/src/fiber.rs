@@ -74,7 +74,7 @@ pub(crate) fn run(
     let (tell, news) = mpsc::channel();
     let crew = Crew::new(plan, crowd, options.requests_limit, options.numbered);
     let squad = Squad::new(Clock::start(), network, crew, allowance.in_flight);
-    let pacer = Pacer::new(Arc::clone(&squad), plan, stop.clone(), tell);
+    let pacer = Pacer::new(Arc::clone(&squad), plan, options, stop.clone(), tell);
     let pacing = runtime::spawn(move || pacer.run()).map_err(|cause| RunError::Setup { what: "a fiber", cause })?;
 
     let mut watched = None;

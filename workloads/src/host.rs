@@ -7,12 +7,14 @@ mod crew;
 mod end;
 mod limits;
 mod options;
+mod orders;
 
 pub(crate) use crew::{Crew, Guest, Outcome};
 pub(crate) use end::{End, Limit};
 pub(crate) use limits::{Allowance, check};
 pub(crate) use options::Cut;
 pub use options::{HostChoice, Options, RunError, StopFlag};
+pub use orders::{Order, OrderError, Orders};
 
 use crate::{
     asynchronous, fiber,

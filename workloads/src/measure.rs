@@ -8,6 +8,7 @@
 mod beside;
 mod cell;
 mod distribution;
+mod groups;
 mod ledger;
 mod numbers;
 mod record;
@@ -20,6 +21,7 @@ pub use crate::health::Health;
 pub use beside::Beside;
 pub use cell::Family;
 pub use distribution::{Distribution, Percentile, Percentiles, least_samples};
+pub use groups::Group;
 pub use ledger::{Fate, Ledger};
 pub use numbers::Numbers;
 pub use record::{CellRecord, PhaseRecord, Record, RecordError, TimesRecord};

@@ -52,6 +52,38 @@ pub struct Arrival {
     pub role: Option<Role>,
 }
 
+/// A schedule whose next event can be looked at, and into which others come that nobody planned.
+#[derive(Debug, Clone)]
+pub(crate) struct Ahead {
+    schedule: Schedule,
+    next: Option<Event>,
+}
+
+impl Ahead {
+    /// The schedule of this plan.
+    pub(crate) fn of(plan: &LoadPlan) -> Self {
+        let mut schedule = Schedule::new(plan);
+        Self { next: schedule.next(), schedule }
+    }
+
+    /// When the next event is due.
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        self.next.map(|event| event.at)
+    }
+
+    /// The next event.
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        std::mem::replace(&mut self.next, self.schedule.next())
+    }
+
+    /// The number of a user that is not in the plan: one that nobody else has.
+    pub(crate) fn one_more(&mut self) -> u64 {
+        let user = self.schedule.users;
+        self.schedule.users += 1;
+        user
+    }
+}
+
 /// Of whom there are so many at once: users of a class, or others of one role and class.
 type Of = (Option<Role>, Class);
 

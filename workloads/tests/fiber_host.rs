@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use controllers::Objective;
 use support::{Server, closed, phase, plan, with_users};
 use workloads::{
-    Options, RunError, StopFlag,
+    Options, Order, Orders, RunError, StopFlag,
     measure::{Fate, Report},
     plan::{ClientScope, ClientSpec, ConnectionHabit, LoadPlan, OnTrouble, Patience},
     run,
@@ -357,4 +357,30 @@ fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
     let ledger = go(&plan).total.ledger;
     assert!(ledger.refused_locally > ledger.rejected, "{ledger:?}");
     assert_eq!(ledger.rejected, ledger.sent, "{ledger:?}");
+}
+
+#[test]
+fn what_is_asked_of_the_users_of_a_run_is_done() {
+    let server = Server::start();
+    let orders = Orders::default();
+    let options = Options { numbered: true, orders: orders.clone(), ..Options::default() };
+    let think = traces::Think::Constant(Duration::from_millis(20));
+    let plan = with_users(plan(server.address, "/ok", 2, Duration::from_secs(4)), |users| users.think = think);
+    let mut seconds = Vec::new();
+    let on_window = |window: workloads::measure::Window| {
+        let give = |order| orders.give(order).expect("sound");
+        match window.second {
+            0 => give(Order::Spike { users: 20, stay: Duration::from_millis(1500), class: controllers::Class(0) }),
+            2 => give(Order::Pause),
+            _ => {}
+        }
+        seconds.push((window.users.total(), window.sent));
+    };
+    let report = run(&plan, &options, on_window, &StopFlag::new()).expect("it runs");
+    assert_eq!((report.total.ledger.imbalance(), report.faults.len()), (None, 0));
+    assert_eq!(seconds[0].0, 2);
+    assert_eq!(seconds[1].0, 22, "{seconds:?}");
+    // The pause begins a few milliseconds into the fourth second.
+    assert!(seconds[1].1 > 2 * seconds[0].1 && seconds[3].1 < seconds[0].1 / 2, "{seconds:?}");
+    assert_eq!(report.total.ledger.written(), server.seen.requests());
 }

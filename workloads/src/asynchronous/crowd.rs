@@ -34,7 +34,7 @@ pub(super) async fn serve(floor: Rc<Floor>, guest: Box<Guest<Client>>) {
 async fn exchange(floor: &Floor, guest: &mut Box<Guest<Client>>) -> Option<Result<Received, End>> {
     let Some(call) = guest.call().cloned() else { return Some(Err(End::Broken)) };
     let began = floor.clock.now();
-    let limit = Limit::of(floor.timeout, &call, guest.at);
+    let limit = Limit::of(floor.timeout, &call, guest.at, guest.haste);
     if let Some(end) = limit.passed(began) {
         return Some(Err(end));
     }

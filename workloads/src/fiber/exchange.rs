@@ -71,6 +71,8 @@ pub(super) struct Errand<'a> {
     pub(super) user: u64,
     /// Intended start, from which time-out and patience count.
     pub(super) intended: Timestamp,
+    /// The share of both that the user waits, if it is in more of a hurry than planned.
+    pub(super) haste: Option<f64>,
 }
 
 /// What a fiber works with, reused for one request after the other.
@@ -97,7 +99,7 @@ impl Desk {
         witness: &mut impl Witness,
     ) -> End {
         let now = self.clock.now();
-        let limit = Limit::of(net.timeout, errand.call, errand.intended);
+        let limit = Limit::of(net.timeout, errand.call, errand.intended, errand.haste);
         if let Some(end) = limit.passed(now) {
             // The generator came too late to begin: this is its own fault, and shows as unsent.
             return end;

@@ -9,7 +9,7 @@ use nix::sys::epoll::EpollEvent;
 use super::{News, Watched, squad::Squad};
 use crate::{
     health::{GapMeter, MachineSample, ThreadMeter},
-    host::{Crew, Cut, StopFlag},
+    host::{Crew, Cut, Options, Orders, StopFlag},
     plan::LoadPlan,
 };
 
@@ -34,13 +34,20 @@ const STOP_DRAIN: Duration = Duration::from_secs(10);
 pub(super) struct Pacer {
     squad: Arc<Squad>,
     stop: StopFlag,
+    orders: Orders,
     tell: Sender<News>,
     drain: Duration,
 }
 
 impl Pacer {
-    pub(super) fn new(squad: Arc<Squad>, plan: &LoadPlan, stop: StopFlag, tell: Sender<News>) -> Self {
-        Self { squad, stop, tell, drain: plan.drain }
+    pub(super) fn new(
+        squad: Arc<Squad>,
+        plan: &LoadPlan,
+        options: &Options,
+        stop: StopFlag,
+        tell: Sender<News>,
+    ) -> Self {
+        Self { squad, stop, orders: options.orders.clone(), tell, drain: plan.drain }
     }
 
     pub(super) fn run(self) {
@@ -64,6 +71,7 @@ impl Pacer {
                 let many = std::mem::take(&mut due) > MANY;
                 self.squad.gather_to(if many { QUANTUM_OF_MANY } else { QUANTUM });
                 self.squad.sweep(now);
+                self.obey(now);
                 if self.close_windows(now, &mut gaps) {
                     gaps.refresh_machine(MachineSample::take());
                 }
@@ -83,6 +91,14 @@ impl Pacer {
         self.send_home(&mut room);
         // The caller may have gone; then nobody wants to know.
         let _ = self.tell.send(News::Done(Watched { began, ended: thread.sample(), gaps }));
+    }
+
+    /// Does what was asked for since the last heartbeat.
+    fn obey(&self, now: Timestamp) {
+        let orders = self.orders.take();
+        if !orders.is_empty() {
+            self.squad.crew(|crew| crew.obey(orders, now));
+        }
     }
 
     /// Sleeps until something is due or a socket has news. An alarm that is set for an earlier moment is left: it costs

@@ -65,7 +65,7 @@ impl Worker {
     fn send(&self, desk: &mut Desk, guest: &mut Box<Guest<Connection>>) -> End {
         let Some(call) = guest.call().cloned() else { return End::Broken };
         let mut kept = guest.connection.take();
-        let errand = Errand { call: &call, user: guest.number, intended: guest.at };
+        let errand = Errand { call: &call, user: guest.number, intended: guest.at, haste: guest.haste };
         let end = desk.exchange(&self.squad.network, &mut kept, errand, &mut Book { squad: &self.squad, guest });
         guest.connection = kept;
         end

@@ -1,16 +1,15 @@
-use std::{
-    collections::{BTreeSet, BinaryHeap, HashSet, VecDeque},
-    iter::Peekable,
-};
+use std::collections::{BTreeSet, BinaryHeap, HashSet, VecDeque};
 
 use controllers::Timestamp;
 
+mod asked;
 mod door;
 mod guest;
 mod turn;
 
 pub(crate) use guest::{Guest, Outcome};
 
+use asked::AskedFor;
 use door::Door;
 use guest::{Due, Sleeper, Visit};
 
@@ -21,7 +20,7 @@ use crate::{
     persona::{Ending, Pause, Persona as _, Reply, Stay, Want},
     plan::LoadPlan,
     presence::Presence,
-    schedule::{Arrival, Schedule, What},
+    schedule::{Ahead, Arrival, What},
 };
 
 /// The users of a run as every host sees them: who is due, who thinks, who is at work, and the books.
@@ -32,7 +31,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Crew<C> {
     crowd: Crowd,
-    schedule: Peekable<Schedule>,
+    schedule: Ahead,
     recorder: Recorder,
     /// `None`: requests carry no number.
     numbers: Option<Numbers>,
@@ -46,6 +45,8 @@ pub(crate) struct Crew<C> {
     thinking: u64,
     waiting: u64,
     backing_off: u64,
+    /// Users that were to stay and have left by themselves.
+    left_for_good: u64,
     /// Users that the host has.
     active: u32,
     /// Of these, at something beside requests.
@@ -60,6 +61,7 @@ pub(crate) struct Crew<C> {
     gone: Vec<Sleeper<C>>,
     /// Where users ask their own policy; `None`: there is none.
     door: Option<Box<Door<C>>>,
+    asked: AskedFor<C>,
 }
 
 impl<C> Crew<C> {
@@ -67,7 +69,7 @@ impl<C> Crew<C> {
         Self {
             recorder: Recorder::new(plan, crowd.kinds()),
             numbers: numbered.then(Numbers::default),
-            schedule: Schedule::new(plan).peekable(),
+            schedule: Ahead::of(plan),
             crowd,
             sleepers: BinaryHeap::new(),
             ready: VecDeque::new(),
@@ -76,6 +78,7 @@ impl<C> Crew<C> {
             thinking: 0,
             waiting: 0,
             backing_off: 0,
+            left_for_good: 0,
             active: 0,
             at_beside: 0,
             active_peak: 0,
@@ -83,16 +86,18 @@ impl<C> Crew<C> {
             over: false,
             gone: Vec::new(),
             door: Door::of(plan).map(Box::new),
+            asked: AskedFor::default(),
         }
     }
 
     /// Lets everything happen that is due by `now`.
     pub(crate) fn advance(&mut self, now: Timestamp) {
         loop {
-            let planned = self.schedule.peek().map(|event| event.at);
+            let planned = self.schedule.next_due();
+            let unplanned = self.asked.next_due();
             let wake = self.sleepers.peek().map(|sleeper| sleeper.at);
             let door = self.door.as_ref().and_then(|door| door.next_due());
-            let next = [planned, wake, door].into_iter().flatten().min();
+            let next = [planned, unplanned, wake, door].into_iter().flatten().min();
             if next.is_none_or(|at| at > now) {
                 return;
             }
@@ -100,6 +105,8 @@ impl<C> Crew<C> {
             // last moment is in.
             if planned == next {
                 self.happen(now);
+            } else if unplanned == next {
+                self.happen_unplanned();
             } else if door == next {
                 self.tend_door(now);
             } else {
@@ -110,10 +117,9 @@ impl<C> Crew<C> {
 
     /// When something is due next.
     pub(crate) fn next_due(&mut self) -> Option<Timestamp> {
-        let planned = self.schedule.peek().map(|event| event.at);
         let wake = self.sleepers.peek().map(|sleeper| sleeper.at);
         let door = self.door.as_ref().and_then(|door| door.next_due());
-        [planned, wake, door].into_iter().flatten().min()
+        [self.schedule.next_due(), self.asked.next_due(), wake, door].into_iter().flatten().min()
     }
 
     /// Users that wait for the host to take them.
@@ -243,7 +249,8 @@ impl<C> Crew<C> {
         if std::mem::replace(&mut self.over, true) {
             return;
         }
-        let sleepers = std::mem::take(&mut self.sleepers).into_vec();
+        let mut sleepers = std::mem::take(&mut self.sleepers).into_vec();
+        sleepers.extend(self.asked.end());
         let (stay, leave): (Vec<_>, Vec<_>) = sleepers.into_iter().partition(|sleeper| sleeper.guest.ticket.is_some());
         self.sleepers = stay.into();
         for sleeper in &leave {
@@ -293,6 +300,7 @@ impl<C> Crew<C> {
             thinking: self.thinking,
             waiting: self.waiting,
             backing_off: self.backing_off,
+            gone: self.left_for_good,
             queued: self.ready.len() as u64,
             connecting: u64::from(self.active).saturating_sub(in_flight + self.at_beside),
             in_flight,
@@ -300,9 +308,16 @@ impl<C> Crew<C> {
     }
 
     fn happen(&mut self, now: Timestamp) {
-        let Some(event) = self.schedule.next() else { return };
-        match event.what {
-            What::Arrive(arrival) => self.arrive(event.at, &arrival),
+        if let Some(event) = self.schedule.next() {
+            self.happens(event.at, now, event.what);
+        }
+    }
+
+    fn happens(&mut self, at: Timestamp, now: Timestamp, what: What) {
+        match what {
+            // In a rest single requests and sessions do not come; closed users do, and wait.
+            What::Arrive(arrival) if arrival.stay != Stay::Forever && self.asked.is_resting() => {}
+            What::Arrive(arrival) => self.arrive(at, &arrival),
             What::Depart(user) => {
                 // One that went by itself is not waited for: nobody would ever take its number out again.
                 if self.present.contains(&user) {
@@ -341,6 +356,7 @@ impl<C> Crew<C> {
             due: Due::Start,
             beside: None,
             visit,
+            haste: None,
         }));
     }
 

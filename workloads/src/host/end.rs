@@ -56,10 +56,11 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Time-out and patience both count from the intended start.
-    pub(crate) fn of(timeout: Duration, call: &Call, intended: Timestamp) -> Self {
-        let timeout = Self { at: intended + timeout, end: End::TimedOut };
-        match call.give_up_after {
+    /// Time-out and patience both count from the intended start. `haste`: the share of both that the user waits.
+    pub(crate) fn of(timeout: Duration, call: &Call, intended: Timestamp, haste: Option<f64>) -> Self {
+        let waits = |planned: Duration| haste.map_or(planned, |share| planned.mul_f64(share));
+        let timeout = Self { at: intended + waits(timeout), end: End::TimedOut };
+        match call.give_up_after.map(waits) {
             Some(patience) if intended + patience < timeout.at => Self { at: intended + patience, end: End::GaveUp },
             _ => timeout,
         }

@@ -6,10 +6,11 @@ use std::{
     },
 };
 
+use super::Orders;
 use crate::crowd::CrowdError;
 
 /// How to run a plan, apart from what it says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Which host.
     pub host: HostChoice,
@@ -22,11 +23,20 @@ pub struct Options {
     /// Each request carries its number (`X-Request-Number`), which our own services write down: what they never read can
     /// then be told. Only the fiber host knows how.
     pub numbered: bool,
+    /// What somebody may ask of the users while the run goes on.
+    pub orders: Orders,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { host: HostChoice::Auto, in_flight_limit: None, insecure: false, requests_limit: None, numbered: false }
+        Self {
+            host: HostChoice::Auto,
+            in_flight_limit: None,
+            insecure: false,
+            requests_limit: None,
+            numbered: false,
+            orders: Orders::default(),
+        }
     }
 }
 

@@ -5,8 +5,11 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use super::{
-    Beside, Distribution, Family, Fate, Health, Ledger, Report, UserStates, Window, cell::Cell,
-    distribution::Percentile, report::Raw,
+    Beside, Distribution, Family, Fate, Health, Ledger, Report, UserStates, Window,
+    cell::Cell,
+    distribution::Percentile,
+    groups::{Ended, Groups},
+    report::Raw,
 };
 use crate::{
     persona::{Call, Ending, Want},
@@ -50,6 +53,7 @@ impl Ticket {
 pub struct Recorder {
     raw: Raw,
     window: Window,
+    groups: Groups,
     window_response: Distribution,
     window_lag: Distribution,
     closed_windows: VecDeque<Window>,
@@ -64,8 +68,10 @@ impl Recorder {
     #[must_use]
     pub fn new(plan: &LoadPlan, kinds: &[&str]) -> Self {
         let most = plan.timeout.max(plan.connect_timeout) * 2;
+        let raw = Raw::new(plan, kinds, most);
         Self {
-            raw: Raw::new(plan, kinds, most),
+            groups: Groups::new(raw.kinds.len(), raw.classes.len()),
+            raw,
             window: Window::default(),
             window_response: Distribution::new(most),
             window_lag: Distribution::new(most),
@@ -83,6 +89,7 @@ impl Recorder {
         let ledger = &mut self.raw.cell(cell).ledger;
         ledger.planned += 1;
         ledger.retries += u64::from(call.attempt > 0);
+        self.groups.planned(cell);
         if call.attempt > 0 {
             self.window.retries += 1;
         } else {
@@ -183,6 +190,7 @@ impl Recorder {
                 };
                 *total += 1;
                 *window += 1;
+                self.groups.ended(ticket.cell, Ended::Served { late, response });
                 ledger.served_intents += u64::from(in_time_since_wanted);
                 self.window.goodput += u64::from(in_time_since_wanted);
                 self.raw.time(ticket.cell, Family::Response).record(response);
@@ -193,16 +201,19 @@ impl Recorder {
             Fate::Rejected => {
                 ledger.rejected += 1;
                 self.window.rejected += 1;
+                self.groups.ended(ticket.cell, Ended::Rejected);
                 self.raw.time(ticket.cell, Family::Reject).record(response);
                 return;
             }
             Fate::TimedOut => {
                 ledger.timed_out += 1;
                 self.window.timed_out += 1;
+                self.groups.ended(ticket.cell, Ended::Lost);
             }
             Fate::Abandoned => {
                 ledger.abandoned += 1;
                 self.window.abandoned += 1;
+                self.groups.ended(ticket.cell, Ended::Lost);
             }
             // Left open: the end of the run counts what was sent and has not ended.
             Fate::InFlight | Fate::Unsent => {}
@@ -211,6 +222,7 @@ impl Recorder {
                 ledger.failed += 1;
                 ledger.elsewhere += u64::from(fate == Fate::Elsewhere);
                 self.window.failed += 1;
+                self.groups.ended(ticket.cell, Ended::Lost);
                 return;
             }
         }
@@ -224,6 +236,7 @@ impl Recorder {
         if fate == Fate::RefusedLocally {
             ledger.refused_locally += 1;
             self.window.refused_locally += 1;
+            self.groups.ended(ticket.cell, Ended::Rejected);
             return;
         }
         if !ticket.begun || matches!(fate, Fate::Unsent | Fate::InFlight) {
@@ -232,6 +245,7 @@ impl Recorder {
         }
         ledger.connect_failed += 1;
         self.window.connect_failed += 1;
+        self.groups.ended(ticket.cell, Ended::Lost);
         let timed_out = matches!(fate, Fate::ConnectTimedOut | Fate::TimedOut | Fate::Abandoned);
         if !timed_out {
             return;
@@ -279,6 +293,7 @@ impl Recorder {
         let mut closed = std::mem::replace(&mut self.window, Window { second: next, ..Window::default() });
         closed.phase = self.raw.phase_at(Timestamp::from_secs(closed.second)).unwrap_or(self.raw.phase_count());
         closed.in_flight = self.in_flight;
+        (closed.by_type, closed.by_class) = self.groups.close(&self.raw.kinds, &self.raw.classes);
         closed.users = users;
         let times = self.window_response.percentiles();
         closed.p50_ms = times.p50;

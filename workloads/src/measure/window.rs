@@ -1,7 +1,10 @@
 //! One second of a run, for live views and `timeline.jsonl`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use super::Group;
 use crate::client::ClientGauges;
 
 /// What users are doing at one moment, counted by the host.
@@ -19,10 +22,13 @@ pub struct UserStates {
     pub connecting: u64,
     /// With a request open.
     pub in_flight: u64,
+    /// Gone by themselves since the beginning, of those that were to stay; they are in no total.
+    #[serde(default)]
+    pub gone: u64,
 }
 
 impl UserStates {
-    /// All users.
+    /// All users that are there.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.thinking + self.waiting + self.backing_off + self.queued + self.connecting + self.in_flight
@@ -76,6 +82,12 @@ pub struct Window {
     pub send_lag_p99_ms: Option<f64>,
     /// Longest time that the host's loop was late to its own wake-up, where the host knows.
     pub loop_gap_ms: Option<f64>,
+    /// By request type; types without any request are left out.
+    #[serde(default)]
+    pub by_type: BTreeMap<String, Group>,
+    /// By class, where there are several.
+    #[serde(default)]
+    pub by_class: BTreeMap<String, Group>,
     /// What users were doing at its end.
     pub users: UserStates,
     /// What their own policies showed at its end, where they have one.

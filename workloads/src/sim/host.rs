@@ -182,7 +182,7 @@ impl<W: World> Host<'_, W> {
     fn begin(&mut self, mut guest: Box<Guest<Handle>>) {
         loop {
             let Some(call) = guest.call().cloned() else { return };
-            let limit = Limit::of(self.plan.timeout, &call, guest.at);
+            let limit = Limit::of(self.plan.timeout, &call, guest.at, guest.haste);
             if let Some(end) = limit.passed(self.now) {
                 match self.crew.settle(guest, end.without_answer(), self.now) {
                     Some(again) => guest = again,
@@ -290,7 +290,7 @@ impl<W: World> Host<'_, W> {
             }
             return;
         }
-        let limit = Limit::of(self.plan.timeout, &asked.call, waiting.guest.at);
+        let limit = Limit::of(self.plan.timeout, &asked.call, waiting.guest.at, waiting.guest.haste);
         self.write(waiting, limit);
     }
 
@@ -337,7 +337,7 @@ impl<W: World> Host<'_, W> {
         // 9.3.1).
         if let Waiting { guest, asked: Some(asked), reused: true, .. } = waiting {
             self.stale += 1;
-            let limit = Limit::of(self.plan.timeout, &asked.call, guest.at);
+            let limit = Limit::of(self.plan.timeout, &asked.call, guest.at, guest.haste);
             self.connect(guest, asked.call, asked.key, asked.number, limit);
             return;
         }

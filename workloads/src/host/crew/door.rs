@@ -110,7 +110,7 @@ impl<C> Crew<C> {
         let (Some(door), Some(visit), Some(call)) = (&mut self.door, &mut guest.visit, &guest.errand) else {
             return Said::Go(guest);
         };
-        let limit = Limit::of(door.timeout, call, guest.at);
+        let limit = Limit::of(door.timeout, call, guest.at, guest.haste);
         let tags = door.tags(call, visit.told_not_to_retry, limit);
         let said = match door.clients.ask(visit.member, tags, guest.at, now) {
             Asked::Go(pass) => {

@@ -35,6 +35,8 @@ pub(crate) struct Guest<C> {
     pub(super) beside: Option<usize>,
     /// What there is between it and its own policy, if it has one. Apart, since most runs have none and all users take memory.
     pub(super) visit: Option<Box<Visit>>,
+    /// The share of time-out and patience that it waits for its request; `None`: all.
+    pub(crate) haste: Option<f64>,
 }
 
 /// A user and its policy.

@@ -7,6 +7,7 @@ use crate::{
     testing::url_plan,
 };
 
+mod asked;
 mod door;
 
 /// First draws of the users of a class, in order of arrival.
@@ -79,5 +80,5 @@ fn users_that_leave_by_themselves_are_forgotten() {
         }
         assert_eq!((crew.present.len(), crew.departed.len()), (0, 0), "second {second}");
     }
-    assert!(crew.schedule.next().is_some(), "the run is not over");
+    assert!(crew.schedule.next_due().is_some(), "the run is not over");
 }

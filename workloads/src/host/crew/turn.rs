@@ -75,6 +75,10 @@ impl<C> Crew<C> {
             let leaves = guest.ticket.is_none() && (!may_begin || self.departs(guest.number));
             let may_sleep = !leaves && (!self.over || guest.ticket.is_some());
             match then {
+                Move::Send(call) if self.asked.is_resting() && may_sleep && call.hop == 0 => {
+                    self.rests_before(guest, call);
+                    return None;
+                }
                 Move::Send(call) if call.want != Want::Answer && !leaves => {
                     guest.ordinal += 1;
                     guest.beside = Some(self.recorder.begin_beside(guest.at, call.want));
@@ -95,6 +99,7 @@ impl<C> Crew<C> {
                         guest.ordinal += u64::from(call.attempt == 0);
                         // One that was left open by mistake shows up as in flight, rather than to be counted twice.
                         guest.ticket = Some(self.recorder.plan(guest.number, &call, guest.at));
+                        guest.haste = self.asked.haste;
                     }
                     guest.errand = Some(call);
                     if !first_hop {
@@ -117,8 +122,9 @@ impl<C> Crew<C> {
                     return None;
                 }
                 Move::Send(_) | Move::Think(..) | Move::Leave => {
-                    self.present.remove(&guest.number);
-                    self.departed.remove(&guest.number);
+                    let was_to_stay = self.present.remove(&guest.number);
+                    let was_let_go = self.departed.remove(&guest.number);
+                    self.left_for_good += u64::from(was_to_stay && !was_let_go && !self.over);
                     if let (Some(door), Some(visit)) = (&mut self.door, &guest.visit) {
                         door.part(visit.member);
                     }
@@ -129,9 +135,14 @@ impl<C> Crew<C> {
     }
 
     /// The user is quiet until it is due.
-    fn sleep(&mut self, mut guest: Box<Guest<C>>, why: Pause) {
+    pub(super) fn sleep(&mut self, mut guest: Box<Guest<C>>, why: Pause) {
         guest.pause = (!matches!(guest.user, User::Presence(_))).then_some(why);
         self.count(guest.pause, 1);
-        self.sleepers.push(Sleeper { at: guest.at, number: guest.number, guest });
+        let under_way = guest.ticket.is_some();
+        let sleeper = Sleeper { at: guest.at, number: guest.number, guest };
+        let awake = if under_way { Some(sleeper) } else { self.asked.put_to_rest(sleeper) };
+        if let Some(sleeper) = awake {
+            self.sleepers.push(sleeper);
+        }
     }
 }

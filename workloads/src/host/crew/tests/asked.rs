@@ -1,0 +1,194 @@
+//! What a person asks of a crew: spikes, haste, and rests, on a service that always takes 50 ms.
+
+use std::time::Duration;
+
+use super::*;
+use crate::{
+    host::{Limit, Order},
+    plan::{ArrivalLaw, Patience},
+    testing::url_plan,
+};
+
+const MS: Duration = Duration::from_millis(1);
+const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
+
+/// A crew that is played in steps of a millisecond.
+struct Play {
+    crew: Crew<()>,
+    now: Timestamp,
+    open: Vec<(Timestamp, Box<Guest<()>>)>,
+    /// When requests were begun, and by whom.
+    begun: Vec<(Timestamp, u64)>,
+}
+
+impl Play {
+    fn of(plan: &LoadPlan) -> Self {
+        let crew = Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, false);
+        Self { crew, now: Timestamp::ZERO, open: Vec::new(), begun: Vec::new() }
+    }
+
+    fn ask(&mut self, order: Order) {
+        self.crew.obey([order].into(), self.now);
+    }
+
+    fn until(&mut self, seconds: f64) {
+        while self.now.as_secs_f64() < seconds {
+            self.crew.advance(self.now);
+            while let Some(guest) = self.crew.take(self.now) {
+                self.send(guest);
+            }
+            let (done, open) = self.open.drain(..).partition(|(at, _)| *at <= self.now);
+            self.open = open;
+            for (_, guest) in done {
+                let outcome = Outcome { reply: Reply::Answer(OK), fate: Fate::Failed };
+                if let Some(guest) = self.crew.settle(guest, outcome, self.now) {
+                    self.send(guest);
+                }
+            }
+            self.now = self.now + MS;
+        }
+    }
+
+    fn send(&mut self, mut guest: Box<Guest<()>>) {
+        self.crew.sends(&mut guest, self.now);
+        self.begun.push((self.now, guest.number));
+        self.open.push((self.now + MS * 50, guest));
+    }
+
+    /// Requests begun in this span of seconds.
+    fn between(&self, from: f64, to: f64) -> usize {
+        self.begun.iter().filter(|(at, _)| (from..to).contains(&at.as_secs_f64())).count()
+    }
+
+    fn users(&self) -> u64 {
+        self.crew.states().total()
+    }
+}
+
+#[test]
+fn a_spike_comes_at_once_and_goes_after_its_time() {
+    let mut play = Play::of(&url_plan(&[("all", 10, 2)]));
+    play.until(2.0);
+    assert_eq!(play.users(), 2);
+    let before = play.between(1.0, 2.0);
+    play.ask(Order::Spike { users: 30, stay: Duration::from_secs(3), class: Class(0) });
+    play.until(3.0);
+    assert_eq!(play.users(), 32);
+    // Sixteen times the users on a service that is as fast for all.
+    let share = play.between(2.0, 3.0) as f64 / before as f64;
+    assert!((14.0..=18.0).contains(&share), "{share}");
+    // Each ends its request, or its pause, first.
+    play.until(5.5);
+    assert_eq!(play.users(), 2);
+    play.until(10.5);
+    assert!(play.crew.is_drained());
+    let report = play.crew.finish(play.now, Health::default());
+    assert_eq!(report.total.ledger.imbalance(), None);
+    assert_eq!(report.total.clients, 32, "users asked for have numbers of their own");
+}
+
+#[test]
+fn a_rest_is_in_nobodys_response_time_and_everybody_goes_on_as_they_were() {
+    let mut play = Play::of(&url_plan(&[("all", 10, 20)]));
+    play.until(2.0);
+    play.ask(Order::Pause);
+    // What is under way ends.
+    play.until(2.1);
+    assert!(play.open.is_empty());
+    play.until(4.0);
+    assert_eq!(play.between(2.001, 4.0), 0);
+    assert_eq!(play.users(), 20);
+    play.ask(Order::Resume);
+    play.until(6.0);
+    let (before, after) = (play.between(1.0, 2.0), play.between(5.0, 6.0));
+    assert!(before.abs_diff(after) <= 2, "{before} and {after} a second");
+    play.until(10.5);
+    let report = play.crew.finish(play.now, Health::default());
+    let slowest = report.total.response_time_ms.max.expect("answers");
+    assert!(slowest < 60.0, "{slowest} ms");
+    assert_eq!((report.total.ledger.imbalance(), report.generator.unsent), (None, 0));
+}
+
+#[test]
+fn single_requests_do_not_arrive_in_a_rest() {
+    let mut plan = url_plan(&[("all", 10, 0)]);
+    let law = ArrivalLaw::Constant;
+    plan.phases[0].loads = vec![Load::Requests { from_per_s: 50.0, to_per_s: 50.0, law, class: Class(0) }];
+    let mut play = Play::of(&plan);
+    play.until(2.0);
+    play.ask(Order::Pause);
+    play.until(4.0);
+    play.ask(Order::Resume);
+    play.until(10.5);
+    assert_eq!((play.between(2.01, 4.0), play.between(5.0, 6.0)), (0, 50));
+    // None of them comes later all at once.
+    assert!(play.between(4.0, 5.0) <= 51);
+}
+
+#[test]
+fn the_end_of_the_plan_ends_a_rest_and_a_spike() {
+    let mut play = Play::of(&url_plan(&[("all", 3, 5)]));
+    play.until(1.0);
+    play.ask(Order::Spike { users: 5, stay: Duration::from_secs(60), class: Class(0) });
+    play.until(2.0);
+    play.ask(Order::Pause);
+    play.until(3.2);
+    assert!(play.crew.is_over() && play.crew.is_drained());
+    assert_eq!(play.users(), 0);
+    // Whoever asks too late asks for nothing.
+    play.ask(Order::Spike { users: 5, stay: Duration::from_secs(1), class: Class(0) });
+    play.until(4.0);
+    assert_eq!(play.users(), 0);
+}
+
+#[test]
+fn hurried_users_wait_for_a_share_of_what_was_planned() {
+    let mut plan = url_plan(&[("all", 10, 1)]);
+    let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
+    users.behaviour.patience =
+        Some(Patience { lasts: traces::Think::Constant(Duration::from_secs(40)), reload: false });
+    let mut play = Play::of(&plan);
+    let limits = |play: &mut Play| {
+        let guest = loop {
+            play.now = play.now + MS;
+            play.crew.advance(play.now);
+            if let Some(guest) = play.crew.take(play.now) {
+                break guest;
+            }
+        };
+        let call = guest.call().expect("a request").clone();
+        let limit = Limit::of(plan.timeout, &call, guest.at, guest.haste);
+        let waits = limit.at.since(guest.at);
+        play.send(guest);
+        play.until(play.now.as_secs_f64() + 0.06);
+        waits
+    };
+    assert_eq!(limits(&mut play), Duration::from_secs(40));
+    play.ask(Order::Haste(0.1));
+    assert_eq!(limits(&mut play), Duration::from_secs(4));
+    play.ask(Order::Haste(1.0));
+    assert_eq!(limits(&mut play), Duration::from_secs(40));
+}
+
+#[test]
+fn who_leaves_by_itself_is_counted_as_gone() {
+    let mut plan = url_plan(&[("all", 10, 4)]);
+    let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
+    users.behaviour.on_reject = OnTrouble::Leave;
+    let mut play = Play::of(&plan);
+    play.until(1.0);
+    assert_eq!(play.crew.states().gone, 0);
+    let busy = Answer { status: 503, headers: &[], body: b"" };
+    let (_, guest) = loop {
+        play.until(play.now.as_secs_f64() + 0.001);
+        if let Some(open) = play.open.pop() {
+            break open;
+        }
+    };
+    let outcome = Outcome { reply: Reply::Answer(busy), fate: Fate::Failed };
+    assert!(play.crew.settle(guest, outcome, play.now).is_none());
+    assert_eq!((play.crew.states().gone, play.users()), (1, 3));
+    // The end of the plan is nobody's own wish.
+    play.until(10.5);
+    assert_eq!(play.crew.states().gone, 1);
+}

@@ -1,0 +1,133 @@
+//! What a person asks of the users of a run while it goes on: data, which any thread gives and the crew carries out.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use controllers::Class;
+
+/// One change. No user knows of it: more of them come, or their host asks them later or waits less long for them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Order {
+    /// So many more users come at once, a tenth of a millisecond apart, and leave after this long. They are as the plan's
+    /// users are; where accounts are few, they share them.
+    Spike {
+        /// 1 to [`Order::MOST_USERS`].
+        users: u32,
+        /// Over 0, to [`Order::LONGEST`].
+        stay: Duration,
+        /// Their class.
+        class: Class,
+    },
+    /// Users wait only for this share of the planned time-out, and of their patience, for the requests that they begin from
+    /// now on. [`Order::LEAST_SHARE`] to 1, which is as planned.
+    Haste(f64),
+    /// Nobody begins a request: who thinks goes on when it is over, and single requests that were to arrive do not. Requests
+    /// under way end as always, and the plan's time does not stand still.
+    Pause,
+    /// They begin again.
+    Resume,
+}
+
+/// An order that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{what} must be {range}")]
+pub struct OrderError {
+    what: &'static str,
+    range: &'static str,
+}
+
+impl Order {
+    /// Most users of one spike.
+    pub const MOST_USERS: u32 = 10_000;
+    /// Longest spike.
+    pub const LONGEST: Duration = Duration::from_secs(3600);
+    /// Least share of a time-out.
+    pub const LEAST_SHARE: f64 = 0.01;
+
+    /// Whether it can be carried out.
+    ///
+    /// # Errors
+    /// A value out of its range.
+    pub fn check(&self) -> Result<(), OrderError> {
+        let wrong = |what, range| Err(OrderError { what, range });
+        match *self {
+            Self::Spike { users, .. } if users == 0 || users > Self::MOST_USERS => wrong("users", "1 to 10000"),
+            Self::Spike { stay, .. } if stay.is_zero() || stay > Self::LONGEST => wrong("the stay", "over 0, to 1 h"),
+            Self::Haste(share) if !(Self::LEAST_SHARE..=1.0).contains(&share) => wrong("the share", "0.01 to 1"),
+            Self::Spike { .. } | Self::Haste(_) | Self::Pause | Self::Resume => Ok(()),
+        }
+    }
+}
+
+/// Carries orders to a run. Cloning gives another handle on the same orders.
+#[derive(Debug, Clone, Default)]
+pub struct Orders(Arc<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Whether it is worth taking the lock: hosts look a few hundred times a second.
+    any: AtomicBool,
+    orders: Mutex<VecDeque<Order>>,
+}
+
+impl Orders {
+    /// Gives one, which is obeyed within a few milliseconds if a run reads these orders.
+    ///
+    /// # Errors
+    /// A value out of its range: nothing is done then.
+    pub fn give(&self, order: Order) -> Result<(), OrderError> {
+        order.check()?;
+        self.0.orders.lock().unwrap_or_else(PoisonError::into_inner).push_back(order);
+        self.0.any.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Those that were given since the last call.
+    pub(crate) fn take(&self) -> VecDeque<Order> {
+        if !self.0.any.swap(false, Ordering::Acquire) {
+            return VecDeque::new();
+        }
+        std::mem::take(&mut *self.0.orders.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_out_of_range_are_refused_and_say_what_would_do() {
+        let orders = Orders::default();
+        let spike = |users, seconds| Order::Spike { users, stay: Duration::from_secs(seconds), class: Class(0) };
+        for (order, hint) in [
+            (spike(0, 1), "1 to 10000"),
+            (spike(10_001, 1), "1 to 10000"),
+            (spike(1, 0), "over 0"),
+            (spike(1, 3601), "1 h"),
+            (Order::Haste(0.0), "0.01 to 1"),
+            (Order::Haste(1.5), "0.01 to 1"),
+            (Order::Haste(f64::NAN), "0.01 to 1"),
+        ] {
+            let error = orders.give(order).expect_err("out of range").to_string();
+            assert!(error.contains(hint), "{order:?}: {error}");
+        }
+        assert!(orders.take().is_empty(), "nothing of that is obeyed");
+    }
+
+    #[test]
+    fn orders_are_taken_once_and_in_order() {
+        let orders = Orders::default();
+        let other = orders.clone();
+        for order in [Order::Pause, Order::Resume] {
+            other.give(order).expect("sound");
+        }
+        assert_eq!(orders.take(), [Order::Pause, Order::Resume]);
+        assert!(other.take().is_empty());
+    }
+}
