@@ -23,6 +23,7 @@ use crate::{
     class::{Ranks, Shown},
     clock::Clock,
     graph::Graph,
+    hindrance::Hindrance,
     ledger::{Ending, Ledger},
     service::{At, Boxed, Bytes, Cost, Handled, Metered, Request, Service},
     spec::{EdgeSpec, Health, OnRefuse},
@@ -62,6 +63,8 @@ pub struct App {
     pub(crate) callers: Option<Callers>,
     /// What a new connection costs the service before its first request is read.
     pub(crate) accept_cost: Duration,
+    /// What a person has put in the way of requests.
+    pub(crate) hindrance: Hindrance,
     /// First attempts, seconds, thirds, and all that came after those.
     attempts: [AtomicU64; 4],
     pages: BTreeMap<Reason, Bytes>,
@@ -141,6 +144,7 @@ impl App {
             draining: AtomicBool::new(false),
             callers,
             accept_cost,
+            hindrance: Hindrance::new(clock),
             attempts: Default::default(),
             pages,
             next_id: AtomicU64::new(0),
@@ -165,6 +169,7 @@ impl App {
         if self.draining.load(Ordering::Relaxed) {
             return self.refused(Refusal::new(Reason::Draining));
         }
+        self.hindrance.delayed().await;
         let route = self.service.route(&head);
         let tags = tags(&self.ranks, &Shown { head: &head, peer }, route.kind, entered);
         self.attempts[usize::from(tags.attempt.min(3))].fetch_add(1, Ordering::Relaxed);
@@ -295,8 +300,13 @@ impl Work for Job {
         Box::pin(async move {
             self.pass.started();
             let Some(request) = self.request.take() else { return Outcome::Failed };
-            at.quality = at.quality.min(self.app.dispatch.quality());
             let service = &self.app.service;
+            if self.app.hindrance.may_work(service.is_emulated()).await {
+                // Emulated servers keep books in ideal time: they stood still too.
+                (at.offered, at.started) = (self.app.clock.now(), self.app.clock.now());
+            }
+            at.quality = at.quality.min(self.app.dispatch.quality());
+            at.speed = self.app.hindrance.speed();
             let (handled, spent) = Metered::new(service.handle(request, at)).await;
             let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
             self.cost = stated.map(|cost| cost.0).or(service.works_here().then_some(spent));

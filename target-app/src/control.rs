@@ -82,6 +82,7 @@ async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<
         }
         (Method::PUT, "/policy") => change(body, |change| running.set_policy(&change)).await,
         (Method::PUT, "/work") => change(body, |work| running.set_work(&work)).await,
+        (Method::PUT, "/hinder") => change(body, |hinder| running.hinder(&hinder)).await,
         (Method::POST, "/renew-callers") => {
             running.renew_callers();
             json(StatusCode::OK, &Done { done: true })
@@ -99,7 +100,7 @@ async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<
     }
 }
 
-const PATHS: [&str; 11] = [
+const PATHS: [&str; 12] = [
     "/gauges",
     "/requests",
     "/events",
@@ -108,6 +109,7 @@ const PATHS: [&str; 11] = [
     "/policies",
     "/policy",
     "/work",
+    "/hinder",
     "/renew-callers",
     "/drain",
     "/stop",

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod control;
 pub mod edge;
 pub mod graph;
+mod hindrance;
 pub mod ledger;
 pub mod mail;
 pub mod monitor;

@@ -18,7 +18,7 @@ use crate::{
         Policies,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, ReadRequests, ServerLedger, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, Hinder, ReadRequests, ServerLedger, SetPolicy, StageGauges},
     },
     edge::Edge,
     monitor::Monitors,
@@ -229,6 +229,14 @@ impl Running {
     /// The service has none, or the values make no sense.
     pub fn set_work(&self, work: &WorkSpec) -> Result<(), Vec<String>> {
         self.app.service.set_work(work).map_err(|error| vec![error.to_string()])
+    }
+
+    /// Puts something in the way of its requests for a while.
+    ///
+    /// # Errors
+    /// A value out of its range; then nothing has changed.
+    pub fn hinder(&self, hinder: &Hinder) -> Result<(), Vec<String>> {
+        self.app.hindrance.put(hinder)
     }
 
     /// Refuses new requests from now on; what was admitted is finished.

@@ -44,6 +44,11 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
         true
     }
 
+    /// Whether its work is emulated, burns no CPU, and is done at the speed that [`At`] says.
+    fn is_emulated(&self) -> bool {
+        false
+    }
+
     /// Spends emulated time on something that is no request: a new connection, where that is to cost something. A service that
     /// emulates nothing spends none.
     fn spend(&self, time: Duration) -> Boxed<'_, ()> {
@@ -133,6 +138,8 @@ pub struct At<'a> {
     pub quality: f64,
     /// The stage's 90th percentile of response time as its policy sees it; `None` until it says.
     pub p90: Option<Duration>,
+    /// How fast emulated work is to be done, over 0; 1 unless a person slows the service down.
+    pub speed: f64,
 }
 
 /// The work knob cannot be turned so.

@@ -357,6 +357,7 @@ impl<W: Work> Stage<W> {
             started,
             quality: f64::from_bits(self.quality.load(Ordering::Relaxed)),
             p90: (p90 != UNKNOWN).then(|| Duration::from_nanos(p90)),
+            speed: 1.0,
         }
     }
 

@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Policies, Problems,
-    wire::{Gauges, ReadRequests, SetPolicy, StreamedEvent},
+    wire::{Gauges, Hinder, ReadRequests, SetPolicy, StreamedEvent},
 };
 use crate::spec::WorkSpec;
 
@@ -99,6 +99,14 @@ impl ControlClient {
     /// See [`ControlError`].
     pub fn set_work(&self, work: &WorkSpec) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/work", work).map(drop)
+    }
+
+    /// Puts something in the service's way for a while.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn hinder(&self, hinder: &Hinder) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("PUT", "/hinder", hinder).map(drop)
     }
 
     /// Has new requests refused while those that were admitted are finished.

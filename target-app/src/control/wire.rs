@@ -168,6 +168,27 @@ pub struct SetPolicy {
     pub policy: crate::spec::PolicySpec,
 }
 
+/// What is put in the service's way for a while (`PUT /hinder`), in place of what of its kind is in the way already.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Hinder {
+    /// Its workers do a part alone of what they could: emulated work takes longer, all other work is held back so that the
+    /// process keeps to that part of its processors' time.
+    Capacity {
+        /// 0 (they stand still), or 0.01 to 1 (as usual).
+        share: f64,
+        /// For so long, milliseconds: over 0, to an hour.
+        for_ms: f64,
+    },
+    /// Every request is taken in so much later.
+    Delay {
+        /// Milliseconds, 0 (as usual) to a minute.
+        by_ms: f64,
+        /// For so long, milliseconds: over 0, to an hour.
+        for_ms: f64,
+    },
+}
+
 /// One line of the event stream (`GET /events`, JSON Lines).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamedEvent {

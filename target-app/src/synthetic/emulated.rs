@@ -90,7 +90,9 @@ impl Service for Emulated {
     }
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
-        let work = self.law.draw_at(self.seed, request.id, at.quality);
+        let drawn = self.law.draw_at(self.seed, request.id, at.quality);
+        // As drawn where nothing slows it down, to the nanosecond.
+        let work = if at.speed < 1.0 { drawn.div_f64(at.speed) } else { drawn };
         Box::pin(async move {
             match &self.station {
                 Station::Fifo(fifo) => {
@@ -117,6 +119,10 @@ impl Service for Emulated {
                 Station::Sharing(shared) => shared.serve(time).await,
             }
         })
+    }
+
+    fn is_emulated(&self) -> bool {
+        true
     }
 
     /// It burns none.

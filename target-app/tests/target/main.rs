@@ -6,6 +6,7 @@ mod control;
 mod criticality;
 mod edge;
 mod health;
+mod hindrance;
 mod html_mail;
 mod lifecycle;
 mod person;

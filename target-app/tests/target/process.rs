@@ -4,6 +4,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -16,9 +17,12 @@ use nix::{
     unistd::Pid,
 };
 use target_app::{
-    control::{client::ControlClient, wire::Ready},
+    control::{
+        client::ControlClient,
+        wire::{Hinder, Ready},
+    },
     serve::serve_blocking,
-    spec::{EdgeSpec, TargetSpec},
+    spec::{App, EdgeSpec, TargetSpec},
 };
 
 use crate::common::{answer, edge, emulated, spec};
@@ -148,6 +152,36 @@ fn without_descriptors_it_goes_on_for_those_inside_and_lets_others_in() {
     assert!(gauges.ledger.accept_errors > 0, "{:?}", gauges.ledger);
     let (cpu, time) = (gauges.cpu_s - before.cpu_s, (gauges.at_ms - before.at_ms) / 1e3);
     assert!(cpu < time * 0.7, "it must not spin: {cpu} s of CPU in {time} s");
+    control.stop().unwrap();
+    assert!(wait(&mut child, Duration::from_secs(5)).expect("it ends").success());
+}
+
+/// With a process of its own: its CPU time is nobody else's.
+#[test]
+fn a_capacity_cut_is_kept_over_all_jobs() {
+    let app = App::Checksum { rounds: 20, fixed_rounds: 0, reads: 100, answer_bytes: 100 };
+    let mut child = start_with(&TargetSpec { app, cpus: vec![0], ..spec() }, "target", None);
+    let ready = ready(&mut child);
+    let control = ControlClient::new(&ready.control).unwrap();
+    control.hinder(&Hinder::Capacity { share: 0.1, for_ms: 60_000.0 }).unwrap();
+    let until = Instant::now() + Duration::from_secs(2);
+    let (before, served) = (control.gauges().unwrap(), AtomicU32::new(0));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut stream = connect(&ready);
+                while Instant::now() < until {
+                    assert_eq!(get(&mut stream), 200);
+                    served.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let after = control.gauges().unwrap();
+    let (cpu, time) = (after.cpu_s - before.cpu_s, (after.at_ms - before.at_ms) / 1e3);
+    // What it does beside its jobs comes on top.
+    assert!(cpu < 0.2 * time, "{cpu} s of CPU in {time} s");
+    assert!(served.into_inner() > 8, "and still it works");
     control.stop().unwrap();
     assert!(wait(&mut child, Duration::from_secs(5)).expect("it ends").success());
 }

@@ -108,7 +108,8 @@ impl World {
             body: Bytes::copy_from_slice(body.as_bytes()),
             peer: ([127, 0, 0, 1], 1).into(),
         };
-        let at = At { stage: "test", offered: Timestamp::ZERO, started: Timestamp::ZERO, quality: 1.0, p90: None };
+        let (offered, started) = (Timestamp::ZERO, Timestamp::ZERO);
+        let at = At { stage: "test", offered, started, quality: 1.0, p90: None, speed: 1.0 };
         let answer = self.arashi.handle(request, at).await.expect("is not refused");
         let (head, body) = answer.into_parts();
         if let Some(cookie) = head.headers.get(header::SET_COOKIE) {

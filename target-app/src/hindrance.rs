@@ -1,0 +1,217 @@
+//! What a person has put in a running service's way for a while: less capacity, or a delay before it.
+
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use controllers::Timestamp;
+
+use crate::{
+    clock::Clock,
+    control::wire::Hinder,
+    signals::{Probe as _, ThisProcess},
+};
+
+/// Workers that wait look this often whether they still have to: a new order may be milder.
+const LOOK: Duration = Duration::from_millis(50);
+/// Longest time that anything is hindered, and greatest delay, milliseconds.
+const LONGEST_MS: f64 = 3_600_000.0;
+const GREATEST_DELAY_MS: f64 = 60_000.0;
+/// Least share of the capacity beside none at all.
+const LEAST_SHARE: f64 = 0.01;
+
+/// What is in the way of a service's requests, if anything is.
+#[derive(Debug)]
+pub struct Hindrance {
+    clock: Clock,
+    /// Whether it is worth taking the lock.
+    any: AtomicBool,
+    now: Mutex<InTheWay>,
+}
+
+#[derive(Debug, Default)]
+struct InTheWay {
+    cut: Option<Cut>,
+    delay: Option<Delay>,
+}
+
+/// A part of the capacity alone is left.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    share: f64,
+    since: Timestamp,
+    until: Timestamp,
+    /// CPU time that the process had used by then.
+    used: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Delay {
+    by: Duration,
+    until: Timestamp,
+}
+
+impl Hindrance {
+    /// Nothing is in the way.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, any: AtomicBool::new(false), now: Mutex::default() }
+    }
+
+    /// Puts something in the way, in place of what of its kind was there.
+    ///
+    /// # Errors
+    /// A value out of its range.
+    pub fn put(&self, hinder: &Hinder) -> Result<(), Vec<String>> {
+        let until = |for_ms: f64| {
+            if for_ms > 0.0 && for_ms <= LONGEST_MS {
+                Ok(self.clock.now() + Duration::from_secs_f64(for_ms / 1e3))
+            } else {
+                Err(vec![format!("for_ms: {for_ms} must be over 0, to {LONGEST_MS} (an hour)")])
+            }
+        };
+        match *hinder {
+            Hinder::Capacity { share, for_ms } => {
+                if !(0.0..=1.0).contains(&share) || (share > 0.0 && share < LEAST_SHARE) {
+                    return Err(vec![format!("share: {share} must be 0 (nobody works), or {LEAST_SHARE} to 1")]);
+                }
+                let until = until(for_ms)?;
+                let cut = Cut { share, since: self.clock.now(), until, used: ThisProcess.cpu_time() };
+                self.lock().cut = (share < 1.0).then_some(cut);
+            }
+            Hinder::Delay { by_ms, for_ms } => {
+                if !(0.0..=GREATEST_DELAY_MS).contains(&by_ms) {
+                    return Err(vec![format!("by_ms: {by_ms} must be 0 to {GREATEST_DELAY_MS} (a minute)")]);
+                }
+                let until = until(for_ms)?;
+                let delay = Delay { by: Duration::from_secs_f64(by_ms / 1e3), until };
+                self.lock().delay = (by_ms > 0.0).then_some(delay);
+            }
+        }
+        self.any.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Waits as long as a request that has just been read is delayed.
+    pub async fn delayed(&self) {
+        let Some(delay) = self.look().delay else { return };
+        tokio::time::sleep(delay.by).await;
+    }
+
+    /// A worker waits here before it begins with a job. `emulated`: its work burns no CPU, and takes longer by itself
+    /// ([`Hindrance::speed`]); all other work is held back so that the process uses its share of CPU time, over all jobs.
+    /// True if it had to wait.
+    pub async fn may_work(&self, emulated: bool) -> bool {
+        let mut waited = false;
+        while let Some(cut) = self.look().cut
+            && let Some(wait) = cut.wait(self.clock.now(), &ThisProcess.cpu_time(), ThisProcess.cpus(), emulated)
+        {
+            waited = true;
+            tokio::time::sleep(wait.min(LOOK)).await;
+        }
+        waited
+    }
+
+    /// How fast emulated work goes, over 0, to 1.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        // Where nobody works at all, nobody asks; but for one who has just begun.
+        self.look().cut.map_or(1.0, |cut| cut.share.max(LEAST_SHARE))
+    }
+
+    /// What is in the way now.
+    fn look(&self) -> InTheWay {
+        if !self.any.load(Ordering::Relaxed) {
+            return InTheWay::default();
+        }
+        let now = self.clock.now();
+        let mut state = self.lock();
+        state.cut = state.cut.filter(|cut| now < cut.until);
+        state.delay = state.delay.filter(|delay| now < delay.until);
+        if state.cut.is_none() && state.delay.is_none() {
+            self.any.store(false, Ordering::Relaxed);
+        }
+        InTheWay { cut: state.cut, delay: state.delay }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, InTheWay> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cut {
+    /// How long a worker has to wait before its next job; `None`: not at all. What was used too much is made up for.
+    fn wait(&self, now: Timestamp, used: &Duration, cpus: f64, emulated: bool) -> Option<Duration> {
+        let left = self.until.since(now);
+        if left.is_zero() {
+            return None;
+        }
+        if self.share <= 0.0 {
+            return Some(left);
+        }
+        let rate = self.share * cpus;
+        let allowed = now.since(self.since).mul_f64(rate);
+        let over = used.saturating_sub(self.used).saturating_sub(allowed);
+        (!emulated && !over.is_zero()).then(|| over.div_f64(rate).min(left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn what_was_used_beyond_the_share_is_waited_for() {
+        let at = Timestamp::from_millis;
+        let cut = Cut { share: 0.25, since: at(1000), until: at(9000), used: ms(500) };
+        let wait = |now, used, cpus| cut.wait(at(now), &ms(used), cpus, false);
+        // After 400 ms a quarter of one processor is 100 ms.
+        assert_eq!(wait(1400, 600, 1.0), None);
+        assert_eq!(wait(1400, 610, 1.0), Some(ms(40)), "10 ms too much take 40 ms to come by");
+        assert_eq!(wait(1400, 610, 2.0), None, "two processors have twice as much");
+        assert_eq!(wait(8990, 9000, 1.0), Some(ms(10)), "until it is over");
+        assert_eq!(wait(9000, 9000, 1.0), None);
+        assert_eq!(cut.wait(at(1400), &ms(9000), 1.0, true), None, "emulated work is slow by itself");
+        let none = Cut { share: 0.0, ..cut };
+        assert_eq!(none.wait(at(1400), &ms(500), 1.0, true), Some(ms(7600)));
+    }
+
+    #[test]
+    fn it_ends_by_itself_and_can_be_taken_back() {
+        let hindrance = Hindrance::new(Clock::start());
+        assert!((hindrance.speed() - 1.0).abs() < 1e-9);
+        hindrance.put(&Hinder::Capacity { share: 0.5, for_ms: 60_000.0 }).unwrap();
+        assert!((hindrance.speed() - 0.5).abs() < 1e-9);
+        hindrance.put(&Hinder::Capacity { share: 1.0, for_ms: 1.0 }).unwrap();
+        assert!((hindrance.speed() - 1.0).abs() < 1e-9);
+        hindrance.put(&Hinder::Delay { by_ms: 5.0, for_ms: 1.0 }).unwrap();
+        std::thread::sleep(ms(5));
+        assert!(hindrance.look().delay.is_none() && !hindrance.any.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn values_out_of_range_change_nothing_and_say_what_would_do() {
+        let hindrance = Hindrance::new(Clock::start());
+        for (hinder, hint) in [
+            (Hinder::Capacity { share: -0.1, for_ms: 1.0 }, "0.01 to 1"),
+            (Hinder::Capacity { share: 0.001, for_ms: 1.0 }, "0.01 to 1"),
+            (Hinder::Capacity { share: f64::NAN, for_ms: 1.0 }, "0.01 to 1"),
+            (Hinder::Capacity { share: 0.5, for_ms: 0.0 }, "an hour"),
+            (Hinder::Delay { by_ms: -1.0, for_ms: 1.0 }, "a minute"),
+            (Hinder::Delay { by_ms: 60_001.0, for_ms: 1.0 }, "a minute"),
+            (Hinder::Delay { by_ms: 1.0, for_ms: f64::INFINITY }, "an hour"),
+        ] {
+            let problems = hindrance.put(&hinder).unwrap_err();
+            assert!(problems[0].contains(hint), "{hinder:?}: {problems:?}");
+        }
+        assert!(!hindrance.any.load(Ordering::Relaxed));
+    }
+}
