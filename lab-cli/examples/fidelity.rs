@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
 
 use lab_cli::{
     judge::fidelity::{cells, table},
-    run::{Cpus, Request, Sinks, Stop, conduct, read_folder},
+    run::{Cpus, Request, Sinks, Stop, Touches, conduct, read_folder},
     spec::{Changes, Library, read},
     summary::{Mode, Summary},
 };
@@ -72,6 +72,7 @@ fn simulate(experiment: &str, seed: u64, set: &[String]) -> Result<Summary, Erro
     let scratch = tempfile::tempdir()?;
     let out = scratch.path().join("run");
     let cpus = Cpus { generator: None, target: None };
-    let request = Request { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true };
+    let touches = Touches::default();
+    let request = Request { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true, touches: &touches };
     Ok(conduct(request, &mut Sinks::default(), &Stop::default())?.summary)
 }

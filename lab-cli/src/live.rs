@@ -3,8 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use target_app::spec::PolicySpec;
 
-use crate::summary::{Arm, Objective, Summary};
+mod touch;
+
+pub use touch::{Touch, value_in_words};
+
+use crate::summary::{Arm, Mode, Objective, Summary};
 
 /// One thing that happened. Texts may come from the target: whoever prints them scrubs them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +28,9 @@ pub enum LiveEvent {
         arm: String,
         /// Which repetition, from 1.
         block: u32,
+        /// The policy that it begins with, as the experiment has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<PolicySpec>,
     },
     /// A phase of the current arm begins; the time after the last phase, while open requests end, is named `drain`.
     PhaseStarted {
@@ -42,6 +50,14 @@ pub enum LiveEvent {
         /// In words.
         text: String,
     },
+    /// A person changed the run.
+    Touched {
+        /// Second of the arm.
+        second: f64,
+        /// What.
+        #[serde(flatten)]
+        touch: Touch,
+    },
     /// The arm is over and judged.
     ArmFinished(Box<Arm>),
     /// The person (or a signal) asked to stop: arrivals end, what is open is awaited, what was measured is saved.
@@ -55,6 +71,9 @@ pub enum LiveEvent {
 pub struct Shape {
     /// Name of the experiment.
     pub experiment: String,
+    /// In which world.
+    #[serde(default)]
+    pub mode: Mode,
     /// One line about it.
     pub about: String,
     /// The promise.
@@ -92,7 +111,8 @@ pub struct Second {
     pub phase: String,
     /// Users there now.
     pub users: u32,
-    /// Users now by what they do: `thinking`, `waiting`, `backing off`, `connecting`, `in request`.
+    /// Users by what they do now: `thinking`, `waiting`, `backing off`, `queued`, `connecting`, `in request`; and `gone`, those
+    /// who were to stay and have left by themselves since the arm began, who are not in `users`.
     pub users_by_state: BTreeMap<String, u32>,
     /// Intended starts in this second, retries included.
     pub planned: u64,
@@ -118,6 +138,12 @@ pub struct Second {
     pub connect_failed: u64,
     /// Open now.
     pub in_flight: u64,
+    /// By request type; those without any request are left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_type: BTreeMap<String, GroupSecond>,
+    /// By class, where there are several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_class: BTreeMap<String, GroupSecond>,
     /// Median response time of what was served in this second; `None` with too few.
     pub p50_ms: Option<f64>,
     /// 90th percentile.
@@ -128,6 +154,24 @@ pub struct Second {
     pub generator: GeneratorSecond,
     /// What the target showed of itself, if it answered.
     pub target: Option<TargetSecond>,
+}
+
+/// Requests of one type, or of one class, in a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct GroupSecond {
+    /// Intended starts, retries included.
+    pub planned: u64,
+    /// Answered in time.
+    pub served: u64,
+    /// Answered too late.
+    pub late: u64,
+    /// Refused, by the service or on the users' own side.
+    pub rejected: u64,
+    /// Without an answer as asked: timed out, given up, failed, or without a connection.
+    pub lost: u64,
+    /// Mean response time of what was answered.
+    pub mean_ms: Option<f64>,
 }
 
 /// The generator's health in a second.
@@ -170,6 +214,8 @@ pub struct StageSecond {
     pub workers: u32,
     /// Of these, busy now.
     pub busy: u32,
+    /// Most jobs that a worker takes at once.
+    pub batch: u32,
     /// Jobs that asked, in this second.
     pub offered: u64,
     /// Let in.
@@ -191,6 +237,7 @@ impl StageSecond {
             "queue" => Some(self.queue.into()),
             "workers" => Some(self.workers.into()),
             "busy" => Some(self.busy.into()),
+            "batch" => Some(self.batch.into()),
             "offered" => count(self.offered),
             "admitted" => count(self.admitted),
             "refused" => count(self.refused),

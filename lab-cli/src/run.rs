@@ -32,6 +32,7 @@ mod spool;
 mod stop;
 mod sum_up;
 mod target;
+mod touches;
 mod watch;
 
 pub use alike::unlike;
@@ -48,6 +49,7 @@ pub use recorded::{Manifest, RUNS, named as find_run};
 pub use resolve::{in_words as load_in_words, target_spec};
 pub use snapshot::{Corpus, Scratch, cache_folder};
 pub use stop::Stop;
+pub use touches::Touches;
 
 use crate::live::LiveEvent;
 

@@ -15,6 +15,7 @@ mod phase;
 mod search;
 mod services;
 mod sides;
+mod touched;
 mod verdict;
 
 pub use arm::{Arm, Client, WalkCell, WalkRow};
@@ -25,6 +26,7 @@ pub use phase::{Beside, Phase};
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
 pub use services::{Calls, Service};
 pub use sides::{Generator, Kernel, Server};
+pub use touched::Touched;
 pub use verdict::{Reason, Verdict};
 
 /// Version of the layout of `summary.json`.

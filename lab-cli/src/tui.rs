@@ -11,8 +11,10 @@ use std::{
 };
 
 mod app;
+mod form;
 mod keymap;
 mod palette;
+mod panel;
 mod state;
 mod terminal;
 mod update;
@@ -21,18 +23,21 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+use crate::live::Touch;
 use app::{App, Effect};
 pub use app::{Job, OpenRun, Order, PastRun, PastSummary, Told};
 pub use palette::Palette;
 pub use terminal::restore;
 
 /// What the person at the keyboard asks of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     /// Stop arrivals, wait for what is open, save.
     Stop,
     /// End at once (asked for a second time).
     Abort,
+    /// Change it while it goes on.
+    Touch(Touch),
 }
 
 /// Tells the screen what happens. If the terminal is gone it is dropped: the run goes on without its view.
@@ -55,7 +60,7 @@ pub struct Screen {
 
 impl Screen {
     /// Takes over the terminal on standard output to show one run. `ask` is called on the view's thread when the person wants
-    /// to stop.
+    /// to stop it, or to change something.
     ///
     /// # Errors
     /// If standard output is no terminal that can be drawn on.

@@ -1,13 +1,15 @@
 //! The program in a real terminal (tmux): screens to choose from, a run as it happens, gone when it is left.
 
+mod terminal;
+
 use std::{
     fs,
     path::Path,
-    process::{Command, Output},
-    sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
 };
+
+use terminal::Tmux;
 
 /// An emulated service: nothing to prepare, so that the view is up at once.
 const EXPERIMENT: &str = "
@@ -23,59 +25,6 @@ users:
   phases: [{name: steady, users: 4, for: 60s}]
 arms: [none]
 ";
-
-/// A tmux server of its own, ended when dropped.
-struct Tmux {
-    socket: String,
-}
-
-impl Tmux {
-    fn start(width: u16, height: u16) -> Option<Self> {
-        if Command::new("tmux").arg("-V").output().is_err() {
-            assert!(std::env::var_os("LAB_REQUIRE_TOOLS").is_none(), "tmux is missing");
-            eprintln!("skipped: tmux is not installed");
-            return None;
-        }
-        static STARTED: AtomicU32 = AtomicU32::new(0);
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let tmux = Self { socket: format!("lab-live-view-{}-{number}", std::process::id()) };
-        let (width, height) = (width.to_string(), height.to_string());
-        let started = tmux.run(&["-f", "/dev/null", "new-session", "-d", "-x", &width, "-y", &height, "sh"]);
-        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
-        Some(tmux)
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new("tmux").arg("-L").arg(&self.socket).args(args).output().expect("tmux runs")
-    }
-
-    fn type_in(&self, text: &str) {
-        assert!(self.run(&["send-keys", text]).status.success());
-    }
-
-    fn screen(&self) -> String {
-        String::from_utf8_lossy(&self.run(&["capture-pane", "-p"]).stdout).into_owned()
-    }
-
-    /// Waits until the screen shows all of these.
-    fn wait_for(&self, wanted: &[&str]) -> String {
-        let begun = Instant::now();
-        loop {
-            let screen = self.screen();
-            if wanted.iter().all(|text| screen.contains(text)) {
-                return screen;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(60), "no {wanted:?} on the screen:\n{screen}");
-            thread::sleep(Duration::from_millis(100));
-        }
-    }
-}
-
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        let _ = self.run(&["kill-server"]);
-    }
-}
 
 #[test]
 fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
@@ -146,6 +95,78 @@ fn from_a_choice_to_a_comparison() {
     tmux.type_in("q");
     let after = tmux.wait_for(&["code=0"]);
     assert!(!after.contains("in runs/"), "the screen is still there:\n{after}");
+}
+
+/// A person changes a live run: another policy, more users. Both are done, written down, and held against the run.
+#[test]
+fn a_live_run_is_touched_and_says_so() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    fs::write(scratch.path().join("mine.yaml"), EXPERIMENT).expect("written");
+    let Some(tmux) = Tmux::start(110, 44) else { return };
+    let lab = env!("CARGO_BIN_EXE_lab");
+    let folder = scratch.path().display();
+    tmux.type_in(&format!("cd {folder} && {lab}; echo code=$?"));
+    tmux.type_in("Enter");
+    tmux.wait_for(&["choose an experiment", "mine.yaml"]);
+    tmux.type_in("/");
+    tmux.type_in("mine");
+    tmux.type_in("Enter");
+    tmux.wait_for(&["1 found"]);
+    tmux.type_in("Enter");
+    tmux.wait_for(&["[x] none"]);
+    tmux.type_in("v");
+    tmux.wait_for(&["[live]"]);
+    tmux.type_in("Enter");
+    tmux.wait_for(&["arm 1 of 1: none", " 4 users "]);
+    tmux.type_in("o");
+    tmux.wait_for(&["another policy"]);
+    tmux.type_in("BSpace");
+    for _ in 0..20 {
+        tmux.type_in("BSpace");
+    }
+    tmux.type_in("codel");
+    tmux.wait_for(&["codel_"]);
+    tmux.type_in("Enter");
+    tmux.wait_for(&["TOUCHED: policy codel"]);
+    tmux.type_in("s");
+    tmux.wait_for(&["more users", "seconds"]);
+    for _ in 0..4 {
+        tmux.type_in("BSpace");
+    }
+    tmux.type_in("30");
+    tmux.wait_for(&["30_"]);
+    tmux.type_in("Enter");
+    tmux.wait_for(&["TOUCHED: 30 more users for 10 s", " 34 users "]);
+    tmux.type_in("q");
+    // Whatever else speaks against it on this machine.
+    tmux.wait_for(&["TOUCHED", "left right figure"]);
+    tmux.type_in("q");
+    tmux.wait_for(&["code=0"]);
+    let runs = fs::read_dir(scratch.path().join("runs")).expect("runs/");
+    let run = runs.map(|entry| entry.expect("an entry").path()).next().expect("a run");
+    let events = fs::read_to_string(run.join("events.jsonl")).expect("events");
+    let events: Vec<serde_json::Value> = events.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let touches: Vec<&serde_json::Value> = events.iter().filter(|event| event["event"] == "touched").collect();
+    assert_eq!(touches.len(), 2, "{events:#?}");
+    assert_eq!((&touches[0]["touch"], &touches[0]["name"]), (&"policy".into(), &"codel".into()));
+    assert_eq!((&touches[1]["touch"], &touches[1]["users"]), (&"spike".into(), &30.into()));
+    let read = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&fs::read_to_string(run.join(name)).expect("saved")).expect("JSON")
+    };
+    let arm = &read("summary.json")["arms"][0];
+    assert_eq!(arm["touches"].as_array().expect("a list").len(), 2);
+    assert!(arm["reasons"].as_array().expect("a list").iter().any(|reason| reason["code"] == "TOUCHED"));
+    assert_eq!(read("manifest.json")["blocks"][0]["touched"][0], "none");
+    let recheck = std::process::Command::new(lab).arg("recheck").arg(&run).output().expect("it runs");
+    assert!(recheck.status.success(), "{}", String::from_utf8_lossy(&recheck.stdout));
+    // The target was really switched: without a policy a stage shows nothing.
+    let timeline = fs::read_to_string(run.join("timeline.jsonl")).expect("a timeline");
+    let shown = |line: &str| {
+        let second: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let stages = second["target"]["stages"].as_array().cloned().unwrap_or_default();
+        stages.iter().any(|stage| stage["name"] == "work" && stage["gauges"].as_object().is_some_and(|g| !g.is_empty()))
+    };
+    assert!(!timeline.lines().next().is_some_and(shown) && timeline.lines().any(shown), "{timeline}");
 }
 
 /// The terminal goes away (its window is closed): the program ends, and does not spin on a terminal that is not there.

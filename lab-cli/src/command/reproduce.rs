@@ -11,7 +11,7 @@ use super::{
 use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
-    run::{Cpus, Request, Sinks, Stop, conduct, progress::Progress},
+    run::{Cpus, Request, Sinks, Stop, Touches, conduct, progress::Progress},
     spec::{Changes, Experiment, Library},
     summary::{Mode, Summary, ThresholdResult, Verdict},
     text::nearest,
@@ -55,7 +55,8 @@ pub fn reproduce(args: &args::Reproduce) -> Outcome {
             aside(&format!("{}: {}", experiment.name, experiment.about));
         }
         let out = args.out.as_ref().map(|out| out.join(&experiment.name));
-        let request = Request { experiment: &experiment, out: out.as_deref(), cpus: &cpus, virtual_time: !args.live };
+        let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Touches::default());
+        let request = Request { experiment: &experiment, out, cpus: &cpus, virtual_time, touches };
         let finished = conduct(request, &mut sinks, &stop);
         if let Some(end) = stop.end() {
             return Ok(end);

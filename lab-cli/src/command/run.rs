@@ -10,11 +10,11 @@ use crate::{
     args::{self, Color, Output},
     exit::{End, Failure, Outcome},
     live::LiveEvent,
-    run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, conduct, progress::Progress, read_folder},
+    run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, Touches, conduct, progress::Progress, read_folder},
     series,
     spec::{Changes, Experiment},
     summary::{Summary, Verdict},
-    tui::{Palette, Screen},
+    tui::{Ask, Palette, Screen},
 };
 
 pub fn run(args: &args::Run, color: Color) -> Outcome {
@@ -56,15 +56,21 @@ pub fn run(args: &args::Run, color: Color) -> Outcome {
 fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, stop: &Stop) -> Result<Finished, Failure> {
     let mut sinks = Sinks::default();
     let mut screen = None;
+    let touches = Touches::default();
     if view_wanted(args) {
-        let asked = stop.clone();
-        let shown = Screen::of_one_run(palette(color), move |_| asked.ask_by_person()).map_err(Failure::because)?;
+        let (asked, touched) = (stop.clone(), touches.clone());
+        let ask = move |ask| match ask {
+            Ask::Stop | Ask::Abort => asked.ask_by_person(),
+            Ask::Touch(touch) => touched.ask(touch),
+        };
+        let shown = Screen::of_one_run(palette(color), ask).map_err(Failure::because)?;
         shown.teller().into_iter().for_each(|teller| sinks.add(teller));
         screen = Some(shown);
     } else {
         sinks.add(Progress::default());
     }
-    let request = Request { experiment, out: args.out.as_deref(), cpus, virtual_time: args.virtual_time };
+    let (out, virtual_time) = (args.out.as_deref(), args.virtual_time);
+    let request = Request { experiment, out, cpus, virtual_time, touches: &touches };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
     drop((sinks, screen));

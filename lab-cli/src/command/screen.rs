@@ -5,7 +5,7 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
     sync::mpsc::RecvTimeoutError,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{read_text, run::palette};
@@ -13,7 +13,7 @@ use crate::{
     args::Color,
     exit::{End, Failure, Outcome},
     live::LiveEvent,
-    run::{Cpus, RUNS, Request, Sinks, Stop, conduct, read_folder},
+    run::{Cpus, RUNS, Request, Sinks, Stop, Touches, conduct, read_folder},
     spec::raw::MAX_BYTES,
     summary::{Mode, Summary},
     tui::{Ask, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
@@ -26,10 +26,12 @@ const MOST: usize = 500;
 
 pub fn open(color: Color) -> Outcome {
     let stop = Stop::listen().map_err(Failure::because)?;
-    let asked = stop.clone();
+    let touches = Touches::default();
+    let (asked, touched) = (stop.clone(), touches.clone());
     let ask = move |ask| match ask {
         Ask::Stop => asked.end_this_run(),
         Ask::Abort => asked.ask_by_person(),
+        Ask::Touch(touch) => touched.ask(touch),
     };
     let (screen, jobs) = Screen::of_the_program(palette(color), ask).map_err(Failure::because)?;
     let Some(teller) = screen.teller() else { return Ok(End::Done) };
@@ -42,9 +44,9 @@ pub fn open(color: Color) -> Outcome {
         };
         let told = match job {
             Job::Look => look(),
-            Job::Open(folders) => opened(&folders),
-            Job::Run(order) => match run(&order, &teller, &stop) {
-                Ok(folder) => opened(&[folder]),
+            Job::Open(folders) => opened(&folders, None),
+            Job::Run(order) => match run(&order, &teller, &stop, &touches) {
+                Ok((folder, took)) => opened(&[folder], Some(took)),
                 Err(Failure::Usage(message) | Failure::Cause(message)) => Told::Failed(message),
                 Err(Failure::ClosedPipe) => Told::Opened(Vec::new()),
             },
@@ -69,13 +71,16 @@ pub fn open(color: Color) -> Outcome {
     }
 }
 
-fn run(order: &Order, teller: &Teller, stop: &Stop) -> Result<PathBuf, Failure> {
+/// The run's folder, and how long it took.
+fn run(order: &Order, teller: &Teller, stop: &Stop, touches: &Touches) -> Result<(PathBuf, Duration), Failure> {
     let experiment = read_text(&order.text, &order.name, &order.changes)?;
     let cpus = Cpus::choose();
     let mut sinks = Sinks::default();
     sinks.add(teller.clone());
     stop.run_begins();
-    let request = Request { experiment: &experiment, out: None, cpus: &cpus, virtual_time: order.virtual_time };
+    let virtual_time = order.virtual_time;
+    let request = Request { experiment: &experiment, out: None, cpus: &cpus, virtual_time, touches };
+    let began = Instant::now();
     // On a thread of its own, which alone is kept to the generator's processor: the next run may want all of them.
     let finished = std::thread::scope(|scope| {
         let conducted = scope.spawn(|| {
@@ -87,7 +92,7 @@ fn run(order: &Order, teller: &Teller, stop: &Stop) -> Result<PathBuf, Failure> 
         conducted.join()
     });
     match finished {
-        Ok(Ok(finished)) => Ok(finished.folder),
+        Ok(Ok(finished)) => Ok((finished.folder, began.elapsed())),
         Ok(Err(failure)) => Err(super::run::failed(&failure)),
         Err(_) => Err(Failure::because("the run panicked; what it had measured is in its folder")),
     }
@@ -139,7 +144,8 @@ fn summary_of(folder: &Path) -> Option<PastSummary> {
     Some(PastSummary { experiment: summary.experiment, virtual_time, verdict, arms })
 }
 
-fn opened(folders: &[PathBuf]) -> Told {
+/// `took`: how long it took to run what has just been run.
+fn opened(folders: &[PathBuf], took: Option<Duration>) -> Told {
     let mut runs = Vec::new();
     for folder in folders {
         let recorded = match read_folder(folder) {
@@ -154,7 +160,7 @@ fn opened(folders: &[PathBuf]) -> Told {
             _ => None,
         });
         let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        runs.push(OpenRun { name, summary, timeline: recorded.timeline, shape });
+        runs.push(OpenRun { name, summary, timeline: recorded.timeline, shape, took });
     }
     Told::Opened(runs)
 }

@@ -192,10 +192,12 @@ impl Compared<'_> {
     }
 }
 
-/// Block by block; `None` if in some block nothing can be said of which is larger. Turns that are INVALID are left out.
+/// Block by block; `None` if in some block nothing can be said of which is larger. Turns that are INVALID are left out, and
+/// those that a person changed while they ran.
 fn differences(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric) -> Option<Vec<Difference>> {
     let turns = |name: &str| -> Vec<(u32, Option<Value>)> {
-        let of = arms.iter().filter(|arm| arm.shown_name() == name && arm.verdict != Verdict::Invalid);
+        let usable = |arm: &&Arm| arm.verdict != Verdict::Invalid && arm.touches.is_empty();
+        let of = arms.iter().filter(|arm| arm.shown_name() == name).filter(usable);
         of.filter_map(|arm| {
             let phase = arm.phases.iter().find(|found| found.name == phase)?;
             Some((arm.block, metric.read(&phase.measured, phase.seconds)))
@@ -234,7 +236,7 @@ fn busiest(arms: &[Arm], baseline: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Phase, Times};
+    use crate::summary::{Phase, Times, Touched};
 
     fn arm(policy: &str, block: u32, goodput: f64, p90: Option<f64>) -> Arm {
         let spike = Measured {
@@ -338,9 +340,10 @@ mod tests {
         let mut arms = seven();
         arms[0].verdict = Verdict::Invalid;
         arms[3].phases[1].measured.goodput_per_s = 0.0;
+        arms[7].touches.push(Touched::default());
         let found = compared(&arms, &["none", "seda"]);
         let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
-        assert_eq!(goodput.blocks, 6);
+        assert_eq!(goodput.blocks, 5);
         assert!(goodput.ratio.is_some_and(f64::is_finite));
     }
 

@@ -35,6 +35,7 @@ pub fn judge(arm: &Arm, context: &Context) -> Vec<Reason> {
     client::check(arm, context, &mut reasons);
     model(arm, context, &mut reasons);
     renewal(arm, &mut reasons);
+    touched(arm, &mut reasons);
     for reason in &mut reasons {
         reason.arm = label(arm);
     }
@@ -85,6 +86,20 @@ fn renewal(arm: &Arm, reasons: &mut Vec<Reason>) {
             "read such phases as one long run, or run again",
         ));
     }
+}
+
+/// From the first change on it is another experiment.
+fn touched(arm: &Arm, reasons: &mut Vec<Reason>) {
+    let Some(first) = arm.touches.first() else { return };
+    let more = arm.touches.len() - 1;
+    let value = if more == 0 { first.what.clone() } else { format!("{}, and {more} more", first.what) };
+    reasons.push(warn(
+        "TOUCHED",
+        format!("{value} (at {:.0} s)", first.second),
+        "nothing".to_owned(),
+        "a person changed the run while it went on: it is compared with nothing",
+        "run it again without a touch; what was changed, and when, is in events.jsonl",
+    ));
 }
 
 fn overloaded(measured: &Measured) -> f64 {

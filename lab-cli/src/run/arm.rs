@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use target_app::control::wire::{Gauges, ReadRequests};
 use workloads::{
-    Options,
+    Options, Orders,
     measure::Report,
-    plan::{LoadPlan, Target},
+    plan::{Load, LoadPlan, Target},
 };
 
 use super::{
@@ -18,6 +18,7 @@ use super::{
     renew::Renewals,
     site::{Controls, Site, SiteSpec},
     target::log_in,
+    touches::{Hands, Reach, Touches},
     watch::{Seconds, Watch},
 };
 use crate::{
@@ -53,6 +54,8 @@ pub struct Turn<'a> {
     pub phases: &'a [Phase],
     /// Thresholds that end the run.
     pub watches: &'a [(usize, threshold::Watch)],
+    /// What a person may do to it.
+    pub touches: &'a Touches,
 }
 
 /// Runs it. `plan` makes the load plan once it is known where users go.
@@ -63,7 +66,8 @@ pub fn run(
     sinks: &mut Sinks,
     stop: &Stop,
 ) -> Result<Ended, RunFailure> {
-    tell(&LiveEvent::ArmStarted { arm: turn.arm.label.clone(), block: turn.block }, folder, sinks)?;
+    let policy = Some(turn.arm.policy.clone());
+    tell(&LiveEvent::ArmStarted { arm: turn.arm.label.clone(), block: turn.block, policy }, folder, sinks)?;
     let mut site = Site::start(&turn.site, &log_in(folder.path()))?;
     let controls = site.controls().clone();
     let plan = plan(site.users_go_to.clone());
@@ -85,9 +89,15 @@ pub fn run(
     let flag = stop.fresh_flag();
     let renewals =
         Renewals::begin(&controls, turn.phases).map_err(super::snapshot::machine("the thread that renews policies"))?;
+    let orders = Orders::default();
+    let class = plan.phases.iter().flat_map(|phase| &phase.loads).map(Load::class).next().unwrap_or_default();
+    let reach = Reach { controls: controls.clone(), orders: orders.clone(), class };
+    let hands =
+        Hands::begin(turn.touches, reach).map_err(super::snapshot::machine("the thread that carries out touches"))?;
+    let mut touches = Vec::new();
     let report = workloads::run(
         &plan,
-        &Options { numbered: true, ..Options::default() },
+        &Options { numbered: true, orders, ..Options::default() },
         |window| {
             let mut events = Vec::new();
             if phase != Some(window.phase) {
@@ -107,6 +117,8 @@ pub fn run(
                 }
             }
             events.extend(policy_events.take());
+            events.extend(hands.take());
+            touches.extend(events.iter().filter_map(touched));
             let second = seconds.next(&window, watch.take());
             timeline.push(second.clone());
             if abort.is_none() {
@@ -133,6 +145,10 @@ pub fn run(
     // Several services without one of them are another experiment: what is left of it is ended as it is dropped.
     if let Some(died) = died.or_else(|| site.has_died()) {
         return Err(RunFailure::Target(format!("{died} during the run")));
+    }
+    for event in hands.end() {
+        touches.extend(touched(&event));
+        tell(&event, folder, sinks)?;
     }
     let renewal_failed = renewals.end();
     if let Some(failure) = &renewal_failed {
@@ -161,6 +177,7 @@ pub fn run(
         }),
         requests: joined,
         renewal_failed,
+        touches,
         kernel,
         phases: report.phases.iter().map(assemble::phase).collect(),
         walk: assemble::walk(&report, assemble::model_of(&plan)),
@@ -171,6 +188,14 @@ pub fn run(
         tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
     }
     Ok(Ended { arm, report, timeline, abort })
+}
+
+/// For the summary.
+fn touched(event: &LiveEvent) -> Option<summary::Touched> {
+    match event {
+        LiveEvent::Touched { second, touch } => Some(summary::Touched { second: *second, what: touch.in_words() }),
+        _ => None,
+    }
 }
 
 /// The target's last look at itself, once what clients wrote has been read, which requests that were, and the books of

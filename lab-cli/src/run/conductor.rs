@@ -28,6 +28,7 @@ use super::{
     snapshot::Corpus,
     sum_up::{Findings, sum_up},
     target::log_in,
+    touches::Touches,
 };
 use crate::{
     judge::{
@@ -59,6 +60,8 @@ pub struct Request<'a> {
     pub cpus: &'a Cpus,
     /// In virtual time.
     pub virtual_time: bool,
+    /// What a person may do to it while it goes on, if it is live.
+    pub touches: &'a Touches,
 }
 
 /// A run that is over.
@@ -163,14 +166,16 @@ impl Run<'_> {
             let seed = seed_for(experiment.seed, &format!("block {block}"));
             let order = self.order(seed);
             let names = order.iter().map(|&index| experiment.arms[index].label.clone()).collect();
-            blocks.push(Block { block, seed, order: names, plan: None });
+            blocks.push(Block { block, seed, order: names, plan: None, touched: Vec::new() });
             self.manifest(&capacity, &blocks)?;
             for index in order {
                 let digest = self.one_arm(index, block, seed, corpus.as_ref(), capacity.as_ref())?;
+                let touched = self.arms.last().is_some_and(|arm| !arm.touches.is_empty());
                 if let Some(entry) = blocks.last_mut()
-                    && entry.plan.is_none()
+                    && (entry.plan.is_none() || touched)
                 {
-                    entry.plan = Some(digest);
+                    entry.plan.get_or_insert(digest);
+                    entry.touched.extend(touched.then(|| experiment.arms[index].label.clone()));
                     self.manifest(&capacity, &blocks)?;
                 }
                 // Whatever happens next, the arms so far can be read.
@@ -224,6 +229,7 @@ impl Run<'_> {
         };
         Shape {
             experiment: experiment.name.clone(),
+            mode: if self.request.virtual_time { Mode::Virtual } else { Mode::Live },
             about: experiment.about.clone(),
             objective: experiment.objective,
             arms: experiment.arms.iter().map(|arm| arm.label.clone()).collect(),
@@ -268,7 +274,8 @@ impl Run<'_> {
             App::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpus)),
             _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpus))),
         };
-        let turn = Turn { arm, block, site, phases: &experiment.users.phases, watches: &self.watches };
+        let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
+        let turn = Turn { arm, block, site, phases, watches, touches };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());

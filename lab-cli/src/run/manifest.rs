@@ -35,6 +35,9 @@ pub struct Block {
     pub order: Vec<String>,
     /// SHA-256 of the plan and its schedule: the same for every arm of the block, and for every run with this seed.
     pub plan: Option<String>,
+    /// Names of the arms that a person changed while they ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<String>,
 }
 
 /// Facts about the machine that bear on the figures. Nothing that names it or its owner.

@@ -35,7 +35,7 @@ impl Progress {
                 Some(format!("{}: {}", shape.experiment, shape.about))
             }
             LiveEvent::Note { text } => Some(text.clone()),
-            LiveEvent::ArmStarted { arm, block } => {
+            LiveEvent::ArmStarted { arm, block, .. } => {
                 self.started += 1;
                 self.last = None;
                 Some(format!("arm {} of {}: {arm} (block {block})", self.started, self.arms))
@@ -43,6 +43,7 @@ impl Progress {
             LiveEvent::PhaseStarted { .. } | LiveEvent::RunFinished(_) => None,
             LiveEvent::Second(second) => self.second(second),
             LiveEvent::Policy { second, stage, text } => Some(format!("  {second:.0} s  {stage}: {text}")),
+            LiveEvent::Touched { second, touch } => Some(format!("  {second:.0} s  TOUCHED: {}", touch.in_words())),
             LiveEvent::ArmFinished(arm) => Some(format!("  {} is over: {}", arm.name, arm.verdict.word())),
             LiveEvent::Stopping => Some("stopping: what is open may end, then what was measured is saved".to_owned()),
         }

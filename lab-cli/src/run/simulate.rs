@@ -204,7 +204,8 @@ fn run_on<W: Simulation>(
     }
     let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
     let mut seconds = Seconds::in_virtual_time(&arm.label, task.block, names);
-    events.write(&LiveEvent::ArmStarted { arm: arm.label.clone(), block: task.block });
+    let policy = Some(arm.policy.clone());
+    events.write(&LiveEvent::ArmStarted { arm: arm.label.clone(), block: task.block, policy });
     let mut phase = None;
     let finished = sim::run(
         plan,

@@ -41,7 +41,7 @@ pub struct Site {
 }
 
 /// The control ports of a site.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Controls {
     services: Vec<Service>,
     /// What can be seen of machines beside all services.

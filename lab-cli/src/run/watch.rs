@@ -14,11 +14,11 @@ use target_app::control::wire::{Gauges, StageGauges};
 use workloads::{
     client::ClientGauges,
     health::{ProcessSample, open_descriptors},
-    measure::Window,
+    measure::{Group, Window},
 };
 
 use super::site::Controls;
-use crate::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
+use crate::live::{GeneratorSecond, GroupSecond, Second, StageSecond, TargetSecond};
 
 const PERIOD: Duration = Duration::from_millis(250);
 
@@ -88,6 +88,18 @@ fn grown<'a>(
     now.iter().map(of)
 }
 
+fn groups(found: &BTreeMap<String, Group>) -> BTreeMap<String, GroupSecond> {
+    let group = |&Group { planned, served, late, rejected, lost, mean_ms }: &Group| GroupSecond {
+        planned,
+        served,
+        late,
+        rejected,
+        lost,
+        mean_ms,
+    };
+    found.iter().map(|(name, found)| (name.clone(), group(found))).collect()
+}
+
 impl Seconds {
     /// For one arm.
     pub fn new(arm: &str, block: u32, phases: Vec<String>) -> Self {
@@ -116,6 +128,7 @@ impl Seconds {
             ("queued", users.queued),
             ("connecting", users.connecting),
             ("in request", users.in_flight),
+            ("gone", users.gone),
         ];
         Second {
             arm: self.arm.clone(),
@@ -136,6 +149,8 @@ impl Seconds {
             abandoned: window.abandoned,
             connect_failed: window.connect_failed,
             in_flight: window.in_flight,
+            by_type: groups(&window.by_type),
+            by_class: groups(&window.by_class),
             p50_ms: window.p50_ms,
             p90_ms: window.p90_ms,
             p99_ms: window.p99_ms,
@@ -187,6 +202,7 @@ impl Seconds {
                 queue: now.queue,
                 workers: now.workers,
                 busy: now.workers.saturating_sub(now.idle),
+                batch: now.batch,
                 offered: now.offered.saturating_sub(before.offered),
                 admitted: now.admitted.saturating_sub(before.admitted),
                 refused: now.refused.saturating_sub(before.refused),

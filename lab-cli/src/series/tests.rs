@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     live::{PhaseShape, Shape, StageSecond, TargetSecond},
-    summary::Objective,
+    summary::{Mode, Objective},
 };
 
 fn second(arm: &str, block: u32, second: u32, served: u64, p90_ms: Option<f64>, rate: Option<f64>) -> Second {
@@ -26,6 +26,7 @@ fn second(arm: &str, block: u32, second: u32, served: u64, p90_ms: Option<f64>, 
 fn shape() -> Shape {
     Shape {
         experiment: "spike".to_owned(),
+        mode: Mode::Live,
         about: "a <few> & many".to_owned(),
         objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec!["none".to_owned(), "seda".to_owned()],

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Generator, Joined, Kernel, Phase, Reason, Server, Verdict};
+use super::{Generator, Joined, Kernel, Phase, Reason, Server, Touched, Verdict};
 
 /// One policy's turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +43,9 @@ pub struct Arm {
     /// Why a phase that was to begin with a fresh policy did not; `None` if all did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renewal_failed: Option<String>,
+    /// What a person changed while it ran: it is compared with nothing then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touches: Vec<Touched>,
     /// What the kernel did behind both their backs.
     #[serde(default)]
     pub kernel: Kernel,

@@ -116,6 +116,8 @@ pub struct OpenRun {
     pub timeline: Vec<Second>,
     /// What was meant to happen.
     pub shape: Option<Shape>,
+    /// How long it took, if it was run just now.
+    pub took: Option<std::time::Duration>,
 }
 
 /// What the person's keys lead to.
@@ -170,6 +172,7 @@ impl App {
             }
             Told::Failed(message) => {
                 if self.screen == Screen::Live {
+                    self.live.form = None;
                     self.go(Screen::Setup);
                 }
                 self.said = Some(message);
@@ -179,6 +182,9 @@ impl App {
 
     pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
         let ctrl = key.modifiers.contains(crossterm::event::KeyModifiers::CONTROL);
+        if self.screen == Screen::Live && self.live.form.is_some() && !ctrl {
+            return update::typed(&mut self.live, key).map(Effect::Ask);
+        }
         if let Some(line) = self.line().filter(|_| !ctrl) {
             if let Some(written) = line.key(key) {
                 self.written(written);
@@ -187,6 +193,7 @@ impl App {
         }
         let action = keymap::action(key, self.screen)?;
         self.said = None;
+        self.live.said = None;
         match action {
             Action::Help => self.help = !self.help,
             Action::Back if self.help => self.help = false,

@@ -2,14 +2,23 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::app::Screen;
+use super::{app::Screen, form::Change, panel::Panel};
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Leave: stop the run, or the program.
     Stop,
-    Pause,
+    /// The view stands still, or goes on.
+    Freeze,
+    /// So many seconds back, or forth.
+    Scroll(i8),
+    /// One panel alone, or all.
+    Panel(Panel),
+    /// Something of the run that goes on.
+    Change(Change),
+    /// Nobody begins a request, or they do again.
+    Arrivals,
     Help,
     Back,
     Up,
@@ -47,7 +56,38 @@ const LISTS: &[Screen] = &[Home, Setup, Past, Compare];
 /// In the order of the help.
 pub(super) const KEYS: &[Key] = &[
     key(&[Char('q')], "q", "stop and save; a second time ends at once (Ctrl-C too)", Action::Stop, &[Live]),
-    key(&[Char('p'), Char(' ')], "p", "pause drawing; the run goes on", Action::Pause, &[Live]),
+    key(&[Char('p'), Char(' ')], "p", "freeze the view, and back; the run goes on", Action::Freeze, &[Live]),
+    key(&[KeyCode::Left], "left right", "look a second back or forth (PgUp, PgDn: ten)", Action::Scroll(-1), &[Live]),
+    key(&[KeyCode::Right], "", "", Action::Scroll(1), &[Live]),
+    key(&[KeyCode::PageUp], "", "", Action::Scroll(-10), &[Live]),
+    key(&[KeyCode::PageDown], "", "", Action::Scroll(10), &[Live]),
+    key(&[Char('1')], "1 to 8", "one panel alone, and back", Action::Panel(Panel::Rates), &[Live]),
+    key(&[Char('2')], "", "", Action::Panel(Panel::Times), &[Live]),
+    key(&[Char('3')], "", "", Action::Panel(Panel::Outcomes), &[Live]),
+    key(&[Char('4')], "", "", Action::Panel(Panel::Groups), &[Live]),
+    key(&[Char('5')], "", "", Action::Panel(Panel::Stages), &[Live]),
+    key(&[Char('6')], "", "", Action::Panel(Panel::Users), &[Live]),
+    key(&[Char('7')], "", "", Action::Panel(Panel::Arms), &[Live]),
+    key(&[Char('8')], "", "", Action::Panel(Panel::Log), &[Live]),
+    key(&[Char('s')], "s", "spike: more users for a while", Action::Change(Change::Spike), &[Live]),
+    key(
+        &[Char('c')],
+        "c",
+        "capacity cut: slow or stalled workers for a while",
+        Action::Change(Change::Capacity),
+        &[Live],
+    ),
+    key(&[Char('l')], "l", "latency: a delay before the service for a while", Action::Change(Change::Latency), &[Live]),
+    key(
+        &[Char('i')],
+        "i",
+        "impatient users: shorter time-outs and patience",
+        Action::Change(Change::Impatience),
+        &[Live],
+    ),
+    key(&[Char('a')], "a", "arrivals: pause, and go on", Action::Arrivals, &[Live]),
+    key(&[Char('o')], "o", "other policy, from now on", Action::Change(Change::Policy), &[Live]),
+    key(&[Char('e')], "e", "edit a parameter of the policy in force", Action::Change(Change::Parameter), &[Live]),
     key(&[KeyCode::Up, Char('k')], "up down", "move (k, j)", Action::Up, LISTS),
     key(&[KeyCode::Down, Char('j')], "", "", Action::Down, LISTS),
     key(&[Enter], "Enter", "set it up", Action::Choose, &[Home]),
@@ -112,7 +152,8 @@ mod tests {
         let key = |code, modifiers| action(KeyEvent::new(code, modifiers), Live);
         assert_eq!(key(Char('q'), KeyModifiers::NONE), Some(Action::Stop));
         assert_eq!(key(Char('c'), KeyModifiers::CONTROL), Some(Action::Stop));
-        assert_eq!(key(Char('c'), KeyModifiers::NONE), None);
+        assert_eq!(key(Char('c'), KeyModifiers::NONE), Some(Action::Change(Change::Capacity)));
+        assert_eq!(key(Char('x'), KeyModifiers::NONE), None);
         assert_eq!(key(Char('p'), KeyModifiers::CONTROL), None);
         assert_eq!(key(Char('?'), KeyModifiers::SHIFT), Some(Action::Help));
     }

@@ -2,9 +2,12 @@
 
 use std::collections::VecDeque;
 
+use target_app::spec::PolicySpec;
+
+use super::{form::Form, panel::Panel};
 use crate::{
     live::{Second, Shape},
-    summary::Arm,
+    summary::{Arm, Mode},
 };
 
 /// Seconds of an arm that are kept to be drawn: an hour.
@@ -13,6 +16,8 @@ pub(super) const MOST_SECONDS: usize = 3600;
 pub(super) const MOST_LINES: usize = 200;
 /// Finished arms that are kept.
 pub(super) const MOST_ARMS: usize = 64;
+/// Changes by a person of which the marks are kept.
+pub(super) const MOST_MARKS: usize = 100;
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -25,7 +30,14 @@ pub(super) struct State {
     pub finished: VecDeque<Arm>,
     /// Newest last; scrubbed.
     pub log: VecDeque<String>,
-    pub paused: bool,
+    /// This panel has the screen for itself.
+    pub enlarged: Option<Panel>,
+    /// What the person is about to change.
+    pub form: Option<Form>,
+    /// A line for the person, until the next key.
+    pub said: Option<String>,
+    /// CPU that the screen itself uses, as a share of a core; not known yet at first.
+    pub own_cpu: Option<f64>,
     pub stopping: bool,
     pub over: bool,
 }
@@ -38,11 +50,43 @@ pub(super) struct Running {
     /// Second of the arm at which the phase began.
     pub phase_began: u32,
     pub seconds: VecDeque<Second>,
+    /// The last second that is shown, where that is not the newest: the view stands still, or looks back.
+    pub until: Option<u32>,
+    /// The policy that is in force, as far as it is known.
+    pub policy: Option<PolicySpec>,
+    /// When a person changed something: seconds of the arm.
+    pub marks: VecDeque<f64>,
+    /// Nobody begins a request, since a person said so.
+    pub resting: bool,
 }
 
 impl Running {
+    /// Seconds that are shown, in order.
+    pub fn shown(&self) -> impl DoubleEndedIterator<Item = &Second> {
+        let until = self.until.unwrap_or(u32::MAX);
+        let shown = self.seconds.partition_point(|second| second.second <= until);
+        self.seconds.range(..shown)
+    }
+
+    /// The last second that is shown.
     pub fn latest(&self) -> Option<&Second> {
-        self.seconds.back()
+        self.shown().next_back()
+    }
+
+    /// Stands still where it is, or goes on with the newest.
+    pub fn freeze(&mut self) {
+        self.until = match self.until {
+            Some(_) => None,
+            None => self.seconds.back().map(|second| second.second),
+        };
+    }
+
+    /// Looks so many seconds further back, or forth.
+    pub fn scroll(&mut self, by: i64) {
+        let (Some(first), Some(last)) = (self.seconds.front(), self.seconds.back()) else { return };
+        let at = i64::from(self.until.unwrap_or(last.second)) + by;
+        let at = at.clamp(i64::from(first.second), i64::from(last.second));
+        self.until = u32::try_from(at).ok();
     }
 }
 
@@ -50,6 +94,27 @@ impl State {
     /// Arms times blocks.
     pub fn turns(&self) -> usize {
         self.shape.as_ref().map_or(0, |shape| shape.arms.len() * shape.blocks as usize)
+    }
+
+    /// The view stands still, or looks back.
+    pub fn is_frozen(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.until.is_some())
+    }
+
+    /// Why nothing can be changed now, if so.
+    pub fn untouchable(&self) -> Option<&'static str> {
+        match (&self.shape, &self.running) {
+            (Some(shape), _) if shape.mode == Mode::Virtual => Some(
+                "a run in virtual time is over before it could be changed: this key is for live runs (v in the setup)",
+            ),
+            (_, None) => Some("no arm runs now: wait for the next one"),
+            (_, Some(running)) if running.phase == "drain" => Some("this arm is over: its last requests end"),
+            (_, Some(_)) if self.stopping => Some("the run is being stopped"),
+            (_, Some(running)) if running.seconds.is_empty() => {
+                Some("the load has not begun: wait for the first second")
+            }
+            _ => None,
+        }
     }
 
     /// How long an arm is meant to last, seconds, without its drain.

@@ -14,6 +14,7 @@ use crossterm::{
     execute,
     terminal::{EnterAlternateScreen, enable_raw_mode},
 };
+use nix::time::{ClockId, clock_gettime};
 use ratatui::DefaultTerminal;
 
 use super::{
@@ -22,7 +23,7 @@ use super::{
     view,
 };
 
-/// At most five frames a second: the view runs on the generator's core.
+/// At most five frames a second, also while a key is held down: the view runs on the generator's core.
 const FRAME: Duration = Duration::from_millis(200);
 /// How long a key press waits at most.
 const TICK: Duration = Duration::from_millis(100);
@@ -57,27 +58,29 @@ pub(super) fn run(
     palette: Palette,
     mut effect: impl FnMut(Effect),
 ) -> io::Result<()> {
-    let mut changed = true;
+    let mut cost = Cost::begin();
+    // Something has changed that is shown even while the view stands still.
+    let mut asked = true;
+    let mut changed = false;
     let mut drawn: Option<Instant> = None;
     loop {
         if event::poll(TICK)? {
             match event::read()? {
                 Event::Key(key) if is_suspend(key) => {
                     suspend(&mut terminal)?;
-                    draw(&mut terminal, &app, palette, &mut drawn)?;
+                    asked = true;
                 }
                 Event::Key(key) => {
-                    let asked = app.key(key);
-                    if matches!(asked, Some(Effect::Quit)) {
+                    let wanted = app.key(key);
+                    if matches!(wanted, Some(Effect::Quit)) {
                         restore();
                         effect(Effect::Quit);
                         return Ok(());
                     }
-                    asked.into_iter().for_each(&mut effect);
-                    // Keys are answered even while paused: that the view is paused must be seen.
-                    draw(&mut terminal, &app, palette, &mut drawn)?;
+                    wanted.into_iter().for_each(&mut effect);
+                    asked = true;
                 }
-                Event::Resize(..) => draw(&mut terminal, &app, palette, &mut drawn)?,
+                Event::Resize(..) => asked = true,
                 Event::FocusGained | Event::FocusLost | Event::Mouse(_) | Event::Paste(_) => {}
             }
         }
@@ -96,14 +99,47 @@ pub(super) fn run(
             }
         }
         let due = drawn.is_none_or(|at| at.elapsed() >= FRAME);
-        if changed && due && !app.live.paused {
-            draw(&mut terminal, &app, palette, &mut drawn)?;
-            changed = false;
+        if due && (asked || changed && !app.live.is_frozen()) {
+            app.live.own_cpu = cost.share().or(app.live.own_cpu);
+            draw(&mut terminal, &app, palette)?;
+            drawn = Some(Instant::now());
+            (asked, changed) = (false, false);
         }
         if gone || app.is_over() {
             restore();
             return Ok(());
         }
+    }
+}
+
+/// What this thread costs: it runs on the generator's core.
+struct Cost {
+    since: Instant,
+    used: Duration,
+}
+
+impl Cost {
+    /// A shorter look would be mostly one frame, or none.
+    const LEAST: Duration = Duration::from_secs(1);
+
+    fn begin() -> Self {
+        Self { since: Instant::now(), used: Self::used() }
+    }
+
+    /// CPU time of this thread as a share of the time since the last call that had an answer; `None` if that is too short.
+    fn share(&mut self) -> Option<f64> {
+        let wall = self.since.elapsed();
+        if wall < Self::LEAST {
+            return None;
+        }
+        let used = Self::used();
+        let share = used.saturating_sub(self.used).as_secs_f64() / wall.as_secs_f64();
+        *self = Self { since: Instant::now(), used };
+        Some(share)
+    }
+
+    fn used() -> Duration {
+        clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
     }
 }
 
@@ -121,11 +157,10 @@ fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
     terminal.clear()
 }
 
-fn draw(terminal: &mut DefaultTerminal, app: &App, palette: Palette, drawn: &mut Option<Instant>) -> io::Result<()> {
+fn draw(terminal: &mut DefaultTerminal, app: &App, palette: Palette) -> io::Result<()> {
     if !TAKEN.load(Ordering::SeqCst) {
         return Ok(());
     }
     terminal.draw(|frame| view::draw(frame, app, palette))?;
-    *drawn = Some(Instant::now());
     Ok(())
 }

@@ -10,11 +10,12 @@ use super::{
     view,
 };
 use crate::{
-    live::{GeneratorSecond, LiveEvent, PhaseShape, Second, Shape, StageSecond, TargetSecond},
-    summary::{Arm, Measured, Objective, Phase, Reason, Times, Verdict},
+    live::{GeneratorSecond, GroupSecond, LiveEvent, PhaseShape, Second, Shape, StageSecond, TargetSecond},
+    summary::{Arm, Measured, Mode, Objective, Phase, Reason, Times, Verdict},
 };
 
 mod program;
+mod touching;
 
 fn happened(app: &mut App, event: LiveEvent) {
     app.told(Told::Event(Box::new(event)));
@@ -32,6 +33,7 @@ fn started() -> App {
     let mut app = App::of_one_run();
     let shape = Shape {
         experiment: "flash-crowd".to_owned(),
+        mode: Mode::Live,
         about: "3 users, then 1000 at once (SEDA, figure 10)".to_owned(),
         objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec!["none".to_owned(), "seda".to_owned(), "connections".to_owned()],
@@ -60,6 +62,7 @@ fn second(at: u32) -> Second {
         queue,
         workers: 2,
         busy: u32::from(queue > 0),
+        batch: 8,
         offered,
         admitted: offered - refused,
         refused,
@@ -67,6 +70,19 @@ fn second(at: u32) -> Second {
         gauges: [("admission_rate_per_s".to_owned(), rate), ("p90_ms".to_owned(), p90)].into(),
     };
     let refused = if spike { 130 } else { 0 };
+    let group = |planned, served, late, rejected, mean| GroupSecond {
+        planned,
+        served,
+        late,
+        rejected,
+        lost: u64::from(spike),
+        mean_ms: Some(mean),
+    };
+    let by_type = if spike {
+        [("login", group(230, 50, 4, 170, 700.0)), ("list folders", group(70, 40, 6, 30, 1300.0))]
+    } else {
+        [("login", group(10, 10, 0, 0, 12.0)), ("list folders", group(50, 50, 0, 0, 9.0))]
+    };
     Second {
         phase: if spike { "spike" } else { "before" }.to_owned(),
         users: if spike { 1000 } else { 3 },
@@ -74,6 +90,7 @@ fn second(at: u32) -> Second {
             ("thinking".to_owned(), 2),
             ("in request".to_owned(), if spike { 98 } else { 1 }),
             ("backing off".to_owned(), if spike { 900 } else { 0 }),
+            ("gone".to_owned(), if spike { 12 } else { 0 }),
         ]
         .into(),
         planned: if spike { 300 } else { 60 },
@@ -82,7 +99,10 @@ fn second(at: u32) -> Second {
         served: if spike { 90 } else { 60 },
         served_late: if spike { 10 } else { 0 },
         rejected: if spike { 200 } else { 0 },
+        timed_out: if spike { 30 } else { 0 },
+        abandoned: if (15..20).contains(&at) { 60 } else { 0 },
         in_flight: 98,
+        by_type: by_type.map(|(name, group)| (name.to_owned(), group)).into(),
         p90_ms: Some(p90),
         generator: GeneratorSecond { cpu: 0.31, send_lag_p99_ms: 0.42, loop_gap_ms: 2.0, open_files: 1034 },
         target: Some(TargetSecond {
@@ -112,7 +132,9 @@ fn running() -> App {
     let mut app = started();
     happened(&mut app, LiveEvent::Note { text: "capacity: 100/s at 14.2 operations a request".to_owned() });
     finish(&mut app, "none", Some(Times { p90_at_least: Some(10_400.0), count: 2900, ..Times::default() }));
-    happened(&mut app, LiveEvent::ArmStarted { arm: "seda".to_owned(), block: 1 });
+    let policy =
+        target_app::spec::PolicySpec { name: "seda".to_owned(), place: None, settings: controllers::Settings::new() };
+    happened(&mut app, LiveEvent::ArmStarted { arm: "seda".to_owned(), block: 1, policy: Some(policy) });
     happened(&mut app, LiveEvent::PhaseStarted { phase: "before".to_owned(), second: 0 });
     for at in 0..27 {
         if at == 10 {
@@ -124,7 +146,7 @@ fn running() -> App {
 }
 
 fn finish(app: &mut App, name: &str, times: Option<Times>) {
-    happened(app, LiveEvent::ArmStarted { arm: name.to_owned(), block: 1 });
+    happened(app, LiveEvent::ArmStarted { arm: name.to_owned(), block: 1, policy: None });
     let measured = Measured {
         planned: 3000,
         sent: 3000,
@@ -227,10 +249,75 @@ fn the_first_q_stops_and_the_second_ends() {
 }
 
 #[test]
-fn a_pause_is_seen() {
+fn a_frozen_view_stays_as_it_was_and_can_look_back() {
     let mut app = running();
     press(&mut app, KeyCode::Char('p'));
-    assert!(frame(&app, Palette::Plain, 80, 24).contains("PAUSED"));
+    let frozen = frame(&app, Palette::Plain, 80, 24);
+    assert!(frozen.contains("FROZEN at 26 s") && frozen.contains("1000 users"), "{frozen}");
+    happened(&mut app, LiveEvent::Second(Box::new(Second { users: 7, ..second(27) })));
+    assert_eq!(frame(&app, Palette::Plain, 80, 24), frozen);
+    press(&mut app, KeyCode::PageUp);
+    press(&mut app, KeyCode::PageUp);
+    press(&mut app, KeyCode::Left);
+    let back = frame(&app, Palette::Plain, 80, 24);
+    assert!(back.contains("FROZEN at 5 s") && back.contains(" 3 users ") && back.contains(" 6 s of 52 s"), "{back}");
+    // No further back than the beginning, no further forth than now.
+    for _ in 0..9 {
+        press(&mut app, KeyCode::PageUp);
+    }
+    assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 0 s"));
+    for _ in 0..9 {
+        press(&mut app, KeyCode::PageDown);
+    }
+    assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 27 s"));
+    press(&mut app, KeyCode::Char('p'));
+    let now = frame(&app, Palette::Plain, 80, 24);
+    assert!(!now.contains("FROZEN") && now.contains(" 7 users "), "{now}");
+}
+
+#[test]
+fn each_panel_can_have_the_screen_for_itself() {
+    for (key, shown) in [
+        ('1', "offered"),
+        ('2', "p90 900 ms"),
+        ('3', "x shed"),
+        ('4', "list folders"),
+        ('5', "stages of the service"),
+        ('6', "backing off"),
+        ('7', "finished arms"),
+        ('8', "what happened"),
+    ] {
+        let mut app = running();
+        press(&mut app, KeyCode::Char(key));
+        for (width, height) in [(60, 16), (80, 24), (200, 60)] {
+            let drawn = frame(&app, Palette::Plain, width, height);
+            assert!(drawn.contains(shown) && drawn.contains("generator CPU"), "{key}:\n{drawn}");
+        }
+        assert_ne!(frame(&app, Palette::Plain, 80, 24), frame(&running(), Palette::Plain, 80, 24));
+        press(&mut app, KeyCode::Char(key));
+        assert_eq!(frame(&app, Palette::Plain, 80, 24), frame(&running(), Palette::Plain, 80, 24), "and back");
+    }
+}
+
+#[test]
+fn outcomes_as_a_stack_have_letters_of_their_own() {
+    let mut app = running();
+    press(&mut app, KeyCode::Char('3'));
+    insta::assert_snapshot!(frame(&app, Palette::Plain, 80, 24));
+}
+
+#[test]
+fn what_speaks_against_the_arm_so_far_is_told() {
+    let mut app = running();
+    assert!(frame(&app, Palette::Plain, 80, 24).contains("so far nothing against it"));
+    let mut late = second(27);
+    late.generator.send_lag_p99_ms = 80.0;
+    happened(&mut app, LiveEvent::Second(Box::new(late)));
+    happened(&mut app, LiveEvent::Second(Box::new(Second { target: None, ..second(28) })));
+    app.live.own_cpu = Some(0.012);
+    let drawn = frame(&app, Palette::Plain, 100, 24);
+    assert!(drawn.contains("LAG in 1 s  no word from the service in 1 s"), "{drawn}");
+    assert!(drawn.contains("this screen 1.2 % of a core"), "{drawn}");
 }
 
 #[test]

@@ -1,16 +1,37 @@
 //! What a run's events and the person's keys change on its screen.
 
+use crossterm::event::KeyEvent;
+use target_app::spec::PolicySpec;
+
 use super::{
     Ask,
+    form::{Change, Filled, Form},
     keymap::Action,
-    state::{MOST_ARMS, MOST_LINES, MOST_SECONDS, Running, State},
+    state::{MOST_ARMS, MOST_LINES, MOST_MARKS, MOST_SECONDS, Running, State},
 };
-use crate::{live::LiveEvent, text::scrubbed};
+use crate::{
+    live::{LiveEvent, Touch},
+    text::scrubbed,
+};
 
 /// Returns what the person asks of the run.
 pub(super) fn pressed(state: &mut State, action: Action) -> Option<Ask> {
     match action {
-        Action::Pause => state.paused = !state.paused,
+        Action::Freeze => state.running.iter_mut().for_each(Running::freeze),
+        Action::Scroll(by) => state.running.iter_mut().for_each(|running| running.scroll(by.into())),
+        Action::Panel(panel) => state.enlarged = Some(panel).filter(|_| state.enlarged != Some(panel)),
+        Action::Back => {
+            state.enlarged = None;
+            state.running.iter_mut().for_each(|running| running.until = None);
+        }
+        Action::Change(_) | Action::Arrivals if state.untouchable().is_some() => {
+            state.said = state.untouchable().map(str::to_owned);
+        }
+        Action::Change(change) => change_is_wanted(state, change),
+        Action::Arrivals => {
+            let resting = state.running.as_ref().is_some_and(|running| running.resting);
+            return Some(touch(state, if resting { Touch::Resume } else { Touch::Pause }));
+        }
         Action::Stop if state.stopping => return Some(Ask::Abort),
         Action::Stop => {
             state.stopping = true;
@@ -22,14 +43,45 @@ pub(super) fn pressed(state: &mut State, action: Action) -> Option<Ask> {
     None
 }
 
+/// A key while a form is filled in.
+pub(super) fn typed(state: &mut State, key: KeyEvent) -> Option<Ask> {
+    let filled = state.form.as_mut()?.key(key)?;
+    state.form = None;
+    match filled {
+        Filled::GivenUp => None,
+        // The arm may have ended while it was filled in.
+        Filled::Asked(_) if state.untouchable().is_some() => {
+            state.said = state.untouchable().map(str::to_owned);
+            None
+        }
+        Filled::Asked(wanted) => Some(touch(state, wanted)),
+    }
+}
+
+fn change_is_wanted(state: &mut State, change: Change) {
+    let policy = state.running.as_ref().and_then(|running| running.policy.as_ref());
+    let form = Form::of(change, policy);
+    if form.fields.first().is_some_and(|field| field.line.text.is_empty()) {
+        // A parameter of a policy that has none.
+        state.said = Some(form.help());
+    } else {
+        state.form = Some(form);
+    }
+}
+
+fn touch(state: &mut State, touch: Touch) -> Ask {
+    state.said = Some(format!("asked for: {}", touch.in_words()));
+    Ask::Touch(touch)
+}
+
 pub(super) fn happened(state: &mut State, event: LiveEvent) {
     match event {
         LiveEvent::RunStarted(shape) => state.shape = Some(shape),
         LiveEvent::Note { text } => log(state, &text),
-        LiveEvent::ArmStarted { arm, block } => {
+        LiveEvent::ArmStarted { arm, block, policy } => {
             state.begun += 1;
             log(state, &format!("arm {arm} begins"));
-            state.running = Some(Running { name: arm, block, ..Running::default() });
+            state.running = Some(Running { name: arm, block, policy, ..Running::default() });
         }
         LiveEvent::PhaseStarted { phase, second } => {
             log(state, &format!("{second} s: {phase}"));
@@ -46,6 +98,24 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
             }
         }
         LiveEvent::Policy { second, stage, text } => log(state, &format!("{second:.0} s: {stage}: {text}")),
+        LiveEvent::Touched { second, touch } => {
+            log(state, &format!("{second:.0} s: TOUCHED: {}", touch.in_words()));
+            if let Some(running) = &mut state.running {
+                running.marks.push_back(second);
+                if running.marks.len() > MOST_MARKS {
+                    running.marks.pop_front();
+                }
+                match touch {
+                    Touch::Pause => running.resting = true,
+                    Touch::Resume => running.resting = false,
+                    Touch::Policy { name, settings } => {
+                        running.policy = Some(PolicySpec { name, place: None, settings });
+                    }
+                    Touch::Spike { .. } | Touch::Capacity { .. } | Touch::Latency { .. } | Touch::Impatience { .. } => {
+                    }
+                }
+            }
+        }
         LiveEvent::ArmFinished(arm) => {
             let reasons: Vec<&str> = arm.reasons.iter().map(|reason| reason.code.as_str()).collect();
             log(state, &format!("arm {} is over: {} {}", arm.shown_name(), arm.verdict.word(), reasons.join(" ")));

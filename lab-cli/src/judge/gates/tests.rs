@@ -299,3 +299,13 @@ fn the_worst_reason_comes_first_and_makes_the_verdict() {
     assert_eq!(found, [("CPU", "seda (block 2)"), ("MODEL", "seda (block 2)")]);
     assert_eq!(verdict(&reasons), Verdict::Invalid);
 }
+
+#[test]
+fn a_run_that_a_person_changed_says_so_with_the_first_change() {
+    let mut arm = sound();
+    let touched = |second, what: &str| crate::summary::Touched { second, what: what.to_owned() };
+    arm.touches = vec![touched(12.4, "30 more users for 10 s"), touched(20.0, "policy codel")];
+    finds(&arm, &context(), "TOUCHED", Verdict::Warn);
+    let reason = &judge(&arm, &context())[0];
+    assert_eq!(reason.value, "30 more users for 10 s, and 1 more (at 12 s)");
+}

@@ -136,6 +136,7 @@ fn named(experiment: &str, arm: &str) -> Whole {
     };
     let shape = Shape {
         experiment: experiment.to_owned(),
+        mode: summary.mode,
         about: format!("about {experiment}"),
         objective: summary.objective,
         arms: vec!["none".to_owned(), arm.to_owned()],

@@ -129,7 +129,7 @@ impl Run<'_> {
             // Nothing drifts in virtual time: arms go in the order of the file.
             let order = 0..experiment.arms.len();
             let names = experiment.arms.iter().map(|arm| arm.label.clone()).collect();
-            blocks.push(Block { block, seed, order: names, plan: None });
+            blocks.push(Block { block, seed, order: names, plan: None, touched: Vec::new() });
             tasks.extend(order.map(|arm| Task { arm, block, seed }));
         }
         (blocks, tasks)
@@ -138,7 +138,7 @@ impl Run<'_> {
     fn take_bound(&mut self, index: usize, arm: summary::Arm) -> Result<(), RunFailure> {
         let kept = ArmRecord::of_bound(&arm, self.context(&self.request.experiment.arms[index]));
         self.folder.put(&record::file_name(&arm.name, arm.block), &kept)?;
-        self.tell(&LiveEvent::ArmStarted { arm: arm.name.clone(), block: arm.block })?;
+        self.tell(&LiveEvent::ArmStarted { arm: arm.name.clone(), block: arm.block, policy: None })?;
         self.tell(&LiveEvent::ArmFinished(Box::new(arm.clone())))?;
         self.arms.push(arm);
         Ok(())

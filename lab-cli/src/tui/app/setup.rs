@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{
     Catalogue, Entry, Place, Settings,
-    catalogue::{Make, Row, Setting},
+    catalogue::{Make, Row},
 };
 
 use super::{Line, Order, home::live_time, line::Ended};
 use crate::{
+    live::value_in_words,
     spec::{
         Changes, Experiment,
         hindsight::{BEST_STATIC, ORACLE},
@@ -142,7 +143,7 @@ impl Setup {
         let preset = entry.preset(&candidate.settings).ok().flatten();
         let parameter = |row: Row| {
             let edited = candidate.edits.get(row.name);
-            let written = candidate.settings.get(row.name).map(shown);
+            let written = candidate.settings.get(row.name).map(value_in_words);
             let value = edited.cloned().or(written).unwrap_or_else(|| row.default.clone());
             Parameter { value, edited: edited.is_some(), row }
         };
@@ -203,7 +204,8 @@ impl Setup {
         let candidate = self.candidates.get_mut(self.at)?;
         let before = candidate.edits.insert(name, value.trim().to_owned());
         let was_on = std::mem::replace(&mut candidate.on, true);
-        let problem = self.order().err()?;
+        // Whether all that is ticked can run in this world is no matter of this value: that is told when it is to run.
+        let problem = self.read().err()?;
         let candidate = self.candidates.get_mut(self.at)?;
         candidate.on = was_on;
         match before {
@@ -213,8 +215,18 @@ impl Setup {
         Some(problem)
     }
 
-    /// What was set up, checked.
+    /// What was set up, checked, to be run in the world that was chosen.
     pub fn order(&self) -> Result<Order, String> {
+        let (experiment, changes) = self.read()?;
+        let bound = experiment.arms.iter().find(|arm| arm.hindsight.is_some());
+        if let Some(arm) = bound.filter(|_| !self.virtual_time) {
+            return Err(format!("{} needs virtual time (v)", arm.label));
+        }
+        Ok(Order { name: self.name.clone(), text: self.text.clone(), changes, virtual_time: self.virtual_time })
+    }
+
+    /// The experiment with what was changed here.
+    fn read(&self) -> Result<(Experiment, Changes), String> {
         let on: Vec<&Candidate> = self.candidates.iter().filter(|candidate| candidate.on).collect();
         if on.is_empty() {
             return Err("tick an arm (space)".to_owned());
@@ -223,14 +235,7 @@ impl Setup {
         let policies = on.iter().map(|candidate| candidate.label.clone()).collect();
         let changes = Changes { set, policies, seed: None, repeat: Some(self.repeat) };
         match read(&self.text, &changes) {
-            Ok(experiment) => {
-                let bounds = || experiment.arms.iter().find(|arm| arm.hindsight.is_some());
-                if let Some(arm) = bounds().filter(|_| !self.virtual_time) {
-                    return Err(format!("{} needs virtual time (v)", arm.label));
-                }
-                let (name, text) = (self.name.clone(), self.text.clone());
-                Ok(Order { name, text, changes, virtual_time: self.virtual_time })
-            }
+            Ok(experiment) => Ok((experiment, changes)),
             Err(problems) => Err(problems.first().map_or_else(String::new, ToString::to_string)),
         }
     }
@@ -269,16 +274,4 @@ fn keys_of_arms(text: &str) -> Vec<String> {
         _ => String::new(),
     };
     arms.iter().map(key).collect()
-}
-
-fn shown(setting: &Setting) -> String {
-    match setting {
-        Setting::Text(text) => text.clone(),
-        Setting::Number(number) => number.to_string(),
-        Setting::Flag(flag) => flag.to_string(),
-        Setting::Map(map) => {
-            let inner: Vec<String> = map.iter().map(|(key, value)| format!("{key}: {}", shown(value))).collect();
-            format!("{{{}}}", inner.join(", "))
-        }
-    }
 }

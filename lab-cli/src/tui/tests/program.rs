@@ -168,6 +168,43 @@ fn nothing_ticked_is_no_run_and_a_bound_needs_virtual_time() {
     assert!(app.said.as_deref().is_some_and(|said| said.contains("virtual time")), "{:?}", app.said);
 }
 
+#[test]
+fn a_parameter_can_be_changed_in_a_world_where_not_all_that_is_ticked_can_run() {
+    let mut app = set_up();
+    for _ in 0..100 {
+        press(&mut app, KeyCode::Down);
+    }
+    press(&mut app, KeyCode::Char(' ')); // oracle
+    press(&mut app, KeyCode::Char('v')); // live
+    for _ in 0..100 {
+        press(&mut app, KeyCode::Up);
+    }
+    press(&mut app, KeyCode::Down); // seda
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Backspace);
+    press(&mut app, KeyCode::Backspace);
+    type_in(&mut app, "95");
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.said, None);
+    assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "95");
+    // That it cannot run so is told when it is to run.
+    press(&mut app, KeyCode::Tab);
+    assert!(press(&mut app, KeyCode::Enter).is_none());
+    assert!(app.said.as_deref().is_some_and(|said| said.contains("virtual time")), "{:?}", app.said);
+}
+
+#[test]
+fn a_run_that_was_over_in_a_moment_says_so() {
+    let mut app = App::default();
+    let took = Some(std::time::Duration::from_millis(412));
+    app.told(Told::Opened(vec![OpenRun { took, ..compared("run-1") }]));
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("done in 412 ms"), "{drawn}");
+}
+
 fn past(name: &str, summary: bool) -> PastRun {
     let summary = summary.then(|| PastSummary {
         experiment: "flash-crowd".to_owned(),
@@ -256,6 +293,7 @@ fn compared(name: &str) -> OpenRun {
     };
     let shape = Shape {
         experiment: "flash-crowd".to_owned(),
+        mode: Mode::Live,
         about: String::new(),
         objective: Objective::default(),
         arms: vec!["none".to_owned(), "seda".to_owned()],
@@ -263,7 +301,7 @@ fn compared(name: &str) -> OpenRun {
         phases: vec![phase("before", 10.0, "3 users"), phase("spike", 30.0, "1000 users")],
     };
     let timeline = seconds("none", 0.5).chain(seconds("seda", 1.0)).collect();
-    OpenRun { name: name.to_owned(), summary, timeline, shape: Some(shape) }
+    OpenRun { name: name.to_owned(), summary, timeline, shape: Some(shape), took: None }
 }
 
 #[test]

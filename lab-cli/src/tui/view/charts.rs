@@ -1,34 +1,25 @@
-//! Rates on one axis, and the 90th percentile against the target, both over the time of the arm.
+//! Rates on one axis, the 90th percentile against the target, and users by what they do, each over the time of the arm.
+
+use std::collections::BTreeSet;
 
 use ratatui::{
     Frame,
-    layout::{Constraint, Layout, Rect},
+    layout::Rect,
     widgets::{Block, Borders},
 };
 
 use super::plot::{Plot, Series, decades, log};
 use crate::{
     live::Second,
-    text,
+    text::{self, scrubbed},
     tui::{
         Palette,
         state::{Running, State},
     },
 };
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(area);
-    let Some(running) = &state.running else {
-        for (area, title) in [(left, " requests a second "), (right, " response time ")] {
-            frame.render_widget(Block::new().borders(Borders::TOP).title(title), area);
-        }
-        return;
-    };
-    rates(state, running, palette).draw(frame, left, palette);
-    response_time(state, running, palette).draw(frame, right, palette);
-}
-
-fn rates(state: &State, running: &Running, palette: Palette) -> Plot<'static> {
+pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+    let Some(running) = &state.running else { return empty(frame, area, " requests a second ") };
     let of = |name: &str, style, mark, read: fn(&Second) -> u64| Series {
         name: name.to_owned(),
         style,
@@ -42,16 +33,16 @@ fn rates(state: &State, running: &Running, palette: Palette) -> Plot<'static> {
         of("in time", palette.good(), '+', |s| s.served),
         of("rejected", palette.bad(), 'x', |s| s.rejected),
     ];
-    let top = series.iter().flat_map(|s| &s.points).filter_map(|(_, y)| *y).fold(1.0, f64::max) * 1.05;
-    let labels = vec!["0".to_owned(), text::rate(top / 2.0), format!("{}/s", text::rate(top))];
-    plot("requests", String::new(), state, running, ([0.0, top], labels), series)
+    let (y, labels) = from_zero(&series, "/s");
+    plot("requests", String::new(), state, running, (y, labels), series).draw(frame, area, palette);
 }
 
 /// On a logarithmic axis: without control it is a hundred times the target.
-fn response_time(state: &State, running: &Running, palette: Palette) -> Plot<'static> {
+pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+    let Some(running) = &state.running else { return empty(frame, area, " response time ") };
     let target = state.objective_ms().unwrap_or(1000.0);
     let measured = |second: &Second| second.p90_ms;
-    let axis = decades(running.seconds.iter().filter_map(measured), target);
+    let axis = decades(running.shown().filter_map(measured), target);
     let end = x_end(state, running);
     let newest = running.latest().and_then(measured);
     let late = newest.is_some_and(|p90| p90 > target);
@@ -73,17 +64,52 @@ fn response_time(state: &State, running: &Running, palette: Palette) -> Plot<'st
         Some(p90) => format!(" p90 {} {} {} ", text::time(p90), if late { ">" } else { "<=" }, text::time(target)),
         None => " p90: too few answers ".to_owned(),
     };
-    plot("response time", latest, state, running, axis, series)
+    plot("response time", latest, state, running, axis, series).draw(frame, area, palette);
+}
+
+/// What they do, as far as anybody does.
+pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+    let Some(running) = &state.running else { return empty(frame, area, " users ") };
+    let busy = |second: &Second| -> Vec<String> {
+        second.users_by_state.iter().filter(|(_, n)| **n > 0).map(|(state, _)| state.clone()).collect()
+    };
+    let states: BTreeSet<String> = running.shown().flat_map(busy).collect();
+    let series: Vec<Series> = states
+        .iter()
+        .enumerate()
+        .map(|(n, state)| {
+            let (style, mark) = palette.line(n);
+            let of = |second: &Second| Some(f64::from(second.users_by_state.get(state).copied().unwrap_or(0)));
+            Series { name: scrubbed(state), style, mark, points: points(running, of) }
+        })
+        .collect();
+    let (y, labels) = from_zero(&series, "");
+    plot("users", String::new(), state, running, (y, labels), series).draw(frame, area, palette);
+}
+
+fn empty(frame: &mut Frame<'_>, area: Rect, title: &'static str) {
+    frame.render_widget(Block::new().borders(Borders::TOP).title(title), area);
 }
 
 fn points(running: &Running, read: impl Fn(&Second) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
-    running.seconds.iter().map(|second| (f64::from(second.second) + 0.5, read(second))).collect()
+    running.shown().map(|second| (f64::from(second.second) + 0.5, read(second))).collect()
+}
+
+fn from_zero(series: &[Series], unit: &str) -> ([f64; 2], Vec<String>) {
+    let top = series.iter().flat_map(|s| &s.points).filter_map(|(_, y)| *y).fold(1.0, f64::max) * 1.05;
+    ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{unit}", text::rate(top))])
 }
 
 /// The whole arm, or what is kept of it.
 fn x_end(state: &State, running: &Running) -> f64 {
-    let so_far = running.latest().map_or(0.0, |second| f64::from(second.second) + 1.0);
+    let so_far = running.seconds.back().map_or(0.0, |second| f64::from(second.second) + 1.0);
     state.planned_seconds().max(so_far).max(1.0)
+}
+
+/// Seconds of the arm that have room on an axis.
+pub(super) fn span(state: &State, running: &Running) -> [f64; 2] {
+    let start = running.seconds.front().map_or(0.0, |second| f64::from(second.second));
+    [start, x_end(state, running)]
 }
 
 fn plot(
@@ -94,7 +120,6 @@ fn plot(
     (y, labels): ([f64; 2], Vec<String>),
     series: Vec<Series>,
 ) -> Plot<'static> {
-    let start = running.seconds.front().map_or(0.0, |second| f64::from(second.second));
-    let span = [start, x_end(state, running)];
-    Plot { title, latest, span, y, labels, walls: state.boundaries(), series }
+    let marks = running.marks.iter().copied().collect();
+    Plot { title, latest, span: span(state, running), y, labels, walls: state.boundaries(), marks, series }
 }

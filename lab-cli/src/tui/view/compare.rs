@@ -53,6 +53,9 @@ fn head(compare: &Compare, palette: Palette) -> Line<'static> {
         codes.dedup();
         spans.push(Span::styled(format!(" {} ", scrubbed(&run.name)), palette.title()));
         spans.push(Span::styled(format!(" {} {} ", summary.verdict.word(), codes.join(" ")), style));
+        if let Some(took) = run.took {
+            spans.push(Span::raw(format!("done in {}  ", text::time(took.as_secs_f64() * 1e3))));
+        }
         if !summary.thresholds.is_empty() {
             let held = summary.thresholds.iter().filter(|threshold| threshold.held).count();
             spans.push(Span::raw(format!("{held} of {} claims held  ", summary.thresholds.len())));
@@ -89,7 +92,8 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     }
     let blocks = compare.runs.iter().flat_map(|run| &run.summary.arms).map(|arm| arm.block).max().unwrap_or(1);
     let latest = if blocks > 1 { " block 1 " } else { "" }.to_owned();
-    Plot { title: column.name(), latest, span: [0.0, end], y, labels, walls: walls(compare), series }
+    let (title, walls, marks) = (column.name(), walls(compare), Vec::new());
+    Plot { title, latest, span: [0.0, end], y, labels, walls, marks, series }
 }
 
 fn walls(compare: &Compare) -> Vec<f64> {

@@ -10,17 +10,34 @@ use ratatui::{
 use super::both_ends;
 use crate::{
     judge::gates::limits,
+    live::Second,
     text,
-    tui::{Palette, state::State},
+    tui::{
+        Palette,
+        state::{Running, State},
+    },
 };
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let [rule, strip] = Layout::vertical([Constraint::Length(1), Constraint::Length(1)]).areas(area);
     frame.render_widget(Line::styled("─".repeat(area.width.into()), palette.faint()), rule);
-    let Some(second) = state.running.as_ref().and_then(|running| running.latest()) else { return };
+    let Some(running) = &state.running else { return };
+    let Some(second) = running.latest() else { return };
     let objective = state.objective_ms().unwrap_or(1000.0);
+    let found = so_far(running, objective);
+    let (words, style) = match found.as_slice() {
+        [] => ("nothing against it".to_owned(), palette.good()),
+        found => (found.join("  "), palette.bad()),
+    };
+    let mut so_far = vec![Span::styled(" so far ", palette.faint()), Span::styled(format!("{words} "), style)];
+    if let Some(share) = state.own_cpu {
+        so_far.push(Span::styled(format!("─ this screen {} of a core ", text::percent(share)), palette.faint()));
+    }
+    let so_far = Line::from(so_far);
+    let place = Rect { width: u16::try_from(so_far.width()).unwrap_or(u16::MAX).min(rule.width), ..rule };
+    frame.render_widget(so_far, place);
+
     let generator = &second.generator;
-    let lag = limits::lag_ms(objective);
     let mut spans = vec![Span::styled("generator ", palette.faint())];
     let mut show = |name: &str, value: String, over: bool| {
         let style = if over { palette.bad() } else { Style::new() };
@@ -28,9 +45,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         spans.push(Span::styled(format!("{name} "), palette.faint()));
         spans.push(Span::styled(format!("{value}{mark}  "), style));
     };
-    show("CPU", text::percent(generator.cpu), generator.cpu > limits::CPU);
-    show("send lag p99", text::time(generator.send_lag_p99_ms), generator.send_lag_p99_ms > lag);
-    show("gap", text::time(generator.loop_gap_ms), generator.loop_gap_ms > limits::hiccup_ms(objective));
+    show("CPU", text::percent(generator.cpu), is_busy(second));
+    show("send lag p99", text::time(generator.send_lag_p99_ms), is_late(second, objective));
+    show("gap", text::time(generator.loop_gap_ms), has_gap(second, objective));
     if area.width >= 100 {
         show("files", generator.open_files.to_string(), false);
     }
@@ -40,4 +57,34 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         format!("service CPU {}  {}{connections}", text::percent(target.cpu), text::bytes(target.rss_bytes))
     });
     both_ends(frame, strip, Line::from(spans), Line::styled(target, palette.faint()));
+}
+
+/// What speaks against the arm so far: in how many of its seconds. The verdict is made of the whole arm, when it is over.
+fn so_far(running: &Running, objective: f64) -> Vec<String> {
+    let seconds = |over: &dyn Fn(&Second) -> bool| running.shown().filter(|second| over(second)).count();
+    let found = [
+        ("CPU", seconds(&is_busy)),
+        ("LAG", seconds(&|second| is_late(second, objective))),
+        ("GAP", seconds(&|second| has_gap(second, objective))),
+        ("no word from the service", seconds(&|second| second.target.is_none())),
+    ];
+    let mut words: Vec<String> = found
+        .iter()
+        .filter(|(_, seconds)| *seconds > 0)
+        .map(|(what, seconds)| format!("{what} in {seconds} s"))
+        .collect();
+    words.extend((!running.marks.is_empty()).then(|| "TOUCHED".to_owned()));
+    words
+}
+
+fn is_busy(second: &Second) -> bool {
+    second.generator.cpu > limits::CPU
+}
+
+fn is_late(second: &Second, objective: f64) -> bool {
+    second.generator.send_lag_p99_ms > limits::lag_ms(objective)
+}
+
+fn has_gap(second: &Second, objective: f64) -> bool {
+    second.generator.loop_gap_ms > limits::hiccup_ms(objective)
 }

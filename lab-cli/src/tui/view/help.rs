@@ -16,8 +16,8 @@ const OF_RUNS: &[(&str, &str)] = &[
     ("rejected", "refused because of load"),
     ("p90", "90 of 100 answers came faster; refusals are not in it"),
     ("rate/s", "what the stage's policy lets in; a|b: by class"),
-    ("gap", "longest pause of the load generator"),
     ("value!", "over the limit: the run would be INVALID"),
+    (":  !", "where a phase ends; where a person changed something (TOUCHED)"),
 ];
 const OF_SETUPS: &[(&str, &str)] = &[
     ("arm", "one policy with its parameters; every arm gets the same users"),

@@ -4,20 +4,41 @@ use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
     text::Line,
-    widgets::Paragraph,
 };
 
-use super::{arms, charts, head, health, stages};
-use crate::tui::{Palette, state::State};
+use super::{arms, charts, form, groups, head, health, log, outcomes, stages};
+use crate::tui::{Palette, panel::Panel, state::State};
+
+/// From this height on there is room for outcomes and types beside the rest.
+const TALL: u16 = 39;
 
 /// Returns the line below it.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) -> Line<'static> {
+    match state.enlarged {
+        None => all(frame, area, state, palette),
+        Some(panel) => {
+            let [above, body, below] =
+                Layout::vertical([Constraint::Length(2), Constraint::Fill(1), Constraint::Length(2)]).areas(area);
+            head::draw(frame, above, state, palette);
+            alone(frame, body, panel, state, palette);
+            health::draw(frame, below, state, palette);
+        }
+    }
+    if let Some(wanted) = &state.form {
+        form::draw(frame, area, wanted, palette);
+    }
+    hint(state, palette)
+}
+
+fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     // Charts and log get what is left, as does the table of stages once it has its rows.
     let log_lines = ((area.height + 1) / 12).clamp(1, 6);
     let arms = (u16::try_from(state.finished.len()).unwrap_or(u16::MAX) + 2).clamp(3, (area.height + 1) / 5);
-    let [head, charts, middle, arms, health, log] = Layout::vertical([
+    let more = if area.height >= TALL { Constraint::Fill(2) } else { Constraint::Length(0) };
+    let [head, charts, more, middle, arms, health, log] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Fill(3),
+        more,
         Constraint::Fill(2),
         Constraint::Length(arms),
         Constraint::Length(2),
@@ -25,20 +46,45 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     ])
     .areas(area);
     head::draw(frame, head, state, palette);
-    charts::draw(frame, charts, state, palette);
+    let [left, right] = halves(charts);
+    charts::rates(frame, left, state, palette);
+    charts::response_time(frame, right, state, palette);
+    if more.height > 0 {
+        let [left, right] = halves(more);
+        outcomes::draw(frame, left, state, palette);
+        groups::draw(frame, right, state, palette);
+    }
     stages::draw(frame, middle, state, palette);
     arms::draw(frame, arms, state, palette);
     health::draw(frame, health, state, palette);
-    let lines: Vec<Line<'_>> = state
-        .log
-        .iter()
-        .skip(state.log.len().saturating_sub(log.height.into()))
-        .map(|line| Line::styled(line.as_str(), palette.faint()))
-        .collect();
-    frame.render_widget(Paragraph::new(lines), log);
-    match (state.stopping, state.paused) {
-        (true, _) => Line::styled("STOPPING: saving what was measured. q again: end at once", palette.warn()),
-        (_, true) => Line::styled("PAUSED: the run goes on. p: draw again", palette.warn()),
-        _ => Line::styled("q stop and save   p pause   ? help", palette.faint()),
+    log::draw(frame, log, state, palette);
+}
+
+fn halves(area: Rect) -> [Rect; 2] {
+    Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(area)
+}
+
+fn alone(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, palette: Palette) {
+    match panel {
+        Panel::Rates => charts::rates(frame, area, state, palette),
+        Panel::Times => charts::response_time(frame, area, state, palette),
+        Panel::Outcomes => outcomes::draw(frame, area, state, palette),
+        Panel::Groups => groups::draw(frame, area, state, palette),
+        Panel::Stages => stages::alone(frame, area, state, palette),
+        Panel::Users => charts::users(frame, area, state, palette),
+        Panel::Arms => arms::draw(frame, area, state, palette),
+        Panel::Log => log::alone(frame, area, state, palette),
+    }
+}
+
+fn hint(state: &State, palette: Palette) -> Line<'static> {
+    let frozen = state.running.as_ref().and_then(|running| running.until);
+    match (&state.said, state.stopping, frozen) {
+        (Some(said), _, _) => Line::styled(crate::text::scrubbed(said), palette.warn()),
+        (_, true, _) => Line::styled("STOPPING: saving what was measured. q again: end at once", palette.warn()),
+        (_, _, Some(second)) => {
+            Line::styled(format!("FROZEN at {second} s: the run goes on. left right: look   p: go on"), palette.warn())
+        }
+        _ => Line::styled("q stop and save   p freeze   1-8 panel   s c l i a o e change it   ? help", palette.faint()),
     }
 }

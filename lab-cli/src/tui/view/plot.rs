@@ -31,6 +31,8 @@ pub(super) struct Plot<'a> {
     pub labels: Vec<String>,
     /// Where one phase ends and the next begins.
     pub walls: Vec<f64>,
+    /// When a person changed something.
+    pub marks: Vec<f64>,
     pub series: Vec<Series>,
 }
 
@@ -45,11 +47,13 @@ impl Plot<'_> {
         let wall = |at: f64| -> Vec<(f64, f64)> {
             (0..area.height).map(|i| (at, low + (high - low) * f64::from(i) / (rows - 1.0))).collect()
         };
-        let walls: Vec<_> = self.walls.iter().filter(|at| (start..end).contains(*at)).map(|at| wall(*at)).collect();
-        let mut datasets: Vec<Dataset<'_>> = walls
-            .iter()
-            .map(|wall| Dataset::default().marker(Marker::Custom(':')).style(palette.faint()).data(wall))
-            .collect();
+        let within = |times: &[f64]| -> Vec<Vec<(f64, f64)>> {
+            times.iter().filter(|at| (start..end).contains(*at)).map(|at| wall(*at)).collect()
+        };
+        let (walls, marks) = (within(&self.walls), within(&self.marks));
+        let mut datasets: Vec<Dataset<'_>> = Vec::new();
+        datasets.extend(walls.iter().map(|data| upright(data, ':', palette.faint())));
+        datasets.extend(marks.iter().map(|data| upright(data, '!', palette.warn())));
         let segments: Vec<(&Series, Vec<(f64, f64)>)> =
             self.series.iter().flat_map(|s| segments(&s.points).into_iter().map(move |segment| (s, segment))).collect();
         for (series, segment) in &segments {
@@ -75,6 +79,11 @@ impl Plot<'_> {
             .y_axis(axis.bounds([low, high]).labels(self.labels.clone()));
         frame.render_widget(chart, area);
     }
+}
+
+/// A line from below to above.
+fn upright(data: &[(f64, f64)], mark: char, style: Style) -> Dataset<'_> {
+    Dataset::default().marker(Marker::Custom(mark)).style(style).data(data)
 }
 
 /// A logarithmic axis that has these values and the target in it, in whole decades: its ends and its labels.

@@ -17,12 +17,22 @@ use crate::{
 const ADMISSION_RATE: &str = "admission_rate_per_s";
 const P90: &str = "p90_ms";
 
+/// From this width on batches have a column: the fourth.
+const WIDE: u16 = 66;
+const BATCH: usize = 3;
+
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let users_width = if area.width >= 110 { 30 } else { 22 };
     let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(users_width)]).areas(area);
     let latest = state.running.as_ref().and_then(|running| running.latest());
     stages(frame, left, state, latest, palette);
     users(frame, right, latest, palette);
+}
+
+/// The stages with the whole width: everything that a policy shows.
+pub(super) fn alone(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+    let latest = state.running.as_ref().and_then(|running| running.latest());
+    stages(frame, area, state, latest, palette);
 }
 
 fn stages(frame: &mut Frame<'_>, area: Rect, state: &State, latest: Option<&Second>, palette: Palette) {
@@ -32,20 +42,18 @@ fn stages(frame: &mut Frame<'_>, area: Rect, state: &State, latest: Option<&Seco
         frame.render_widget(Paragraph::new(text).style(palette.faint()).block(block), area);
         return;
     };
-    let header = Row::new(["stage", "queue", "busy", "in/s", "refused", "rate/s", "p90", ""]).style(palette.faint());
-    let widths = [
-        Constraint::Length(14),
-        Constraint::Length(6),
-        Constraint::Length(5),
-        Constraint::Length(5),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Fill(1),
-    ];
+    // Names of stages matter more than the size of batches.
+    let batch = area.width >= WIDE;
+    let wide = |cells: Vec<Cell<'static>>| -> Row<'static> {
+        Row::new(cells.into_iter().enumerate().filter(|(n, _)| batch || *n != BATCH).map(|(_, cell)| cell))
+    };
+    let names = ["stage", "queue", "busy", "batch", "in/s", "refused", "rate/s", "p90", ""];
+    let header = wide(names.map(Cell::new).to_vec()).style(palette.faint());
+    let widths = [14, 6, 5, 5, 5, 7, 7, 7].into_iter().enumerate().filter(|(n, _)| batch || *n != BATCH);
+    let widths = widths.map(|(_, width)| Constraint::Length(width)).chain([Constraint::Fill(1)]);
     // Two rows are the title and the header; if not all fit, those that have something to do come first.
     let room = usize::from(area.height.saturating_sub(2));
-    let rows = shown(&target.stages, room).into_iter().map(|stage| row(stage, state.objective_ms(), palette));
+    let rows = shown(&target.stages, room).into_iter().map(|stage| wide(row(stage, state.objective_ms(), palette)));
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
 }
 
@@ -59,7 +67,7 @@ fn shown(stages: &[StageSecond], room: usize) -> Vec<&StageSecond> {
     by_work.into_iter().map(|i| &stages[i]).collect()
 }
 
-fn row<'a>(stage: &'a StageSecond, objective: Option<f64>, palette: Palette) -> Row<'a> {
+fn row(stage: &StageSecond, objective: Option<f64>, palette: Palette) -> Vec<Cell<'static>> {
     let refused = if stage.offered == 0 { 0.0 } else { stage.refused as f64 / stage.offered as f64 };
     let p90 = gauge(stage, P90);
     let late = p90.iter().any(|p90| objective.is_some_and(|objective| *p90 > objective));
@@ -69,11 +77,12 @@ fn row<'a>(stage: &'a StageSecond, objective: Option<f64>, palette: Palette) -> 
         .filter(|(name, _)| !of(name, ADMISSION_RATE) && !of(name, P90))
         .map(|(name, value)| format!("{} {}", scrubbed(name), short(*value)))
         .collect();
-    Row::new(vec![
+    vec![
         Cell::new(scrubbed(&stage.name)),
         Cell::new(stage.queue.to_string()),
         // Reading, sending and accepting have no workers of their own.
         Cell::new(if stage.workers == 0 { "-".to_owned() } else { format!("{}/{}", stage.busy, stage.workers) }),
+        Cell::new(if stage.workers == 0 { "-".to_owned() } else { stage.batch.to_string() }),
         Cell::new(stage.offered.to_string()),
         Cell::new(Span::styled(text::percent(refused), if refused > 0.0 { palette.warn() } else { palette.faint() })),
         Cell::new(joined(&gauge(stage, ADMISSION_RATE), |rate| text::rate(*rate))),
@@ -82,7 +91,7 @@ fn row<'a>(stage: &'a StageSecond, objective: Option<f64>, palette: Palette) -> 
             if late { palette.bad() } else { palette.good() },
         )),
         Cell::new(others.join("  ")),
-    ])
+    ]
 }
 
 /// The gauge, or that of each class.

@@ -1,0 +1,22 @@
+//! The panels of a run.
+
+/// One of them; each can have the screen for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Panel {
+    /// Requests a second.
+    Rates,
+    /// Response time against the target.
+    Times,
+    /// What went wrong, as a stack.
+    Outcomes,
+    /// The service's stages and their policies.
+    Stages,
+    /// Requests by type and by class.
+    Groups,
+    /// Users by what they do.
+    Users,
+    /// Arms that are over.
+    Arms,
+    /// What happened.
+    Log,
+}
