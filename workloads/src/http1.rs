@@ -9,7 +9,7 @@ mod inbox;
 mod outgoing;
 
 pub use inbox::{HEADERS_MAX, HeaderSpace, Inbox, Limits, Progress, Response};
-pub use outgoing::Outgoing;
+pub use outgoing::{Known, Outgoing};
 
 /// What came is not an answer that a client can use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         let mut request = Vec::new();
         let method = if body.is_some() { "POST" } else { "GET" };
         let (host, headers) = (&self.host, &self.cookie);
-        Outgoing { method, path, host, headers, body, attempt: 0, number: None, close: false }.write(&mut request);
+        Outgoing { method, path, host, headers, body, attempt: 0, known: None, close: false }.write(&mut request);
         let failed = |what: &dyn std::fmt::Display| format!("{method} {path}: {what}");
         if self.carried == PER_CONNECTION {
             self.stream = TcpStream::connect(self.address).map_err(|error| failed(&error))?;

@@ -308,7 +308,7 @@ impl Caller {
                 headers: &headers,
                 body: None,
                 attempt: tags.attempt,
-                number: None,
+                known: None,
                 close: false,
             };
             self.lock().pool.written += 1;

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Kind, Timestamp};
+use controllers::{JobId, Kind, Timestamp};
 use http::{HeaderName, HeaderValue, Response, header, request::Parts};
 use tokio::sync::{Notify, oneshot};
 
@@ -20,6 +20,9 @@ use crate::{
     spec::Discipline,
     stage::{Timed, keep_time},
 };
+
+/// The key of the draws that belong to a request.
+const DRAW: HeaderName = HeaderName::from_static("x-draw");
 
 /// Marks an answer that was had cheaply.
 const DEGRADED: HeaderName = HeaderName::from_static("x-degraded");
@@ -90,7 +93,7 @@ impl Service for Emulated {
     }
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
-        let drawn = self.law.draw_at(self.seed, request.id, at.quality);
+        let drawn = self.law.draw_at(self.seed, key(&request), at.quality);
         // As drawn where nothing slows it down, to the nanosecond.
         let work = if at.speed < 1.0 { drawn.div_f64(at.speed) } else { drawn };
         Box::pin(async move {
@@ -136,6 +139,12 @@ impl Service for Emulated {
         degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static("1"));
         Box::pin(std::future::ready(Some(degraded)))
     }
+}
+
+/// By what a request's service time is drawn: the key that a run of ours gives it, else its place in the order of arrival.
+fn key(request: &Request) -> JobId {
+    let given = request.head.headers.get(&DRAW).and_then(|value| value.to_str().ok()?.parse().ok());
+    given.map_or(request.id, JobId)
 }
 
 impl Shared {
@@ -184,4 +193,33 @@ pub(super) fn answer(page: Bytes) -> Response<Bytes> {
     let mut response = Response::new(page);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use controllers::Tags;
+
+    fn request(id: u64, draw: Option<&str>) -> Request {
+        let mut head = http::Request::get("/").body(()).expect("a request").into_parts().0;
+        head.headers.extend(draw.map(|draw| (DRAW, HeaderValue::from_str(draw).expect("text"))));
+        Request {
+            id: JobId(id),
+            entered: Timestamp::ZERO,
+            tags: Tags::default(),
+            route: Route { kind: Kind(0), branch: Branch(0) },
+            head,
+            body: Bytes::new(),
+            peer: ([127, 0, 0, 1], 1).into(),
+        }
+    }
+
+    #[test]
+    fn a_request_keeps_its_service_time_whenever_it_comes() {
+        assert_eq!(key(&request(1, Some("42"))), key(&request(7, Some("42"))));
+        assert_ne!(key(&request(1, Some("42"))), key(&request(1, Some("43"))));
+        // From elsewhere, or nonsense: by the order of arrival.
+        assert_eq!(key(&request(7, None)), JobId(7));
+        assert_eq!(key(&request(7, Some("-1"))), JobId(7));
+    }
 }

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     clock::Clock,
     host::{End, Limit},
-    http1::{Inbox, Limits, Outgoing, Progress},
+    http1::{Inbox, Known, Limits, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},
 };
 
@@ -56,8 +56,8 @@ pub(super) trait Witness {
     fn opened(&mut self, descriptor: RawFd);
     /// A connection was made, and took so long.
     fn connected(&mut self, took: Duration);
-    /// It is about to be written, if there is a connection: its number, where requests are numbered.
-    fn number(&mut self) -> Option<u64>;
+    /// It is about to be written, if there is a connection: what the service is told of it, where requests are numbered.
+    fn known(&mut self) -> Option<Known>;
     /// It is written now.
     fn sends(&mut self, now: Timestamp);
     /// A kept connection had been closed by the service.
@@ -122,7 +122,7 @@ impl Desk {
         if call.want == Want::Connection {
             return self.only_connect(net, kept, reused, errand, (now, limit), witness);
         }
-        self.compose(net, call, witness.number());
+        self.compose(net, call, witness.known());
         let was_reused = reused.is_some();
         let opened = match reused {
             Some(connection) => Ok((connection, 0)),
@@ -218,7 +218,7 @@ impl Desk {
         End::Connected
     }
 
-    fn compose(&mut self, net: &Network, call: &Call, number: Option<u64>) {
+    fn compose(&mut self, net: &Network, call: &Call, known: Option<Known>) {
         self.out.clear();
         Outgoing {
             method: if call.method == Method::Get { "GET" } else { "POST" },
@@ -227,7 +227,7 @@ impl Desk {
             headers: &call.headers,
             body: call.body.as_deref(),
             attempt: call.attempt,
-            number,
+            known,
             close: call.connection == Habit::Once,
         }
         .write(&mut self.out);

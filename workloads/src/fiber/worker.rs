@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     host::{End, Guest, Outcome},
-    http1::{HEADERS_MAX, Response},
+    http1::{HEADERS_MAX, Known, Response},
     measure::Fate,
     persona::{Answer, Reply},
 };
@@ -110,8 +110,9 @@ impl Witness for Book<'_> {
         self.squad.crew(|crew| crew.connected(self.guest, took));
     }
 
-    fn number(&mut self) -> Option<u64> {
-        self.squad.crew(|crew| crew.number(self.guest))
+    fn known(&mut self) -> Option<Known> {
+        let number = self.squad.crew(|crew| crew.number(self.guest))?;
+        Some(Known { number, draw: self.guest.key() })
     }
 
     fn sends(&mut self, now: Timestamp) {

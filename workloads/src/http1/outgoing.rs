@@ -1,5 +1,15 @@
 use std::io::Write as _;
 
+/// What a run of ours tells its own service of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// Its number in the run, sent as `X-Request-Number`.
+    pub number: u64,
+    /// The key of all draws that belong to it, sent as `X-Draw`: the same request has the same service time in every arm, live
+    /// and in virtual time (common random numbers).
+    pub draw: u64,
+}
+
 /// A request to be written. What it holds is borrowed: writing copies it once, into the connection's buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing<'a> {
@@ -15,8 +25,8 @@ pub struct Outgoing<'a> {
     pub body: Option<&'a str>,
     /// Number of the retry, sent as `X-Attempt`; 0 for a first attempt, which sends none.
     pub attempt: u8,
-    /// Number of the request in its run, sent as `X-Request-Number`; `None` sends none.
-    pub number: Option<u64>,
+    /// What the service is told of it; `None`: nothing.
+    pub known: Option<Known>,
     /// Asks the server to close after the answer.
     pub close: bool,
 }
@@ -35,8 +45,8 @@ impl Outgoing<'_> {
         if self.attempt > 0 {
             let _ = write!(out, "X-Attempt: {}\r\n", self.attempt);
         }
-        if let Some(number) = self.number {
-            let _ = write!(out, "X-Request-Number: {number}\r\n");
+        if let Some(Known { number, draw }) = self.known {
+            let _ = write!(out, "X-Request-Number: {number}\r\nX-Draw: {draw}\r\n");
         }
         if self.close {
             out.extend_from_slice(b"Connection: close\r\n");

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Http1Error, Inbox, Limits, Outgoing, Progress};
+use super::{Http1Error, Inbox, Known, Limits, Outgoing, Progress};
 
 /// Feeds `bytes` cut at these places, then the end of the stream if it is still not whole.
 fn read(bytes: &[u8], cuts: &[usize]) -> Result<(Inbox, Progress), Http1Error> {
@@ -148,7 +148,7 @@ const PLAIN: Outgoing<'_> = Outgoing {
     headers: "",
     body: None,
     attempt: 0,
-    number: None,
+    known: None,
     close: false,
 };
 
@@ -160,13 +160,14 @@ fn requests_are_written_as_a_server_reads_them() {
         headers: "Cookie: k=v\r\n",
         body: Some("a=1"),
         attempt: 2,
-        number: Some(7),
+        known: Some(Known { number: 7, draw: 9 }),
         close: true,
         ..PLAIN
     };
     assert_eq!(
         written(&post),
-        "POST /a?b=c HTTP/1.1\r\nHost: h:1\r\nCookie: k=v\r\nX-Attempt: 2\r\nX-Request-Number: 7\r\nConnection: close\r\n\
+        "POST /a?b=c HTTP/1.1\r\nHost: h:1\r\nCookie: k=v\r\nX-Attempt: 2\r\nX-Request-Number: 7\r\nX-Draw: 9\r\n\
+         Connection: close\r\n\
          Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 3\r\n\r\na=1"
     );
     let empty = Outgoing { method: "POST", ..PLAIN };
