@@ -1,15 +1,19 @@
 //! Holds runs in virtual time against live ones: `docs/fidelity.md` is made with it.
 //!
 //! ```sh
-//! cargo run --release -p lab-cli --example fidelity -- [--plant FILE] LIVE_RUN ...
+//! cargo run --release -p lab-cli --example fidelity -- [--plant FILE] [--at-measured-speed] LIVE_RUN ...
 //! ```
+//! With `--at-measured-speed` the plant is as fast as the machine was in each stretch of the live run, by the CPU time that the
+//! same work took there (for services that burn CPU; emulated ones do not).
+//!
 //! Each LIVE_RUN is a results folder of `lab run`. Every experiment is run again in virtual time with the seeds of its live
 //! runs, and what comes out is compared by arm and phase. Live runs that are INVALID or partial are named and left out.
 
 use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
 
 use lab_cli::{
-    judge::fidelity::{cells, table},
+    judge::fidelity::{Speed, cells, speeds, table},
+    live::Second,
     run::{Cpus, Request, Sinks, Stop, Touches, conduct, read_folder},
     spec::{Changes, Library, read},
     summary::{Mode, Summary},
@@ -31,48 +35,105 @@ fn main() -> ExitCode {
 }
 
 fn compare() -> Result<String, Error> {
-    let mut set = Vec::new();
-    let mut live: BTreeMap<String, Vec<(u64, Summary)>> = BTreeMap::new();
+    let mut plant = None;
+    let mut at_measured_speed = false;
+    let mut live: BTreeMap<String, Vec<Live>> = BTreeMap::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         if arg == "--plant" {
-            let file = args.next().ok_or("--plant FILE")?;
-            set.push(format!("virtual={{plant: {file}}}"));
+            plant = Some(args.next().ok_or("--plant FILE")?);
             continue;
         }
-        let (seed, summary) = live_run(Path::new(&arg)).map_err(|error| format!("{arg}: {error}"))?;
+        if arg == "--at-measured-speed" {
+            at_measured_speed = true;
+            continue;
+        }
+        let run = live_run(Path::new(&arg)).map_err(|error| format!("{arg}: {error}"))?;
+        let summary = &run.summary;
         if !summary.valid || summary.partial || summary.mode != Mode::Live {
             eprintln!("left out: {arg} ({}{})", summary.verdict.word(), if summary.partial { ", partial" } else { "" });
             continue;
         }
-        live.entry(summary.experiment.clone()).or_default().push((seed, summary));
+        live.entry(summary.experiment.clone()).or_default().push(run);
     }
     let mut all = Vec::new();
     for (experiment, runs) in live {
-        let simulated = runs.iter().map(|(seed, _)| simulate(&experiment, *seed, &set));
-        let simulated = simulated.collect::<Result<Vec<_>, _>>()?;
-        let runs: Vec<Summary> = runs.into_iter().map(|(_, summary)| summary).collect();
+        let with = With { experiment: &experiment, plant: plant.as_deref() };
+        let mut simulated = Vec::new();
+        for run in &runs {
+            let plain = with.simulate(run.seed, None, &[])?;
+            simulated.push(if at_measured_speed { with.at_speeds(run, &plain)? } else { plain.summary });
+        }
+        let runs: Vec<Summary> = runs.into_iter().map(|run| run.summary).collect();
         all.extend(cells(&runs, &simulated));
     }
     Ok(table(&all))
 }
 
-/// The seed and the result of a live run.
-fn live_run(folder: &Path) -> Result<(u64, Summary), Error> {
-    let summary = read_folder(folder)?.summary.ok_or("there is no summary.json")?;
-    let manifest: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("manifest.json"))?)?;
-    Ok((manifest["seed"].as_u64().ok_or("manifest.json names no seed")?, summary))
+/// A live run.
+struct Live {
+    seed: u64,
+    summary: Summary,
+    timeline: Vec<Second>,
 }
 
-fn simulate(experiment: &str, seed: u64, set: &[String]) -> Result<Summary, Error> {
-    let text = Library::find(experiment).ok_or_else(|| format!("{experiment} does not come with the program"))?.text;
-    let changes = Changes { seed: Some(seed), set: set.to_vec(), ..Changes::default() };
-    let plan = read(text, &changes)
-        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    let scratch = tempfile::tempdir()?;
-    let out = scratch.path().join("run");
-    let cpus = Cpus { generator: None, target: None };
-    let touches = Touches::default();
-    let request = Request { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true, touches: &touches };
-    Ok(conduct(request, &mut Sinks::default(), &Stop::default())?.summary)
+fn live_run(folder: &Path) -> Result<Live, Error> {
+    let recorded = read_folder(folder)?;
+    let summary = recorded.summary.ok_or("there is no summary.json")?;
+    let manifest: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("manifest.json"))?)?;
+    let seed = manifest["seed"].as_u64().ok_or("manifest.json names no seed")?;
+    Ok(Live { seed, summary, timeline: recorded.timeline })
+}
+
+/// A run in virtual time.
+struct Simulated {
+    summary: Summary,
+    timeline: Vec<Second>,
+}
+
+/// What is simulated.
+struct With<'a> {
+    experiment: &'a str,
+    plant: Option<&'a str>,
+}
+
+impl With<'_> {
+    /// All arms, or one; with the machine this fast.
+    fn simulate(&self, seed: u64, arm: Option<&str>, speeds: &[Speed]) -> Result<Simulated, Error> {
+        let experiment = self.experiment;
+        let text =
+            Library::find(experiment).ok_or_else(|| format!("{experiment} does not come with the program"))?.text;
+        let plant = self.plant.map(|file| format!("plant: {file}, ")).unwrap_or_default();
+        let fault = |s: &Speed| format!("{{at: {}s, for: {}s, capacity: {:.3}}}", s.from, s.lasts, s.speed);
+        let faults: Vec<String> = speeds.iter().map(fault).collect();
+        let set = vec![format!("virtual={{{plant}faults: [{}]}}", faults.join(", "))];
+        let policies = arm.map(str::to_owned).into_iter().collect();
+        let changes = Changes { seed: Some(seed), set, policies, ..Changes::default() };
+        let plan = read(text, &changes)
+            .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        let scratch = tempfile::tempdir()?;
+        let out = scratch.path().join("run");
+        let cpus = Cpus { generator: None, target: None };
+        let touches = Touches::default();
+        let request =
+            Request { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true, touches: &touches };
+        let summary = conduct(request, &mut Sinks::default(), &Stop::default())?.summary;
+        Ok(Simulated { summary, timeline: read_folder(&out)?.timeline })
+    }
+
+    /// Every arm again, as fast as the machine was in the live run's.
+    fn at_speeds(&self, run: &Live, plain: &Simulated) -> Result<Summary, Error> {
+        let of = |timeline: &[Second], arm: &str| -> Vec<Second> {
+            timeline.iter().filter(|second| second.arm == arm).cloned().collect()
+        };
+        let mut all = plain.summary.clone();
+        all.arms.clear();
+        for arm in plain.summary.arms.iter().map(|arm| &arm.name) {
+            let found = speeds(&of(&run.timeline, arm), &of(&plain.timeline, arm));
+            let mean = found.iter().map(|stretch| stretch.speed).sum::<f64>() / found.len().max(1) as f64;
+            eprintln!("{} seed {}, {arm}: mean speed {mean:.2}", self.experiment, run.seed);
+            all.arms.extend(self.simulate(run.seed, Some(arm), &found)?.summary.arms);
+        }
+        Ok(all)
+    }
 }

@@ -1,8 +1,12 @@
 //! How well runs in virtual time agree with live ones: by experiment, arm and phase.
 
+mod speed;
+
 use std::fmt::{self, Write};
 
 use crate::summary::{Phase, Summary, Times};
+
+pub use speed::{Speed, speeds};
 
 /// Virtual goodput over live goodput may be this far from 1.
 pub const GOODPUT: f64 = 0.15;
