@@ -1,0 +1,213 @@
+//! A session of IMAP as bytes both ways, with times: rawlogs, telemetry, packet captures. Gives its commands.
+
+use std::{collections::VecDeque, io};
+
+use super::{
+    chunker::{Chunker, Piece},
+    entry::{Command, Cost, Meaning, What},
+    imap::{first_word, meaning},
+    sink::Sink,
+};
+use crate::trace::{Outcome, Totals};
+
+/// Most commands that wait for their answers; a sound client waits long before.
+const WAITING: usize = 1000;
+
+/// A session. Commands are told when they are answered, or when the session is over.
+#[derive(Debug)]
+pub struct Conversation {
+    session: String,
+    user: String,
+    client: Chunker,
+    server: Chunker,
+    /// When the client began the line that is not whole yet.
+    asked: i64,
+    waiting: VecDeque<Waiting>,
+    /// The source's times are whole seconds.
+    coarse: bool,
+    /// The folder that is selected.
+    folder: String,
+    /// Bytes from the server that no command was charged with yet.
+    received: u64,
+    /// Nothing can be read any more: it goes on encrypted or compressed.
+    closed_to_us: bool,
+    /// Somebody logged in, or the source begins after the login.
+    logged_in: bool,
+    /// It is one connection of many that a web mail makes for one session: only the first login is one, and no logout is.
+    one_of_many: Option<Logins>,
+}
+
+/// Logins of a session that has many connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Logins {
+    /// The first connection: its login is the session's.
+    First,
+    /// A later one.
+    Again,
+}
+
+/// A command that waits for its answer.
+#[derive(Debug)]
+struct Waiting {
+    at: i64,
+    tag: String,
+    name: String,
+    meaning: Meaning,
+    sent: u64,
+    /// Who logs in with it.
+    user: String,
+}
+
+impl Conversation {
+    /// A session of this name. `logged_in`: the source begins after the login; `user` is empty if it does not say who.
+    pub fn new(session: String, user: String, logged_in: bool) -> Self {
+        let (client, server) = (Chunker::default(), Chunker::default());
+        Self {
+            session,
+            user,
+            client,
+            server,
+            asked: 0,
+            coarse: false,
+            waiting: VecDeque::new(),
+            folder: String::new(),
+            received: 0,
+            closed_to_us: false,
+            logged_in,
+            one_of_many: None,
+        }
+    }
+
+    /// The same, as one connection of a session that has many.
+    pub fn one_of_many(mut self, logins: Logins) -> Self {
+        self.one_of_many = Some(logins);
+        self
+    }
+
+    /// The same, from a source whose times are whole seconds.
+    pub fn in_whole_seconds(mut self) -> Self {
+        self.coarse = true;
+        self
+    }
+
+    /// Bytes from the client.
+    pub fn client(&mut self, at: i64, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
+        if self.closed_to_us {
+            return Ok(());
+        }
+        if self.client.is_empty() {
+            self.asked = at;
+        }
+        let mut pieces = Vec::new();
+        self.client.take(bytes, &mut |piece| pieces.push(piece));
+        for piece in pieces {
+            // A command with literals was begun before they came.
+            let begun = std::mem::replace(&mut self.asked, at);
+            self.command(begun, &piece, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes from the server.
+    pub fn server(&mut self, at: i64, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
+        self.received += bytes.len() as u64;
+        if self.closed_to_us {
+            return Ok(());
+        }
+        let mut pieces = Vec::new();
+        self.server.take(bytes, &mut |piece| pieces.push(piece));
+        pieces.into_iter().try_for_each(|piece| self.answer(at, &piece.text, sink))
+    }
+
+    /// The session is over. `ended`: it really ended then; else the source does not say.
+    pub fn finish(mut self, at: i64, ended: bool, sink: &mut Sink<'_>) -> io::Result<()> {
+        while let Some(command) = self.waiting.pop_front() {
+            self.tell(command, None, Outcome::Unanswered, sink)?;
+        }
+        if !self.logged_in {
+            sink.nobody();
+        } else if ended {
+            sink.entry(at, &self.session, &self.user, What::End(Totals::default()))?;
+        }
+        Ok(())
+    }
+
+    /// A line of the client: a command, or what goes on with one (DONE, the words of AUTHENTICATE).
+    fn command(&mut self, at: i64, piece: &Piece, sink: &mut Sink<'_>) -> io::Result<()> {
+        let mut words = piece.text.splitn(3, ' ');
+        let (Some(tag), Some(name)) = (words.next(), words.next()) else { return Ok(()) };
+        let sound = |word: &str, longest: usize| {
+            (1..=longest).contains(&word.len()) && word.bytes().all(|c| c.is_ascii_graphic())
+        };
+        if !sound(tag, 64) || !sound(name, 32) || !name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') {
+            return Ok(());
+        }
+        let mut args = words.next().unwrap_or_default();
+        let mut name = name.to_ascii_uppercase();
+        if name == "UID" {
+            let (of, rest) = args.split_once(' ').unwrap_or((args, ""));
+            name = format!("UID {}", of.chars().take(32).collect::<String>().to_ascii_uppercase());
+            args = rest;
+        }
+        let user = if name == "LOGIN" { first_word(args) } else { String::new() };
+        let meaning = match (meaning(&name, args), self.one_of_many) {
+            (Meaning::Logout, Some(_)) | (Meaning::Login, Some(Logins::Again)) => Meaning::Aside,
+            (meaning, _) => meaning,
+        };
+        self.waiting.push_back(Waiting { at, tag: tag.to_owned(), name, meaning, sent: piece.bytes, user });
+        if self.waiting.len() > WAITING
+            && let Some(first) = self.waiting.pop_front()
+        {
+            self.tell(first, None, Outcome::Unanswered, sink)?;
+        }
+        Ok(())
+    }
+
+    /// A line of the server: an answer if it begins with a tag that waits.
+    fn answer(&mut self, at: i64, line: &str, sink: &mut Sink<'_>) -> io::Result<()> {
+        let Some((tag, rest)) = line.split_once(' ') else { return Ok(()) };
+        if tag == "*" {
+            self.logged_in |= rest.starts_with("PREAUTH");
+            return Ok(());
+        }
+        let Some(place) = self.waiting.iter().position(|command| command.tag == tag) else { return Ok(()) };
+        let Some(command) = self.waiting.remove(place) else { return Ok(()) };
+        let outcome = match rest.split(' ').next() {
+            Some("OK") => Outcome::Ok,
+            _ => Outcome::Error,
+        };
+        if outcome.is_ok() {
+            match (&command.meaning, command.name.as_str()) {
+                (_, "LOGIN" | "AUTHENTICATE") => {
+                    self.logged_in = true;
+                    if !command.user.is_empty() {
+                        self.user.clone_from(&command.user);
+                    }
+                }
+                (Meaning::Select(folder), _) => self.folder.clone_from(folder),
+                (Meaning::Close, _) | (_, "UNSELECT") => self.folder.clear(),
+                (_, "STARTTLS" | "COMPRESS") => self.closed_to_us = true,
+                _ => {}
+            }
+        }
+        self.tell(command, Some(at), outcome, sink)
+    }
+
+    fn tell(&mut self, command: Waiting, done: Option<i64>, outcome: Outcome, sink: &mut Sink<'_>) -> io::Result<()> {
+        // What is said before the login (CAPABILITY, a wrong password) belongs to no session yet.
+        if !self.logged_in {
+            sink.dropped(&command.name);
+            return Ok(());
+        }
+        let cost = Cost {
+            lasted: done.map(|done| done.abs_diff(command.at)),
+            sent: Some(command.sent),
+            received: Some(std::mem::take(&mut self.received)),
+            outcome,
+        };
+        let folder = self.folder.clone();
+        let what =
+            What::Command(Command { name: command.name, meaning: command.meaning, folder, coarse: self.coarse, cost });
+        sink.entry(command.at, &self.session, &self.user, what)
+    }
+}

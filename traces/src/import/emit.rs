@@ -1,0 +1,113 @@
+//! From the actions of sessions to records, under pseudonyms.
+
+use std::io;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{
+    entry::{Cost, Page},
+    page::OpenPage,
+    sessions::Session,
+    tally::Tally,
+};
+use crate::{
+    pseudonym::{Of, Pseudonyms},
+    spool::{Sorted, Spool},
+    trace::{LEAVE, LOGIN, Record, Totals},
+};
+
+/// A record that waits to be sorted.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct Emitted(pub Record<'static>);
+
+impl<'de> Deserialize<'de> for Emitted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Record::deserialize(deserializer).map(|record| Self(record.into_owned()))
+    }
+}
+
+impl Sorted for Emitted {
+    fn key(&self) -> i64 {
+        i64::try_from(self.0.offset).unwrap_or(i64::MAX)
+    }
+}
+
+/// Takes actions, and keeps the account of what the trace will have. Offsets are still microseconds since 1970.
+#[derive(Debug)]
+pub struct Emit<'a> {
+    /// How names are replaced.
+    pub names: &'a Pseudonyms,
+    /// The account.
+    pub tally: &'a mut Tally,
+    /// Where records go.
+    pub out: &'a mut Spool<Emitted>,
+}
+
+impl Emit<'_> {
+    /// An action of a session, if one is complete.
+    pub fn some(&mut self, session: &mut Session, complete: Option<OpenPage>) -> io::Result<()> {
+        let Some(page) = complete else { return Ok(()) };
+        if !session.shown && page.action != LOGIN {
+            self.infer_login(session, page.at)?;
+        }
+        let object = self.names.of_object(&page.folder, &page.messages);
+        let cost = Cost { lasted: page.lasted(), ..page.cost };
+        self.action(session, page.at, page.action, object, &cost)
+    }
+
+    /// A whole page of a web server. Such sessions need no login: a cookie may be older than the log.
+    pub fn whole(&mut self, session: &mut Session, at: i64, page: &Page) -> io::Result<()> {
+        let number = |text: &str| text.bytes().all(|c| c.is_ascii_digit() || b":,*".contains(&c));
+        let object = match page.object.rsplit_once('/') {
+            Some((folder, messages)) if number(messages) => self.names.of_object(folder, messages),
+            _ => self.names.of(Of::Folder, &page.object),
+        };
+        self.action(session, at, &page.action, object, &page.cost)
+    }
+
+    /// The end of a session: nothing more of it comes.
+    pub fn end(&mut self, session: &Session) -> io::Result<()> {
+        if !session.shown {
+            return Ok(());
+        }
+        self.tally.sessions += 1;
+        let Some(left) = session.left else {
+            self.tally.without_end += 1;
+            return Ok(());
+        };
+        let totals = (session.totals != Totals::default()).then_some(session.totals);
+        let end = Record { totals, ..self.record(session, left.max(session.last_shown()), LEAVE) };
+        self.out.push(Emitted(end))
+    }
+
+    fn infer_login(&mut self, session: &mut Session, at: i64) -> io::Result<()> {
+        self.tally.without_login += 1;
+        self.tally.actions += 1;
+        session.shown_at(at);
+        let login = Record { inferred: true, ..self.record(session, at, LOGIN) };
+        self.out.push(Emitted(login))
+    }
+
+    fn action(&mut self, session: &mut Session, at: i64, action: &str, object: String, cost: &Cost) -> io::Result<()> {
+        self.tally.actions += 1;
+        session.shown_at(at);
+        let Cost { lasted, sent, received, outcome } = *cost;
+        let record = self.record(session, at, action);
+        let record = Record { object: object.into(), duration: lasted, sent, received, outcome, ..record };
+        self.out.push(Emitted(record))
+    }
+
+    fn record(&self, session: &Session, at: i64, action: &str) -> Record<'static> {
+        let name = self.names.of(Of::Session, &session.name);
+        // Who it was is not known: then each session is a user of its own.
+        let user = if session.user.is_empty() { name.clone() } else { self.names.of(Of::User, &session.user) };
+        Record {
+            offset: u64::try_from(at).unwrap_or(0),
+            user: user.into(),
+            session: name.into(),
+            action: action.to_owned().into(),
+            ..Record::default()
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! From commands to actions, by what commands mean and never by time alone: traces may be compressed in time.
+//!
+//! | commands | action |
+//! |---|---|
+//! | LOGIN, AUTHENTICATE, a login line | login |
+//! | LIST, LSUB, STATUS …, each question once | list folders |
+//! | SELECT, then FETCH of headers, SORT, THREAD; a FETCH of headers without SELECT is the next page | list messages |
+//! | FETCH of one message's body or of its parts, marking it as seen | show message |
+//! | STORE +Deleted, EXPUNGE; COPY or MOVE to the trash with its STORE and EXPUNGE | delete |
+//! | any other COPY or MOVE, with its STORE and EXPUNGE | refile |
+//! | SEARCH with something to look for, then FETCH of headers | search |
+//! | CREATE, DELETE | create folder, delete folder |
+//! | NOOP, IDLE, CAPABILITY …, flags alone, APPEND | none: dropped |
+//!
+//! A SELECT alone is a list; directly before a FETCH of a body, a SEARCH, a STORE or a COPY it belongs to these, as with backends
+//! that connect anew for each page. "Directly" is the one place where time is asked as well: within a window that is printed.
+//!
+//! A question that was asked already is asked anew by a new page. Here is one session; [`super::sessions`] has all of them.
+
+use super::{
+    entry::{Command, Cost, Meaning, Set},
+    page::{OpenPage, Stage},
+};
+
+/// What a command did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Did {
+    /// It began an action.
+    Began,
+    /// It belongs to the action that is open, or to the one before.
+    Merged,
+    /// No page shows it.
+    Dropped,
+    /// Nobody knows it.
+    Unknown,
+    /// It ends the session.
+    Ended,
+}
+
+/// The action of a session that may go on.
+#[derive(Debug, Default)]
+pub struct Grammar {
+    page: Option<OpenPage>,
+    /// The folder that is selected, as far as commands told.
+    folder: String,
+}
+
+/// In sources whose times are whole seconds, what follows directly may stand in the next one.
+const WHOLE_SECOND: i64 = 1_000_000;
+
+impl Grammar {
+    /// Takes a command; gives the action that is complete with it, if one is. `window`: the longest pause, in microseconds,
+    /// after which a command still follows a SELECT directly.
+    pub fn take(&mut self, at: i64, window: i64, command: Command) -> (Did, Option<OpenPage>) {
+        let Command { meaning, folder, coarse, cost, .. } = command;
+        let window = if coarse { window.max(WHOLE_SECOND) } else { window };
+        if !folder.is_empty() {
+            self.folder = folder;
+        }
+        if self.page.as_mut().is_some_and(|page| {
+            let directly = at - page.done.unwrap_or(page.at) <= window;
+            joins(page, &meaning, directly)
+        }) {
+            if let Some(page) = &mut self.page {
+                page.add(at, &cost);
+            }
+            return (Did::Merged, None);
+        }
+        let Some(begun) = self.begin(at, meaning, cost) else { return (Did::Dropped, None) };
+        match begun {
+            Begun::Page(page) => (Did::Began, self.page.replace(*page)),
+            Begun::Did(did) => (did, None),
+        }
+    }
+
+    /// A login that the source tells of in its own way.
+    pub fn login(&mut self, at: i64) -> Option<OpenPage> {
+        match &mut self.page {
+            // The log's line and the session's own event tell of one login; so does the command before them.
+            Some(OpenPage { stage: Stage::Login, .. }) => None,
+            page => page.replace(OpenPage::new(at, "login", Stage::Login, Cost::default())),
+        }
+    }
+
+    /// The action that is open is complete: nothing more comes.
+    pub fn close(&mut self) -> Option<OpenPage> {
+        self.page.take()
+    }
+
+    /// What a command begins that joins nothing.
+    fn begin(&mut self, at: i64, meaning: Meaning, cost: Cost) -> Option<Begun> {
+        let page = |action, stage| Some(Begun::Page(Box::new(OpenPage::new(at, action, stage, cost))));
+        let about = |begun: Option<Begun>, folder: &str, set: &Set| match begun {
+            Some(Begun::Page(page)) => Some(Begun::Page(Box::new(page.about(folder, &set.messages)))),
+            other => other,
+        };
+        match meaning {
+            Meaning::Login => page("login", Stage::Login),
+            Meaning::Folders(question) => page("list folders", Stage::Folders(vec![question])),
+            Meaning::Select(folder) => {
+                self.folder.clone_from(&folder);
+                about(page("list messages", Stage::Selected), &folder, &Set::default())
+            }
+            Meaning::Order => about(page("list messages", Stage::Selected), &self.folder, &Set::default()),
+            // To keep up to date, outside of any list: what NOOP is for others.
+            Meaning::Headers { only_flags: true, .. } => None,
+            Meaning::Headers { set, .. } if set.one() => {
+                about(page("list messages", Stage::Glimpsed(set.clone())), &self.folder, &set)
+            }
+            Meaning::Headers { set, .. } => about(page("list messages", Stage::Listed), &self.folder, &set),
+            Meaning::Body { set, item } if set.one() => {
+                about(page("show message", Stage::Shown { set: set.clone(), items: vec![item] }), &self.folder, &set)
+            }
+            // Bodies of several messages are a list with previews.
+            Meaning::Body { set, .. } => about(page("list messages", Stage::Listed), &self.folder, &set),
+            Meaning::MarkDeleted(set) => {
+                about(page("delete", Stage::Gone { set: set.clone(), expunged: false }), &self.folder, &set)
+            }
+            Meaning::Expunge => about(
+                page("delete", Stage::Gone { set: Set::default(), expunged: true }),
+                &self.folder,
+                &Set::default(),
+            ),
+            Meaning::Copy { set, trash, moved } => {
+                let action = if trash { "delete" } else { "refile" };
+                about(page(action, Stage::Gone { set: set.clone(), expunged: moved }), &self.folder, &set)
+            }
+            Meaning::Search => about(page("search", Stage::Searched { listed: false }), &self.folder, &Set::default()),
+            Meaning::CreateFolder(folder) => about(page("create folder", Stage::Done), &folder, &Set::default()),
+            Meaning::DeleteFolder(folder) => about(page("delete folder", Stage::Done), &folder, &Set::default()),
+            Meaning::Mark(_) | Meaning::Append | Meaning::Close | Meaning::Aside => None,
+            Meaning::Logout => Some(Begun::Did(Did::Ended)),
+            Meaning::Unknown => Some(Begun::Did(Did::Unknown)),
+        }
+    }
+}
+
+/// What a command that joins nothing came to.
+enum Begun {
+    Page(Box<OpenPage>),
+    Did(Did),
+}
+
+/// Most different questions that one page may ask: beyond, it is taken for a new one.
+const QUESTIONS: usize = 4096;
+
+/// True if the command belongs to the page that is open; then the page's stage goes on.
+fn joins(page: &mut OpenPage, meaning: &Meaning, directly: bool) -> bool {
+    let OpenPage { action, stage, messages, .. } = page;
+    match (&mut *stage, meaning) {
+        // A second try at logging in, or the command beside the log's line.
+        (Stage::Login, Meaning::Login) => true,
+        (Stage::Folders(asked), Meaning::Folders(question)) => ask(asked, *question),
+        // The list of a folder: its order, flags to be up to date, and once its headers.
+        (Stage::Selected, Meaning::Order | Meaning::Headers { only_flags: true, .. }) => true,
+        (Stage::Selected, Meaning::Headers { set, .. }) => {
+            messages.clone_from(&set.messages);
+            *stage = Stage::Listed;
+            true
+        }
+        // Headers one by one: a list.
+        (Stage::Glimpsed(seen), Meaning::Headers { set, .. }) if seen != set => {
+            *stage = Stage::Listed;
+            true
+        }
+        (Stage::Listed | Stage::Searched { .. }, Meaning::Headers { only_flags: true, .. } | Meaning::Order) => true,
+        // The folder was only selected for what follows, as backends do that connect anew for each page.
+        (Stage::Selected, Meaning::Body { set, item }) if directly && set.one() => {
+            *action = "show message";
+            messages.clone_from(&set.messages);
+            *stage = Stage::Shown { set: set.clone(), items: vec![*item] };
+            true
+        }
+        (Stage::Selected, Meaning::Search) if directly => {
+            *action = "search";
+            *stage = Stage::Searched { listed: false };
+            true
+        }
+        (Stage::Selected, Meaning::MarkDeleted(set)) if directly => {
+            *action = "delete";
+            messages.clone_from(&set.messages);
+            *stage = Stage::Gone { set: set.clone(), expunged: false };
+            true
+        }
+        (Stage::Selected, Meaning::Copy { set, trash, moved }) if directly => {
+            *action = if *trash { "delete" } else { "refile" };
+            messages.clone_from(&set.messages);
+            *stage = Stage::Gone { set: set.clone(), expunged: *moved };
+            true
+        }
+        // A look at one message's headers or structure, and then at its body.
+        (Stage::Glimpsed(seen), Meaning::Body { set, item }) if seen == set => {
+            *action = "show message";
+            *stage = Stage::Shown { set: set.clone(), items: vec![*item] };
+            true
+        }
+        (Stage::Shown { set: shown, items }, Meaning::Body { set, item }) if shown == set => ask(items, *item),
+        (Stage::Shown { set: shown, .. }, Meaning::Mark(set) | Meaning::Headers { set, .. }) => shown == set,
+        (Stage::Searched { listed }, Meaning::Headers { .. }) => !std::mem::replace(listed, true),
+        // The same messages marked, unmarked, marked again; then expunged.
+        (Stage::Gone { set: gone, expunged }, Meaning::MarkDeleted(set) | Meaning::Mark(set)) => {
+            gone == set && !*expunged
+        }
+        (Stage::Gone { expunged, .. }, Meaning::Expunge | Meaning::Close) => !std::mem::replace(expunged, true),
+        _ => false,
+    }
+}
+
+/// True if this was not asked yet.
+fn ask(asked: &mut Vec<u64>, question: u64) -> bool {
+    let new = asked.len() < QUESTIONS && !asked.contains(&question);
+    if new {
+        asked.push(question);
+    }
+    new
+}
+
+#[cfg(test)]
+#[path = "grammar_tests.rs"]
+mod tests;

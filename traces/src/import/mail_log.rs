@@ -1,0 +1,134 @@
+//! Mail logs: the login and logout lines of Dovecot and of Courier, and Dovecot's exported events among them.
+//!
+//! ```text
+//! … imap-login: Info: Login: user=<joe>, method=PLAIN, rip=…, session=<Er22br9gdqh/AAAB>
+//! … imap(joe)<8716><Er22br9gdqh/AAAB>: Info: Disconnected: Logged out in=699 out=36331 deleted=0 … body_count=4 …
+//! … imapd: LOGIN, user=joe, ip=[::ffff:192.0.2.1], port=[4711], protocol=IMAP
+//! … imapd: LOGOUT, user=joe, ip=[::ffff:192.0.2.1], port=[4711], headers=0, body=0, rcvd=61, sent=2048, time=12
+//! ```
+//! Dovecot 2.4 says "Logged in" for "Login". The stamp is Dovecot's own, or syslog's without a year.
+
+use std::io::{self, Read};
+
+use super::{
+    entry::What,
+    events,
+    sink::{Heard, Sink, Stop},
+    when::{Stamp, Stamps},
+};
+use crate::trace::Totals;
+
+const NO_TIME: Heard = Heard::Not("it begins with no time that we know");
+const NO_SESSION: Heard =
+    Heard::Not("it names no session; Dovecot writes it if login_log_format_elements has session=<%{session}>");
+
+/// Reads to the end.
+pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    let mut stamps = Stamps::new(sink.options.clock);
+    sink.lines(from, |line, sink| {
+        if let Some(event) = line.find("{\"event\":").map(|at| &line[at..]) {
+            return events::hear(event, sink);
+        }
+        if line.starts_with('{') {
+            return events::hear(line, sink);
+        }
+        let stamp = stamps.read(line);
+        let rest = stamp.map_or(line, |stamp| &line[stamp.length..]);
+        let Some(says) = Says::of(rest) else { return Ok(Heard::Beside) };
+        let Some(stamp) = stamp else { return Ok(NO_TIME) };
+        says.told(&stamp, sink)
+    })
+}
+
+/// What a line says.
+enum Says<'a> {
+    Login { user: &'a str, session: String },
+    Logout { user: &'a str, session: String, totals: Totals },
+    Nobody,
+    NoSession,
+}
+
+impl<'a> Says<'a> {
+    /// What a line says after its stamp; `None`: nothing of what users do.
+    fn of(line: &'a str) -> Option<Self> {
+        let after = |mark: &str| line.find(mark).map(|at| &line[at + mark.len()..]);
+        if let Some(rest) = after("imap-login: ") {
+            return Self::dovecot_login(rest.strip_prefix("Info: ").unwrap_or(rest));
+        }
+        if let Some(rest) = after("imapd: ").or_else(|| after("imapd-ssl: ")).or_else(|| after("imaplogin: ")) {
+            return Self::courier(rest);
+        }
+        after("imap(").and_then(Self::dovecot_end)
+    }
+
+    fn dovecot_login(line: &'a str) -> Option<Self> {
+        if let Some(rest) = line.strip_prefix("Login: ").or_else(|| line.strip_prefix("Logged in: ")) {
+            let user = between(rest, "user=<", ">")?;
+            let session = between(rest, "session=<", ">").filter(|session| !session.is_empty());
+            return Some(session.map_or(Self::NoSession, |session| Self::Login { user, session: session.to_owned() }));
+        }
+        let nobody = ["Disconnected", "Aborted login", "Login aborted", "Maximum number of connections"];
+        nobody.into_iter().any(|words| line.starts_with(words)).then_some(Self::Nobody)
+    }
+
+    /// After `imap(`: `joe)<8716><session>: Info: Disconnected: …`.
+    fn dovecot_end(line: &'a str) -> Option<Self> {
+        let (user, rest) = line.split_once([')', '>']).filter(|(user, _)| !user.contains('<'))?;
+        let (mark, says) = rest.split_once(": ")?;
+        let says = says.strip_prefix("Info: ").unwrap_or(says);
+        let ends = ["Disconnected", "Logged out", "Connection closed"];
+        if !ends.into_iter().any(|words| says.starts_with(words)) {
+            return None;
+        }
+        let session = mark.rsplit('<').next().and_then(|last| last.strip_suffix('>')).filter(|last| !last.is_empty());
+        // The first pair of brackets is the process's number: without a second there is no session.
+        let Some(session) = session.filter(|session| !session.bytes().all(|c| c.is_ascii_digit())) else {
+            return Some(Self::NoSession);
+        };
+        let count = |name: &str| {
+            let at = says.find(name)? + name.len();
+            let digits = says[at..].split(|c: char| !c.is_ascii_digit()).next()?;
+            digits.parse().ok()
+        };
+        let totals = Totals { shown: count(" body_count="), deleted: count(" deleted="), lasted: None };
+        Some(Self::Logout { user, session: session.to_owned(), totals })
+    }
+
+    fn courier(line: &'a str) -> Option<Self> {
+        let (what, fields) = line.split_once(", ")?;
+        let field = |name: &str| fields.split(", ").find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+        let user = field("user").unwrap_or_default();
+        // Courier names no session: an address and a port are one, until they come again.
+        let session = || format!("{user}|{}|{}", field("ip").unwrap_or_default(), field("port").unwrap_or_default());
+        match what {
+            "LOGIN" if field("protocol").is_none_or(|protocol| protocol == "IMAP") => {
+                Some(Self::Login { user, session: session() })
+            }
+            "LOGOUT" | "DISCONNECTED" | "TIMEOUT" if user.is_empty() => Some(Self::Nobody),
+            "LOGOUT" | "DISCONNECTED" | "TIMEOUT" => {
+                let seconds: Option<u64> = field("time").and_then(|seconds| seconds.parse().ok());
+                let lasted = seconds.and_then(|seconds| seconds.checked_mul(1_000_000));
+                Some(Self::Logout { user, session: session(), totals: Totals { lasted, ..Totals::default() } })
+            }
+            "LOGIN FAILED" => Some(Self::Nobody),
+            _ => None,
+        }
+    }
+
+    fn told(self, stamp: &Stamp, sink: &mut Sink<'_>) -> io::Result<Heard> {
+        match self {
+            Self::Login { user, session } => sink.entry(stamp.at, &session, user, What::Login)?,
+            // What was done in that second was done before it ended.
+            Self::Logout { user, session, totals } => sink.entry(stamp.latest(), &session, user, What::End(totals))?,
+            Self::Nobody => sink.nobody(),
+            Self::NoSession => return Ok(NO_SESSION),
+        }
+        Ok(Heard::Understood)
+    }
+}
+
+/// The text between two marks.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let rest = &text[text.find(before)? + before.len()..];
+    Some(&rest[..rest.find(after)?])
+}

@@ -1,0 +1,123 @@
+//! Dovecot's rawlogs: for each session two files, `*.in` from the client and `*.out` to it; lines `1700000000.123456 text`.
+//!
+//! A rawlog begins after the login. It does not say who: the name of the folder it lies in does, if it has one.
+
+use std::{
+    io::{self, Read},
+    path::Path,
+};
+
+use super::{
+    conversation::Conversation,
+    sink::{Heard, LONGEST_LINE, Sink, Stop},
+    when::unix,
+};
+use crate::lines::{Line, Lines};
+
+/// What a pair of rawlogs is called, and which side a file has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    /// The path without ending: the same for both.
+    pub stem: String,
+    /// From the client.
+    pub client: bool,
+}
+
+impl Side {
+    /// By the name of the file: `…/joe/20261121-013932-8716.in`, maybe packed.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        let plain = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+        let (stem, client) = match plain.strip_suffix(".in") {
+            Some(stem) => (stem, true),
+            None => (plain.strip_suffix(".out")?, false),
+        };
+        Some(Self { stem: stem.to_owned(), client })
+    }
+}
+
+/// Reads both sides of a session in the order of time; one of them may be missing.
+pub fn read<R: Read>(stem: &str, client: Option<R>, server: Option<R>, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    let path = Path::new(stem);
+    let part = |name: Option<&std::ffi::OsStr>| name.and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    let user = part(path.parent().and_then(Path::file_name));
+    let name = if stem.is_empty() { "rawlog" } else { stem };
+    let mut session = Conversation::new(name.to_owned(), user, true);
+    let (mut client, mut server) = (Half::new(client)?, Half::new(server)?);
+    client.advance(sink)?;
+    server.advance(sink)?;
+    let mut last = 0;
+    loop {
+        let from_client = match (client.at, server.at) {
+            (None, None) => break,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            // A question comes before its answer.
+            (Some(asked), Some(answered)) => asked <= answered,
+        };
+        let half = if from_client { &mut client } else { &mut server };
+        let at = half.at.unwrap_or(last);
+        last = last.max(at);
+        if from_client {
+            session.client(at, &half.text, sink)?;
+        } else {
+            session.server(at, &half.text, sink)?;
+        }
+        half.advance(sink)?;
+    }
+    // A rawlog ends with its connection.
+    session.finish(last, true, sink)?;
+    Ok(())
+}
+
+/// One side: its next line.
+struct Half<R> {
+    lines: Option<Lines<R>>,
+    at: Option<i64>,
+    text: Vec<u8>,
+}
+
+impl<R: Read> Half<R> {
+    fn new(from: Option<R>) -> io::Result<Self> {
+        Ok(Self { lines: from.map(|from| Lines::new(from, LONGEST_LINE)), at: None, text: Vec::new() })
+    }
+
+    /// Goes to the next line that has a time.
+    fn advance(&mut self, sink: &mut Sink<'_>) -> Result<(), Stop> {
+        self.at = None;
+        let Some(lines) = &mut self.lines else { return Ok(()) };
+        loop {
+            let place = lines.place();
+            let heard = match lines.next().map_err(|error| Stop::Source(place.to_string(), error))? {
+                None => return Ok(()),
+                Some(Line::TooLong) => Heard::Not("the line is over 1 MiB"),
+                Some(Line::Whole(line)) => {
+                    let mut parts = line.splitn(2, |&c| c == b' ');
+                    let stamp = parts.next().and_then(|stamp| std::str::from_utf8(stamp).ok());
+                    self.at = stamp.and_then(unix);
+                    self.text.clear();
+                    self.text.extend_from_slice(parts.next().unwrap_or_default());
+                    self.text.extend_from_slice(b"\r\n");
+                    if self.at.is_some() { Heard::Understood } else { Heard::Not("it begins with no time") }
+                }
+            };
+            sink.heard(heard, place);
+            if self.at.is_some() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_which_side_a_file_has() {
+        let side = |name: &str| Side::of(name).map(|side| (side.stem, side.client));
+        assert_eq!(side("a/joe/1.in"), Some(("a/joe/1".into(), true)));
+        assert_eq!(side("1.out.gz"), Some(("1".into(), false)));
+        assert_eq!(side("mail.log"), None);
+    }
+}

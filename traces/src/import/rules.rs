@@ -1,0 +1,152 @@
+//! Rules from requests of a web server to actions.
+
+use regex::Regex;
+use serde::Deserialize;
+
+/// The rules of the Arashi service.
+const ARASHI: &str = include_str!("../../rules/arashi.yaml");
+
+/// Rules in their order: the first that fits decides.
+#[derive(Debug, Clone)]
+pub struct Rules(Vec<Rule>);
+
+#[derive(Debug, Clone)]
+struct Rule {
+    method: Option<String>,
+    path: Regex,
+    then: Then,
+}
+
+#[derive(Debug, Clone)]
+enum Then {
+    Drop,
+    Action { action: String, object: String },
+}
+
+/// What the rules make of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found<'r> {
+    /// This action, about this object.
+    Action(&'r str, String),
+    /// It is left out.
+    Drop,
+    /// No rule knows it.
+    Unknown,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    rules: Vec<Written>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default)]
+    method: Option<String>,
+    path: String,
+    #[serde(default)]
+    action: Option<String>,
+    #[serde(default)]
+    object: Option<String>,
+    #[serde(default)]
+    drop: bool,
+}
+
+impl Rules {
+    /// Reads a table of rules: see `traces/rules/arashi.yaml` for the form.
+    ///
+    /// # Errors
+    /// If it is no such table; says which rule is wrong, and how.
+    pub fn from_yaml(text: &str) -> Result<Self, String> {
+        let file: File = serde_yaml::from_str(text).map_err(|error| format!("the rules cannot be read: {error}"))?;
+        if file.rules.is_empty() {
+            return Err("there are no rules; `rules: [{path: '^/list', action: list messages}]` is one".into());
+        }
+        let rules = file
+            .rules
+            .into_iter()
+            .enumerate()
+            .map(|(at, written)| Rule::new(written).map_err(|problem| format!("rule {}: {problem}", at + 1)));
+        rules.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The rules of the Arashi service.
+    ///
+    /// # Panics
+    /// Never: a test reads them.
+    #[must_use]
+    pub fn arashi() -> Self {
+        Self::from_yaml(ARASHI).expect("the shipped rules are sound")
+    }
+
+    /// What becomes of a request. `url`: path and query.
+    #[must_use]
+    pub fn find(&self, method: &str, url: &str) -> Found<'_> {
+        for rule in &self.0 {
+            if rule.method.as_ref().is_some_and(|wanted| wanted != method) {
+                continue;
+            }
+            let Some(groups) = rule.path.captures(url) else { continue };
+            return match &rule.then {
+                Then::Drop => Found::Drop,
+                Then::Action { action, object } => {
+                    let mut about = String::new();
+                    groups.expand(object, &mut about);
+                    Found::Action(action, about)
+                }
+            };
+        }
+        Found::Unknown
+    }
+}
+
+impl Rule {
+    fn new(written: Written) -> Result<Self, String> {
+        let Written { method, path, action, object, drop } = written;
+        let path = Regex::new(&path).map_err(|error| format!("its path is no regular expression: {error}"))?;
+        let then = match (action, drop) {
+            (Some(_), true) => return Err("it has an action, and drops: take one out".into()),
+            (None, false) => return Err("it needs an action, or `drop: true`".into()),
+            (None, true) => Then::Drop,
+            (Some(action), false) if action.is_empty() || action.len() > 64 || action == crate::trace::LEAVE => {
+                return Err(format!("{action:?} cannot name an action: up to 64 letters, and not `leave`"));
+            }
+            (Some(action), false) => Then::Action { action, object: object.unwrap_or_default() },
+        };
+        Ok(Self { method, path, then })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_of_arashi_are_known() {
+        let rules = Rules::arashi();
+        let action = |action, object: &str| Found::Action(action, object.to_owned());
+        assert_eq!(rules.find("POST", "/login"), action("login", ""));
+        assert_eq!(rules.find("GET", "/login"), Found::Drop);
+        assert_eq!(rules.find("GET", "/list?folderid=3&key=ab"), action("list messages", "3"));
+        assert_eq!(rules.find("GET", "/show?key=ab&folderid=3&entry=12"), action("show message", "3/12"));
+        assert_eq!(rules.find("GET", "/logo.png"), Found::Drop);
+        assert_eq!(rules.find("POST", "/delete"), action("delete", ""));
+        assert_eq!(rules.find("GET", "/wiki"), Found::Unknown);
+    }
+
+    #[test]
+    fn what_is_wrong_with_rules_is_said() {
+        let says = |text: &str, words: &str| {
+            let said = Rules::from_yaml(text).expect_err(words);
+            assert!(said.contains(words), "{said}");
+        };
+        says("rules: []", "there are no rules");
+        says("rules: [{path: '^/a', action: a}, {path: '(', drop: true}]", "rule 2: its path is no regular expression");
+        says("rules: [{path: '^/a'}]", "rule 1: it needs an action");
+        says("rules: [{path: '^/a', action: a, drop: true}]", "take one out");
+        says("rules: [{path: '^/a', action: leave}]", "cannot name an action");
+        says("rules: [{path: '^/a', acton: a}]", "acton");
+    }
+}

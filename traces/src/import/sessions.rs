@@ -1,0 +1,214 @@
+//! From entries of all sessions, in the order of time, to records: each session has its own grammar.
+
+use std::{collections::BTreeMap, io};
+
+use super::{
+    emit::Emit,
+    entry::{Command, Entry, Page, What},
+    grammar::{Did, Grammar},
+    tally::count,
+};
+use crate::trace::{LOGIN, Totals};
+
+/// A session that has been silent so long is over: microseconds. Mail servers close idle connections after half an hour
+/// (RFC 9051, section 5.4), but a client in IDLE stays.
+const SILENT: i64 = 24 * 3600 * 1_000_000;
+
+/// After a logout the log's own line about the session still follows: a minute later at most.
+const AFTER_END: i64 = 60 * 1_000_000;
+
+/// Fewest sessions at which those that are over are looked for.
+const LEAST_SWEEP: usize = 1024;
+
+/// Makes records of entries.
+#[derive(Debug)]
+pub struct Sessions<'a> {
+    open: BTreeMap<String, Session>,
+    /// In sources without sessions, a pause of more than this ends one: microseconds.
+    gap: i64,
+    /// Longest pause after which a command follows a SELECT directly: microseconds.
+    window: i64,
+    /// How many are open when those that are over are looked for next.
+    sweep_at: usize,
+    now: i64,
+    emit: Emit<'a>,
+}
+
+/// A session that may go on.
+#[derive(Debug, Default)]
+pub struct Session {
+    /// Who; empty while nobody has said it.
+    pub user: String,
+    /// Its name, unlike any other's.
+    pub name: String,
+    /// When it ended, and what it came to.
+    pub left: Option<i64>,
+    /// What the source counts of it.
+    pub totals: Totals,
+    /// When it was last heard of.
+    pub last: i64,
+    /// Something of it is in the trace.
+    pub shown: bool,
+    /// When its last action began.
+    last_shown: i64,
+    /// The source has no sessions: this one is made from a user's pauses.
+    by_pause: bool,
+    grammar: Grammar,
+}
+
+impl<'a> Sessions<'a> {
+    /// `gap`, `window`: microseconds.
+    pub fn new(gap: i64, window: i64, emit: Emit<'a>) -> Self {
+        Self { open: BTreeMap::new(), gap, window, sweep_at: LEAST_SWEEP, now: 0, emit }
+    }
+
+    /// Takes the next entry.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written.
+    pub fn take(&mut self, entry: Entry) -> io::Result<()> {
+        let Entry { at, session, user, what } = entry;
+        self.now = at;
+        if self.open.len() >= self.sweep_at {
+            self.sweep()?;
+        }
+        match what {
+            What::Login => self.login(at, session, user),
+            What::Command(command) => self.command(at, session, user, command),
+            What::Page(page) => self.page(at, session, user, &page),
+            What::End(totals) => {
+                self.end(at, &session, &totals);
+                Ok(())
+            }
+        }
+    }
+
+    /// All entries were taken: what is open is closed.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        for (_, session) in std::mem::take(&mut self.open) {
+            self.forget(session)?;
+        }
+        Ok(())
+    }
+
+    fn login(&mut self, at: i64, key: String, user: String) -> io::Result<()> {
+        // Some sources name sessions by address and port, which come again.
+        if self.open.get(&key).is_some_and(|session| session.left.is_some())
+            && let Some(before) = self.open.remove(&key)
+        {
+            self.forget(before)?;
+        }
+        let session = open(&mut self.open, at, key, user);
+        let complete = session.grammar.login(at);
+        self.emit.some(session, complete)
+    }
+
+    fn command(&mut self, at: i64, key: String, user: String, command: Command) -> io::Result<()> {
+        let name = command.name.clone();
+        let session = open(&mut self.open, at, key, user);
+        let (did, complete) = session.grammar.take(at, self.window, command);
+        let tally = &mut *self.emit.tally;
+        let names = match did {
+            Did::Began => &mut tally.began,
+            Did::Merged => &mut tally.merged,
+            Did::Dropped | Did::Ended => &mut tally.dropped,
+            Did::Unknown => &mut tally.unknown,
+        };
+        count(names, &name);
+        if did == Did::Ended {
+            session.left = session.left.or(Some(at));
+        }
+        self.emit.some(session, complete)
+    }
+
+    fn page(&mut self, at: i64, key: String, user: String, page: &Page) -> io::Result<()> {
+        let by_pause = key.is_empty();
+        let key = if by_pause { format!("user {user}") } else { key };
+        let over = self.open.get(&key).is_some_and(|session| {
+            session.by_pause && (at - session.last > self.gap || (page.action == LOGIN && session.shown))
+        });
+        if over && let Some(mut before) = self.open.remove(&key) {
+            before.left = Some(before.last);
+            self.forget(before)?;
+        }
+        let session = open(&mut self.open, at, key, user);
+        session.by_pause = by_pause;
+        if by_pause && !session.shown {
+            session.name = format!("{}@{at}", session.name);
+        }
+        let done = at.saturating_add_unsigned(page.cost.lasted.unwrap_or(0));
+        session.last = session.last.max(done);
+        self.emit.whole(session, at, page)
+    }
+
+    fn end(&mut self, at: i64, key: &str, totals: &Totals) {
+        // The end of a session of which nothing was seen says nothing.
+        let Some(session) = self.open.get_mut(key) else { return };
+        session.left = session.left.or(Some(at));
+        session.last = session.last.max(at);
+        let Totals { shown, deleted, lasted } = totals;
+        session.totals.shown = session.totals.shown.or(*shown);
+        session.totals.deleted = session.totals.deleted.or(*deleted);
+        session.totals.lasted = session.totals.lasted.or(*lasted);
+    }
+
+    /// Closes sessions that are over, so that memory holds only those that may go on.
+    fn sweep(&mut self) -> io::Result<()> {
+        let now = self.now;
+        let gap = self.gap;
+        let over = self.open.extract_if(.., |_, session| {
+            let wait = match session.left {
+                Some(_) => AFTER_END,
+                None if session.by_pause => gap,
+                None => SILENT,
+            };
+            now - session.last > wait
+        });
+        for (_, session) in over.collect::<Vec<_>>() {
+            self.forget(session)?;
+        }
+        self.sweep_at = LEAST_SWEEP.max(self.open.len() * 2);
+        Ok(())
+    }
+
+    /// Writes what is left of a session.
+    fn forget(&mut self, mut session: Session) -> io::Result<()> {
+        if session.by_pause && session.left.is_none() && self.now - session.last > self.gap {
+            session.left = Some(session.last);
+        }
+        let complete = session.grammar.close();
+        self.emit.some(&mut session, complete)?;
+        self.emit.end(&session)
+    }
+}
+
+impl Session {
+    /// When its last action in the trace began.
+    pub fn last_shown(&self) -> i64 {
+        self.last_shown
+    }
+
+    /// An action is in the trace.
+    pub fn shown_at(&mut self, at: i64) {
+        self.shown = true;
+        self.last_shown = self.last_shown.max(at);
+    }
+}
+
+/// The session of that key, new or not.
+fn open(sessions: &mut BTreeMap<String, Session>, at: i64, key: String, user: String) -> &mut Session {
+    let session = sessions.entry(key).or_insert_with_key(|key| Session {
+        // A key with an address in it may come again.
+        name: if key.contains('|') { format!("{key}@{at}") } else { key.clone() },
+        last: at,
+        ..Session::default()
+    });
+    if session.user.is_empty() {
+        session.user = user;
+    }
+    session.last = session.last.max(at);
+    session
+}

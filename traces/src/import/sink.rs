@@ -1,0 +1,135 @@
+//! Where importers put what they read, and how they tell of what they cannot read.
+
+use std::{
+    fmt::Display,
+    io::{self, Read},
+};
+
+use super::{
+    Options,
+    entry::{Entry, What},
+    tally::{FileTally, Tally, count},
+    when::TIMES,
+};
+use crate::{
+    lines::{Line, Lines},
+    spool::Spool,
+};
+
+/// Longest line of a log, in bytes. A longer one is passed over and counted.
+pub const LONGEST_LINE: usize = 1 << 20;
+
+/// Longest name of a user or session that a source may have, in bytes: a hostile log must not fill memory with them.
+const LONGEST_NAME: usize = 512;
+
+/// Takes entries, and keeps the account of the file that they come from.
+#[derive(Debug)]
+pub struct Sink<'a> {
+    /// What was asked for.
+    pub options: &'a Options,
+    /// The account of this file.
+    pub file: FileTally,
+    tally: &'a mut Tally,
+    spool: &'a mut Spool<Entry>,
+}
+
+/// Why a file is not read on.
+#[derive(Debug)]
+pub enum Stop {
+    /// It cannot be, and where: what was read stands.
+    Source(String, io::Error),
+    /// There is no room for what is read.
+    Spool(io::Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Spool(error)
+    }
+}
+
+/// What a line came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It said something.
+    Understood,
+    /// It is of a kind that says nothing of what users do.
+    Beside,
+    /// It should have said something, and this is wrong with it.
+    Not(&'static str),
+}
+
+impl<'a> Sink<'a> {
+    /// For one file.
+    pub fn new(options: &'a Options, tally: &'a mut Tally, spool: &'a mut Spool<Entry>) -> Self {
+        spool.other_source();
+        Self { options, file: FileTally::default(), tally, spool }
+    }
+
+    /// One more entry.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written.
+    pub fn entry(&mut self, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
+        let entry = Entry { at: at.clamp(*TIMES.start(), *TIMES.end()), session: cut(session), user: cut(user), what };
+        self.spool.push(entry)
+    }
+
+    /// A connection on which nobody logged in.
+    pub fn nobody(&mut self) {
+        self.tally.without_user += 1;
+    }
+
+    /// A page that the rules leave out.
+    pub fn dropped(&mut self, name: &str) {
+        count(&mut self.tally.dropped, name);
+    }
+
+    /// A page that no rule knows.
+    pub fn unknown(&mut self, name: &str) {
+        count(&mut self.tally.unknown, name);
+    }
+
+    /// Counts a unit of the file: a line, a packet, an entry.
+    pub fn heard(&mut self, heard: Heard, place: impl Display) {
+        self.file.units += 1;
+        match heard {
+            Heard::Understood => self.file.understood += 1,
+            Heard::Beside => self.file.beside += 1,
+            Heard::Not(problem) => self.file.complain(&place, problem),
+        }
+    }
+
+    /// Reads lines to the end. Empty ones say nothing; bytes that are no UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// If the source cannot be read on, or there is no room.
+    pub fn lines<R: Read>(
+        &mut self,
+        from: R,
+        mut hear: impl FnMut(&str, &mut Self) -> io::Result<Heard>,
+    ) -> Result<(), Stop> {
+        let mut lines = Lines::new(from, LONGEST_LINE);
+        loop {
+            let place = lines.place();
+            let heard = match lines.next().map_err(|error| Stop::Source(place.to_string(), error))? {
+                None => return Ok(()),
+                Some(Line::TooLong) => Heard::Not("the line is over 1 MiB"),
+                Some(Line::Whole(line)) => match String::from_utf8_lossy(line).trim_end() {
+                    "" => continue,
+                    text => hear(text, self)?,
+                },
+            };
+            self.heard(heard, place);
+        }
+    }
+}
+
+/// At most as long as a name may be.
+fn cut(name: &str) -> String {
+    let mut end = name.len().min(LONGEST_NAME);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    name[..end].to_owned()
+}

@@ -1,0 +1,144 @@
+//! Which format a file has, by its first bytes.
+
+/// A format that can be imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// Packets.
+    Capture,
+    /// Lines of Dovecot and Courier, and Dovecot's events.
+    MailLog,
+    /// One side of a session of Dovecot.
+    Rawlog,
+    /// A session of Cyrus.
+    Telemetry,
+    /// Roundcube's imap log.
+    Roundcube,
+    /// Common or Combined log format.
+    AccessLog,
+    /// A browser's recording.
+    Har,
+    /// h2load's timing script.
+    Script,
+    /// A trace: it needs no import.
+    Trace,
+}
+
+impl Format {
+    /// For people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Capture => "packet capture",
+            Self::MailLog => "mail log",
+            Self::Rawlog => "Dovecot rawlog",
+            Self::Telemetry => "Cyrus telemetry",
+            Self::Roundcube => "Roundcube imap log",
+            Self::AccessLog => "access log",
+            Self::Har => "HAR",
+            Self::Script => "h2load timing script",
+            Self::Trace => "trace",
+        }
+    }
+
+    /// By the beginning of a file, unpacked. Of several formats that lines may have, that of most lines.
+    #[must_use]
+    pub fn of(first: &[u8]) -> Option<Self> {
+        const MAGIC: [[u8; 4]; 6] = [
+            [0xa1, 0xb2, 0xc3, 0xd4],
+            [0xd4, 0xc3, 0xb2, 0xa1],
+            [0xa1, 0xb2, 0x3c, 0x4d],
+            [0x4d, 0x3c, 0xb2, 0xa1],
+            [0x34, 0xcd, 0xb2, 0xa1],
+            [0x0a, 0x0d, 0x0d, 0x0a],
+        ];
+        if MAGIC.iter().any(|magic| first.starts_with(magic)) {
+            return Some(Self::Capture);
+        }
+        let text = String::from_utf8_lossy(first);
+        if text.starts_with("{\"trace\":") {
+            return Some(Self::Trace);
+        }
+        let mut counts = [(0, Self::MailLog); 6];
+        counts[1].1 = Self::Rawlog;
+        counts[2].1 = Self::Telemetry;
+        counts[3].1 = Self::Roundcube;
+        counts[4].1 = Self::AccessLog;
+        counts[5].1 = Self::Script;
+        for line in text.lines().take(LINES) {
+            let format = of_line(line);
+            if let Some((count, _)) = counts.iter_mut().find(|(_, of)| Some(*of) == format) {
+                *count += 1;
+            }
+        }
+        let most = counts.into_iter().filter(|(count, _)| *count > 0).max_by_key(|(count, _)| *count);
+        let har = || {
+            let object = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
+            object && text.contains("\"log\"") && (text.contains("\"entries\"") || text.contains("\"creator\""))
+        };
+        most.map(|(_, format)| format).or_else(|| har().then_some(Self::Har))
+    }
+}
+
+/// Lines that are looked at.
+const LINES: usize = 500;
+
+fn of_line(line: &str) -> Option<Format> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    if line.contains("{\"event\":") || (line.starts_with('{') && line.contains("\"start_time\"")) {
+        return Some(Format::MailLog);
+    }
+    let words = ["imap-login: ", "imap(", "imapd: ", "imapd-ssl: ", "imaplogin: ", " dovecot: "];
+    let clf = line.split_once(" [").and_then(|(_, rest)| rest.split_once("] \""));
+    if let Some((stamp, _)) = clf
+        && stamp.len() > 20
+        && stamp.as_bytes()[2] == b'/'
+    {
+        return Some(Format::AccessLog);
+    }
+    if line.starts_with('[') && (line.contains(" C: ") || line.contains(" S: ")) {
+        return Some(Format::Roundcube);
+    }
+    if words.iter().any(|word| line.contains(word)) {
+        return Some(Format::MailLog);
+    }
+    if let Some((offset, uri)) = line.split_once('\t')
+        && offset.parse::<f64>().is_ok()
+        && (uri.starts_with('/') || uri.contains("://"))
+    {
+        return Some(Format::Script);
+    }
+    let stamp = line.split(' ').next().unwrap_or_default();
+    if stamp.split_once('.').is_some_and(|(seconds, micros)| {
+        digits(seconds) && digits(micros) && (9..=10).contains(&seconds.len()) && micros.len() == 6
+    }) {
+        return Some(Format::Rawlog);
+    }
+    let marked = |sign: char| {
+        let rest = line.strip_prefix(sign)?;
+        rest.split_once(sign).map(|(seconds, _)| digits(seconds) && (9..=10).contains(&seconds.len()))
+    };
+    (marked('<') == Some(true) || marked('>') == Some(true)).then_some(Format::Telemetry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_by_their_lines() {
+        let of = |text: &str| Format::of(text.as_bytes());
+        let event = r#"{"event":"imap_command_finished","start_time":"2026-11-21T01:39:32Z"}"#;
+        assert_eq!(of(event), Some(Format::MailLog));
+        assert_eq!(of("Nov 21 01:39:32 mail dovecot: imap-login: Login: user=<u>"), Some(Format::MailLog));
+        assert_eq!(of("Nov 21 01:39:32 mail imapd: LOGIN, user=joe"), Some(Format::MailLog));
+        assert_eq!(of("1700000000.123456 * OK ready\n1700000000.123457 x"), Some(Format::Rawlog));
+        assert_eq!(of("---------- joe Thu Nov 21\n\n<1700000000<A1 NOOP\n"), Some(Format::Telemetry));
+        assert_eq!(of("[21-Nov-2026 01:39:32 +0000]: <abc> [12] C: A1 NOOP"), Some(Format::Roundcube));
+        assert_eq!(of("::1 - - [21/Nov/2026:01:39:32 +0000] \"GET / HTTP/1.1\" 200 5"), Some(Format::AccessLog));
+        assert_eq!(of("0.000\t/list\n12.5\thttp://a/b"), Some(Format::Script));
+        assert_eq!(of("{\n \"log\": {\"version\": \"1.2\", \"creator\": {}"), Some(Format::Har));
+        assert_eq!(of("{\"trace\":1,"), Some(Format::Trace));
+        assert_eq!(Format::of(&[0x4d, 0x3c, 0xb2, 0xa1, 2]), Some(Format::Capture));
+        assert_eq!((of("hello\nworld"), of("")), (None, None));
+    }
+}

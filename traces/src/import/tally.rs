@@ -1,0 +1,141 @@
+//! What an import read, kept, merged, dropped and did not understand.
+
+use std::{collections::BTreeMap, fmt::Display};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Most names that are counted apart; the others are counted together.
+const NAMES: usize = 64;
+
+/// Places that are named; the others are only counted.
+const EXAMPLES: usize = 5;
+
+/// The account of an import. It is written into the last line of the trace.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Tally {
+    /// A row for each file.
+    pub files: Vec<FileTally>,
+    /// Actions in the trace, without `leave`.
+    pub actions: u64,
+    /// Sessions in the trace.
+    pub sessions: u64,
+    /// Sessions whose end the source does not have: the log was cut, or does not say.
+    pub without_end: u64,
+    /// Sessions whose login the source does not have: one was put before their first action.
+    pub without_login: u64,
+    /// Connections on which nobody logged in. They are no sessions.
+    pub without_user: u64,
+    /// Entries that stood after later ones. They were sorted.
+    pub out_of_order: u64,
+    /// Longest pause after which a command followed a SELECT directly: microseconds.
+    pub window_us: u64,
+    /// Commands that began an action, by name.
+    pub began: BTreeMap<String, u64>,
+    /// Commands that belong to an action which another began, by name.
+    pub merged: BTreeMap<String, u64>,
+    /// Commands and pages that no page of a web mail shows, by name.
+    pub dropped: BTreeMap<String, u64>,
+    /// Commands and pages that nobody knows, by name.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+/// The account of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FileTally {
+    /// Its name, without folders.
+    pub name: String,
+    /// What it was taken for.
+    pub format: String,
+    /// Lines, packets or entries in it.
+    pub units: u64,
+    /// Those that said something.
+    pub understood: u64,
+    /// Those of kinds that say nothing of what users do: other programs' lines, packets of other ports.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub beside: u64,
+    /// Those that should have said something, and did not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_understood: u64,
+    /// The first of these: where, and what was wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<String>,
+    /// Why it could not be read to its end, and where. What stands before was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
+}
+
+impl Tally {
+    /// Commands that were read.
+    #[must_use]
+    pub fn commands(&self) -> u64 {
+        [&self.began, &self.merged, &self.dropped, &self.unknown].into_iter().flat_map(BTreeMap::values).sum()
+    }
+
+    /// Without names of files, and of commands that may be words of users.
+    #[must_use]
+    pub fn without_names(mut self) -> Self {
+        for file in &mut self.files {
+            file.name = String::new();
+            file.examples = Vec::new();
+            file.cut = file.cut.take().map(|_| "it was cut".into());
+        }
+        let unknown: u64 = self.unknown.values().sum();
+        self.unknown = if unknown > 0 { BTreeMap::from([("others".into(), unknown)]) } else { BTreeMap::new() };
+        self
+    }
+}
+
+impl FileTally {
+    /// Counts a unit that should have said something.
+    pub(super) fn complain(&mut self, place: &dyn Display, problem: &str) {
+        self.not_understood += 1;
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(format!("{place}: {problem}"));
+        }
+    }
+}
+
+/// Counts a name, as one of the others if there are too many already. Names are cut to 32 characters that can be shown.
+pub(super) fn count(names: &mut BTreeMap<String, u64>, name: &str) {
+    if let Some(count) = names.get_mut(name) {
+        *count += 1;
+        return;
+    }
+    let shown: String = name.chars().take(32).map(|c| if c.is_control() { '?' } else { c }).collect();
+    let shown = if names.len() < NAMES || names.contains_key(&shown) { shown } else { "others".into() };
+    *names.entry(shown).or_default() += 1;
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_bounded_in_length_and_number() {
+        let mut names = BTreeMap::new();
+        for n in 0..1000 {
+            count(&mut names, &format!("{n:040}"));
+            count(&mut names, "NOOP");
+        }
+        assert_eq!(names["NOOP"], 1000);
+        assert!(names.len() <= NAMES + 1 && names.keys().all(|name| name.len() <= 32));
+        assert_eq!(names.values().sum::<u64>(), 2000);
+    }
+
+    #[test]
+    fn only_the_first_places_are_named() {
+        let mut file = FileTally::default();
+        for line in 0..100 {
+            file.complain(&format_args!("line {line}"), "no time");
+        }
+        assert_eq!((file.not_understood, file.examples.len()), (100, EXAMPLES));
+        assert_eq!(file.examples[1], "line 1: no time");
+    }
+}

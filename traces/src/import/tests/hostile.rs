@@ -1,0 +1,94 @@
+//! Whatever a file holds, nothing panics, and what can be read is.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A sound beginning for each format, so that random bytes come to its importer.
+const BEGINNINGS: [(&str, &[u8]); 9] = [
+    ("events", b"{\"event\":\"imap_command_finished\",\"start_time\":\"2026-11-21T01:39:32Z\","),
+    ("mail.log", b"Nov 21 01:39:32 mail dovecot: imap-login: Login: user=<joe>, session=<S1>\nNov 21 01:39:33 m imap("),
+    ("courier.log", b"Nov 21 01:39:32 mail imapd: LOGIN, user="),
+    ("a/b/1.in", b"1795225172.100000 A1 LOGIN {3}\n1795225172.100000 "),
+    ("log/joe/1", b"<1795225172<A1 SELECT {7+}\r\n"),
+    ("imap.log", b"[21-Nov-2026 01:39:32 +0000]: <abc> [12] C: A1 FETCH "),
+    (
+        "access.log",
+        b"::1 - - [21/Nov/2026:01:39:32 +0000] \"GET /list HTTP/1.1\" 200 5\n::1 - - [21/Nov/2026:01:39:32 +0000] \"",
+    ),
+    ("a.har", b"{\"log\":{\"creator\":{},\"entries\":["),
+    ("script", b"0.0\t/list\n"),
+];
+
+fn tried(name: &str, bytes: Vec<u8>) {
+    // Small parts: temporary files are in it too.
+    let options = Options { part: 3, ..options() };
+    if let Ok((text, _)) = import_all(&[(name, bytes)], &options) {
+        // What is written is a trace, whatever was read.
+        let mut reader = Reader::new(text.as_bytes()).expect("a trace");
+        while reader.next_record().expect("sound").is_some() {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic_an_importer(bytes in prop::collection::vec(any::<u8>(), 0..200), which in 0..BEGINNINGS.len()) {
+        let (name, beginning) = BEGINNINGS[which];
+        tried(name, [beginning, &bytes].concat());
+        tried(name, bytes);
+    }
+
+    #[test]
+    fn no_words_of_a_protocol_panic_an_importer(
+        text in "([A-Z]{1,6}| |\r\n|\n|[0-9:*,]{1,4}|[\\[\\](){}<>\"'\\\\|=+-]|\\{[0-9]{1,3}\\}|BODY|FETCH|STORE|é|\u{0})*",
+        which in 0..BEGINNINGS.len(),
+    ) {
+        let (name, beginning) = BEGINNINGS[which];
+        tried(name, [beginning, text.as_bytes()].concat());
+    }
+}
+
+#[test]
+fn the_oldest_and_the_newest_time_and_a_file_without_a_name_make_a_trace() {
+    let event = |time: &str| event("10.000", 3, "S1", "LIST", "").replace("2026-11-21T01:39:10.000", time);
+    let log = [event("1970-01-01T00:00:00.000"), event("2099-12-31T23:59:59.000")].concat();
+    let (shown, _) = actions(&[("a", &log)], &options());
+    assert_eq!(shown.len(), 3, "{shown:?}");
+    let (shown, _) = actions(&[(".in", "1795225172.100000 A1 SELECT INBOX\n")], &options());
+    assert_eq!(shown.len(), 3, "{shown:?}");
+}
+
+#[test]
+fn a_huge_line_is_passed_over_and_named() {
+    let good = event("10.000", 3, "S1", "LIST", "\"\" \"*\"");
+    let huge = event("10.100", 3, "S1", "FETCH", &"1,".repeat(1 << 20));
+    let next = event("10.200", 3, "S1", "SELECT", "INBOX");
+    let (shown, tally) = actions(&[("a", &[good.as_str(), &huge, &next].concat())], &options());
+    assert_eq!(shown.len(), 3, "{shown:?}");
+    let expected = format!("line 2 (byte {}): the line is over 1 MiB", good.len());
+    assert_eq!(tally.files[0].examples, [expected]);
+}
+
+#[test]
+fn a_packed_file_that_was_cut_gives_what_stands_before_and_says_where() {
+    use crate::pack::{Packer, Packing};
+    let log: String = (10..50)
+        .flat_map(|second| (0..100).map(move |_| second))
+        .map(|second| event(&format!("{second}.000"), 3, "S1", "FETCH", &format!("{second} RFC822")))
+        .collect();
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        let mut packer = Packer::new(Vec::new(), packing).expect("memory");
+        packer.write_all(log.as_bytes()).expect("memory");
+        let packed = packer.finish().expect("memory");
+        let (_, whole) = import_all(&[("a", packed.clone())], &options()).expect("a trace");
+        assert_eq!((whole.files[0].units, &whole.files[0].cut), (4000, &None));
+        // zstd gives a block at a time; a small file has one.
+        if let Ok((_, tally)) = import_all(&[("a", packed[..packed.len() - 20].to_vec())], &options()) {
+            let cut = tally.files[0].cut.as_ref().expect("it was cut");
+            assert!(cut.contains("line "), "{cut}");
+            assert!(tally.files[0].units < 4000);
+        } else {
+            assert_eq!(packing, Packing::Zstd);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Requests to web servers: access logs (Common and Combined), HAR files, and h2load's timing scripts.
+//!
+//! ```text
+//! 192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] "GET /list?folderid=3 HTTP/1.1" 200 2326 "http://…" "Mozilla/5.0 …" 0.012
+//! ```
+//! The last number is not part of either form, but often added: seconds with a decimal point (nginx), or whole microseconds
+//! (Apache's `%D`). A user is the name, or address and browser where there is none.
+
+use std::io::{self, Read};
+
+use serde::{Deserialize, de};
+
+use super::{
+    entry::{Cost, Page, What},
+    rules::Found,
+    sink::{Heard, Sink, Stop},
+    when::{rfc3339, with_month_name},
+};
+use crate::trace::Outcome;
+
+/// Reads an access log to its end.
+pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    sink.lines(from, |line, sink| {
+        let Some(request) = Request::of(line) else {
+            return Ok(Heard::Not("this is no line of the Common or Combined log format"));
+        };
+        let Some(at) = with_month_name(request.stamp) else { return Ok(Heard::Not("its time cannot be read")) };
+        // The server writes the line, and the time in it, when it has answered; the stamp is that of the request.
+        page(at, "", &request.user, request.method, request.url, request.cost, sink)
+    })
+}
+
+/// Reads a timing script of h2load: milliseconds, a tab, a URI.
+pub fn script(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    sink.lines(from, |line, sink| {
+        let wrong = Heard::Not("this is no offset in milliseconds, a tab, and a URI");
+        let Some((offset, uri)) = line.split_once('\t') else { return Ok(wrong) };
+        match offset.trim().parse::<f64>() {
+            Ok(offset) if (0.0..=1e12).contains(&offset) => {
+                let at = (offset * 1000.0).round() as i64;
+                page(at, "script", "script", "GET", path_of(uri.trim()), Cost::default(), sink)
+            }
+            _ => Ok(wrong),
+        }
+    })
+}
+
+/// Reads a HAR file to its end, one entry at a time.
+pub fn har(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    let mut full = None;
+    let result = {
+        let mut json = serde_json::Deserializer::from_reader(io::BufReader::new(from));
+        de::Deserializer::deserialize_map(&mut json, Har(Entries { name, sink, full: &mut full, inside: false }))
+    };
+    match (full, result) {
+        (Some(error), _) => Err(Stop::Spool(error)),
+        (None, Ok(())) => Ok(()),
+        (None, Err(error)) => Err(Stop::Source(
+            format!("line {} (column {})", error.line(), error.column()),
+            io::Error::new(io::ErrorKind::InvalidData, error.to_string()),
+        )),
+    }
+}
+
+/// A request becomes an action, if a rule knows it.
+fn page(
+    at: i64,
+    session: &str,
+    user: &str,
+    method: &str,
+    url: &str,
+    cost: Cost,
+    sink: &mut Sink<'_>,
+) -> io::Result<Heard> {
+    let options = sink.options;
+    // The first part of the path, without anything that may be somebody's name or secret.
+    let named = || {
+        let first = url.split(['?', '#']).next().unwrap_or_default().split('/').nth(1).unwrap_or_default();
+        format!("{method} /{first}")
+    };
+    match options.rules.find(method, url) {
+        Found::Action(action, object) => {
+            sink.entry(at, session, user, What::Page(Page { action: action.to_owned(), object, cost }))?;
+        }
+        Found::Drop => sink.dropped(&named()),
+        Found::Unknown => sink.unknown(&named()),
+    }
+    Ok(Heard::Understood)
+}
+
+/// A line of an access log.
+struct Request<'a> {
+    user: String,
+    stamp: &'a str,
+    method: &'a str,
+    url: &'a str,
+    cost: Cost,
+}
+
+impl<'a> Request<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        let (who, rest) = line.split_once(" [")?;
+        let (stamp, rest) = rest.split_once("] \"")?;
+        let (request, rest) = quoted(rest)?;
+        let mut words = request.split(' ');
+        let (method, url) = (words.next()?, words.next()?);
+        let mut after = rest.trim_start().splitn(3, ' ');
+        let status: u16 = after.next()?.parse().ok()?;
+        let received = after.next().and_then(|bytes| bytes.parse().ok());
+        let more = after.next().unwrap_or_default();
+        let agent = more.split('"').nth(3).unwrap_or_default();
+        let mut names = who.splitn(3, ' ');
+        let (host, name) = (names.next()?, names.nth(1)?);
+        let user = if name == "-" { format!("{host} {agent}") } else { name.to_owned() };
+        let last = more.rsplit(['"', ' ']).next().unwrap_or_default();
+        let lasted = match last.contains('.') {
+            true => last.parse().ok().filter(|s: &f64| (0.0..1e6).contains(s)).map(|s| (s * 1e6).round() as u64),
+            false => last.parse().ok().filter(|micros: &u64| *micros < 1_000_000_000_000),
+        };
+        let cost = Cost { lasted, sent: None, received, outcome: outcome(status) };
+        Some(Self { user, stamp, method, url, cost })
+    }
+}
+
+/// Up to the closing quote, which a backslash may hide; and what follows.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' if !escaped => return Some((&text[..at], &text[at + 1..])),
+            '\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    None
+}
+
+fn outcome(status: u16) -> Outcome {
+    match status {
+        429 | 503 => Outcome::Rejected,
+        400..=499 => Outcome::Error,
+        0 => Outcome::Unanswered,
+        500.. => Outcome::Failed,
+        _ => Outcome::Ok,
+    }
+}
+
+/// Path and query of an absolute URL.
+fn path_of(url: &str) -> &str {
+    match url.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("/", |at| &rest[at..]),
+        None => url,
+    }
+}
+
+/// `{"log": {"entries": […]}}`, as far as it matters.
+struct Har<V>(V);
+
+struct Entries<'s, 'a> {
+    name: &'s str,
+    sink: &'s mut Sink<'a>,
+    /// Why an entry could not be kept: no fault of the file.
+    full: &'s mut Option<io::Error>,
+    /// The map that is read is that of `log`.
+    inside: bool,
+}
+
+#[derive(Deserialize)]
+struct HarEntry {
+    #[serde(rename = "startedDateTime")]
+    started: String,
+    #[serde(default)]
+    time: f64,
+    request: HarRequest,
+    response: HarResponse,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HarRequest {
+    method: String,
+    url: String,
+    #[serde(default)]
+    body_size: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HarResponse {
+    #[serde(default)]
+    status: i64,
+    #[serde(default)]
+    body_size: i64,
+}
+
+impl<'de> de::Visitor<'de> for Har<Entries<'_, '_>> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a HAR file: {\"log\": {\"entries\": […]}}")
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Entries { name, sink, full, inside } = self.0;
+        while let Some(key) = map.next_key::<String>()? {
+            let entries = Entries { name, sink: &mut *sink, full: &mut *full, inside: true };
+            match (inside, key.as_str()) {
+                (false, "log") => map.next_value_seed(Har(entries))?,
+                (true, "entries") => map.next_value_seed(entries)?,
+                _ => {
+                    map.next_value::<de::IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> de::DeserializeSeed<'de> for Har<Entries<'_, '_>> {
+    type Value = ();
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> de::DeserializeSeed<'de> for Entries<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> de::Visitor<'de> for Entries<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of requests")
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let Entries { name, sink, full, .. } = self;
+        while let Some(entry) = seq.next_element::<HarEntry>()? {
+            let heard = match heard(name, &entry, sink) {
+                Ok(heard) => heard,
+                Err(error) => {
+                    *full = Some(error);
+                    return Err(de::Error::custom("there is no room"));
+                }
+            };
+            let number = sink.file.units + 1;
+            sink.heard(heard, format_args!("entry {number}"));
+        }
+        Ok(())
+    }
+}
+
+fn heard(name: &str, entry: &HarEntry, sink: &mut Sink<'_>) -> io::Result<Heard> {
+    let Some(at) = rfc3339(&entry.started) else { return Ok(Heard::Not("its startedDateTime cannot be read")) };
+    let size = |size: i64| u64::try_from(size).ok();
+    let cost = Cost {
+        lasted: (0.0..1e9).contains(&entry.time).then(|| (entry.time * 1000.0).round() as u64),
+        sent: size(entry.request.body_size),
+        received: size(entry.response.body_size),
+        outcome: outcome(u16::try_from(entry.response.status).unwrap_or(0)),
+    };
+    page(at, "", name, &entry.request.method, path_of(&entry.request.url), cost, sink)
+}

@@ -1,0 +1,150 @@
+//! Keyed pseudonyms: the same name gets the same pseudonym under the same key, and who lacks the key can neither find the
+//! name nor test a guess.
+
+use std::hash::Hasher;
+
+use siphasher::sip::SipHasher24;
+
+use crate::trace::Names;
+
+/// A secret of 128 bits.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key([u8; 16]);
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(secret)")
+    }
+}
+
+impl Key {
+    /// From random bytes.
+    #[must_use]
+    pub const fn new(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// From 32 hexadecimal digits.
+    ///
+    /// # Errors
+    /// If the text is anything else.
+    pub fn from_hex(text: &str) -> Result<Self, &'static str> {
+        let text = text.trim();
+        let wrong = "a key is 32 hexadecimal digits; `openssl rand -hex 16` makes one";
+        if text.len() != 32 || !text.bytes().all(|c| c.is_ascii_hexdigit()) {
+            return Err(wrong);
+        }
+        let mut bytes = [0; 16];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| wrong)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// What a name is the name of. The same word as a user and as a folder gets two pseudonyms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// A user.
+    User,
+    /// A session.
+    Session,
+    /// A folder, or any other object.
+    Folder,
+    /// An action that is not among the known ones: it may be a word of the source.
+    Action,
+}
+
+/// Gives pseudonyms, or lets names stand.
+#[derive(Debug, Clone)]
+pub struct Pseudonyms(Option<Key>);
+
+impl Pseudonyms {
+    /// Pseudonyms under a key.
+    ///
+    /// `SipHash`-2-4 (Aumasson and Bernstein, INDOCRYPT 2012) is a pseudorandom function of its key: 64 bits of it are
+    /// written, so that a million names collide with a chance of 3 in 100 million.
+    #[must_use]
+    pub fn keyed(key: Key) -> Self {
+        Self(Some(key))
+    }
+
+    /// Names stand as they are.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// What the header of a trace says of it.
+    #[must_use]
+    pub fn names(&self) -> Names {
+        if self.0.is_some() { Names::Pseudonyms } else { Names::Source }
+    }
+
+    /// What stands for a name. Nothing stands for nothing.
+    #[must_use]
+    pub fn of(&self, what: Of, name: &str) -> String {
+        let Some(Key(key)) = &self.0 else { return bounded(name) };
+        if name.is_empty() {
+            return String::new();
+        }
+        let (letter, domain) = match what {
+            Of::User => ('u', 1),
+            Of::Session => ('s', 2),
+            Of::Folder => ('f', 3),
+            Of::Action => ('a', 4),
+        };
+        let mut hasher = SipHasher24::new_with_key(key);
+        hasher.write_u8(domain);
+        hasher.write(name.as_bytes());
+        format!("{letter}{:016x}", hasher.finish())
+    }
+
+    /// What stands for an object: `folder/messages`, where the messages are numbers and stay.
+    #[must_use]
+    pub fn of_object(&self, folder: &str, messages: &str) -> String {
+        let folder = self.of(Of::Folder, folder);
+        if messages.is_empty() { folder } else { bounded(&format!("{folder}/{messages}")) }
+    }
+}
+
+/// At most as long as a trace allows.
+fn bounded(name: &str) -> String {
+    let mut end = name.len().min(crate::trace::LONGEST_NAME);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    name[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pseudonym_depends_on_key_kind_and_name_alone() {
+        let key = |digit: char| Key::from_hex(&digit.to_string().repeat(32)).expect("a key");
+        let (one, other) = (Pseudonyms::keyed(key('1')), Pseudonyms::keyed(key('2')));
+        let name = one.of(Of::User, "joe");
+        assert_eq!(name.len(), 17);
+        assert_eq!(name, one.of(Of::User, "joe"));
+        assert_ne!(name, other.of(Of::User, "joe"));
+        assert_ne!(name, one.of(Of::User, "jim"));
+        assert_ne!(name[1..], one.of(Of::Folder, "joe")[1..]);
+        assert_eq!(one.of(Of::User, ""), "");
+        assert_eq!(one.of_object("INBOX", "12:21"), format!("{}/12:21", one.of(Of::Folder, "INBOX")));
+    }
+
+    #[test]
+    fn names_stand_if_they_shall_but_never_longer_than_a_trace_allows() {
+        let plain = Pseudonyms::none();
+        assert_eq!(plain.of_object("INBOX", "1"), "INBOX/1");
+        assert_eq!(plain.of(Of::User, &"ü".repeat(1000)).len(), 1024);
+    }
+
+    #[test]
+    fn a_key_is_hexadecimal_and_never_shown() {
+        assert!(Key::from_hex("12").is_err() && Key::from_hex(&"x".repeat(32)).is_err());
+        assert_eq!(format!("{:?}", Key::new([7; 16])), "Key(secret)");
+    }
+}

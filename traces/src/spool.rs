@@ -1,0 +1,211 @@
+//! Sorting more than memory holds: parts are sorted in memory, written to temporary files, and merged while reading.
+
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
+    fmt,
+    fs::File,
+    io::{self, BufRead, BufReader, Seek, Write},
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// What is sorted, and by what. Of equal keys the one that came first stays first.
+pub trait Sorted: Serialize + DeserializeOwned {
+    /// The key.
+    fn key(&self) -> i64;
+}
+
+/// How many are sorted in memory at a time. An entry of an import is some 200 bytes.
+pub const PART: usize = 200_000;
+
+/// Files that are merged at a time: each is an open descriptor and a decoder's window.
+const FILES: usize = 64;
+
+/// Takes things in any order.
+pub struct Spool<T> {
+    part: Vec<T>,
+    limit: usize,
+    files: Vec<File>,
+    before: i64,
+    out_of_order: u64,
+}
+
+impl<T> fmt::Debug for Spool<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spool").field("waiting", &self.part.len()).field("files", &self.files.len()).finish()
+    }
+}
+
+impl<T: Sorted> Spool<T> {
+    /// Sorts `limit` at a time in memory.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self { part: Vec::new(), limit: limit.max(1), files: Vec::new(), before: i64::MIN, out_of_order: 0 }
+    }
+
+    /// Takes one.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written.
+    pub fn push(&mut self, item: T) -> io::Result<()> {
+        let key = item.key();
+        if key < self.before {
+            self.out_of_order += 1;
+        }
+        self.before = key;
+        self.part.push(item);
+        if self.part.len() >= self.limit {
+            self.part.sort_by_key(Sorted::key);
+            let part = std::mem::take(&mut self.part);
+            self.files.push(written(part.into_iter().map(Ok))?);
+            if self.files.len() >= FILES {
+                let merged = Merge::<T>::of(std::mem::take(&mut self.files), Vec::new())?;
+                self.files.push(written(merged)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What comes now is from another source: that it begins before the end of the last one is no disorder.
+    pub fn other_source(&mut self) {
+        self.before = i64::MIN;
+    }
+
+    /// How many came directly after one with a greater key.
+    #[must_use]
+    pub fn out_of_order(&self) -> u64 {
+        self.out_of_order
+    }
+
+    /// Gives all back, sorted.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be read.
+    pub fn sorted(mut self) -> io::Result<Merge<T>> {
+        self.part.sort_by_key(Sorted::key);
+        Merge::of(self.files, self.part)
+    }
+}
+
+/// Writes what is sorted into a temporary file that has no name: it is gone with the process, however that ends.
+fn written<T: Serialize>(items: impl Iterator<Item = io::Result<T>>) -> io::Result<File> {
+    let mut packed = io::BufWriter::new(zstd::Encoder::new(tempfile::tempfile()?, 1)?);
+    for item in items {
+        serde_json::to_writer(&mut packed, &item?)?;
+        packed.write_all(b"\n")?;
+    }
+    let mut file = packed.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
+    file.rewind()?;
+    Ok(file)
+}
+
+type Packed = BufReader<zstd::Decoder<'static, BufReader<File>>>;
+
+/// Gives everything in the order of keys.
+pub struct Merge<T> {
+    files: Vec<Packed>,
+    last: std::vec::IntoIter<T>,
+    /// The next of each source. Sources are in the order in which they were filled.
+    next: BinaryHeap<Reverse<Next<T>>>,
+    line: String,
+}
+
+impl<T> fmt::Debug for Merge<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Merge").field("files", &self.files.len()).finish_non_exhaustive()
+    }
+}
+
+struct Next<T> {
+    key: i64,
+    source: usize,
+    item: T,
+}
+
+impl<T: Sorted> Merge<T> {
+    fn of(files: Vec<File>, last: Vec<T>) -> io::Result<Self> {
+        let open = |file| Ok(BufReader::new(zstd::Decoder::new(file)?));
+        let files = files.into_iter().map(open).collect::<io::Result<Vec<Packed>>>()?;
+        let mut merge = Self { files, last: last.into_iter(), next: BinaryHeap::new(), line: String::new() };
+        for source in 0..=merge.files.len() {
+            merge.refill(source)?;
+        }
+        Ok(merge)
+    }
+
+    /// Puts the next of a source on the heap, if it has one.
+    fn refill(&mut self, source: usize) -> io::Result<()> {
+        let item = match self.files.get_mut(source) {
+            None => self.last.next(),
+            Some(file) => {
+                self.line.clear();
+                let read = file.read_line(&mut self.line)?;
+                if read > 0 { Some(serde_json::from_str(&self.line)?) } else { None }
+            }
+        };
+        if let Some(item) = item {
+            self.next.push(Reverse(Next { key: T::key(&item), source, item }));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Sorted> Iterator for Merge<T> {
+    type Item = io::Result<T>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Reverse(Next { source, item, .. }) = self.next.pop()?;
+        Some(self.refill(source).map(|()| item))
+    }
+}
+
+impl<T> Ord for Next<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.key, self.source).cmp(&(other.key, other.source))
+    }
+}
+
+impl<T> PartialOrd for Next<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Next<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T> Eq for Next<T> {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    impl Sorted for (i64, u32) {
+        fn key(&self) -> i64 {
+            self.0
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_sorts_as_memory_does_however_small_its_parts(keys in prop::collection::vec(-9_i64..9, 0..400), limit in 1_usize..50) {
+            let items: Vec<(i64, u32)> = keys.into_iter().zip(0..).collect();
+            let mut spool = Spool::new(limit);
+            for item in &items {
+                spool.push(*item).expect("a temporary file");
+            }
+            let late = items.windows(2).filter(|pair| pair[0].0 > pair[1].0);
+            prop_assert_eq!(spool.out_of_order(), late.count() as u64);
+            let sorted: Vec<(i64, u32)> = spool.sorted().expect("readable").map(|item| item.expect("readable")).collect();
+            let mut expected = items;
+            expected.sort_by_key(|item| item.0);
+            prop_assert_eq!(sorted, expected);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! One line of a trace.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The action that begins a session.
+pub const LOGIN: &str = "login";
+
+/// The action that ends a session. It is no request: nobody is asked for anything.
+pub const LEAVE: &str = "leave";
+
+/// Actions of web-mail users, by the names that experiments use. A trace may have others.
+pub const ACTIONS: [&str; 9] = [
+    LOGIN,
+    "list folders",
+    "list messages",
+    "show message",
+    "delete",
+    "refile",
+    "search",
+    "create folder",
+    "delete folder",
+];
+
+/// Longest name of a user, session, action or object, in bytes.
+pub const LONGEST_NAME: usize = 1024;
+
+/// Something that a user asked for.
+///
+/// Keys are short because traces are long. A reader ignores keys that it does not know, so that version 1 may grow.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Record<'a> {
+    /// When it was asked for: microseconds since the trace began. Never less than in the line before.
+    #[serde(rename = "t")]
+    pub offset: u64,
+    /// Who asked: a pseudonym, or a name where the header says so.
+    #[serde(rename = "u", borrow)]
+    pub user: Cow<'a, str>,
+    /// In which session.
+    #[serde(rename = "s", borrow)]
+    pub session: Cow<'a, str>,
+    /// What was asked for: `login`, `list messages` …, or `leave` where a session ends.
+    #[serde(rename = "a", borrow)]
+    pub action: Cow<'a, str>,
+    /// What it was about: `folder`, or `folder/messages` with the numbers of messages as the source had them. Empty: nothing
+    /// is known.
+    #[serde(rename = "o", borrow, default, skip_serializing_if = "str::is_empty")]
+    pub object: Cow<'a, str>,
+    /// Bytes from the user to the service.
+    #[serde(rename = "in", default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
+    /// Bytes from the service to the user.
+    #[serde(rename = "out", default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<u64>,
+    /// Until the answer was complete: microseconds.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<u64>,
+    /// What became of it.
+    #[serde(rename = "r", default, skip_serializing_if = "Outcome::is_ok")]
+    pub outcome: Outcome,
+    /// Class of the user or request; 0 is the lowest and the usual one.
+    #[serde(rename = "c", default, skip_serializing_if = "is_zero")]
+    pub class: u8,
+    /// The source does not have it: it must have happened, but its time is a guess (the login of a session whose log begins
+    /// after it).
+    #[serde(rename = "i", default, skip_serializing_if = "is_false")]
+    pub inferred: bool,
+    /// At the end of a session: totals that the source had in place of its actions, or beside them.
+    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Totals>,
+}
+
+/// What a session came to, where a source counts instead of listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Totals {
+    /// Messages shown (bodies fetched).
+    #[serde(skip_serializing_if = "is_none")]
+    pub shown: Option<u64>,
+    /// Messages deleted.
+    #[serde(skip_serializing_if = "is_none")]
+    pub deleted: Option<u64>,
+    /// Length: microseconds, where the source says it itself.
+    #[serde(skip_serializing_if = "is_none")]
+    pub lasted: Option<u64>,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Answered as asked.
+    #[default]
+    Ok,
+    /// The service said no: IMAP's NO and BAD, HTTP's 4xx.
+    Error,
+    /// The service had too much to do: HTTP's 429 and 503.
+    Rejected,
+    /// The service failed: HTTP's other 5xx, IMAP's BYE in place of an answer.
+    Failed,
+    /// The source has no answer to it.
+    Unanswered,
+}
+
+impl Outcome {
+    /// Answered as asked. By reference, as serde asks.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        *self == Self::Ok
+    }
+
+    /// As written in traces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Rejected => "rejected",
+            Self::Failed => "failed",
+            Self::Unanswered => "unanswered",
+        }
+    }
+}
+
+impl Record<'_> {
+    /// When the answer was complete, or the request was made if that is not known: microseconds since the trace began.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.offset.saturating_add(self.duration.unwrap_or(0))
+    }
+
+    /// The same record, owning its texts.
+    #[must_use]
+    pub fn into_owned(self) -> Record<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Record {
+            user: own(self.user),
+            session: own(self.session),
+            action: own(self.action),
+            object: own(self.object),
+            offset: self.offset,
+            sent: self.sent,
+            received: self.received,
+            duration: self.duration,
+            outcome: self.outcome,
+            class: self.class,
+            inferred: self.inferred,
+            totals: self.totals,
+        }
+    }
+
+    /// What is wrong with it by itself, if anything.
+    pub(super) fn problem(&self) -> Option<&'static str> {
+        let names = [&self.user, &self.session, &self.action];
+        if names.into_iter().any(|name| name.is_empty()) {
+            return Some("user, session and action (u, s, a) must not be empty");
+        }
+        if names.into_iter().chain([&self.object]).any(|name| name.len() > LONGEST_NAME) {
+            return Some("a name (u, s, a or o) is longer than 1024 bytes");
+        }
+        (self.offset > LATEST).then_some("its offset (t) is over two hundred years")
+    }
+}
+
+/// Two hundred years, in microseconds: more than lie between any two times that an importer takes.
+const LATEST: u64 = 200 * 366 * 24 * 3600 * 1_000_000;
+
+fn is_zero(class: &u8) -> bool {
+    *class == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn is_none(count: &Option<u64>) -> bool {
+    count.is_none()
+}
