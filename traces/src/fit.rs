@@ -62,6 +62,14 @@ fn row_fit(from: &str, row: &BTreeMap<String, f64>, counts: &BTreeMap<(&str, &st
     RowFit { from: from.into(), seen, statistic: if seen > 0 { statistic } else { 0.0 }, degrees, p }
 }
 
+/// Pearson's test of cells (expected, seen): the chance of cells at least as far from what is expected; `None` if there are not
+/// two of them.
+pub(crate) fn pearson(cells: &[(f64, f64)]) -> Option<f64> {
+    let degrees = cells.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
+    let statistic: f64 = cells.iter().map(|(expected, seen)| (seen - expected) * (seen - expected) / expected).sum();
+    ChiSquared::new(degrees as f64).ok().map(|law| law.sf(statistic))
+}
+
 /// Merges cells (expected, seen) with few expected into the next rarer one.
 fn merge_rare(cells: &mut Vec<(f64, f64)>) {
     cells.sort_by(|a, b| b.0.total_cmp(&a.0));

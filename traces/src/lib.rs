@@ -1,10 +1,15 @@
 //! Traces of what services saw, and models of the users behind them.
 //!
-//! [`trace`] is the stream format; [`import()`] makes traces from logs, [`model`] is what users walk by.
+//! [`trace`] is the stream format; [`import()`] makes traces from logs, [`learn`] models from traces, [`generate`] traces from
+//! models; [`inspect`] says what a trace has, [`anonymize()`] takes out who it was.
 #![warn(missing_docs)]
 
+pub mod anonymize;
 pub mod fit;
+pub mod generate;
 pub mod import;
+pub mod inspect;
+pub mod learn;
 pub mod lines;
 pub mod model;
 pub mod pack;
@@ -15,8 +20,10 @@ pub mod statistics;
 pub mod think;
 pub mod trace;
 
+pub use anonymize::anonymize;
 pub use fit::{RowFit, row_fits};
 pub use import::import;
+pub use learn::learn;
 pub use model::{ModelError, PreviousPage, UserModel};
 pub use statistics::Statistics;
 pub use think::Think;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Think;
+use crate::{Think, learn::Fitted};
 
 /// States, transitions and think times, with their source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct UserModel {
     /// Other think times by name, to choose from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub think_profiles: BTreeMap<String, BTreeMap<String, Think>>,
+    /// What it was made from, if it was fitted to a trace: counts, intervals, tests. Users do not look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fitted: Option<Box<Fitted>>,
 }
 
 /// The two readings of "always transitions to the previous page visited" after *delete* and *refile* (Welsh's thesis,

@@ -1,0 +1,155 @@
+//! What a trace has: what `lab trace inspect` shows. One pass, in memory that does not grow with the trace.
+
+use std::{collections::BTreeMap, io::Read, time::Duration};
+
+use serde::Serialize;
+
+use crate::{
+    learn::{
+        Bins, STATES, Sample, Walks,
+        fitted::{Arrivals, Quantiles},
+    },
+    trace::{Footer, Header, LEAVE, Outcome, Reader, TraceError},
+};
+
+/// What a trace has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Inspected {
+    /// Its first line.
+    pub header: Header,
+    /// Its last line, with the account of its import.
+    pub footer: Footer,
+    /// Sessions, and those of them that were cut.
+    pub sessions: u64,
+    /// See there.
+    pub cut: u64,
+    /// Users.
+    pub users: u64,
+    /// Length.
+    #[serde(with = "crate::span")]
+    pub length: Duration,
+    /// By action, the most frequent first.
+    pub actions: Vec<Action>,
+    /// From, to, how often; states of web-mail users.
+    pub transitions: Vec<(String, String, u64)>,
+    /// Pauses between pages: microseconds.
+    pub pauses: Option<Quantiles>,
+    /// Requests in a session that ended.
+    pub lengths: Option<Quantiles>,
+    /// When sessions began.
+    pub arrivals: Arrivals,
+    /// Requests over time.
+    pub requests: Arrivals,
+}
+
+/// What a trace has of one action.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Action {
+    /// Its name.
+    pub action: String,
+    /// How often.
+    pub count: u64,
+    /// What became of them, but for those that were answered as asked.
+    pub not_ok: BTreeMap<&'static str, u64>,
+    /// Microseconds until they were answered.
+    pub durations: Option<Quantiles>,
+    /// Bytes of answers.
+    pub sizes: Option<Quantiles>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    count: u64,
+    not_ok: BTreeMap<&'static str, u64>,
+    durations: Sample,
+    sizes: Sample,
+}
+
+/// Most actions that are shown apart.
+const ACTIONS: usize = 64;
+
+/// Reads the trace to its end.
+///
+/// # Errors
+/// If it cannot be read, or was cut.
+pub fn inspect<R: Read>(trace: &mut Reader<R>) -> Result<Inspected, TraceError> {
+    let mut walks = Walks::default();
+    let mut requests = Bins::default();
+    let mut actions: BTreeMap<String, Seen> = BTreeMap::new();
+    while let Some(record) = trace.next_record()? {
+        walks.take(&record);
+        if record.action == LEAVE {
+            continue;
+        }
+        requests.add(record.offset);
+        let name =
+            if actions.len() < ACTIONS || actions.contains_key(&*record.action) { &*record.action } else { "others" };
+        let seen = match actions.get_mut(name) {
+            Some(seen) => seen,
+            None => actions.entry(name.to_owned()).or_default(),
+        };
+        seen.count += 1;
+        if record.outcome != Outcome::Ok {
+            *seen.not_ok.entry(record.outcome.name()).or_default() += 1;
+        }
+        record.duration.into_iter().for_each(|duration| seen.durations.add(duration));
+        record.received.into_iter().for_each(|bytes| seen.sizes.add(bytes));
+    }
+    walks.finish();
+    let mut actions: Vec<Action> = actions.into_iter().map(|(action, seen)| seen.shown(action)).collect();
+    actions.sort_by_key(|action| std::cmp::Reverse(action.count));
+    let cells = (0..STATES.len()).flat_map(|from| (0..STATES.len()).map(move |to| (from, to)));
+    let name = |state: usize| STATES[state].to_owned();
+    let transitions = cells.map(|(from, to)| (name(from), name(to), walks.pairs[from][to]));
+    let transitions = transitions.filter(|(_, _, count)| *count > 0).collect();
+    Ok(Inspected {
+        header: trace.header().clone(),
+        footer: trace.footer().cloned().unwrap_or_default(),
+        sessions: walks.sessions,
+        cut: walks.cut,
+        users: walks.users(),
+        length: Duration::from_micros(walks.end),
+        actions,
+        transitions,
+        pauses: walks.all_pauses.quantiles(),
+        lengths: walks.lengths.quantiles(),
+        arrivals: walks.arrivals.arrivals(walks.end),
+        requests: requests.arrivals(walks.end),
+    })
+}
+
+impl Seen {
+    fn shown(self, action: String) -> Action {
+        let Self { count, not_ok, durations, sizes } = self;
+        Action { action, count, not_ok, durations: durations.quantiles(), sizes: sizes.quantiles() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        UserModel,
+        generate::{Plan, generate},
+    };
+
+    #[test]
+    fn a_generated_trace_is_what_was_asked_for() {
+        let model =
+            "{name: x, source: y, start: login, transitions: {login: {list folders: 1}, list folders: {login: 1}},
+            think: {login: {constant: 2s}}}";
+        let model = UserModel::from_yaml(model).expect("sound");
+        let text = generate(&model, &Plan { users: 7, ..Plan::of(&model, 100) }, Vec::new()).expect("memory");
+        let seen = inspect(&mut Reader::new(&text[..]).expect("a trace")).expect("whole");
+        assert_eq!((seen.sessions, seen.cut, seen.users, seen.footer.records), (100, 0, 7, 300));
+        assert_eq!(seen.actions.len(), 2);
+        assert_eq!((seen.actions[0].count, &seen.actions[0].not_ok), (100, &BTreeMap::new()));
+        assert_eq!(seen.actions[0].durations.as_ref().map(|d| d.p50), Some(10_000));
+        assert_eq!(seen.lengths.as_ref().map(|lengths| (lengths.min, lengths.max)), Some((2, 2)));
+        // Half of the pauses are two seconds, half are none.
+        assert_eq!(seen.pauses.as_ref().map(|pauses| (pauses.min, pauses.max)), Some((0, 2_000_000)));
+        let cell = |from: &str, to: &str| (from.to_owned(), to.to_owned(), 100);
+        assert_eq!(seen.transitions, [cell("login", "list folders"), cell("list folders", "login")]);
+        assert_eq!(seen.arrivals.bins.iter().sum::<u64>(), 100);
+    }
+}

@@ -1,0 +1,214 @@
+//! From a trace to a model of its users: what `lab trace fit` does.
+//!
+//! One pass, in memory that does not grow with the trace: transitions are counted, pauses and sizes are sampled.
+
+mod arrivals;
+pub mod fitted;
+pub mod interval;
+mod law;
+mod order;
+mod sample;
+mod walks;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Read,
+    time::Duration,
+};
+
+pub(crate) use arrivals::Bins;
+pub use fitted::Fitted;
+pub(crate) use sample::Sample;
+pub(crate) use walks::{STATES, Walks};
+
+use crate::{
+    ModelError, PreviousPage, Statistics, UserModel,
+    trace::{LOGIN, Reader, TraceError},
+};
+use fitted::{Back, Cell, Extent, Lengths};
+use walks::{COUNT, walkable};
+
+/// Chance that all intervals hold their cells.
+const CONFIDENCE: f64 = 0.99;
+
+/// Why no model comes of a trace.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// It has totals of sessions, but nothing of what was done in them.
+    #[error(
+        "the trace has {0} sessions, but not what was done in them: login and logout lines alone have no order of actions; \
+         import Dovecot events, rawlogs or a packet capture beside them"
+    )]
+    TotalsAlone(u64),
+    /// It has no session that ended.
+    #[error(
+        "of the trace's {0} sessions none was seen to its end, so that it does not say when users leave: import the log's \
+         logout lines too, or a longer part of it"
+    )]
+    NoEnd(u64),
+    /// What was found is no model.
+    #[error("the trace gives no model that users can walk: {0}")]
+    Model(#[from] ModelError),
+}
+
+/// Makes a model of what is left of a trace. It carries what it was made from ([`UserModel::fitted`]).
+///
+/// # Errors
+/// If the trace cannot be read, has no actions within sessions, or no session that ended.
+pub fn learn<R: Read>(trace: &mut Reader<R>, name: &str) -> Result<UserModel, LearnError> {
+    let mut walks = Walks::default();
+    while let Some(record) = trace.next_record()? {
+        walks.take(&record);
+    }
+    walks.finish();
+    let beyond_login: u64 = walks.pairs.iter().skip(1).flatten().sum();
+    if beyond_login == 0 {
+        return Err(LearnError::TotalsAlone(walks.sessions));
+    }
+    if walks.pairs.iter().all(|row| row[0] == 0) {
+        return Err(LearnError::NoEnd(walks.sessions));
+    }
+    let source = format!("{} ({} records)", trace.header().source, trace.records());
+    model(name, source, trace.records(), walks)
+}
+
+fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<UserModel, LearnError> {
+    let (back, previous_page) = backs(&walks);
+    let goes_back: Vec<usize> = back.iter().filter_map(|back| index(&back.state)).collect();
+    let states = keep_walkable(&mut walks);
+    let rows: Vec<usize> = states.iter().copied().filter(|state| !goes_back.contains(state)).collect();
+    let cells = cells(&walks, &rows, &states);
+    let mut transitions: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.count > 0) {
+        transitions.entry(cell.from.clone()).or_default().insert(cell.to.clone(), cell.share);
+    }
+    let think: BTreeMap<_, _> =
+        states.iter().filter_map(|&at| Some((STATES[at].to_owned(), law::of(&walks.after[at])?))).collect();
+    let mut model = UserModel {
+        name: name.to_owned(),
+        source,
+        start: LOGIN.into(),
+        transitions,
+        think: think.iter().map(|(state, pauses)| (state.clone(), pauses.law.clone())).collect(),
+        think_profiles: BTreeMap::new(),
+        fitted: None,
+    };
+    let lengths = lengths(&walks, &model, previous_page)?;
+    let sizes = walks.sizes.iter().filter_map(|(action, sizes)| Some((action.clone(), sizes.quantiles()?)));
+    model.fitted = Some(Box::new(Fitted {
+        read: Extent {
+            records,
+            sessions: walks.sessions,
+            cut: walks.cut,
+            without_login: walks.without_login,
+            users: walks.users(),
+            length: Duration::from_micros(walks.end),
+        },
+        previous_page,
+        confidence: CONFIDENCE,
+        cells,
+        order: order::of(&walks.triples, &goes_back),
+        back,
+        think,
+        lengths,
+        sizes: sizes.collect(),
+        folders: walks.folders().quantiles(),
+        arrivals: std::mem::take(&mut walks.arrivals).arrivals(walks.end),
+        left_out: walks.left_out,
+    }));
+    Ok(model)
+}
+
+/// Transitions into states that nobody was seen to leave, or to come to, are left out, and counted.
+fn keep_walkable(walks: &mut Walks) -> BTreeSet<usize> {
+    let states = walkable(&walks.pairs);
+    for at in (0..COUNT).filter(|at| !states.contains(at)) {
+        let lost: u64 = walks.pairs.iter().map(|row| row[at]).sum();
+        if lost > 0 {
+            *walks.left_out.entry(STATES[at].into()).or_default() += lost;
+        }
+        for other in 0..COUNT {
+            walks.pairs[other][at] = 0;
+            walks.pairs[at][other] = 0;
+        }
+    }
+    states
+}
+
+/// Fewest times that a state must be left before a rule is made of it, and the share that must keep to the rule.
+const LEAST_BACK: u64 = 10;
+const SHARE_BACK: f64 = 0.95;
+
+/// The states after which users go back, by the reading that fits better. Only delete and refile can: web-mail users know no
+/// other.
+fn backs(walks: &Walks) -> (Vec<Back>, PreviousPage) {
+    let of = |reading: PreviousPage| -> Vec<Back> {
+        let back = ["delete", "refile"].into_iter().filter_map(|state| {
+            let at = index(state)?;
+            let mut back = Back { state: state.into(), seen: 0, returned: 0 };
+            for (before, triples) in STATES.iter().zip(&walks.triples) {
+                back.seen += triples[at].iter().sum::<u64>();
+                back.returned += triples[at][index(reading.after(before))?];
+            }
+            (back.seen >= LEAST_BACK && back.returned as f64 >= SHARE_BACK * back.seen as f64).then_some(back)
+        });
+        back.collect()
+    };
+    let returned = |back: &[Back]| back.iter().map(|back| back.returned).sum::<u64>();
+    let (literal, list) = (of(PreviousPage::Literal), of(PreviousPage::List));
+    if returned(&list) > returned(&literal) { (list, PreviousPage::List) } else { (literal, PreviousPage::Literal) }
+}
+
+/// Every cell between states that were seen, with its simultaneous interval.
+fn cells(walks: &Walks, rows: &[usize], states: &BTreeSet<usize>) -> Vec<Cell> {
+    let alpha = (1.0 - CONFIDENCE) / (rows.len() * states.len()).max(1) as f64;
+    let mut cells = Vec::new();
+    for &from in rows {
+        let left: u64 = walks.pairs[from].iter().sum();
+        for &to in states {
+            let count = walks.pairs[from][to];
+            let (low, high) = interval::share(count, left, alpha);
+            let share = count as f64 / left.max(1) as f64;
+            let think = law::of(&walks.pauses[from][to]);
+            cells.push(Cell { from: STATES[from].into(), to: STATES[to].into(), count, share, low, high, think });
+        }
+    }
+    cells
+}
+
+/// Lengths as seen, against those that follow from the matrix.
+fn lengths(walks: &Walks, model: &UserModel, previous: PreviousPage) -> Result<Option<Lengths>, ModelError> {
+    let statistics = Statistics::of(model, previous)?;
+    let Some(seen) = walks.lengths.quantiles() else { return Ok(None) };
+    let total: u64 = walks.by_length.iter().sum();
+    let mut cells: Vec<(f64, f64)> = Vec::new();
+    let (mut expected, mut counted) = (0.0, 0.0);
+    let longest = statistics.lengths.len().max(walks.by_length.len());
+    for length in 1..=longest {
+        expected += total as f64 * statistics.lengths.get(length - 1).copied().unwrap_or(0.0);
+        counted += walks.by_length.get(length).copied().unwrap_or(0) as f64;
+        if expected >= LEAST_EXPECTED {
+            cells.push((expected, counted));
+            (expected, counted) = (0.0, 0.0);
+        }
+    }
+    if let Some(last) = cells.last_mut() {
+        last.0 += expected;
+        last.1 += counted;
+    }
+    let p = crate::fit::pearson(&cells);
+    Ok(Some(Lengths { seen, model_mean: statistics.mean, p }))
+}
+
+/// Fewest expected sessions in a cell (Cochran, Biometrics 10, 1954).
+const LEAST_EXPECTED: f64 = 5.0;
+
+fn index(state: &str) -> Option<usize> {
+    STATES.iter().position(|known| *known == state)
+}
+
+#[cfg(test)]
+mod tests;

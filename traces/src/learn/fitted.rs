@@ -1,0 +1,222 @@
+//! What a fit found, as it stands in the model file.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{PreviousPage, Think};
+
+/// What a model was made from, and how well it fits: part of the model's file. Users do not look at it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fitted {
+    /// How much was read.
+    pub read: Extent,
+    /// How delete and refile go on, if they have no row: `users.previous_page` of an experiment.
+    pub previous_page: PreviousPage,
+    /// Chance that all intervals together hold their cells: 0.99 (Bonferroni: each has its share of the 0.01).
+    pub confidence: f64,
+    /// Transitions, in the order of states.
+    pub cells: Vec<Cell>,
+    /// States after which users go back to the page before, and how often they did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub back: Vec<Back>,
+    /// Whether the next page depends on the last one alone.
+    pub order: Order,
+    /// Pauses after each state, over all next states.
+    pub think: BTreeMap<String, Pauses>,
+    /// Requests in a session, of sessions that ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<Lengths>,
+    /// When sessions began.
+    pub arrivals: Arrivals,
+    /// Bytes of answers, by action.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sizes: BTreeMap<String, Quantiles>,
+    /// Messages in a folder: the highest number that anyone named. A lower bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folders: Option<Quantiles>,
+    /// Records that are not in the model, by action: what web-mail users do not do, and states that nobody was seen to leave.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, u64>,
+}
+
+/// How much was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extent {
+    /// Records.
+    pub records: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Sessions that were cut: how they went on is not known, and their last page counts for nothing.
+    pub cut: u64,
+    /// Sessions that did not begin with a login: they count as if they had.
+    pub without_login: u64,
+    /// Users.
+    pub users: u64,
+    /// Length.
+    #[serde(with = "crate::span")]
+    pub length: Duration,
+}
+
+/// A transition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// From this state.
+    pub from: String,
+    /// To this one.
+    pub to: String,
+    /// How often.
+    pub count: u64,
+    /// Of all that left the state.
+    pub share: f64,
+    /// Least share that the counts allow (Clopper and Pearson, Biometrika 26, 1934).
+    pub low: f64,
+    /// Greatest.
+    pub high: f64,
+    /// Pauses between these two pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Pauses>,
+}
+
+/// Pauses, and the law that describes them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pauses {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    #[serde(with = "crate::span")]
+    pub mean: Duration,
+    /// The law: the best of a few families if it fits, else the pauses themselves.
+    pub law: Think,
+    /// The best family, fitting or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<Family>,
+}
+
+/// The best of the families (by Akaike's criterion), and whether it fits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Family {
+    /// Its name: constant, exponential, lognormal, uniform.
+    pub name: String,
+    /// Chance of pauses that lie at least as far from it, if it is the law: chi-square over cells of equal chance. A little too
+    /// low where the law's numbers come from the same pauses. `None`: too few pauses to test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+}
+
+/// A state after which users go back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Back {
+    /// The state.
+    pub state: String,
+    /// Times that it was left for a page.
+    pub seen: u64,
+    /// Times that this was the page before.
+    pub returned: u64,
+}
+
+/// Whether the next page depends on the last one alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// In words.
+    pub verdict: String,
+    /// A test for each state that was reached from more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<OrderTest>,
+    /// Counts of three pages in a row, where a second-order model is worth it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub second: Vec<Second>,
+}
+
+/// Likelihood ratio of second against first order at one state (Anderson and Goodman, Ann. Math. Stat. 28, 1957).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OrderTest {
+    /// The state.
+    pub state: String,
+    /// Transitions with a page before.
+    pub seen: u64,
+    /// Twice the logarithm of the ratio.
+    pub statistic: f64,
+    /// Degrees of freedom.
+    pub degrees: u32,
+    /// Chance of a statistic at least as large, if the page before does not matter.
+    pub p: f64,
+    /// How far the rows lie from the common one: mean total variation distance, 0 to 1.
+    pub distance: f64,
+    /// The Bayesian criterion (Schwarz 1978) is for the second order.
+    pub worth: bool,
+}
+
+/// Three pages in a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Second {
+    /// The first.
+    pub before: String,
+    /// The second.
+    pub from: String,
+    /// The third.
+    pub to: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Requests in a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lengths {
+    /// As seen.
+    pub seen: Quantiles,
+    /// Mean that follows from the matrix.
+    pub model_mean: f64,
+    /// Chance of lengths at least as far from those that follow from the matrix: chi-square. `None`: too few sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+}
+
+/// When sessions began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrivals {
+    /// Sessions a second, over the whole trace.
+    pub per_second: f64,
+    /// Length of a bin.
+    #[serde(with = "crate::span")]
+    pub bin: Duration,
+    /// Sessions that began in each bin.
+    pub bins: Vec<u64>,
+    /// Variance of the bins over their mean: 1 for a Poisson process of constant rate. `None`: fewer than two bins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dispersion: Option<f64>,
+    /// Chance of a dispersion at least as far from 1 in such a process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+}
+
+/// Quantiles of a sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantiles {
+    /// How many.
+    pub count: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Least.
+    pub min: u64,
+    /// Median.
+    pub p50: u64,
+    /// 90 % are at most this.
+    pub p90: u64,
+    /// 99 % are at most this.
+    pub p99: u64,
+    /// Greatest.
+    pub max: u64,
+}

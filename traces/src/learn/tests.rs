@@ -1,0 +1,143 @@
+use super::*;
+use crate::{
+    generate::{Plan, generate},
+    trace::{Footer, Header, Names, Record, Writer},
+};
+
+/// The matrix of Welsh's thesis, figure 46.
+const THESIS: &str = "
+name: thesis
+source: figure 46
+start: login
+transitions:
+  login: {list folders: 1.0}
+  list folders: {list messages: 1.0}
+  list messages: {login: 0.27, show message: 0.68, delete: 0.02, refile: 0.02, search: 0.01}
+  show message: {login: 0.03, list messages: 0.58, delete: 0.18, refile: 0.20, search: 0.01}
+  search: {login: 0.27, show message: 0.68, delete: 0.02, refile: 0.02, search: 0.01}
+think:
+  list messages: {exponential: {mean: 300ms}}
+  show message: {lognormal: {median: 600ms, sigma: 0.5}}
+";
+
+fn fit(text: &[u8]) -> Result<UserModel, LearnError> {
+    learn(&mut Reader::new(text).expect("a trace"), "fitted")
+}
+
+fn generated(model: &UserModel, sessions: u64, previous_page: PreviousPage) -> Vec<u8> {
+    let plan = Plan { previous_page, ..Plan::of(model, sessions) };
+    generate(model, &plan, Vec::new()).expect("memory")
+}
+
+/// Sessions of actions, a second apart; each of a user of its own. `!` at the end: it was cut.
+fn sessions(of: &[&str]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), &Header::new("test", "made up", Names::Generated)).expect("memory");
+    let mut offset = 0;
+    for (number, actions) in of.iter().enumerate() {
+        let (actions, end) = actions.strip_suffix('!').map_or((*actions, true), |actions| (actions, false));
+        let actions = actions.split(',').map(str::trim).chain(end.then_some("leave"));
+        for action in actions {
+            let name = format!("{number}");
+            let record = Record {
+                offset,
+                user: name.clone().into(),
+                session: name.into(),
+                action: action.to_owned().into(),
+                ..Record::default()
+            };
+            writer.write(&record).expect("sound");
+            offset += 1_000_000;
+        }
+    }
+    writer.finish(Footer::default()).expect("memory")
+}
+
+#[test]
+fn a_generated_trace_gives_its_model_back_cell_by_cell() {
+    let model = UserModel::from_yaml(THESIS).expect("sound");
+    for reading in [PreviousPage::Literal, PreviousPage::List] {
+        let found = fit(&generated(&model, 3000, reading)).expect("a model");
+        let fitted = found.fitted.as_deref().expect("it was fitted");
+        assert_eq!(fitted.previous_page, reading);
+        assert_eq!(found.transitions.len(), 5, "delete and refile have no row");
+        for cell in &fitted.cells {
+            let truth = model.transitions[&cell.from].get(&cell.to).copied().unwrap_or(0.0);
+            assert!((cell.low..=cell.high).contains(&truth), "{truth} is not in {cell:?}");
+        }
+        let back: Vec<(&str, bool)> =
+            fitted.back.iter().map(|back| (back.state.as_str(), back.seen == back.returned)).collect();
+        assert_eq!(back, [("delete", true), ("refile", true)]);
+        assert!(fitted.order.verdict.starts_with("first order holds"), "{}", fitted.order.verdict);
+        assert!(
+            fitted.lengths.as_ref().and_then(|lengths| lengths.p).is_some_and(|p| p > 0.001),
+            "{:?}",
+            fitted.lengths
+        );
+        assert!(fitted.arrivals.p.is_some_and(|p| p > 0.001), "{:?}", fitted.arrivals.dispersion);
+        assert!(matches!(found.think["list messages"], crate::Think::Exponential { .. }), "{:?}", found.think);
+        assert!(matches!(found.think["show message"], crate::Think::Lognormal { .. }), "{:?}", found.think);
+        assert_eq!((fitted.read.sessions, fitted.read.cut, fitted.read.users), (3000, 0, 300));
+        // Generated again from what was fitted, the cells still hold: the intervals are those of the fitted shares.
+        let again = fit(&generated(&found, 3000, reading)).expect("a model");
+        for cell in &again.fitted.as_deref().expect("fitted").cells {
+            let truth = found.transitions[&cell.from].get(&cell.to).copied().unwrap_or(0.0);
+            assert!((cell.low..=cell.high).contains(&truth), "{truth} is not in {cell:?}");
+        }
+    }
+}
+
+#[test]
+fn the_intervals_are_narrow_enough_to_tell_another_model() {
+    let model = UserModel::from_yaml(THESIS).expect("sound");
+    let other = UserModel::from_yaml(&THESIS.replace("0.58, delete: 0.18", "0.54, delete: 0.22")).expect("sound");
+    let found = fit(&generated(&model, 3000, PreviousPage::Literal)).expect("a model");
+    let outside = found.fitted.as_deref().expect("fitted").cells.iter().filter(|cell| {
+        let other = other.transitions[&cell.from].get(&cell.to).copied().unwrap_or(0.0);
+        !(cell.low..=cell.high).contains(&other)
+    });
+    assert!(outside.count() >= 1);
+}
+
+#[test]
+fn the_model_file_is_read_again_with_its_counts() {
+    let model = UserModel::from_yaml(THESIS).expect("sound");
+    let found = fit(&generated(&model, 200, PreviousPage::Literal)).expect("a model");
+    let text = found.to_yaml().expect("it can be written");
+    let again = UserModel::from_yaml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(again.transitions, found.transitions);
+    let (was, is) = (found.fitted.expect("fitted"), again.fitted.expect("fitted"));
+    assert_eq!((is.cells, is.read, is.order), (was.cells, was.read, was.order));
+    assert!(again.source.contains("generated from the model thesis"), "{}", again.source);
+}
+
+#[test]
+fn a_cut_session_counts_nothing_after_its_last_page() {
+    let fitted = |of: &[&str]| fit(&sessions(of)).expect("a model").fitted.expect("fitted");
+    let whole = ["login, list folders, list messages"; 5];
+    let cut = [&whole[..], &["login, list folders!"]].concat();
+    let (whole, cut) = (fitted(&whole), fitted(&cut));
+    assert_eq!((whole.read.cut, cut.read.cut), (0, 1));
+    let count =
+        |fitted: &Fitted, from: &str| fitted.cells.iter().filter(|c| c.from == from).map(|c| c.count).sum::<u64>();
+    assert_eq!((count(&cut, "login"), count(&cut, "list folders"), count(&cut, "list messages")), (6, 5, 5));
+    assert_eq!(count(&whole, "login"), 5);
+}
+
+#[test]
+fn what_users_cannot_walk_is_left_out_and_counted() {
+    let of = ["login, list folders, compose, create folder", "list folders", "login, list folders, search!"];
+    let model = fit(&sessions(&of)).expect("a model");
+    let fitted = model.fitted.expect("fitted");
+    let left_out: Vec<(&str, u64)> = fitted.left_out.iter().map(|(action, count)| (action.as_str(), *count)).collect();
+    // Nobody was seen to leave the search.
+    assert_eq!(left_out, [("compose", 1), ("create folder", 1), ("search", 1)]);
+    assert_eq!((fitted.read.sessions, fitted.read.without_login), (3, 1));
+    assert_eq!(model.transitions.keys().collect::<Vec<_>>(), ["list folders", "login"]);
+}
+
+#[test]
+fn what_gives_no_model_says_why() {
+    let said = |of: &[&str]| fit(&sessions(of)).expect_err("no model").to_string();
+    assert!(said(&["login", "login"]).contains("no order of actions"));
+    assert!(said(&["login, list folders, search!"]).contains("none was seen to its end"));
+}
