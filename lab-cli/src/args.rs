@@ -7,6 +7,10 @@ use controllers::catalogue::parse_time;
 
 use crate::spec::fields::parse_size;
 
+mod trace;
+
+pub use trace::{Anonymize, Fit, Generate, Import, Inspect, Trace};
+
 /// A laboratory for overload control: runs a service under more load than it can bear, live, and compares what policies
 /// make of it.
 #[derive(Debug, Parser)]
@@ -60,6 +64,9 @@ pub enum Command {
     Check(Check),
     /// The catalogue of policies.
     Policies(Policies),
+    /// Traces and user models: from a log to a model of its users, and back.
+    #[command(subcommand)]
+    Trace(Trace),
     /// JSON Schema of the files that the lab reads and writes.
     Schema {
         /// Of which.
@@ -379,6 +386,8 @@ pub enum SchemaOf {
     Summary,
     /// A line of `timeline.jsonl`.
     Timeline,
+    /// A line of a trace.
+    Trace,
 }
 
 fn time(text: &str) -> Result<Duration, String> {

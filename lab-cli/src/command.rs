@@ -26,6 +26,7 @@ mod reproduce;
 mod run;
 mod screen;
 mod serve;
+mod trace;
 
 /// Does what was typed.
 ///
@@ -40,6 +41,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         }
         Some(Command::Check(args)) => check::check(&args),
         Some(Command::Policies(args)) => policies::policies(&args),
+        Some(Command::Trace(args)) => trace::trace(&args),
         Some(Command::Schema { of }) => schema(of),
         Some(Command::Completions { shell }) => {
             let mut buffer = Vec::new();
@@ -99,6 +101,7 @@ fn schema(of: SchemaOf) -> Outcome {
         SchemaOf::Experiment => crate::spec::schema::experiment(),
         SchemaOf::Summary => schemars::schema_for!(crate::summary::Summary),
         SchemaOf::Timeline => schemars::schema_for!(crate::live::Second),
+        SchemaOf::Trace => schemars::schema_for!(traces::trace::SomeLine),
     };
     let mut text = serde_json::to_string_pretty(&schema).map_err(Failure::because)?;
     text.push('\n');

@@ -1,0 +1,140 @@
+//! `lab trace fit`: from a trace to a model of its users.
+
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{self, Write as _},
+};
+
+use traces::{
+    UserModel,
+    learn::{
+        Fitted, LearnError,
+        fitted::{Cell, Pauses},
+    },
+    think::Think,
+};
+
+use super::{open, unreadable};
+use crate::{
+    args::{self, Output},
+    command::print,
+    exit::{Failure, Outcome},
+    text::{rate, scrubbed, time},
+};
+
+pub fn fit(args: &args::Fit) -> Outcome {
+    let mut trace = open(&args.trace)?;
+    let name = args.name.clone().unwrap_or_else(|| trace.header().name.clone());
+    let model = traces::learn(&mut trace, &name).map_err(|error| match error {
+        LearnError::Trace(error) => unreadable(&args.trace, &error),
+        other => Failure::usage(format!("{}: {other}", args.trace)),
+    })?;
+    if let Some(path) = &args.out {
+        let text = model.to_yaml().map_err(Failure::because)?;
+        let written = File::options().write(true).create_new(true).open(path);
+        written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
+            let way_out =
+                if error.kind() == io::ErrorKind::AlreadyExists { "; name another, or remove it" } else { "" };
+            Failure::usage(format!("{}: {error}{way_out}", path.display()))
+        })?;
+    }
+    let text = match args.output {
+        Output::Json => serde_json::to_string_pretty(&model).map_err(Failure::because)? + "\n",
+        Output::Text => shown(&model),
+    };
+    print(text.as_bytes())
+}
+
+fn shown(model: &UserModel) -> String {
+    let mut text = format!("{}: {}\n", scrubbed(&model.name), scrubbed(&model.source));
+    let Some(fitted) = model.fitted.as_deref() else { return text };
+    let read = &fitted.read;
+    let _ = writeln!(
+        text,
+        "{} records, {} sessions ({} cut, {} without a login) of {} users in {}",
+        read.records,
+        read.sessions,
+        read.cut,
+        read.without_login,
+        read.users,
+        time(read.length.as_secs_f64() * 1000.0)
+    );
+    let _ = writeln!(
+        text,
+        "transitions; all intervals together hold with {:.0} %\n{:14} {:14} {:>8} {:>7}  {:17} pause",
+        fitted.confidence * 100.0,
+        "from",
+        "to",
+        "count",
+        "share",
+        "interval"
+    );
+    fitted.cells.iter().filter(|cell| cell.count > 0).for_each(|cell| text.push_str(&of_cell(cell)));
+    of_rest(&mut text, fitted);
+    text
+}
+
+fn of_cell(cell: &Cell) -> String {
+    let Cell { from, to, count, share, low, high, think } = cell;
+    let pause = think.as_ref().map_or_else(String::new, law);
+    let line = format!("{from:14} {to:14} {count:>8} {share:>7.4}  {low:.4} to {high:.4}  {pause}");
+    format!("{}\n", line.trim_end())
+}
+
+/// `exponential, mean 302 ms (p 0.41)`.
+fn law(pauses: &Pauses) -> String {
+    let mean = time(pauses.mean.as_secs_f64() * 1000.0);
+    let name = match &pauses.law {
+        Think::Constant(_) => "constant",
+        Think::Uniform { .. } => "uniform",
+        Think::Exponential { .. } => "exponential",
+        Think::Lognormal { .. } => "lognormal",
+        Think::Empirical(_) => "empirical",
+    };
+    let tested = match &pauses.family {
+        Some(family) => match (family.p, family.name == name) {
+            (Some(p), true) => format!(" (p {p:.2})"),
+            (Some(p), false) => format!(" (best family {}, p {p:.1e})", family.name),
+            (None, _) => String::new(),
+        },
+        None => " (too few to test)".to_owned(),
+    };
+    format!("{name}, mean {mean}{tested}")
+}
+
+fn of_rest(text: &mut String, fitted: &Fitted) {
+    for back in &fitted.back {
+        let _ = writeln!(text, "after {} users go back: {} of {} times", back.state, back.returned, back.seen);
+    }
+    let _ = writeln!(text, "order: {}", fitted.order.verdict);
+    for test in &fitted.order.tests {
+        let _ = writeln!(
+            text,
+            "  {:14} {} transitions, G² {:.1} of {} degrees, p {:.3}, distance {:.3}",
+            test.state, test.seen, test.statistic, test.degrees, test.p, test.distance
+        );
+    }
+    if let Some(lengths) = &fitted.lengths {
+        let seen = &lengths.seen;
+        let p = lengths.p.map_or_else(|| "too few to test".to_owned(), |p| format!("p {p:.3}"));
+        let _ = writeln!(
+            text,
+            "requests in a session: mean {:.2}, p50 {}, p90 {}, p99 {}; the matrix gives a mean of {:.2} ({p})",
+            seen.mean, seen.p50, seen.p90, seen.p99, lengths.model_mean
+        );
+    }
+    let arrivals = &fitted.arrivals;
+    let _ = write!(text, "sessions begin at {}/s", rate(arrivals.per_second));
+    if let (Some(dispersion), Some(p)) = (arrivals.dispersion, arrivals.p) {
+        let bin = time(arrivals.bin.as_secs_f64() * 1000.0);
+        let _ = write!(text, "; dispersion {dispersion:.2} over bins of {bin} (1: Poisson of constant rate; p {p:.3})");
+    }
+    text.push('\n');
+    if let Some(folders) = &fitted.folders {
+        let _ = writeln!(text, "messages in a folder: at least {} (p50), {} (max)", folders.p50, folders.max);
+    }
+    for (action, count) in &fitted.left_out {
+        let _ = writeln!(text, "left out: {count} {}", scrubbed(action));
+    }
+}

@@ -1,0 +1,6 @@
+//! Packet captures: blocks, packets, TCP, IMAP.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| traces_fuzz::import("a.pcap", b"", bytes));
