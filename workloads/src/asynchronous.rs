@@ -22,9 +22,9 @@ use tokio::{
 };
 
 use crate::{
-    clock::Clock,
+    clock::{Clock, Clocks},
     crowd::Crowd,
-    health::{DescriptorMeter, GapMeter, Health, MachineSample, ProcessSample, ThreadMeter},
+    health::{ClockMeter, DescriptorMeter, GapMeter, Health, MachineSample, ProcessSample, ThreadMeter},
     host::{Crew, Cut, Options, Orders, RunError, StopFlag, check},
     measure::{Report, Window},
     plan::{Load, LoadPlan},
@@ -118,6 +118,7 @@ impl Pace<'_> {
         let thread = ThreadMeter::of_this_thread();
         let began = thread.sample();
         let mut gaps = GapMeter::new(began, MachineSample::take());
+        let mut clocks = ClockMeter::new(Clocks::read());
         let mut health = Health::default();
         let mut tasks = JoinSet::new();
         let mut drain_until = None;
@@ -141,6 +142,7 @@ impl Pace<'_> {
                 while let Some(window) = next_window(floor, now) {
                     on_window(window);
                     gaps.refresh_machine(MachineSample::take());
+                    clocks.look(Clocks::read());
                 }
             }
             if self.is_done(floor, now, &mut drain_until) {
@@ -164,6 +166,9 @@ impl Pace<'_> {
         health.run_queue_delay = ended.run_queue_delay.saturating_sub(began.run_queue_delay);
         health.sender_turns = ended.turns.saturating_sub(began.turns);
         health.largest_gap = gaps.largest();
+        health.gap_p999 = gaps.p999();
+        clocks.look(Clocks::read());
+        health.clocks = clocks.report();
         (health.stalls, health.more_stalls) = gaps.into_stalls();
         health
     }

@@ -49,6 +49,7 @@ struct Watched {
     began: ThreadSample,
     ended: ThreadSample,
     gaps: crate::health::GapMeter,
+    clocks: crate::health::ClockReport,
 }
 
 /// Runs a plan on fibers. See [`crate::host::run`].
@@ -125,6 +126,8 @@ fn health(
         health.run_queue_delay = watched.ended.run_queue_delay.saturating_sub(watched.began.run_queue_delay);
         health.sender_turns = watched.ended.turns.saturating_sub(watched.began.turns);
         health.largest_gap = watched.gaps.largest();
+        health.gap_p999 = watched.gaps.p999();
+        health.clocks = watched.clocks;
         (health.stalls, health.more_stalls) = watched.gaps.into_stalls();
     }
     health

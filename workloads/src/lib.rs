@@ -20,6 +20,7 @@ pub mod http1;
 pub mod mail;
 
 pub mod measure;
+pub mod null;
 pub mod page;
 pub mod persona;
 pub mod plan;

@@ -3,7 +3,8 @@
 //! A host drives a [`Recorder`]: it [plans](Recorder::plan) each request at its intended start, and hands the [`Ticket`]
 //! back when the request has ended. The recorder keeps a ledger in which every planned request ends exactly once, and
 //! histograms from which percentiles are read that do not hide what timed out. Memory is bounded by phases, types and
-//! classes, never by requests; only [`Numbers`] of requests without an answer are kept one by one, up to a limit.
+//! classes, never by requests; only [`Numbers`] of requests without an answer are kept one by one, and what each user got
+//! ([`Fairness`]), both up to a limit.
 
 mod beside;
 mod cell;
@@ -14,6 +15,8 @@ mod numbers;
 mod record;
 mod recorder;
 mod report;
+mod shares;
+mod spread;
 mod user_set;
 mod window;
 
@@ -27,6 +30,8 @@ pub use numbers::Numbers;
 pub use record::{CellRecord, PhaseRecord, Record, RecordError, TimesRecord};
 pub use recorder::{Recorder, Ticket};
 pub use report::{GeneratorReport, Little, PhaseReport, Report};
+pub use shares::{Fairness, jain};
+pub use spread::Dispersion;
 pub use window::{UserStates, Window};
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use nix::sys::epoll::EpollEvent;
 
 use super::{News, Watched, squad::Squad};
 use crate::{
-    health::{GapMeter, MachineSample, ThreadMeter},
+    clock::Clocks,
+    health::{ClockMeter, GapMeter, MachineSample, ThreadMeter},
     host::{Crew, Cut, Options, Orders, StopFlag},
     plan::LoadPlan,
 };
@@ -54,6 +55,7 @@ impl Pacer {
         let thread = ThreadMeter::of_this_thread();
         let began = thread.sample();
         let mut gaps = GapMeter::new(began, MachineSample::take());
+        let mut clocks = ClockMeter::new(Clocks::read());
         let mut drain_until = None;
         let mut swept = Timestamp::ZERO;
         let mut room = vec![EpollEvent::empty(); EVENTS];
@@ -74,6 +76,7 @@ impl Pacer {
                 self.obey(now);
                 if self.close_windows(now, &mut gaps) {
                     gaps.refresh_machine(MachineSample::take());
+                    clocks.look(Clocks::read());
                 }
                 gaps.refresh(thread.sample());
             }
@@ -89,8 +92,9 @@ impl Pacer {
         // The last second of the plan may have ended since the last heartbeat.
         self.close_windows(self.squad.clock.now(), &mut gaps);
         self.send_home(&mut room);
+        clocks.look(Clocks::read());
         // The caller may have gone; then nobody wants to know.
-        let _ = self.tell.send(News::Done(Watched { began, ended: thread.sample(), gaps }));
+        let _ = self.tell.send(News::Done(Watched { began, ended: thread.sample(), gaps, clocks: clocks.report() }));
     }
 
     /// Does what was asked for since the last heartbeat.

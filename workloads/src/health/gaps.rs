@@ -3,6 +3,7 @@ use std::time::Duration;
 use controllers::Timestamp;
 
 use super::{MachineSample, Stall, StallCause, ThreadSample};
+use crate::measure::{Distribution, Percentile};
 
 /// Notices when the sender's loop comes late to its own wake-ups, and says why.
 ///
@@ -13,6 +14,7 @@ pub struct GapMeter {
     last: ThreadSample,
     machine: MachineSample,
     largest: Duration,
+    all: Distribution,
     recent: Duration,
     stalls: Vec<Stall>,
     more: u64,
@@ -25,11 +27,21 @@ impl GapMeter {
     pub const STALL: Duration = Duration::from_millis(5);
     /// How many are.
     pub const KEPT: usize = 64;
+    /// Later than this counts as so late: what matters is decided far below.
+    const MOST: Duration = Duration::from_secs(60);
 
     /// Starts from what the sender and the machine had used by now.
     #[must_use]
     pub fn new(sample: ThreadSample, machine: MachineSample) -> Self {
-        Self { last: sample, machine, largest: Duration::ZERO, recent: Duration::ZERO, stalls: Vec::new(), more: 0 }
+        Self {
+            last: sample,
+            machine,
+            largest: Duration::ZERO,
+            all: Distribution::new(Self::MOST),
+            recent: Duration::ZERO,
+            stalls: Vec::new(),
+            more: 0,
+        }
     }
 
     /// The loop was to wake at `due` and did at `now`; the samples are taken only if they are needed.
@@ -37,6 +49,7 @@ impl GapMeter {
         let late = now.since(due);
         self.largest = self.largest.max(late);
         self.recent = self.recent.max(late);
+        self.all.record(late);
         if late < Self::STALL {
             return;
         }
@@ -72,6 +85,15 @@ impl GapMeter {
     #[must_use]
     pub fn largest(&self) -> Duration {
         self.largest
+    }
+
+    /// The 99.9th percentile of all of them; `None` with too few.
+    #[must_use]
+    pub fn p999(&self) -> Option<Duration> {
+        match self.all.percentile(99.9) {
+            Percentile::At(ms) | Percentile::AtLeast(ms) => Some(Duration::from_secs_f64(ms / 1e3)),
+            Percentile::Unknown => None,
+        }
     }
 
     /// The stalls in order, and how many more there were.
@@ -136,6 +158,23 @@ mod tests {
         assert_eq!(meter.take_recent(), Duration::from_millis(3));
         assert_eq!(meter.take_recent(), Duration::ZERO);
         assert_eq!(meter.largest(), Duration::from_millis(3));
+    }
+
+    #[test]
+    fn one_wake_up_in_a_hundred_that_is_late_shows_and_a_single_one_does_not() {
+        let late = |ms: u64, of: u64, every: u64| {
+            let mut meter = GapMeter::new(used(0, 0), machine(0));
+            let due = Timestamp::from_millis(1000);
+            for n in 0..of {
+                let late = if n % every == 0 { ms } else { 0 };
+                meter.woke(due, due + Duration::from_millis(late), || (used(0, 0), machine(0)));
+            }
+            meter.p999()
+        };
+        assert_eq!(late(20, 2994, 100), None, "too few to say");
+        let often = late(20, 3000, 100).expect("enough");
+        assert!(often >= Duration::from_millis(20) && often < Duration::from_millis(21), "{often:?}");
+        assert!(late(20, 3000, 3000).expect("enough") < Duration::from_millis(1));
     }
 
     #[test]

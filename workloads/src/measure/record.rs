@@ -13,6 +13,8 @@ use super::{
     cell::Cell,
     recorder::PARTS,
     report::{Raw, RawPhase},
+    shares::Shares,
+    spread::Spread,
     user_set::UserSet,
 };
 use crate::mail::TransitionCount;
@@ -73,6 +75,12 @@ pub struct PhaseRecord {
     pub seen: Vec<[u64; 2]>,
     /// Of these, those with a connect time-out.
     pub connect_timed_out: Vec<[u64; 2]>,
+    /// How many users wanted so much, and were given so much of it in time: wanted, given, users.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<[u64; 3]>,
+    /// Arrivals in each tenth of a second, where they were to be independent and at one rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Vec<u32>>,
     /// What went on beside requests.
     pub beside: Beside,
     /// Its twentieths are apart in `cells`; else all of it is in part 0.
@@ -225,6 +233,8 @@ fn phase_record(phase: &RawPhase, in_parts: bool) -> PhaseRecord {
         users: phase.users,
         seen: phase.seen.runs(),
         connect_timed_out: phase.connect_timed_out.runs(),
+        shares: phase.shares.tally(),
+        spread: phase.spread.as_ref().map(|spread| spread.counts().to_vec()),
         beside: phase.beside,
         in_parts,
     }
@@ -255,6 +265,8 @@ fn raw_phase(phase: &PhaseRecord) -> Result<RawPhase, RecordError> {
         users: phase.users,
         seen: users(&phase.seen)?,
         connect_timed_out: users(&phase.connect_timed_out)?,
+        shares: Shares::of_tally(&phase.shares).ok_or_else(|| wrong("its users were given more than they wanted"))?,
+        spread: phase.spread.clone().map(Spread::of_counts),
         beside: phase.beside,
         in_parts: phase.in_parts,
     })

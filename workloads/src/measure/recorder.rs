@@ -31,6 +31,8 @@ pub struct Ticket {
     free: Timestamp,
     wanted_at: Timestamp,
     begun: bool,
+    /// The first request of its user.
+    arrival: bool,
     sent: Option<Timestamp>,
 }
 
@@ -95,8 +97,11 @@ impl Recorder {
         } else {
             self.window.offered += 1;
         }
-        self.raw.users_seen(intended, user);
-        Ticket { cell, user, intended, free: intended, wanted_at: call.wanted_at, begun: false, sent: None }
+        let arrival = self.raw.users_seen(intended, user);
+        if call.attempt == 0 {
+            self.raw.wants(intended, user);
+        }
+        Ticket { cell, user, intended, free: intended, wanted_at: call.wanted_at, begun: false, arrival, sent: None }
     }
 
     /// Something beside requests begins: the phase in whose books it is.
@@ -130,6 +135,10 @@ impl Recorder {
         let lag = now.since(ticket.free);
         self.raw.time(ticket.cell, Family::SendLag).record(lag);
         self.window_lag.record(lag);
+        if ticket.arrival {
+            // What a policy of the user's own took is not the generator's.
+            self.raw.arrived(ticket.intended, lag);
+        }
     }
 
     /// A connection was made for it, and took so long.
@@ -193,6 +202,9 @@ impl Recorder {
                 self.groups.ended(ticket.cell, Ended::Served { late, response });
                 ledger.served_intents += u64::from(in_time_since_wanted);
                 self.window.goodput += u64::from(in_time_since_wanted);
+                if in_time_since_wanted {
+                    self.raw.gets(ticket.intended, ticket.user);
+                }
                 self.raw.time(ticket.cell, Family::Response).record(response);
                 self.raw.time(ticket.cell, Family::Service).record(now.since(sent));
                 self.window_response.record(response);
@@ -299,7 +311,9 @@ impl Recorder {
         closed.p50_ms = times.p50;
         closed.p90_ms = times.p90;
         closed.p99_ms = times.p99;
+        closed.p50_at_least_ms = times.p50_at_least;
         closed.p90_at_least_ms = times.p90_at_least;
+        closed.p99_at_least_ms = times.p99_at_least;
         closed.send_lag_p99_ms = match self.window_lag.percentile(99.0) {
             Percentile::At(value) | Percentile::AtLeast(value) => Some(value),
             Percentile::Unknown => self.window_lag.max_ms(),

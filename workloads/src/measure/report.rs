@@ -6,7 +6,8 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beside, Distribution, Family, Health, Ledger, Numbers, Percentiles, cell::Cell, recorder::PARTS, user_set::UserSet,
+    Beside, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Percentiles, cell::Cell,
+    recorder::PARTS, shares::Shares, spread::Spread, user_set::UserSet,
 };
 use crate::plan::{Load, LoadPlan, Phase};
 
@@ -45,6 +46,8 @@ pub struct GeneratorReport {
     pub send_lag_p50_ms: Option<f64>,
     /// Its 99th percentile.
     pub send_lag_p99_ms: Option<f64>,
+    /// Its 99.9th.
+    pub send_lag_p999_ms: Option<f64>,
     /// Its maximum.
     pub send_lag_max_ms: Option<f64>,
     /// Requests that were planned and never begun.
@@ -114,6 +117,12 @@ pub struct PhaseReport {
     /// What went on beside requests.
     #[serde(skip_serializing_if = "Beside::is_nothing", default)]
     pub beside: Beside,
+    /// How evenly users were served; of whole phases.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fairness: Option<Fairness>,
+    /// How arrivals were spread, where they were to be independent and at one rate; of whole phases.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub arrivals: Option<Dispersion>,
     /// The same by request type, for types that occurred.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub by_type: BTreeMap<String, PhaseReport>,
@@ -139,6 +148,7 @@ impl Report {
         let generator = GeneratorReport {
             send_lag_p50_ms: lag.and_then(|lag| lag.percentiles().p50),
             send_lag_p99_ms: lag.and_then(|lag| lag.percentiles().p99),
+            send_lag_p999_ms: lag.and_then(|lag| lag.percentiles().p999),
             send_lag_max_ms: lag.and_then(Distribution::max_ms),
             unsent: whole.ledger.unsent,
             saturated: Family::ALL.iter().filter_map(|&f| whole.of(f)).map(Distribution::saturated).sum(),
@@ -214,6 +224,9 @@ pub(super) struct RawPhase {
     pub(super) users: Option<u64>,
     pub(super) seen: UserSet,
     pub(super) connect_timed_out: UserSet,
+    pub(super) shares: Shares,
+    /// `None`: nothing is to be expected of it.
+    pub(super) spread: Option<Spread>,
     pub(super) beside: Beside,
     /// Its twentieths are apart; else all of it is in the first.
     pub(super) in_parts: bool,
@@ -231,6 +244,8 @@ impl Raw {
                 users: most_users(phase),
                 seen: UserSet::default(),
                 connect_timed_out: UserSet::default(),
+                shares: Shares::default(),
+                spread: Spread::of(phase),
                 beside: Beside::default(),
                 in_parts: true,
             });
@@ -281,11 +296,31 @@ impl Raw {
         self.phases.get_mut(phase).map(|phase| &mut phase.beside)
     }
 
-    pub(super) fn users_seen(&mut self, intended: Timestamp, user: u64) {
+    /// True for the first request of a user: one that neither this phase nor the one before has seen.
+    pub(super) fn users_seen(&mut self, intended: Timestamp, user: u64) -> bool {
         let (phase, _) = self.phase_and_part(intended);
-        if let Some(phase) = self.phases.get_mut(phase) {
-            phase.seen.insert(user);
-        }
+        let before = phase.checked_sub(1).is_some_and(|before| self.phases[before].seen.contains(user));
+        self.phases.get_mut(phase).is_some_and(|phase| phase.seen.insert(user)) && !before
+    }
+
+    /// A user wants something for the first time.
+    pub(super) fn wants(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        self.phases.get_mut(phase).into_iter().for_each(|phase| phase.shares.wants(user));
+    }
+
+    /// A user was given in time what it wanted.
+    pub(super) fn gets(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        self.phases.get_mut(phase).into_iter().for_each(|phase| phase.shares.gets(user));
+    }
+
+    /// The generator has let a user in, so much later than planned.
+    pub(super) fn arrived(&mut self, intended: Timestamp, late: Duration) {
+        let (phase, _) = self.phase_and_part(intended);
+        let Some(phase) = self.phases.get_mut(phase) else { return };
+        let into = intended.since(phase.begins) + late;
+        phase.spread.iter_mut().for_each(|spread| spread.add(into));
     }
 
     pub(super) fn connect_timed_out(&mut self, intended: Timestamp, user: u64) {
@@ -330,9 +365,15 @@ impl Raw {
     }
 
     fn phase_report(&self, phase: usize, share: Range<f64>) -> PhaseReport {
+        let whole = share == (0.0..1.0);
         let mut report = self.report(&self.phases[phase].name, phase..phase + 1, share);
-        report.users = self.phases[phase].users;
-        report.beside = self.phases[phase].beside.closed();
+        let RawPhase { users, beside, shares, spread, lasts, .. } = &self.phases[phase];
+        report.users = *users;
+        report.beside = beside.closed();
+        if whole {
+            report.fairness = shares.fairness();
+            report.arrivals = spread.as_ref().and_then(|spread| spread.dispersion(*lasts));
+        }
         report
     }
 

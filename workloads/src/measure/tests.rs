@@ -11,6 +11,8 @@ use crate::{
     testing::url_plan,
 };
 
+mod users;
+
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }

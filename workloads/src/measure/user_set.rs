@@ -5,12 +5,20 @@
 pub(super) struct UserSet(Vec<u64>);
 
 impl UserSet {
-    pub(super) fn insert(&mut self, user: u64) {
-        let Ok(word) = usize::try_from(user / 64) else { return };
+    /// True if it was not in it.
+    pub(super) fn insert(&mut self, user: u64) -> bool {
+        let Ok(word) = usize::try_from(user / 64) else { return false };
         if self.0.len() <= word {
             self.0.resize(word + 1, 0);
         }
+        let new = !self.contains(user);
         self.0[word] |= 1 << (user % 64);
+        new
+    }
+
+    pub(super) fn contains(&self, user: u64) -> bool {
+        let word = usize::try_from(user / 64).ok().and_then(|word| self.0.get(word));
+        word.is_some_and(|word| word >> (user % 64) & 1 == 1)
     }
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -50,7 +58,9 @@ impl UserSet {
             if first < next || last < first || last > most {
                 return None;
             }
-            (first..=last).for_each(|user| set.insert(user));
+            (first..=last).for_each(|user| {
+                set.insert(user);
+            });
             next = last + 1;
         }
         Some(set)
@@ -65,7 +75,7 @@ mod tests {
     fn runs_make_the_same_set_again() {
         let mut set = UserSet::default();
         for user in [0, 1, 2, 63, 64, 65, 200] {
-            set.insert(user);
+            assert!(set.insert(user) && !set.insert(user) && set.contains(user));
         }
         assert_eq!(set.runs(), [[0, 2], [63, 65], [200, 200]]);
         let again = UserSet::of_runs(&set.runs(), 1000).expect("in order");

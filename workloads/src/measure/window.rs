@@ -76,8 +76,12 @@ pub struct Window {
     pub p90_ms: Option<f64>,
     /// 99th percentile of the same.
     pub p99_ms: Option<f64>,
-    /// Where time-outs of this second hide the 90th: at least this.
+    /// Where time-outs of this second hide the median: at least this.
+    pub p50_at_least_ms: Option<f64>,
+    /// The same for the 90th.
     pub p90_at_least_ms: Option<f64>,
+    /// The same for the 99th.
+    pub p99_at_least_ms: Option<f64>,
     /// 99th percentile of the send lag, in milliseconds; the greatest where there are too few for one.
     pub send_lag_p99_ms: Option<f64>,
     /// Longest time that the host's loop was late to its own wake-up, where the host knows.

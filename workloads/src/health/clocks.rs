@@ -1,0 +1,141 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Clocks;
+
+/// Follows the machine's clocks over a run. Times are taken from the monotonic one alone: what is looked for here is a
+/// reason to doubt it, and a reason why logs with wall times do not fit.
+#[derive(Debug)]
+pub struct ClockMeter {
+    first: Clocks,
+    last: Clocks,
+    step: Duration,
+}
+
+/// What the clocks did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClockReport {
+    /// By how much the wall clock or the hardware's own counter ran faster or slower than the clock that the run was timed
+    /// with, whichever is more: millionths.
+    pub drift_ppm: f64,
+    /// The most that the wall clock was set by, between two looks.
+    pub step: Duration,
+    /// How long the machine slept.
+    pub suspended: Duration,
+}
+
+impl ClockMeter {
+    /// Starts from a first look.
+    #[must_use]
+    pub fn new(first: Clocks) -> Self {
+        Self { first, last: first, step: Duration::ZERO }
+    }
+
+    /// Another look, a second or so later.
+    pub fn look(&mut self, now: Clocks) {
+        let step = apart((self.last.wall, now.wall), (self.last.monotonic, now.monotonic));
+        self.step = self.step.max(step);
+        self.last = now;
+    }
+
+    /// What was seen from the first look to the last.
+    #[must_use]
+    pub fn report(&self) -> ClockReport {
+        let Self { first, last, step } = *self;
+        let monotonic = (first.monotonic, last.monotonic);
+        let ran = last.monotonic.saturating_sub(first.monotonic).as_secs_f64();
+        let suspended = apart((first.boot, last.boot), monotonic);
+        // A wall clock that was set, or that went on while the machine slept, has not run faster: that is told by itself.
+        let set = step.max(suspended) >= ClockReport::STEP;
+        let wall = if set { Duration::ZERO } else { apart((first.wall, last.wall), monotonic) };
+        let drift = wall.max(apart((first.raw, last.raw), monotonic));
+        let drift_ppm = if ran > 0.0 { drift.as_secs_f64() / ran * 1e6 } else { 0.0 };
+        ClockReport { drift_ppm, step, suspended }
+    }
+}
+
+impl ClockReport {
+    /// The clocks are read one after the other: what is less than this between two looks may be that.
+    pub const STEP: Duration = Duration::from_millis(10);
+}
+
+/// By how much more or less one clock has moved than another. One that never moves is not there.
+fn apart((a, a_now): (Duration, Duration), (b, b_now): (Duration, Duration)) -> Duration {
+    if a == a_now {
+        return Duration::ZERO;
+    }
+    // Each side has one that went forward and one that may have gone back.
+    (a_now + b).abs_diff(a + b_now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// A minute of looks, with every clock as `change` makes it at that second.
+    fn after_a_minute(change: impl Fn(u32, &mut Clocks)) -> ClockReport {
+        let at = |second: u32| {
+            let ran = SECOND * second;
+            let mut clocks =
+                Clocks { monotonic: SECOND * 100 + ran, raw: SECOND * 99 + ran, boot: SECOND * 500 + ran, wall: ran };
+            clocks.wall += SECOND * 1_700_000_000;
+            change(second, &mut clocks);
+            clocks
+        };
+        let mut meter = ClockMeter::new(at(0));
+        (1..=60).for_each(|second| meter.look(at(second)));
+        meter.report()
+    }
+
+    #[test]
+    fn clocks_that_agree_show_nothing() {
+        assert_eq!(after_a_minute(|_, _| ()), ClockReport::default());
+        // A kernel without one of them.
+        assert_eq!(after_a_minute(|_, clocks| clocks.raw = Duration::ZERO), ClockReport::default());
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_is_a_step_and_no_drift_either_way() {
+        for back in [false, true] {
+            let found = after_a_minute(|second, clocks| {
+                if second >= 30 {
+                    clocks.wall = if back { clocks.wall - SECOND * 3600 } else { clocks.wall + SECOND * 3600 };
+                }
+            });
+            assert_eq!(found, ClockReport { step: SECOND * 3600, ..ClockReport::default() });
+        }
+    }
+
+    #[test]
+    fn a_machine_that_slept_is_found_by_the_boot_clock() {
+        let found = after_a_minute(|second, clocks| {
+            if second >= 10 {
+                clocks.boot += SECOND * 7;
+                clocks.wall += SECOND * 7;
+            }
+        });
+        assert_eq!((found.suspended, found.step, found.drift_ppm), (SECOND * 7, SECOND * 7, 0.0));
+    }
+
+    #[test]
+    fn a_clock_that_is_slewed_drifts() {
+        // A thousandth faster than the hardware.
+        let found = after_a_minute(|second, clocks| clocks.raw -= Duration::from_millis(1) * second);
+        assert!((found.drift_ppm - 1000.0).abs() < 1e-6, "{found:?}");
+        assert_eq!((found.step, found.suspended), (Duration::ZERO, Duration::ZERO));
+    }
+
+    #[test]
+    fn the_machines_own_clocks_agree_over_a_moment() {
+        let mut meter = ClockMeter::new(Clocks::read());
+        // A moment that the machine takes itself: nothing here waits.
+        (0..200).for_each(|_| meter.look(Clocks::read()));
+        let found = meter.report();
+        // Nobody sets the clock or lets the machine sleep in a test; a crowded machine costs some milliseconds.
+        assert!(found.step < Duration::from_millis(500) && found.suspended < Duration::from_millis(500), "{found:?}");
+    }
+}

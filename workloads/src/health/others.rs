@@ -1,0 +1,123 @@
+use std::{collections::BTreeMap, fs, time::Duration};
+
+/// CPU time that other programs use meanwhile on the processors that the experiment runs on.
+///
+/// Summed over processes, since the machine's own totals are counted by looking once in a tick, which a generator that
+/// wakes by timers escapes. So what it cannot see is missing: programs outside of its container, and those that began and
+/// ended in between without a parent that waited for them. A process counts where it ran last.
+#[derive(Debug, Clone)]
+pub struct OthersMeter {
+    /// Empty: all.
+    cpus: Vec<usize>,
+    before: BTreeMap<Who, Process>,
+}
+
+/// A process id may be used again; with its start it is one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Who {
+    pid: i32,
+    started: u64,
+}
+
+/// What a process has used, its ended children included, in ticks of 10 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    ticks: u64,
+    cpu: usize,
+}
+
+impl OthersMeter {
+    /// Starts. `cpus`: where to look; all of them if that is empty.
+    #[must_use]
+    pub fn begin(cpus: &[usize]) -> Self {
+        Self { cpus: cpus.to_vec(), before: processes() }
+    }
+
+    /// What was used since, by all but `ours`.
+    #[must_use]
+    pub fn used(&self, ours: &[i32]) -> Duration {
+        self.between(&processes(), ours)
+    }
+
+    fn between(&self, now: &BTreeMap<Who, Process>, ours: &[i32]) -> Duration {
+        let theirs = now.iter().filter(|(who, _)| !ours.contains(&who.pid));
+        let here = theirs.filter(|(_, process)| self.cpus.is_empty() || self.cpus.contains(&process.cpu));
+        let ticks = here.map(|(who, process)| {
+            let earlier = self.before.get(who).map_or(0, |process| process.ticks);
+            process.ticks.saturating_sub(earlier)
+        });
+        Duration::from_millis(ticks.sum::<u64>() * 10)
+    }
+}
+
+fn processes() -> BTreeMap<Who, Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
+    let numbered = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    // One that ends meanwhile is not there any more.
+    numbered.filter_map(|pid| parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)).collect()
+}
+
+/// A line of /proc/[pid]/stat (proc(5)). Counted from the state, which follows the name in parentheses, which may hold any
+/// character: times are the 12th to 15th, the start is the 20th, the processor the 37th.
+fn parse(pid: i32, line: &str) -> Option<(Who, Process)> {
+    let (_, rest) = line.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
+    let ticks = number(11)? + number(12)? + number(13)? + number(14)?;
+    let cpu = usize::try_from(number(36)?).ok()?;
+    Some((Who { pid, started: number(19)? }, Process { ticks, cpu }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that has used `user` and its children `children` ticks.
+    fn line(user: u64, children: u64, started: u64, cpu: usize) -> String {
+        format!(
+            "7 (a) b (c) S 1 7 7 0 -1 4194560 100 0 0 0 {user} 0 {children} 0 20 0 1 0 {started} 1000 100 \
+             18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 {cpu} 0 0 0 0 0 0 0 0 0 0 0 0 0"
+        )
+    }
+
+    fn seen(lines: &[(i32, String)]) -> BTreeMap<Who, Process> {
+        lines.iter().filter_map(|(pid, line)| parse(*pid, line)).collect()
+    }
+
+    #[test]
+    fn the_name_of_a_process_may_hold_anything() {
+        let (who, process) = parse(7, &line(5, 3, 99, 1)).expect("whole");
+        assert_eq!((who.started, process.ticks, process.cpu), (99, 8, 1));
+        assert_eq!(parse(7, "7 (a"), None);
+        assert_eq!(parse(7, "7 (a) S 1 2"), None);
+    }
+
+    #[test]
+    fn what_others_used_on_these_processors_is_what_counts() {
+        let meter = OthersMeter {
+            cpus: vec![0, 1],
+            before: seen(&[(1, line(100, 0, 1, 0)), (2, line(10, 0, 1, 1)), (3, line(10, 0, 1, 2))]),
+        };
+        let now = seen(&[
+            (1, line(500, 0, 1, 0)), // ours
+            (2, line(12, 5, 1, 1)),  // 2 and 5 by children
+            (3, line(99, 0, 1, 2)),  // elsewhere
+            (4, line(3, 0, 70, 0)),  // began since
+        ]);
+        assert_eq!(meter.between(&now, &[1]), Duration::from_millis(100));
+        let everywhere = OthersMeter { cpus: Vec::new(), ..meter };
+        assert_eq!(everywhere.between(&now, &[1]), Duration::from_millis(990));
+    }
+
+    #[test]
+    fn a_number_that_is_used_again_is_another_process() {
+        let meter = OthersMeter { cpus: Vec::new(), before: seen(&[(2, line(1000, 0, 1, 0))]) };
+        assert_eq!(meter.between(&seen(&[(2, line(4, 0, 50, 0))]), &[]), Duration::from_millis(40));
+    }
+
+    #[test]
+    fn the_kernel_tells_of_this_process() {
+        let own = i32::try_from(std::process::id()).expect("an id");
+        assert!(processes().keys().any(|who| who.pid == own));
+    }
+}
