@@ -1,6 +1,9 @@
-//! What may be believed, and what was promised: [`gates`] judge the measurement, [`threshold`] judges the system.
+//! What may be believed, and what was promised: [`gates`] judge the measurement, [`threshold`] judges the system;
+//! [`measures`] is what a run says beside its counts and times.
 
 pub mod compare;
 pub mod fidelity;
 pub mod gates;
+pub mod measures;
+pub mod steady;
 pub mod threshold;

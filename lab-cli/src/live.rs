@@ -122,6 +122,8 @@ pub struct Second {
     pub sent: u64,
     /// Ended in this second: answered in time.
     pub served: u64,
+    /// Intents that were met in this second within the objective, over all their attempts.
+    pub goodput: u64,
     /// Answered too late.
     pub served_late: u64,
     /// Refused on the users' own side: never sent.
@@ -150,6 +152,15 @@ pub struct Second {
     pub p90_ms: Option<f64>,
     /// 99th percentile.
     pub p99_ms: Option<f64>,
+    /// Where requests that were given up in this second hide the median: at least this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_at_least_ms: Option<f64>,
+    /// The same for the 90th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90_at_least_ms: Option<f64>,
+    /// The same for the 99th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_at_least_ms: Option<f64>,
     /// The generator's health in this second.
     pub generator: GeneratorSecond,
     /// What the target showed of itself, if it answered.
@@ -198,6 +209,10 @@ pub struct TargetSecond {
     pub rss_bytes: u64,
     /// Open connections.
     pub connections: u64,
+    /// Users' requests answered as asked, in this second.
+    pub answered: u64,
+    /// Users' requests whose client had gone before the answer was ready or taken, in this second.
+    pub client_gone: u64,
     /// In the order of the stage graph.
     pub stages: Vec<StageSecond>,
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{
     summary::{Arm, Joined, Measured, Phase, Reason, Summary},
-    text::{percent, rate, scrubbed, time},
+    text::{known_or_at_least, percent, rate, scrubbed},
 };
 
 pub(crate) mod columns;
@@ -13,6 +13,7 @@ pub mod csv;
 pub mod html;
 pub mod junit;
 pub mod markdown;
+mod measures;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -21,10 +22,16 @@ use columns::{Align, Columns};
 pub use comparison::in_words;
 pub use whole::Whole;
 
-/// Everything: arms by phase, both ledgers, comparisons, thresholds, and last the verdict.
+/// Everything: arms by phase, what can be said of them over time, both ledgers, comparisons, thresholds, and last the verdict.
 pub fn text(summary: &Summary) -> String {
     let mut out = String::new();
     out.push_str(&arms(summary));
+    out.push_str(measures::footnote(summary));
+    let measured = measures::table(summary);
+    if !measured.is_empty() {
+        out.push('\n');
+        out.push_str(&measured);
+    }
     out.push('\n');
     out.push_str(&ledgers(summary));
     let compared = comparison::table(summary);
@@ -94,9 +101,9 @@ fn phase_row(arm: String, phase: &Phase) -> Vec<String> {
     vec![
         arm,
         phase.name.clone(),
-        percentile(times.p50, times.p50_at_least),
-        percentile(times.p90, times.p90_at_least),
-        percentile(times.p99, times.p99_at_least),
+        of_phase(phase, times.p50, times.p50_at_least),
+        of_phase(phase, times.p90, times.p90_at_least),
+        of_phase(phase, times.p99, times.p99_at_least),
         rate(*goodput_per_s),
         percent(*reject_fraction),
         count(phase.measured.timed_out),
@@ -105,12 +112,15 @@ fn phase_row(arm: String, phase: &Phase) -> Vec<String> {
     ]
 }
 
+/// A percentile, or its bound.
 pub(crate) fn percentile(value: Option<f64>, bound: Option<f64>) -> String {
-    match (value, bound) {
-        (Some(value), _) => time(value),
-        (None, Some(bound)) => format!("> {}", time(bound)),
-        (None, None) => "-".to_owned(),
-    }
+    known_or_at_least(value, bound)
+}
+
+/// In parentheses where it depends on how long the phase was.
+fn of_phase(phase: &Phase, value: Option<f64>, bound: Option<f64>) -> String {
+    let shown = percentile(value, bound);
+    if measures::is_unstable(phase) && shown != "-" { format!("({shown})") } else { shown }
 }
 
 /// What clients wrote against what the service read.

@@ -10,6 +10,7 @@ mod conductor;
 mod cpus;
 mod error;
 mod folder;
+mod headroom;
 mod histograms;
 mod join;
 mod kernel;
@@ -31,12 +32,13 @@ mod snapshot;
 mod spool;
 mod stop;
 mod sum_up;
+mod surroundings;
 mod target;
 mod touches;
 mod watch;
 
 pub use alike::unlike;
-pub use assemble::{generator as generator_of, phase as phase_of};
+pub use assemble::{conditions as conditions_of, generator as generator_of, phase as phase_of};
 pub use calibrate::{
     Measured, Request as PlantRequest, as_table, as_yaml, measure as measure_plant, search as search_capacity,
 };

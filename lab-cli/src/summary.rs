@@ -8,9 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod arm;
+mod conditions;
 mod joined;
 mod judged;
 mod measured;
+mod measures;
 mod phase;
 mod search;
 mod services;
@@ -19,9 +21,11 @@ mod touched;
 mod verdict;
 
 pub use arm::{Arm, Client, WalkCell, WalkRow};
+pub use conditions::{Arrivals, Clocks, Conditions, Headroom};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ThresholdResult};
 pub use measured::{Measured, Times};
+pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadiness, UserFairness};
 pub use phase::{Beside, Phase};
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
 pub use services::{Calls, Service};
@@ -55,6 +59,9 @@ pub struct Summary {
     /// How the work knob was set, where a capacity was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
+    /// What the generator can do here, measured before the first arm of a live run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Headroom>,
     /// What was tried for arms whose fixed limit was looked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<LimitSearch>,
@@ -65,6 +72,12 @@ pub struct Summary {
     pub thresholds: Vec<ThresholdResult>,
     /// Arms against the first one.
     pub comparisons: Vec<Comparison>,
+    /// Arms that are the same but for their names, against each other: what differs there is the noise of the lab.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noise_floor: Vec<Comparison>,
+    /// Figures over the load, for runs with three loads or more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
 }
 
 /// How the figures came about.

@@ -24,6 +24,16 @@ pub fn time(ms: f64) -> String {
     }
 }
 
+/// A time that is known, or that is hidden by requests that were given up and is at least something: `850 ms`, `>= 60.0 s`,
+/// `-` where there are too few to say. The only way in which a percentile is printed: a bound is never shown as a number.
+pub fn known_or_at_least(ms: Option<f64>, at_least: Option<f64>) -> String {
+    match (ms, at_least) {
+        (Some(ms), _) => time(ms),
+        (None, Some(bound)) => format!(">= {}", time(bound)),
+        (None, None) => "-".to_owned(),
+    }
+}
+
 /// A number a second: `0.4`, `7.3`, `98`.
 pub fn rate(per_second: f64) -> String {
     if per_second < 9.95 { format!("{per_second:.1}") } else { format!("{per_second:.0}") }
@@ -75,6 +85,13 @@ mod tests {
         assert_eq!([0.0, 7.25, 9.96, 98.4].map(rate), ["0.0", "7.2", "10", "98"]);
         assert_eq!([0.0, 0.003, 0.64, 1.0].map(percent), ["0 %", "0.3 %", "64 %", "100 %"]);
         assert_eq!(bytes(412_300_000), "412 MB");
+    }
+
+    #[test]
+    fn a_bound_is_never_shown_as_a_number() {
+        let shown =
+            [(Some(850.4), None), (None, Some(60_000.0)), (None, None)].map(|(ms, at)| known_or_at_least(ms, at));
+        assert_eq!(shown, ["850 ms", ">= 60.0 s", "-"]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
     judge::gates,
-    run::{Stop, generator_of, phase_of},
+    run::{Stop, conditions_of, generator_of, phase_of},
     summary::{Arm, Generator, Measured, Objective, Reason, Times, Verdict},
 };
 
@@ -171,13 +171,18 @@ fn header(line: &str) -> Result<(String, String), Failure> {
 }
 
 fn judged(args: &args::Load, plan: &LoadPlan, report: &Report, partial: bool) -> Loaded {
-    let mut arm =
-        Arm { generator: generator_of(report), phases: report.phases.iter().map(phase_of).collect(), ..Arm::default() };
+    let mut arm = Arm {
+        generator: generator_of(report),
+        conditions: conditions_of(report),
+        phases: report.phases.iter().map(phase_of).collect(),
+        ..Arm::default()
+    };
     let context = gates::Context {
         objective: Objective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 },
         closed: false,
         kernel_backlog_declared: true,
         own_target: false,
+        headroom: None,
     };
     gates::stamp(&mut arm, &context);
     if args.rate.is_none() {
@@ -267,13 +272,13 @@ fn percentiles(text: &mut String, title: &str, times: &Times) {
     for (name, percentile, value, bound) in rows {
         let shown = match (value, bound) {
             (Some(value), _) => format!("{value:.3}"),
-            (None, Some(bound)) => format!("over {bound:.0}"),
+            (None, Some(bound)) => format!(">= {bound:.0}"),
             (None, None) => format!("needs {} samples", least_samples(percentile)),
         };
         let _ = writeln!(text, "    {name:<13} {shown:>12}");
     }
     if let Some(max) = times.max {
-        let shown = if times.censored > 0 { format!("over {max:.0}") } else { format!("{max:.3}") };
+        let shown = if times.censored > 0 { format!(">= {max:.0}") } else { format!("{max:.3}") };
         let _ = writeln!(text, "    {:<13} {shown:>12}", "max");
     }
 }

@@ -3,17 +3,25 @@
 //! Overload experiments go wrong silently: the generator saturates before the service does, the kernel drops what the
 //! policy was meant to refuse, a request is lost between two ledgers. Each gate looks for one of these, and says what it
 //! saw, what it allows, and what to do. They read nothing but the summary, so `lab recheck` comes to the same verdict.
-//! Limits are ours where no published one exists; each is printed with its finding.
+//! Limits are ours where no published one exists; each is printed with its finding. [`table`] lists all of them.
 
 use serde::{Deserialize, Serialize};
 
-use crate::summary::{Arm, Measured, Objective, Reason, Verdict};
+use crate::summary::{Arm, Headroom, Objective, Reason, Verdict};
 
 mod client;
 mod ledger;
 pub mod limits;
+mod load;
+mod machine;
+mod pauses;
+mod settled;
+pub mod table;
 #[cfg(test)]
 mod tests;
+mod twins;
+
+pub use twins::judge_twins;
 
 /// What the gates need to know of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -26,6 +34,8 @@ pub struct Context {
     pub kernel_backlog_declared: bool,
     /// The target is ours and has a ledger of its own. False for `lab load` on a foreign service.
     pub own_target: bool,
+    /// What the generator can do here; `None` where it was not measured: in virtual time, and for `lab load`.
+    pub headroom: Option<Headroom>,
 }
 
 /// Judges one arm: every reason against it, the worst first.
@@ -33,7 +43,10 @@ pub fn judge(arm: &Arm, context: &Context) -> Vec<Reason> {
     let mut reasons = Vec::new();
     ledger::check(arm, context, &mut reasons);
     client::check(arm, context, &mut reasons);
-    model(arm, context, &mut reasons);
+    pauses::check(arm, context, &mut reasons);
+    machine::check(arm, &mut reasons);
+    load::check(arm, context, &mut reasons);
+    settled::check(arm, &mut reasons);
     renewal(arm, &mut reasons);
     touched(arm, &mut reasons);
     for reason in &mut reasons {
@@ -53,26 +66,6 @@ pub fn stamp(arm: &mut Arm, context: &Context) {
     arm.reasons = judge(arm, context);
     arm.verdict = verdict(&arm.reasons);
     arm.valid = arm.verdict != Verdict::Invalid;
-}
-
-/// In a closed loop, users who wait do not ask: a collapse under open load would not be seen (Schroeder, Wierman and
-/// Harchol-Balter, NSDI'06).
-fn model(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
-    const LIMIT: f64 = 0.05;
-    if !context.closed {
-        return;
-    }
-    let worst = arm.phases.iter().map(|phase| (overloaded(&phase.measured), phase.name.as_str()));
-    let Some((share, phase)) = worst.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
-    if share > LIMIT {
-        reasons.push(warn(
-            "MODEL",
-            format!("{:.1} % of the requests of {phase} not served in time", share * 100.0),
-            format!("{:.0} %", LIMIT * 100.0),
-            "a closed load under overload: users who wait do not ask, so offered load falls with the service",
-            "read it as an experiment with a fixed number of users; for open arrivals see overload-sweep",
-        ));
-    }
 }
 
 /// What such a phase shows is the policy as the phases before it left it, which is another experiment.
@@ -100,15 +93,6 @@ fn touched(arm: &Arm, reasons: &mut Vec<Reason>) {
         "a person changed the run while it went on: it is compared with nothing",
         "run it again without a touch; what was changed, and when, is in events.jsonl",
     ));
-}
-
-fn overloaded(measured: &Measured) -> f64 {
-    let not_in_time = measured.served_late
-        + measured.rejected
-        + measured.refused_locally
-        + measured.timed_out
-        + measured.connect_failed;
-    fraction(not_in_time, measured.planned)
 }
 
 fn fraction(part: u64, whole: u64) -> f64 {

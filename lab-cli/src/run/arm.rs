@@ -10,13 +10,14 @@ use workloads::{
 };
 
 use super::{
-    RunFailure, Sinks, Stop, assemble,
+    Cpus, RunFailure, Sinks, Stop, assemble,
     folder::Folder,
     join::join,
     kernel::Counters,
     policy_events::PolicyEvents,
     renew::Renewals,
     site::{Controls, Site, SiteSpec},
+    surroundings::Surroundings,
     target::log_in,
     touches::{Hands, Reach, Touches},
     watch::{Seconds, Watch},
@@ -56,6 +57,8 @@ pub struct Turn<'a> {
     pub watches: &'a [(usize, threshold::Watch)],
     /// What a person may do to it.
     pub touches: &'a Touches,
+    /// Where generator and target run.
+    pub cpus: &'a Cpus,
 }
 
 /// Runs it. `plan` makes the load plan once it is known where users go.
@@ -95,6 +98,7 @@ pub fn run(
     let hands =
         Hands::begin(turn.touches, reach).map_err(super::snapshot::machine("the thread that carries out touches"))?;
     let mut touches = Vec::new();
+    let surroundings = Surroundings::begin(turn.cpus);
     let report = workloads::run(
         &plan,
         &Options { numbered: true, orders, ..Options::default() },
@@ -139,6 +143,7 @@ pub fn run(
         },
         &flag,
     )?;
+    let conditions = surroundings.end(&report, &site.pids(), &watch);
     if let Some(failure) = failed {
         return Err(failure);
     }
@@ -171,6 +176,7 @@ pub fn run(
         client: plan.client.as_ref().map(assemble::client),
         block: turn.block,
         generator: assemble::generator(&report),
+        conditions,
         server: seen.map(|(last, read, services)| summary::Server {
             services,
             ..assemble::server(Some(&first), &last, &read.ledger, joined.as_ref())

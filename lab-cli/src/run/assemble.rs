@@ -18,7 +18,8 @@ use workloads::{
 };
 
 use crate::summary::{
-    Beside, Calls, Client, Generator, Joined, Measured, Phase, Server, Service, Times, WalkCell, WalkRow,
+    Arrivals, Beside, Calls, Client, Clocks, Conditions, Generator, Joined, Measured, Measures, Phase, Server, Service,
+    Times, UserFairness, WalkCell, WalkRow,
 };
 
 /// One phase.
@@ -32,9 +33,30 @@ pub fn phase(report: &PhaseReport) -> Phase {
         users: report.users.and_then(|users| u32::try_from(users).ok()).unwrap_or(0),
         of_oracle: None,
         beside: (!report.beside.is_nothing()).then(|| beside(&report.beside)),
+        measures: measures(report),
         measured: measured(report),
         by_type: groups(&report.by_type),
         by_class: groups(&report.by_class),
+    }
+}
+
+/// What the generator knows of them; the rest follows from the seconds.
+fn measures(report: &PhaseReport) -> Measures {
+    let fairness = |found: measure::Fairness| UserFairness {
+        users: found.users,
+        jain: found.jain,
+        worst_tenth: found.worst_tenth,
+    };
+    let arrivals = |found: measure::Dispersion| Arrivals {
+        windows: found.windows,
+        per_window: found.per_window,
+        dispersion: found.index,
+    };
+    Measures {
+        amplification: report.ledger.amplification(),
+        user_fairness: report.fairness.map(fairness),
+        arrivals: report.arrivals.map(arrivals),
+        ..Measures::default()
     }
 }
 
@@ -145,6 +167,28 @@ pub fn generator(report: &Report) -> Generator {
         major_faults: health.major_faults,
         little: report.little.difference(),
         books: report.faults.clone(),
+    }
+}
+
+/// What the generator knows of the conditions that it worked under; what only the lab knows is filled in by whoever runs it.
+pub fn conditions(report: &Report) -> Conditions {
+    let found = &report.generator;
+    let health = &found.health;
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    Conditions {
+        clocks: Clocks {
+            drift_ppm: health.clocks.drift_ppm,
+            step_ms: ms(health.clocks.step),
+            suspended_ms: ms(health.clocks.suspended),
+            ..Clocks::default()
+        },
+        send_lag_p999_ms: found.send_lag_p999_ms.or(found.send_lag_max_ms).unwrap_or(0.0),
+        hiccup_p999_ms: health.gap_p999.map(ms),
+        busy_users_max: health.in_flight_peak,
+        // In virtual time there is none.
+        busy_users_limit: if health.in_flight_limit == u32::MAX { 0 } else { health.in_flight_limit },
+        waited_for_turn: health.waited_for_fiber,
+        ..Conditions::default()
     }
 }
 

@@ -20,7 +20,7 @@ use super::{
     arm::{self, Turn, tell},
     assemble, calibrate,
     folder::Folder,
-    histograms,
+    headroom, histograms,
     manifest::{Block, manifest},
     record::{self, ArmRecord},
     resolve,
@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     judge::{
-        gates,
+        gates, measures,
         threshold::{Abort, Threshold, Watch},
     },
     live::{LiveEvent, PhaseShape, Second, Shape},
@@ -41,7 +41,7 @@ use crate::{
         hindsight::Hindsight,
         plan::{App, Arashi, Declared, Experiment, Load, Work},
     },
-    summary::{self, Capacity, LimitSearch, Mode, Summary},
+    summary::{self, Capacity, Headroom, LimitSearch, Mode, Summary},
 };
 
 mod virtual_time;
@@ -86,8 +86,9 @@ pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<F
         request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
     let watches = watches(&thresholds, &request.experiment.aborts);
     let (arms, parts, timeline) = (Vec::new(), Vec::new(), Vec::new());
-    let (searches, abort) = (Vec::new(), None);
-    let mut run = Run { request, folder, sinks, stop, thresholds, watches, abort, searches, arms, parts, timeline };
+    let (searches, abort, headroom) = (Vec::new(), None, None);
+    let mut run =
+        Run { request, folder, sinks, stop, thresholds, watches, abort, searches, headroom, arms, parts, timeline };
     if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
 }
 
@@ -128,6 +129,8 @@ struct Run<'a> {
     /// One of them did.
     abort: Option<Abort>,
     searches: Vec<LimitSearch>,
+    /// Of live runs.
+    headroom: Option<Headroom>,
     arms: Vec<summary::Arm>,
     /// What thresholds ask for beside the summary; the rest of what an arm leaves is in the folder. Memory does not grow with
     /// the histograms of every arm and the seconds of every run.
@@ -161,6 +164,9 @@ impl Run<'_> {
             }
             _ => None,
         };
+        self.note("measuring the generator against a service that does nothing")?;
+        let habit = experiment.users.connections;
+        self.headroom = Some(headroom::measure(self.request.cpus, habit, &self.stop.fresh_flag())?);
         let mut blocks = Vec::new();
         for block in 1..=experiment.repeat {
             let seed = seed_for(experiment.seed, &format!("block {block}"));
@@ -275,7 +281,7 @@ impl Run<'_> {
             _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpus))),
         };
         let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
-        let turn = Turn { arm, block, site, phases, watches, touches };
+        let turn = Turn { arm, block, site, phases, watches, touches, cpus };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());
@@ -284,19 +290,21 @@ impl Run<'_> {
             digest = digest_of(&plan);
             plan
         };
-        let mut ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
-        for second in std::mem::take(&mut ended.timeline) {
-            self.keep_second(&second);
+        let ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
+        for second in &ended.timeline {
+            self.keep_second(second);
         }
-        self.take_in(index, ended)?;
+        self.take_in(index, ended, rate)?;
         Ok(digest?)
     }
 
-    /// Judges an arm that has ended, and keeps what it left.
-    fn take_in(&mut self, index: usize, ended: arm::Ended) -> Result<(), RunFailure> {
+    /// Judges an arm that has ended, and keeps what it left. `rate`: what the target can serve, where that is known.
+    fn take_in(&mut self, index: usize, ended: arm::Ended, rate: Option<f64>) -> Result<(), RunFailure> {
         let arm = &self.request.experiment.arms[index];
         let mut found = ended.arm;
         let block = found.block;
+        let plan = self.planned(rate);
+        measures::fill_in(&mut found, &ended.timeline, &plan);
         gates::stamp(&mut found, &self.context(arm));
         for stall in ended.report.generator.health.stalls.iter().filter(|stall| stall.late >= STALL_WORTH_A_LINE) {
             let cause = match stall.cause {
@@ -312,7 +320,7 @@ impl Run<'_> {
         let name = histograms::file_name(&arm.label, block);
         histograms::write(&ended.report, &self.folder.path().join(name))?;
         let in_parts = |phase: &str| self.wanted_parts(&found).iter().any(|(name, _)| name == phase);
-        let kept = ArmRecord::of(&found, self.context(arm), &ended.report, in_parts);
+        let kept = ArmRecord::of(&found, self.context(arm), plan, &ended.report, in_parts);
         self.folder.put(&record::file_name(&arm.label, block), &kept)?;
         self.tell(&LiveEvent::ArmFinished(Box::new(found.clone())))?;
         self.keep_parts(&found, &ended.report);
@@ -341,6 +349,11 @@ impl Run<'_> {
         }
     }
 
+    /// What measures need to know of the plan.
+    fn planned(&self, rate: Option<f64>) -> measures::Plan {
+        measures::Plan::of(self.request.experiment, rate, self.request.virtual_time)
+    }
+
     fn context(&self, arm: &crate::spec::plan::Arm) -> gates::Context {
         let experiment = self.request.experiment;
         let closed = |load: &Load| matches!(load, Load::Users { .. });
@@ -351,6 +364,7 @@ impl Run<'_> {
             closed: any_closed && !declared(Declared::ClosedOverload),
             kernel_backlog_declared: resolve::works_at_accept(arm) || declared(Declared::KernelBacklog),
             own_target: true,
+            headroom: self.headroom,
         }
     }
 
@@ -368,12 +382,14 @@ impl Run<'_> {
             objective: experiment.objective,
             capacity: capacity.as_ref(),
             searches: &self.searches,
+            headroom: self.headroom,
             arms: &self.arms,
             thresholds: &self.thresholds,
             abort: self.abort.as_ref(),
             timeline: &self.timeline,
             parts: &parts,
             order: &order,
+            twins: &experiment.twins(),
             compare: &experiment.compare,
         })
     }

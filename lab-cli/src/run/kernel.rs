@@ -34,6 +34,7 @@ impl Counters {
             listen_overflows: added("ListenOverflows"),
             listen_drops: added("ListenDrops"),
             syn_retransmits: added("TCPSynRetrans"),
+            request_queue_full: added("TCPReqQFullDrop") + added("TCPReqQFullDoCookies"),
         }
     }
 }
@@ -45,9 +46,13 @@ mod tests {
     #[test]
     fn differences_are_by_name() {
         let before = Counters::parse("TcpExt: A ListenOverflows ListenDrops\nTcpExt: 1 10 20\n");
-        let after = Counters::parse("TcpExt: A ListenOverflows ListenDrops TCPSynRetrans\nTcpExt: 5 13 26 4\n");
+        let after = Counters::parse(
+            "TcpExt: A ListenOverflows ListenDrops TCPSynRetrans TCPReqQFullDrop TCPReqQFullDoCookies\n\
+             TcpExt: 5 13 26 4 2 5\n",
+        );
         let found = after.since(&before);
         assert_eq!((found.listen_overflows, found.listen_drops, found.syn_retransmits), (3, 6, 4));
+        assert_eq!(found.request_queue_full, 7);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::Sink;
 use crate::{
     live::{LiveEvent, Second},
-    text::scrubbed,
+    text::{known_or_at_least, scrubbed},
 };
 
 /// Seconds between two lines of one phase.
@@ -59,7 +59,7 @@ impl Progress {
             return None;
         }
         self.last = Some((second.phase.clone(), second.second));
-        let p90 = second.p90_ms.map_or_else(|| "-".to_owned(), |p90| format!("{p90:.0} ms"));
+        let p90 = known_or_at_least(second.p90_ms, second.p90_at_least_ms);
         Some(format!(
             "  {:>4} s  {:<8} {:>5} users  {:>5} offered/s  {:>5} in time/s  {:>5} rejected/s  p90 {p90}",
             second.second, second.phase, second.users, second.offered, second.served, second.rejected,

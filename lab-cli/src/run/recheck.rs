@@ -23,7 +23,7 @@ use super::{
 use crate::{
     judge::threshold::{Threshold, first_abort},
     live::{LiveEvent, Second},
-    summary::{Arm, Summary},
+    summary::{Arm, Headroom, Summary},
 };
 
 /// What came of it.
@@ -62,7 +62,7 @@ pub fn recheck(path: &Path) -> Result<Rechecked, RunFailure> {
     let written: Value = from_file(&path.join("summary.json"))?;
     let mut notes = Vec::new();
     let mut differences = Vec::new();
-    let mut turns = turns(path, &manifest, &mut notes)?;
+    let mut turns = turns(path, &manifest, &recorded.timeline, &mut notes)?;
     if turns.is_empty() {
         return Err(RunFailure::NoRecords(path.to_owned()));
     }
@@ -102,13 +102,20 @@ pub fn recheck(path: &Path) -> Result<Rechecked, RunFailure> {
 
 /// An arm's turn, computed again.
 struct Turn {
+    /// What the generator can do, as it was measured before the first arm.
+    headroom: Option<Headroom>,
     arm: Arm,
     /// `None` of a bound.
     report: Option<Report>,
 }
 
 /// All turns that have a record, in the order in which they ran.
-fn turns(path: &Path, manifest: &Manifest, notes: &mut Vec<String>) -> Result<Vec<Turn>, RunFailure> {
+fn turns(
+    path: &Path,
+    manifest: &Manifest,
+    timeline: &[Second],
+    notes: &mut Vec<String>,
+) -> Result<Vec<Turn>, RunFailure> {
     let model = manifest.model();
     let mut turns = Vec::new();
     let mut missing = 0;
@@ -128,8 +135,10 @@ fn turns(path: &Path, manifest: &Manifest, notes: &mut Vec<String>) -> Result<Ve
             if kept.context.objective != manifest.experiment.objective {
                 return Err(senseless(&"it has another objective than the manifest"));
             }
-            let (arm, report) = kept.arm(model.as_ref()).map_err(|error| senseless(&error))?;
-            turns.push(Turn { arm, report });
+            let of_turn = |second: &&Second| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
+            let seconds: Vec<Second> = timeline.iter().filter(of_turn).cloned().collect();
+            let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(|error| senseless(&error))?;
+            turns.push(Turn { headroom: kept.context.headroom, arm, report });
         }
     }
     if missing > 0 && !turns.is_empty() {
@@ -162,12 +171,14 @@ fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> Summary 
         objective: experiment.objective,
         capacity: manifest.capacity.as_ref(),
         searches: &manifest.searches,
+        headroom: turns.first().and_then(|turn| turn.headroom),
         arms: &arms,
         thresholds: &thresholds,
         abort: abort.as_ref(),
         timeline: &recorded.timeline,
         parts: &parts,
         order: &manifest.arms(),
+        twins: &manifest.twins(),
         compare: &experiment.compare,
     })
 }

@@ -10,8 +10,12 @@ use workloads::measure::{Record, RecordError, Report};
 
 use super::assemble;
 use crate::{
-    judge::gates::{self, Context},
-    summary::{Arm, Generator, SCHEMA, Verdict},
+    judge::{
+        gates::{self, Context},
+        measures::{self, Plan},
+    },
+    live::Second,
+    summary::{Arm, Clocks, Conditions, Generator, SCHEMA, Verdict},
 };
 
 /// An arm's record.
@@ -21,6 +25,8 @@ pub struct ArmRecord {
     pub schema: u32,
     /// What the gates knew of the plan.
     pub context: Context,
+    /// What measures knew of it.
+    pub plan: Plan,
     /// The arm without what is computed; of a bound, which nobody ran, all of it.
     pub seen: Arm,
     /// What users measured; `None`: nothing was run.
@@ -29,9 +35,11 @@ pub struct ArmRecord {
 
 impl ArmRecord {
     /// Of an arm that was run. `in_parts`: the phases whose twentieths are asked for.
-    pub fn of(arm: &Arm, context: Context, report: &Report, in_parts: impl Fn(&str) -> bool) -> Self {
+    pub fn of(arm: &Arm, context: Context, plan: Plan, report: &Report, in_parts: impl Fn(&str) -> bool) -> Self {
         let seen = Arm {
             generator: Generator::default(),
+            conditions: only_seen(&arm.conditions),
+            wasted: None,
             phases: Vec::new(),
             walk: Vec::new(),
             reasons: Vec::new(),
@@ -39,29 +47,54 @@ impl ArmRecord {
             valid: true,
             ..arm.clone()
         };
-        Self { schema: SCHEMA, context, seen, measured: Some(report.record(in_parts)) }
+        Self { schema: SCHEMA, context, plan, seen, measured: Some(report.record(in_parts)) }
     }
 
     /// Of a bound.
-    pub fn of_bound(arm: &Arm, context: Context) -> Self {
-        Self { schema: SCHEMA, context, seen: arm.clone(), measured: None }
+    pub fn of_bound(arm: &Arm, context: Context, plan: Plan) -> Self {
+        Self { schema: SCHEMA, context, plan, seen: arm.clone(), measured: None }
     }
 
-    /// The arm, computed and judged, and the report that it was computed from.
+    /// The arm, computed and judged, and the report that it was computed from. `seconds`: those of the arm, in order.
     ///
     /// # Errors
     /// If the record makes no sense.
-    pub fn arm(&self, model: Option<&UserModel>) -> Result<(Arm, Option<Report>), RecordError> {
+    pub fn arm(&self, model: Option<&UserModel>, seconds: &[Second]) -> Result<(Arm, Option<Report>), RecordError> {
         let Some(measured) = &self.measured else { return Ok((self.seen.clone(), None)) };
         let report = measured.report()?;
         let mut arm = Arm {
             generator: assemble::generator(&report),
+            conditions: conditions(&self.seen.conditions, &report),
             phases: report.phases.iter().map(assemble::phase).collect(),
             walk: assemble::walk(&report, model),
             ..self.seen.clone()
         };
+        measures::fill_in(&mut arm, seconds, &self.plan);
         gates::stamp(&mut arm, &self.context);
         Ok((arm, Some(report)))
+    }
+}
+
+/// What only the lab could see, and no report holds.
+fn only_seen(all: &Conditions) -> Conditions {
+    let Clocks { source, source_at_end, .. } = all.clocks.clone();
+    Conditions {
+        noise: all.noise,
+        service_silent_max_ms: all.service_silent_max_ms,
+        clocks: Clocks { source, source_at_end, ..Clocks::default() },
+        ..Conditions::default()
+    }
+}
+
+/// Both together.
+fn conditions(seen: &Conditions, report: &Report) -> Conditions {
+    let known = assemble::conditions(report);
+    let Clocks { source, source_at_end, .. } = seen.clocks.clone();
+    Conditions {
+        noise: seen.noise,
+        service_silent_max_ms: seen.service_silent_max_ms,
+        clocks: Clocks { source, source_at_end, ..known.clocks.clone() },
+        ..known
     }
 }
 

@@ -88,6 +88,22 @@ impl Manifest {
         self.experiment.arms.iter().map(|arm| arm.label.clone()).collect()
     }
 
+    /// Pairs of arms that are the same but for their names, each with the first of its kind.
+    pub fn twins(&self) -> Vec<[String; 2]> {
+        let arms = self.whole.pointer("/experiment/arms").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let unnamed = |arm: &Value| {
+            let mut arm = arm.clone();
+            arm.as_object_mut().map(|arm| arm.remove("label"));
+            arm
+        };
+        let label = |arm: &Value| arm.get("label").and_then(Value::as_str).map(str::to_owned);
+        let twin = |(index, arm): (usize, &Value)| {
+            let first = arms[..index].iter().find(|other| unnamed(other) == unnamed(arm))?;
+            Some([label(first)?, label(arm)?])
+        };
+        arms.iter().enumerate().filter_map(twin).collect()
+    }
+
     /// The Markov model that users walked, if they had one.
     pub fn model(&self) -> Option<UserModel> {
         UserModel::deserialize(self.whole.pointer("/experiment/users/model/mail/model")?).ok()

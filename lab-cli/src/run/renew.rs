@@ -77,6 +77,7 @@ mod tests {
             name: String::new(),
             duration: Duration::from_secs(seconds),
             fresh_policy,
+            steady: None,
             loads: Vec::new(),
         };
         let phases = [phase(10, true), phase(5, false), phase(7, true), phase(1, true)];

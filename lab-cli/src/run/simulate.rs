@@ -245,6 +245,7 @@ fn run_on<W: Simulation>(
         parameters: assemble::parameters(&arm.policy),
         block: task.block,
         generator: assemble::generator(&report),
+        conditions: assemble::conditions(&report),
         server: Some(summary::Server {
             services: plant.services(),
             ..assemble::server(None, &last, &read.ledger, joined.as_ref())

@@ -95,6 +95,11 @@ impl Site {
         &self.controls
     }
 
+    /// Its processes.
+    pub fn pids(&self) -> Vec<u32> {
+        self.targets.iter().map(|(_, target)| target.ready.pid).collect()
+    }
+
     /// The first of several processes that has ended by itself, in words. One target may die without this: it is seen
     /// by its ledger, which is missing.
     pub fn has_died(&mut self) -> Option<String> {

@@ -3,12 +3,12 @@
 use super::of_oracle;
 use crate::{
     judge::{
-        compare, gates,
+        compare, gates, measures,
         threshold::{Abort, Parts, RunEvidence, Threshold},
     },
     live::Second,
     spec::plan::Compare,
-    summary::{Arm, Capacity, LimitSearch, Mode, Objective, SCHEMA, Summary, Verdict},
+    summary::{Arm, Capacity, Comparison, Headroom, LimitSearch, Mode, Objective, SCHEMA, Summary, Verdict},
 };
 
 /// What a summary is made from.
@@ -25,6 +25,8 @@ pub struct Findings<'a> {
     pub capacity: Option<&'a Capacity>,
     /// Limits that were looked for.
     pub searches: &'a [LimitSearch],
+    /// What the generator can do here, where that was measured.
+    pub headroom: Option<Headroom>,
     /// Judged, in the order in which they ran.
     pub arms: &'a [Arm],
     /// What must hold.
@@ -37,13 +39,26 @@ pub struct Findings<'a> {
     pub parts: Parts<'a>,
     /// Arms in the order of the file.
     pub order: &'a [String],
+    /// Pairs of arms that are the same but for their names.
+    pub twins: &'a [[String; 2]],
     /// How arms are compared.
     pub compare: &'a Compare,
+}
+
+/// Arms that are the same but for their names, against each other: what differs there is noise.
+fn noise_floor(found: &Findings<'_>) -> Vec<Comparison> {
+    let compared = found.twins.iter().flat_map(|twins| {
+        let family = compare::Family { baseline: None, ..found.compare.family(twins) };
+        compare::against_the_baseline(found.arms, family)
+    });
+    compared.collect()
 }
 
 /// The summary.
 pub fn sum_up(found: &Findings<'_>) -> Summary {
     let mut reasons: Vec<_> = found.arms.iter().flat_map(|arm| arm.reasons.iter().cloned()).collect();
+    let noise_floor = noise_floor(found);
+    reasons.extend(gates::judge_twins(&noise_floor));
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.verdict));
     let verdict = gates::verdict(&reasons);
     let evidence = RunEvidence { arms: found.arms, timeline: found.timeline, parts: found.parts };
@@ -68,9 +83,12 @@ pub fn sum_up(found: &Findings<'_>) -> Summary {
         reasons,
         objective: found.objective,
         capacity: found.capacity.cloned(),
+        headroom: found.headroom,
         searches: found.searches.to_vec(),
+        curves: measures::curves(&arms),
         arms,
         thresholds,
         comparisons: compare::against_the_baseline(found.arms, found.compare.family(found.order)),
+        noise_floor,
     }
 }

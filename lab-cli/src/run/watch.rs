@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -27,26 +27,54 @@ const PERIOD: Duration = Duration::from_millis(250);
 pub struct Watch {
     newest: Arc<Mutex<Option<Gauges>>>,
     over: Arc<AtomicBool>,
+    silent: Arc<Silence>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The longest time that a target did not say anything, beyond the pause between two questions.
+#[derive(Debug, Default)]
+struct Silence(AtomicU64);
+
+impl Silence {
+    /// It has said nothing for so long.
+    fn lasted(&self, since_last: Duration) {
+        let silent = since_last.saturating_sub(PERIOD).as_millis();
+        self.0.fetch_max(u64::try_from(silent).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn longest(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
 }
 
 impl Watch {
     /// Begins.
     pub fn begin(controls: &Controls) -> std::io::Result<Self> {
         let (newest, over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
-        let (to, until, controls) = (Arc::clone(&newest), Arc::clone(&over), controls.clone());
+        let silent = Arc::new(Silence::default());
+        let (to, until, controls, silence) =
+            (Arc::clone(&newest), Arc::clone(&over), controls.clone(), Arc::clone(&silent));
         let thread = thread::Builder::new().name("gauges".to_owned()).spawn(move || {
+            let mut heard = Instant::now();
             while !until.load(Ordering::Relaxed) {
                 // A target that does not answer in time shows as a second without gauges.
-                if let Ok(gauges) = controls.gauges()
+                let gauges = controls.gauges();
+                silence.lasted(heard.elapsed());
+                if let Ok(gauges) = gauges
                     && let Ok(mut to) = to.lock()
                 {
                     *to = Some(gauges);
+                    heard = Instant::now();
                 }
                 thread::sleep(PERIOD);
             }
         })?;
-        Ok(Self { newest, over, thread: Some(thread) })
+        Ok(Self { newest, over, silent, thread: Some(thread) })
+    }
+
+    /// The longest time that the target did not answer, so far.
+    pub fn longest_silence(&self) -> Duration {
+        self.silent.longest()
     }
 
     /// The newest gauges, once.
@@ -141,6 +169,7 @@ impl Seconds {
             offered: window.offered,
             sent: window.sent,
             served: window.served,
+            goodput: window.goodput,
             served_late: window.late,
             refused_locally: window.refused_locally,
             rejected: window.rejected,
@@ -154,6 +183,9 @@ impl Seconds {
             p50_ms: window.p50_ms,
             p90_ms: window.p90_ms,
             p99_ms: window.p99_ms,
+            p50_at_least_ms: window.p50_at_least_ms,
+            p90_at_least_ms: window.p90_at_least_ms,
+            p99_at_least_ms: window.p99_at_least_ms,
             generator: self.generator(window),
             target: gauges.map(|gauges| self.target(gauges, window.client.as_ref())),
         }
@@ -221,9 +253,29 @@ impl Seconds {
             cpu: if seconds > 0.0 { (gauges.cpu_s - earlier.cpu_s) / seconds } else { 0.0 },
             rss_bytes: gauges.rss_bytes,
             connections: gauges.ledger.connections_open,
+            answered: gauges.ledger.served.saturating_sub(earlier.ledger.served),
+            client_gone: gauges.ledger.client_gone.saturating_sub(earlier.ledger.client_gone),
             stages: client.into_iter().chain(stages).collect(),
         };
         self.gauges = Some(gauges);
         second
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_between_two_questions_is_no_silence_and_the_longest_one_counts() {
+        let silence = Silence::default();
+        for millis in [0, 200, 250] {
+            silence.lasted(Duration::from_millis(millis));
+        }
+        assert_eq!(silence.longest(), Duration::ZERO);
+        for millis in [300, 1650, 400] {
+            silence.lasted(Duration::from_millis(millis));
+        }
+        assert_eq!(silence.longest(), Duration::from_millis(1400));
     }
 }

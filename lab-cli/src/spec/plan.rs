@@ -9,6 +9,7 @@ mod arm;
 mod capacity;
 mod services;
 mod target;
+mod twins;
 mod users;
 
 pub use arm::{Arm, Client};

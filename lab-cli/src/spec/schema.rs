@@ -459,6 +459,8 @@ struct Phase {
     loads: Option<Vec<Load>>,
     /// The arm's policy begins anew with this phase.
     fresh_policy: Option<bool>,
+    /// Its figures are to be read as those of a steady state. Not given: yes, if its load stays the same for a minute or more.
+    steady: Option<bool>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -43,7 +43,7 @@ pub const KEYS: &[&str] = &[
 ];
 /// Keys of one of `users.phases`.
 pub const PHASE_KEYS: &[&str] =
-    &["name", "for", "users", "sessions", "requests", "law", "class", "loads", "fresh_policy"];
+    &["name", "for", "users", "sessions", "requests", "law", "class", "loads", "fresh_policy", "steady"];
 /// Keys of one of a phase's `loads`.
 pub const LOAD_KEYS: &[&str] =
     &["users", "sessions", "requests", "idle", "checks", "every", "anew", "churn", "ask", "law", "class"];
@@ -263,7 +263,8 @@ fn phases(fields: &Fields<'_>) -> Vec<Phase> {
         };
         if let Some(duration) = duration {
             let fresh_policy = inner.flag("fresh_policy").unwrap_or(false);
-            phases.push(Phase { name, duration, fresh_policy, loads });
+            let steady = inner.flag("steady");
+            phases.push(Phase { name, duration, fresh_policy, steady, loads });
         }
     }
     phases

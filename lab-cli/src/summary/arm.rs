@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Generator, Joined, Kernel, Phase, Reason, Server, Touched, Verdict};
+use super::{Conditions, Generator, Joined, Kernel, Phase, Reason, Server, Touched, Verdict};
 
 /// One policy's turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +34,13 @@ pub struct Arm {
     pub reasons: Vec<Reason>,
     /// How the load generator fared.
     pub generator: Generator,
+    /// Under which conditions it was measured.
+    #[serde(default)]
+    pub conditions: Conditions,
+    /// Share of what the service finished that was of no use: answered late, or with nobody there to take it. The drain is
+    /// part of it. `None`: it finished nothing, or did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wasted: Option<f64>,
     /// What the service itself counted.
     #[serde(default)]
     pub server: Option<Server>,

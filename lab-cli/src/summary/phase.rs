@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Measured;
+use super::{Measured, Measures};
 
 /// One phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +22,9 @@ pub struct Phase {
     /// What went on beside requests: idle connections, those that come and go, health checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Beside>,
+    /// What follows from its seconds: recovery, fairness, waste, whether it settled.
+    #[serde(default, skip_serializing_if = "Measures::is_nothing")]
+    pub measures: Measures,
     /// What was measured. A request belongs to the phase of its intended start.
     #[serde(flatten)]
     pub measured: Measured,

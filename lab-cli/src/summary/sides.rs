@@ -98,6 +98,8 @@ pub struct Kernel {
     pub listen_drops: u64,
     /// SYNs sent again.
     pub syn_retransmits: u64,
+    /// SYNs dropped, or answered by cookie, because a queue of half-open connections was full.
+    pub request_queue_full: u64,
 }
 
 fn is_zero(count: &u64) -> bool {

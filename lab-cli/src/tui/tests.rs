@@ -115,6 +115,7 @@ fn second(at: u32) -> Second {
                 stage("list folders", 3, 40, 8, 31.0),
                 stage("search", 0, 0, 0, 100.0),
             ],
+            ..TargetSecond::default()
         }),
         ..Second::default()
     }

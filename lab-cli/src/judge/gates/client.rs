@@ -1,9 +1,9 @@
-//! HDR, UNSENT, LAG, CPU, CROWDED, GAP, STEAL, PAGING, FILES, PORTS and PANIC: the load generator must not be the bottleneck; and
-//! LITTLE and BOOKS: its own figures must agree with each other.
+//! HDR, UNSENT, LAG, CPU, CROWDED, FILES, PORTS and PANIC: the load generator must not be the bottleneck; and LITTLE and BOOKS:
+//! its own figures must agree with each other.
 
 use super::{
     Context, fraction, invalid,
-    limits::{self, CPU, GAP_MS, LITTLE, RUN_QUEUE, SPARE_FILES, STEAL, UNSENT},
+    limits::{self, CPU, LITTLE, RUN_QUEUE, SPARE_FILES, UNSENT},
     warn,
 };
 use crate::summary::{Arm, Reason};
@@ -30,6 +30,16 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
             "use fewer users or a lower rate, stop other programs, or run without the live view (--no-tui)",
         ));
     }
+    let rare = limits::rare_lag_ms(context.objective.response_time_ms);
+    if arm.conditions.send_lag_p999_ms > rare {
+        reasons.push(invalid(
+            "LAG",
+            format!("send lag p99.9 {:.1} ms", arm.conditions.send_lag_p999_ms),
+            format!("{rare:.1} ms (a tenth of the objective, at least 4 ms)"),
+            "more than one request in a thousand left far later than planned",
+            "stop other programs, or run without the live view (--no-tui)",
+        ));
+    }
     if generator.cpu > CPU {
         reasons.push(invalid(
             "CPU",
@@ -40,13 +50,12 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
         ));
     }
     crowded(arm, reasons);
-    gap(arm, context, reasons);
-    machine(arm, reasons);
     books(arm, reasons);
     files_and_ports(arm, reasons);
     panics(arm, reasons);
 }
 
+/// Stricter than a bound on the rate that was reached: every request that was planned and not sent is one.
 fn unsent(arm: &Arm, reasons: &mut Vec<Reason>) {
     let planned: u64 = arm.phases.iter().map(|phase| phase.measured.planned).sum();
     let unsent: u64 = arm.phases.iter().map(|phase| phase.measured.unsent).sum::<u64>().max(arm.generator.unsent);
@@ -81,53 +90,6 @@ fn crowded(arm: &Arm, reasons: &mut Vec<Reason>) {
         "others ran on the generator's core while it was ready to send",
         "stop other programs, or run without the live view (--no-tui)",
     ));
-}
-
-fn gap(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
-    let gap = arm.generator.loop_gap_max_ms;
-    let hiccup = limits::hiccup_ms(context.objective.response_time_ms);
-    if gap > GAP_MS {
-        reasons.push(invalid(
-            "GAP",
-            format!("the generator stood still for {gap:.0} ms"),
-            format!("{GAP_MS:.0} ms"),
-            "the machine was suspended, or the generator was stopped or starved",
-            "run again on a quiet machine",
-        ));
-    } else if gap > hiccup {
-        reasons.push(warn(
-            "GAP",
-            format!("the generator stood still for {gap:.0} ms"),
-            format!("{hiccup:.0} ms (a quarter of the objective)"),
-            "pauses of the generator may show as response time",
-            "run again on a quieter machine and compare",
-        ));
-    }
-}
-
-/// What the machine did to the generator.
-fn machine(arm: &Arm, reasons: &mut Vec<Reason>) {
-    let generator = &arm.generator;
-    let (doubt, void) = STEAL;
-    if generator.steal > doubt {
-        let finding = if generator.steal > void { invalid } else { warn };
-        reasons.push(finding(
-            "STEAL",
-            format!("{:.1} % of the CPU time was taken away by the machine's host", generator.steal * 100.0),
-            format!("{} %, void above {} %", doubt * 100.0, void * 100.0),
-            "another guest of the host had this machine's processors: service and generator both stood still",
-            "run again at another time, or on a machine of your own",
-        ));
-    }
-    if generator.major_faults > 0 {
-        reasons.push(warn(
-            "PAGING",
-            format!("{} page faults of the generator waited for a disk", generator.major_faults),
-            "0".to_owned(),
-            "the machine is short of memory, or the program was read from disk while it ran",
-            "run again; if it stays, free memory or switch swap off",
-        ));
-    }
 }
 
 /// The generator's figures against each other.

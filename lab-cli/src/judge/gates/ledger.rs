@@ -188,10 +188,13 @@ fn unanswered(measured: &Measured) -> u64 {
 }
 
 fn kernel(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
-    if arm.kernel.listen_overflows > 0 && !context.kernel_backlog_declared {
+    // Drops count overflows too, and those for want of memory. A queue of half-open connections that is full drops SYNs
+    // before there is a connection, or answers them by cookie.
+    let dropped = arm.kernel.listen_overflows.max(arm.kernel.listen_drops) + arm.kernel.request_queue_full;
+    if dropped > 0 && !context.kernel_backlog_declared {
         reasons.push(invalid(
             "BACKLOG",
-            format!("{} connections dropped by a full accept queue", arm.kernel.listen_overflows),
+            format!("{dropped} connections dropped by a full queue in the kernel"),
             "0, unless the policy works at accept".to_owned(),
             "the kernel did the admission control, not the policy",
             "raise the backlog (and net.core.somaxconn), or use fewer new connections a second",

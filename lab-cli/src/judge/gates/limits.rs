@@ -8,20 +8,50 @@ pub const CPU: f64 = 0.70;
 pub const RUN_QUEUE: f64 = 0.01;
 /// A pause of the whole process that is no scheduling accident, milliseconds.
 pub const GAP_MS: f64 = 1000.0;
+/// Longest time that the machine may have slept, milliseconds: the clocks that tell are read one after the other.
+pub const SUSPENDED_MS: f64 = 100.0;
 /// Share of the machine's CPU time that its own host may take away before the figures are in doubt, and before they are
 /// void.
 pub const STEAL: (f64, f64) = (0.005, 0.02);
+/// Most CPU time of other programs on the processors of the run, as a share of one.
+pub const NOISE: f64 = 0.03;
+/// A wall clock that was set by so many milliseconds.
+pub const CLOCK_STEP_MS: f64 = 10.0;
+/// Clocks that run apart by so many millionths: more than the kernel corrects an honest clock by.
+pub const CLOCK_DRIFT_PPM: f64 = 500.0;
 /// Largest difference between the mean number in flight and rate times time, as a share of the former.
 pub const LITTLE: f64 = 0.05;
 /// Descriptors that should stay free.
 pub const SPARE_FILES: u64 = 64;
+/// Share of requests not served in time from which on a closed load is one under overload.
+pub const OVERLOADED: f64 = 0.05;
+/// Windows of 100 ms, and arrivals in each, from which on their spread is judged.
+pub const ARRIVALS_WINDOWS: u64 = 100;
+/// The latter.
+pub const ARRIVALS_PER_WINDOW: f64 = 1.0;
+/// How many sound arms are found to have strange arrivals.
+pub const ARRIVALS_CHANCE: f64 = 0.001;
+/// Times what was sent in the busiest second, that the generator must be able to send.
+pub const HEADROOM: f64 = 2.0;
+/// Largest 99th percentile against a service that does nothing, as a share of the objective.
+pub const NULL_SHARE: f64 = 0.1;
 
 /// Largest 99th percentile of send lag: 5 % of the objective, but never under 2 ms. Milliseconds.
 pub fn lag_ms(objective_ms: f64) -> f64 {
     (objective_ms * 0.05).max(2.0)
 }
 
-/// A pause that may show in the figures: a quarter of the objective. Milliseconds.
+/// Largest send lag of all but one request in a thousand: a tenth of the objective, but never under 4 ms. Milliseconds.
+pub fn rare_lag_ms(objective_ms: f64) -> f64 {
+    (objective_ms * 0.1).max(4.0)
+}
+
+/// A pause that shows in the figures: a quarter of the objective, but never under 25 ms. Milliseconds.
 pub fn hiccup_ms(objective_ms: f64) -> f64 {
-    objective_ms * 0.25
+    (objective_ms * 0.25).max(25.0)
+}
+
+/// Largest lateness of all but one wake-up in a thousand: 5 % of the objective, but never under 5 ms. Milliseconds.
+pub fn hiccup_often_ms(objective_ms: f64) -> f64 {
+    (objective_ms * 0.05).max(5.0)
 }

@@ -13,6 +13,7 @@ use controllers::random::seed_for;
 
 use super::{Finished, Run};
 use crate::{
+    judge::measures,
     live::LiveEvent,
     run::{
         RunFailure, best_static,
@@ -48,6 +49,7 @@ impl Run<'_> {
             App::Arashi(Arashi { work: Work::Capacity(wanted), .. }) => Some(ground.capacity(experiment, *wanted)?),
             _ => None,
         };
+        let rate = capacity.as_ref().map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let (mut blocks, tasks) = self.tasks();
         let arms = self.with_limits(&ground, &blocks, capacity.as_ref())?;
         self.manifest(&capacity, &blocks)?;
@@ -69,12 +71,12 @@ impl Run<'_> {
             }
             let simulated = match turn? {
                 Turn::Ran(simulated) => simulated,
-                Turn::Bound(arm) => return self.take_bound(task.arm, *arm),
+                Turn::Bound(arm) => return self.take_bound(task.arm, *arm, rate),
             };
             if let Some(block) = blocks.get_mut(task.block as usize - 1) {
                 block.plan.get_or_insert_with(|| simulated.digest.clone());
             }
-            self.take_simulated(task, *simulated)?;
+            self.take_simulated(task, *simulated, rate)?;
             if self.abort.is_some() {
                 flag.stop();
             }
@@ -135,8 +137,10 @@ impl Run<'_> {
         (blocks, tasks)
     }
 
-    fn take_bound(&mut self, index: usize, arm: summary::Arm) -> Result<(), RunFailure> {
-        let kept = ArmRecord::of_bound(&arm, self.context(&self.request.experiment.arms[index]));
+    fn take_bound(&mut self, index: usize, mut arm: summary::Arm, rate: Option<f64>) -> Result<(), RunFailure> {
+        let plan = self.planned(rate);
+        measures::fill_in(&mut arm, &[], &plan);
+        let kept = ArmRecord::of_bound(&arm, self.context(&self.request.experiment.arms[index]), plan);
         self.folder.put(&record::file_name(&arm.name, arm.block), &kept)?;
         self.tell(&LiveEvent::ArmStarted { arm: arm.name.clone(), block: arm.block, policy: None })?;
         self.tell(&LiveEvent::ArmFinished(Box::new(arm.clone())))?;
@@ -144,15 +148,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn take_simulated(&mut self, task: Task, simulated: Simulated) -> Result<(), RunFailure> {
+    fn take_simulated(&mut self, task: Task, mut simulated: Simulated, rate: Option<f64>) -> Result<(), RunFailure> {
         for event in simulated.events.read()? {
             let event = event?;
             self.tell(&event)?;
-            if let LiveEvent::Second(second) = &event {
-                self.keep_second(second);
+            if let LiveEvent::Second(second) = event {
+                self.keep_second(&second);
+                simulated.ended.timeline.push(*second);
             }
         }
-        self.take_in(task.arm, simulated.ended)
+        self.take_in(task.arm, simulated.ended, rate)
     }
 }
 

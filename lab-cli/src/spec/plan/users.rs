@@ -71,6 +71,9 @@ pub struct Phase {
     pub duration: Duration,
     /// The arm's policy begins anew with it, as if the run did.
     pub fresh_policy: bool,
+    /// Its figures are to be read as those of a steady state, or not; `None`: they are if it has one load and is long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<bool>,
     /// What arrives.
     pub loads: Vec<Load>,
 }

@@ -1,0 +1,89 @@
+//! Figures over the load: what a single point hides. Without control goodput falls as more is asked for; with it, it should
+//! stay.
+
+use std::collections::BTreeSet;
+
+use crate::summary::{Arm, Curve, CurvePoint, Phase, Verdict};
+
+/// Loads from which on a picture is one of a curve.
+const FEWEST: usize = 3;
+
+/// One curve an arm, in the order in which the arms ran first; none for runs with fewer than three different loads of one kind.
+pub fn curves(arms: &[Arm]) -> Vec<Curve> {
+    let mut names: Vec<&str> = Vec::new();
+    for arm in arms {
+        if !names.contains(&arm.shown_name()) {
+            names.push(arm.shown_name());
+        }
+    }
+    names.into_iter().filter_map(|name| curve(name, arms)).collect()
+}
+
+fn curve(name: &str, arms: &[Arm]) -> Option<Curve> {
+    let own: Vec<&Arm> =
+        arms.iter().filter(|arm| arm.shown_name() == name && arm.verdict != Verdict::Invalid).collect();
+    let mut phases: Vec<&Phase> = own.first()?.phases.iter().filter(|phase| phase.measures.load.is_some()).collect();
+    let units: BTreeSet<&str> = phases.iter().filter_map(|phase| Some(phase.measures.load?.unit())).collect();
+    phases.sort_by(|a, b| planned(a).total_cmp(&planned(b)));
+    let mut loads: Vec<f64> = phases.iter().map(|phase| planned(phase)).collect();
+    loads.dedup();
+    if loads.len() < FEWEST || units.len() != 1 {
+        return None;
+    }
+    let points = phases.into_iter().map(|phase| {
+        let blocks: Vec<&Phase> =
+            own.iter().filter_map(|arm| arm.phases.iter().find(|other| other.name == phase.name)).collect();
+        point(phase, &blocks)
+    });
+    Some(Curve { arm: name.to_owned(), points: points.collect() })
+}
+
+fn planned(phase: &Phase) -> f64 {
+    phase.measures.load.map_or(0.0, super::PlannedLoad::amount)
+}
+
+/// The median block of each figure: percentiles are never averaged.
+fn point(phase: &Phase, blocks: &[&Phase]) -> CurvePoint {
+    let all = |read: fn(&Phase) -> f64| {
+        let mut values: Vec<f64> = blocks.iter().map(|phase| read(phase)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    };
+    let goodput = all(|phase| phase.measured.goodput_per_s);
+    let (p99_ms, p99_at_least_ms) = p99(blocks);
+    CurvePoint {
+        phase: phase.name.clone(),
+        planned: planned(phase),
+        blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
+        offered_per_s: middle(&all(|phase| phase.measured.offered_per_s)),
+        goodput_per_s: middle(&goodput),
+        goodput_range: [goodput.first().copied().unwrap_or(0.0), goodput.last().copied().unwrap_or(0.0)],
+        reject_fraction: middle(&all(|phase| phase.measured.reject_fraction)),
+        p99_ms,
+        p99_at_least_ms,
+    }
+}
+
+/// Bounds are longer than any number among them that is lower; if one is in the middle, so is the median a bound. Unknown in
+/// one block, it is unknown.
+fn p99(blocks: &[&Phase]) -> (Option<f64>, Option<f64>) {
+    let mut values = Vec::new();
+    for phase in blocks {
+        let times = &phase.measured.response_time_ms;
+        match (times.p99, times.p99_at_least) {
+            (Some(value), _) => values.push((value, false)),
+            (None, Some(bound)) => values.push((bound, true)),
+            (None, None) => return (None, None),
+        }
+    }
+    values.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let Some(&(value, _)) = values.get(values.len() / 2) else { return (None, None) };
+    // A bound at or below the middle may in truth lie above it.
+    let bound = values[..=values.len() / 2].iter().any(|(_, bound)| *bound);
+    if bound { (None, Some(value)) } else { (Some(value), None) }
+}
+
+/// Of an even number the higher one of the two: a figure that was measured.
+fn middle(sorted: &[f64]) -> f64 {
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+}

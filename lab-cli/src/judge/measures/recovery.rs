@@ -1,0 +1,150 @@
+//! After too much, does it get well again, and when?
+//!
+//! A trigger is a phase of more load than before and after it, or a fault. Recovered is a service from the first second on
+//! from which, over ten seconds, goodput is at least 95 % of what it was before and the objective is kept. One that is
+//! still below 80 % after it was watched for long is in a bad state that keeps itself alive: metastable (Bronson and others,
+//! "Metastable failures in distributed systems", HotOS'21; Huang and others, OSDI'22). The numbers are ours.
+
+use super::{Plan, PlannedPhase};
+use crate::{
+    live::Second,
+    summary::{Objective, PlannedLoad, Recovery},
+};
+
+/// Share of the goodput before that counts as well again.
+const WELL: f64 = 0.95;
+/// For so many seconds; or for half of the time that there is, if that is shorter.
+const HOLDS_S: usize = 10;
+/// Share of the goodput before under which it is not.
+const BAD: f64 = 0.8;
+/// It has to be watched for so many seconds, or for so many times the trigger, to be called metastable.
+const WATCH_S: f64 = 60.0;
+const WATCH_TIMES: f64 = 6.0;
+/// Loads are the same if they differ by no more than this share.
+const SAME: f64 = 0.01;
+/// Seconds before the trigger below which it is not known what was normal.
+const BEFORE_S: usize = 3;
+
+/// What went wrong, and when it was seen how.
+struct Trigger<'a> {
+    from: String,
+    lasted_s: f64,
+    before: &'a [Second],
+    during: &'a [Second],
+    after: &'a [Second],
+}
+
+/// The recoveries of an arm, each with the phase in which it was watched. Of several in one phase the last one counts.
+pub(super) fn recoveries(seconds: &[Second], plan: &Plan) -> Vec<(String, Recovery)> {
+    let spikes = plan.phases.windows(3).filter_map(|around| spike(seconds, around));
+    let faults = plan.phases.iter().flat_map(|phase| faults(seconds, phase, &plan.faults));
+    let found = spikes.chain(faults);
+    found.filter_map(|(phase, trigger)| Some((phase, trigger.recovery(plan.objective)?))).collect()
+}
+
+/// A phase with more load than before it, and the one after it again with as much as before.
+fn spike<'a>(seconds: &'a [Second], around: &[PlannedPhase]) -> Option<(String, Trigger<'a>)> {
+    let [before, spike, after] = around else { return None };
+    let (low, high) = (before.load?, spike.load?);
+    let more = low.unit() == high.unit() && high.amount() > low.amount();
+    if !more || !same(low, after.load?) {
+        return None;
+    }
+    let of = |phase: &PlannedPhase| run_of(seconds, |second| second.phase == phase.name);
+    let trigger = Trigger {
+        from: spike.name.clone(),
+        lasted_s: spike.seconds,
+        before: of(before),
+        during: of(spike),
+        after: of(after),
+    };
+    Some((after.name.clone(), trigger))
+}
+
+fn same(a: PlannedLoad, b: PlannedLoad) -> bool {
+    a.unit() == b.unit() && (a.amount() - b.amount()).abs() <= SAME * a.amount().max(b.amount())
+}
+
+/// Faults within a phase of one load, each against what was before it in that phase.
+fn faults<'a>(seconds: &'a [Second], phase: &PlannedPhase, all: &[(f64, f64)]) -> Vec<(String, Trigger<'a>)> {
+    let own = run_of(seconds, |second| second.phase == phase.name);
+    let (Some(first), Some(last), Some(_)) = (own.first(), own.last(), phase.load) else { return Vec::new() };
+    let (begins, ends) = (f64::from(first.second), f64::from(last.second) + 1.0);
+    let mut within: Vec<(f64, f64)> =
+        all.iter().copied().filter(|(at, until)| *at >= begins && *until < ends).collect();
+    within.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut found = Vec::new();
+    for (index, &(at, until)) in within.iter().enumerate() {
+        let quiet_since = index.checked_sub(1).map_or(begins, |before| within[before].1);
+        let quiet_until = within.get(index + 1).map_or(ends, |next| next.0);
+        let between = |from: f64, to: f64| {
+            run_of(own, |second| f64::from(second.second) >= from && f64::from(second.second) + 1.0 <= to)
+        };
+        let trigger = Trigger {
+            from: "fault".to_owned(),
+            lasted_s: until - at,
+            before: between(quiet_since, at),
+            during: between(at, until),
+            after: between(until, quiet_until),
+        };
+        found.push((phase.name.clone(), trigger));
+    }
+    found
+}
+
+/// The seconds for which that holds: they follow each other.
+fn run_of(seconds: &[Second], holds: impl Fn(&Second) -> bool) -> &[Second] {
+    let from = seconds.iter().position(&holds).unwrap_or(seconds.len());
+    let to = seconds[from..].iter().position(|second| !holds(second)).map_or(seconds.len(), |length| from + length);
+    &seconds[from..to]
+}
+
+impl Trigger<'_> {
+    /// `None` where it is not known what was normal, or nothing was watched.
+    fn recovery(&self, objective: Objective) -> Option<Recovery> {
+        // The first half of what was before may be the service's own beginning.
+        let before = &self.before[self.before.len() / 2..];
+        if self.before.len() < BEFORE_S || self.after.is_empty() {
+            return None;
+        }
+        let normal = goodput(before);
+        if normal <= 0.0 {
+            return None;
+        }
+        let holds = HOLDS_S.min(self.after.len() / 2).max(1);
+        let well = |seconds: &[Second]| goodput(seconds) >= WELL * normal && keeps(seconds, objective);
+        let after_s = self.after.windows(holds).position(well).map(|at| at as f64);
+        let at_end = goodput(&self.after[self.after.len() - holds..]);
+        let (watched_s, watch_needed_s) = (self.after.len() as f64, WATCH_S.max(WATCH_TIMES * self.lasted_s));
+        let verdict = match after_s {
+            Some(_) if at_end >= BAD * normal => "recovered",
+            _ if at_end < BAD * normal && watched_s >= watch_needed_s => "metastable",
+            _ => "undecided",
+        };
+        Some(Recovery {
+            from: self.from.clone(),
+            trigger_s: self.lasted_s,
+            goodput_before_per_s: normal,
+            after_s,
+            after_s_at_least: after_s.is_none().then(|| (self.after.len() - holds + 1) as f64),
+            goodput_at_end_per_s: at_end,
+            watched_s,
+            watch_needed_s,
+            retries: self.during.iter().chain(self.after).any(|second| second.planned > second.offered),
+            verdict: verdict.to_owned(),
+        })
+    }
+}
+
+fn goodput(seconds: &[Second]) -> f64 {
+    seconds.iter().map(|second| second.goodput).sum::<u64>() as f64 / seconds.len().max(1) as f64
+}
+
+/// Is the objective kept? Its percentile is in time if that share of what was waited for is: refusals are no waiting, and what
+/// was given up came too late.
+fn keeps(seconds: &[Second], objective: Objective) -> bool {
+    let sum = |read: fn(&Second) -> u64| seconds.iter().map(read).sum::<u64>();
+    let in_time = sum(|second| second.served);
+    let late = sum(|second| second.served_late + second.timed_out + second.abandoned + second.connect_failed);
+    in_time as f64 >= objective.percentile / 100.0 * (in_time + late) as f64
+}

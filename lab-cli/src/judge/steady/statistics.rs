@@ -1,0 +1,147 @@
+//! Statistics of batches in order of time.
+
+/// What Mann and Kendall's test says: chances of an order at least as extreme if there is no trend.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct MannKendall {
+    pub two_sided: f64,
+    pub upwards: f64,
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Standard deviation.
+pub(super) fn spread(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (squares / (values.len().saturating_sub(1)).max(1) as f64).sqrt()
+}
+
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => 0.0,
+        odd if odd % 2 == 1 => sorted[middle],
+        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+/// How many batches to cut off: the number for which the squared standard error of the mean of those that are left is the
+/// least (MSER). The last ones may agree by chance, so that at least five, and a quarter of all, are left.
+pub(super) fn mser(values: &[f64]) -> usize {
+    let left = 5.max(values.len() / 4);
+    let Some(most) = values.len().checked_sub(left) else { return 0 };
+    let score = |cut: usize| {
+        let rest = &values[cut..];
+        let mean = mean(rest);
+        let n = rest.len() as f64;
+        rest.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (n * n)
+    };
+    // Of equal ones the first: nothing is cut off for nothing.
+    (0..=most).min_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0)
+}
+
+/// The median of the slopes between all pairs, a batch; 0 for fewer than two.
+pub(super) fn theil_sen(values: &[f64]) -> f64 {
+    let slopes: Vec<f64> = (0..values.len())
+        .flat_map(|a| (a + 1..values.len()).map(move |b| (values[b] - values[a]) / (b - a) as f64))
+        .collect();
+    median(&slopes)
+}
+
+/// By the normal approximation with ties and continuity (Kendall, "Rank Correlation Methods"), which is close from about ten
+/// values on, and says nothing (1) for fewer than eight.
+pub(super) fn mann_kendall(values: &[f64]) -> MannKendall {
+    let n = values.len();
+    let nothing = MannKendall { two_sided: 1.0, upwards: 1.0 };
+    if n < 8 {
+        return nothing;
+    }
+    let mut s = 0_i64;
+    for (a, first) in values.iter().enumerate() {
+        for second in &values[a + 1..] {
+            s += i64::from(second > first) - i64::from(second < first);
+        }
+    }
+    let pairs = |n: usize| (n * (n - 1)) as f64 * (2 * n + 5) as f64 / 18.0;
+    let variance = pairs(n) - ties(values).into_iter().map(pairs).sum::<f64>();
+    if variance <= 0.0 {
+        return nothing;
+    }
+    let z = (s - s.signum()) as f64 / variance.sqrt();
+    let over = |z: f64| 0.5 * libm::erfc(z / std::f64::consts::SQRT_2);
+    MannKendall { two_sided: (2.0 * over(z.abs())).min(1.0), upwards: over(z) }
+}
+
+/// Sizes of the groups of equal values.
+fn ties(values: &[f64]) -> Vec<usize> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.chunk_by(|a, b| a == b).map(<[f64]>::len).filter(|&size| size > 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use controllers::{Random, Seeded};
+
+    use super::*;
+
+    #[test]
+    fn mser_cuts_off_what_is_different_and_nothing_else() {
+        let mut values = vec![10.0; 20];
+        assert_eq!(mser(&values), 0);
+        values[0] = 100.0;
+        values[1] = 50.0;
+        values[2] = 20.0;
+        assert_eq!(mser(&values), 3);
+        // A line never settles: as much is cut off as may be.
+        let line: Vec<f64> = (0..20).map(f64::from).collect();
+        assert_eq!(mser(&line), 15);
+        assert_eq!(mser(&[1.0, 2.0]), 0);
+    }
+
+    #[test]
+    fn slopes_are_not_moved_by_a_single_value() {
+        let mut line: Vec<f64> = (0..15).map(|n| 3.0 + 2.0 * f64::from(n)).collect();
+        assert_eq!(theil_sen(&line), 2.0);
+        line[7] = 1e6;
+        assert!((theil_sen(&line) - 2.0).abs() < 0.2);
+        assert_eq!((theil_sen(&[5.0]), median(&[])), (0.0, 0.0));
+    }
+
+    /// By hand: ten in order give S = 45, variance 125, z = 44 / 11.18 = 3.935; one-sided 4.15e-5.
+    #[test]
+    fn ten_in_order_are_no_chance() {
+        let up: Vec<f64> = (0..10).map(f64::from).collect();
+        let found = mann_kendall(&up);
+        assert!((found.upwards - 4.15e-5).abs() < 2e-7 && (found.two_sided - 8.30e-5).abs() < 4e-7, "{found:?}");
+        let down: Vec<f64> = up.iter().rev().copied().collect();
+        let found = mann_kendall(&down);
+        assert!(found.upwards > 0.999 && found.two_sided < 1e-4, "{found:?}");
+    }
+
+    #[test]
+    fn equal_values_and_few_ones_say_nothing() {
+        assert_eq!(mann_kendall(&[4.0; 12]).two_sided, 1.0);
+        assert_eq!(mann_kendall(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]).upwards, 1.0);
+        // Two heights: up once. S = 36, ties of 6 and 6: variance 212.67 - 2 * 28.33 = 156, z = 2.80.
+        let once = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0];
+        let found = mann_kendall(&once);
+        assert!((found.upwards - 0.00254).abs() < 5e-5, "{found:?}");
+    }
+
+    #[test]
+    fn chance_is_found_as_often_as_it_should_be() {
+        let mut random = Seeded::new(11);
+        let mut found = 0;
+        for _ in 0..2000 {
+            let values: Vec<f64> = (0..12).map(|_| random.uniform()).collect();
+            found += u32::from(mann_kendall(&values).two_sided < 0.05);
+        }
+        // 100 of 2000, give or take three standard deviations.
+        assert!((71..130).contains(&found), "{found}");
+    }
+}

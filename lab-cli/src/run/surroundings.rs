@@ -1,0 +1,40 @@
+//! What else went on while an arm ran: other programs, and the kernel's clock.
+
+use std::time::Instant;
+
+use workloads::{clock::clock_source, health::OthersMeter, measure::Report};
+
+use super::{Cpus, assemble, watch::Watch};
+use crate::summary::{Clocks, Conditions};
+
+/// Looks before an arm and after it.
+#[derive(Debug)]
+pub struct Surroundings {
+    others: OthersMeter,
+    began: Instant,
+    clock: String,
+}
+
+impl Surroundings {
+    /// The arm begins.
+    pub fn begin(cpus: &Cpus) -> Self {
+        let mut used: Vec<usize> = cpus.generator.into_iter().chain(cpus.target).collect();
+        used.dedup();
+        Self { others: OthersMeter::begin(&used), began: Instant::now(), clock: clock_source() }
+    }
+
+    /// It is over. `ours`: the processes of the experiment beside this one.
+    pub fn end(self, report: &Report, ours: &[u32], watch: &Watch) -> Conditions {
+        let seconds = self.began.elapsed().as_secs_f64();
+        let pids: Vec<i32> =
+            ours.iter().copied().chain([std::process::id()]).filter_map(|pid| i32::try_from(pid).ok()).collect();
+        let noise = self.others.used(&pids).as_secs_f64() / seconds.max(f64::MIN_POSITIVE);
+        let known = assemble::conditions(report);
+        Conditions {
+            noise: Some(noise),
+            clocks: Clocks { source: self.clock, source_at_end: clock_source(), ..known.clocks },
+            service_silent_max_ms: watch.longest_silence().as_secs_f64() * 1e3,
+            ..known
+        }
+    }
+}

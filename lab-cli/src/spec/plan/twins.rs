@@ -1,0 +1,15 @@
+//! An arm against itself: what differs there is the noise of the lab.
+
+use super::{Arm, Experiment};
+
+impl Experiment {
+    /// Pairs of arms that are the same but for their names, each with the first of its kind.
+    pub fn twins(&self) -> Vec<[String; 2]> {
+        let unnamed = |arm: &Arm| Arm { label: String::new(), ..arm.clone() };
+        let twin = |(index, arm): (usize, &Arm)| {
+            let first = self.arms[..index].iter().find(|other| unnamed(other) == unnamed(arm))?;
+            Some([first.label.clone(), arm.label.clone()])
+        };
+        self.arms.iter().enumerate().filter_map(twin).collect()
+    }
+}

@@ -1,0 +1,69 @@
+//! Under which conditions an arm was measured: what validity gates look at beside the requests themselves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The machine, its clocks and the generator while an arm ran. In virtual time nothing of it can go wrong, and all is zero.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Conditions {
+    /// CPU time of other programs on the processors of generator and target, as a share of one; `None`: it was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<f64>,
+    /// What the machine's clocks did.
+    pub clocks: Clocks,
+    /// Actual send minus intended send: its 99.9th percentile, and its maximum where there are too few for one.
+    pub send_lag_p999_ms: f64,
+    /// 999 of 1000 wake-ups of the generator came no later than this; `None` with too few of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hiccup_p999_ms: Option<f64>,
+    /// The longest time that the service's control port did not answer; 0 where it was not asked. It is asked four times a
+    /// second.
+    pub service_silent_max_ms: f64,
+    /// Most users at a request at once.
+    pub busy_users_max: u32,
+    /// How many the generator could have had there; 0: any number.
+    pub busy_users_limit: u32,
+    /// Times that a user was due and all of those were taken.
+    pub waited_for_turn: u64,
+    /// Most requests written in one second.
+    pub sent_per_s_max: f64,
+}
+
+/// What the machine's clocks did while an arm ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Clocks {
+    /// The kernel's source of time as the arm began: `tsc`, `kvm-clock`. Empty where it does not say.
+    pub source: String,
+    /// The same as it ended.
+    pub source_at_end: String,
+    /// By how much the wall clock, or the hardware's counter, ran faster or slower than the clock that times are taken from.
+    pub drift_ppm: f64,
+    /// The most that the wall clock was set by.
+    pub step_ms: f64,
+    /// How long the machine slept.
+    pub suspended_ms: f64,
+}
+
+/// How independently users came in a phase where they were to come independently, at one rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arrivals {
+    /// Windows of 100 ms.
+    pub windows: u64,
+    /// Arrivals in each on average.
+    pub per_window: f64,
+    /// Variance of their number over its mean: 1 if they are independent.
+    pub dispersion: f64,
+}
+
+/// What the generator can do on this machine, measured against a service that does nothing, before the first arm.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Headroom {
+    /// Requests a second at the most.
+    pub ceiling_per_s: f64,
+    /// Requests a second at which the response times below were measured: half of that.
+    pub probed_per_s: f64,
+    /// Their 99th percentile: what generator and machine add to every response time. `None`: too few answers.
+    pub response_p99_ms: Option<f64>,
+}

@@ -1,0 +1,281 @@
+//! Validity gates against faults that are really made: a stopped process, a starved generator, ports that run out. The pair
+//! of every gate, made of figures, is in `judge/gates`.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::Value;
+use workloads::null::Null;
+
+/// A service that does nothing, for as long as the test lives.
+struct Service {
+    null: Null,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Service {
+    fn start() -> Self {
+        let null = Null::bind().expect("a port");
+        let serving = null.clone();
+        let thread = thread::spawn(move || serving.serve().expect("sockets can be watched"));
+        Self { null, thread: Some(thread) }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/", self.null.address())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.null.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lab() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn started(command: &mut Command) -> Child {
+    command.spawn().expect("lab starts")
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).expect("an id"))
+}
+
+/// Stops a process for so long.
+fn stop(pid: Pid, lasts: Duration) {
+    kill(pid, Signal::SIGSTOP).expect("it is stopped");
+    thread::sleep(lasts);
+    kill(pid, Signal::SIGCONT).expect("it goes on");
+}
+
+fn printed(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Codes with their verdicts.
+fn found(of: &Value) -> BTreeSet<(String, String)> {
+    let reasons = of["reasons"].as_array().expect("reasons");
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    reasons.iter().map(|reason| (text(&reason["code"]), text(&reason["verdict"]))).collect()
+}
+
+fn has(of: &Value, code: &str, verdict: &str) -> bool {
+    found(of).contains(&(code.to_owned(), verdict.to_owned()))
+}
+
+/// Codes that no machine, however crowded, has a reason to find in a second of light load.
+fn finds_any_of(of: &Value, codes: &[&str]) -> bool {
+    found(of).iter().any(|(code, _)| codes.contains(&code.as_str()))
+}
+
+#[test]
+fn a_generator_that_is_stopped_is_found_and_its_pause_is_in_the_response_times() {
+    let service = Service::start();
+    let load = |lasts: &str| {
+        let mut command = lab();
+        command.args(["load", &service.url(), "-R", "200", "-d", lasts, "--output", "json"]);
+        started(&mut command)
+    };
+    let child = load("4s");
+    thread::sleep(Duration::from_millis(1200));
+    stop(pid(&child), Duration::from_millis(1500));
+    let output = child.wait_with_output().expect("it ends");
+    let stopped = printed(&output);
+    assert!(has(&stopped, "GAP", "INVALID"), "{:?}", found(&stopped));
+    assert_eq!(output.status.code(), Some(3));
+    // A third of the requests were due while nobody could send them. From when they were to be sent, one in a hundred took
+    // longer than a second; from when they were, it did not.
+    let p99 = |times: &str| stopped[times]["p99"].as_f64().expect("enough samples");
+    assert!(p99("response_time_ms") > 1000.0 && p99("service_time_ms") < 1000.0, "{stopped:#}");
+
+    let clean = printed(&load("1s").wait_with_output().expect("it ends"));
+    assert!(
+        !finds_any_of(&clean, &["GAP", "PORTS", "FILES", "LEDGER", "BOOKS", "PANIC", "UNSENT"]),
+        "{:?}",
+        found(&clean)
+    );
+}
+
+/// Keeps a processor busy until it is dropped.
+struct Burner(Child);
+
+impl Burner {
+    fn start() -> Self {
+        let loops = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+        Self(loops)
+    }
+}
+
+impl Drop for Burner {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// This thread and what it starts stay on one processor.
+fn pin_to_one() {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).expect("known");
+    let first = (0..CpuSet::count()).find(|&cpu| allowed.is_set(cpu).unwrap_or(false)).expect("one");
+    let mut one = CpuSet::new();
+    one.set(first).expect("a processor");
+    sched_setaffinity(Pid::from_raw(0), &one).expect("it may be pinned");
+}
+
+#[test]
+fn a_generator_whose_processor_is_taken_is_found() {
+    let service = Service::start();
+    let url = service.url();
+    // On a thread of its own: the service stays where it likes.
+    let starved = thread::spawn(move || {
+        pin_to_one();
+        let _burner = Burner::start();
+        // Next to nothing is left for it.
+        let mut command = Command::new("nice");
+        command.args([
+            "-n",
+            "19",
+            env!("CARGO_BIN_EXE_lab"),
+            "load",
+            &url,
+            "-R",
+            "500",
+            "-d",
+            "2s",
+            "--output",
+            "json",
+        ]);
+        command.stdin(Stdio::null()).output().expect("lab runs")
+    });
+    let output = starved.join().expect("no panic");
+    let starved = printed(&output);
+    assert!(has(&starved, "CROWDED", "INVALID"), "{:?}", found(&starved));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(starved["generator"]["run_queue"].as_f64() > Some(0.01), "{starved:#}");
+}
+
+const EXPERIMENT: &str = "
+name: short
+target: {app: emulated, service: 5ms, servers: 1}
+objective: {percentile: 90, response_time: 5s}
+users:
+  model: url
+  timeout: 20s
+  phases: [{name: calm, requests: 50/s, for: 4s}]
+arms: [none]
+";
+
+/// In a network of its own, where there are four ports to connect from.
+const FEW_PORTS: &str = "
+ip link set lo up && echo '40000 40003' > /proc/sys/net/ipv4/ip_local_port_range || exit 77
+\"$LAB\" serve short.yaml --port 8080 > serve.log 2>&1 &
+tries=0
+until \"$LAB\" load http://127.0.0.1:8080/ -n 1 > first.txt 2>&1 || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.2; done
+\"$LAB\" load http://127.0.0.1:8080/ -c \"$CONNECTIONS\" -d 1s --output json
+code=$?
+kill $! && wait $!
+exit $code
+";
+
+#[test]
+fn a_generator_that_runs_out_of_ports_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("short.yaml"), EXPERIMENT).expect("written");
+    let load = |connections: &str| {
+        Command::new("unshare")
+            .args(["--map-root-user", "--net", "sh", "-c", FEW_PORTS])
+            .env("LAB", env!("CARGO_BIN_EXE_lab"))
+            .env("LAB_CACHE", folder.path().join("cache"))
+            .env("CONNECTIONS", connections)
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .output()
+    };
+    let many = match load("32") {
+        Ok(output) if !output.stdout.is_empty() => output,
+        other => {
+            eprintln!("skipped: this machine gives no network of its own ({other:?})");
+            return;
+        }
+    };
+    let exhausted = printed(&many);
+    assert!(has(&exhausted, "PORTS", "INVALID"), "{:?}", found(&exhausted));
+    assert_eq!(many.status.code(), Some(3));
+    assert!(exhausted["generator"]["ports_exhausted"].as_u64() > Some(0), "{exhausted:#}");
+    // Two connections find a port each.
+    let few = printed(&load("2").expect("it ran before"));
+    assert!(!finds_any_of(&few, &["PORTS"]), "{:?}", found(&few));
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "waited for a minute: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn summary(folder: &Path, out: &str) -> Value {
+    let text = fs::read(folder.join(out).join("summary.json")).expect("a summary");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
+#[test]
+fn a_service_that_is_stopped_is_found_and_headroom_and_conditions_are_in_the_summary() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("short.yaml"), EXPERIMENT).expect("written");
+    let run = |out: &str, stops: bool| {
+        let mut command = lab();
+        command.args(["run", "short.yaml", "--out", out]).current_dir(folder.path());
+        command.env("LAB_CACHE", folder.path().join("cache")).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = started(&mut command);
+        if stops {
+            let timeline = folder.path().join(out).join("timeline.jsonl");
+            wait_until("the first second", || fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n')));
+            let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).expect("a target");
+            let target = children.split_ascii_whitespace().next().expect("a target").parse().expect("an id");
+            stop(Pid::from_raw(target), Duration::from_millis(1700));
+        }
+        child.wait().expect("it ends");
+        summary(folder.path(), out)
+    };
+    let stopped = run("stopped", true);
+    assert!(has(&stopped, "GAP", "WARN"), "{:?}", found(&stopped));
+    let silent = &stopped["arms"][0]["conditions"]["service_silent_max_ms"];
+    assert!(silent.as_f64() > Some(1000.0), "{silent}");
+    // In time before it, and late because of it.
+    assert!(stopped["arms"][0]["phases"][0]["response_time_ms"]["max"].as_f64() > Some(1000.0));
+
+    let clean = run("clean", false);
+    assert!(!finds_any_of(&clean, &["GAP", "HEADROOM", "CAP", "LEDGER", "UNSTABLE"]), "{:?}", found(&clean));
+    let conditions = &clean["arms"][0]["conditions"];
+    assert!(
+        conditions["noise"].as_f64().is_some() && conditions["sent_per_s_max"].as_f64() > Some(20.0),
+        "{conditions}"
+    );
+    assert!(clean["headroom"]["ceiling_per_s"].as_f64() > Some(200.0), "{}", clean["headroom"]);
+    let phase = &clean["arms"][0]["phases"][0]["measures"];
+    assert_eq!(phase["load"]["requests_per_s"], 50.0, "{phase:#}");
+    assert_eq!(phase["amplification"], 1.0);
+    assert!(phase["arrivals"]["windows"].as_u64() > Some(30), "{phase:#}");
+}
