@@ -114,6 +114,10 @@ pub struct Run {
     /// Also draw the run over time (90th percentile, goodput, rejects of all arms) into this SVG file.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// Also draw goodput, 99th percentile and rejects of all arms over the load into this SVG file: for runs with three loads
+    /// or more.
+    #[arg(long, value_name = "FILE")]
+    pub curves: Option<PathBuf>,
     /// Also write the run over time, a row of whole numbers a second, into this text file.
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,

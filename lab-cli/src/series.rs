@@ -1,11 +1,15 @@
-//! A run over time, from its seconds: rows of whole numbers (a change shows as a difference of lines), and a picture.
+//! A run over time, from its seconds: rows of whole numbers (a change shows as a difference of lines), and a picture; and its
+//! figures over the load, from its summary.
 
 pub(crate) mod axis;
+mod curves;
+mod drawing;
 mod picture;
 mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use curves::curves_svg;
 pub use picture::svg;
 pub use rows::rows;
 

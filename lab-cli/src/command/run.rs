@@ -90,9 +90,9 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
     Ok(finished)
 }
 
-/// `--svg` and `--series`: from the results folder, like everything that is made of a run.
+/// `--svg`, `--curves` and `--series`: from the results folder, like everything that is made of a run.
 fn over_time(folder: &Path, args: &args::Run) -> Result<(), Failure> {
-    if args.svg.is_none() && args.series.is_none() {
+    if args.svg.is_none() && args.curves.is_none() && args.series.is_none() {
         return Ok(());
     }
     let recorded = read_folder(folder).map_err(|failure| failed(&failure))?;
@@ -101,6 +101,12 @@ fn over_time(folder: &Path, args: &args::Run) -> Result<(), Failure> {
     };
     if let Some(path) = &args.series {
         write(path, &series::rows(&recorded.timeline))?;
+    }
+    if let (Some(path), Some(summary)) = (&args.curves, &recorded.summary) {
+        match series::curves_svg(summary) {
+            Some(picture) => write(path, &picture)?,
+            None => aside("--curves: there are fewer than three loads, so that there is no curve to draw"),
+        }
     }
     let shape = recorded.events.iter().find_map(|event| match event {
         LiveEvent::RunStarted(shape) => Some(shape),

@@ -14,6 +14,9 @@
 //! seda.spike.reject_fraction between 0.5 and 0.95      both ends allowed
 //! seda.spike.goodput > none.spike.goodput              arms against each other
 //! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3
+//! seda.after.recovery < 5s                             until it was well again after the phase before: goodput, and the objective
+//! seda.after.metastable == 0                           it did get well; wasted, user_fairness, worst_tenth, class_fairness,
+//! seda.spike.wasted < 5%                               growth, warm_up; and amplification, of groups too
 //! max(a.x.sent, b.x.sent) - min(a.x.sent, b.x.sent) <= 10   also + * and abs(); a minus needs spaces around it
 //! ```
 //!
@@ -31,6 +34,7 @@ mod check;
 mod evaluate;
 mod evidence;
 mod lex;
+mod measure;
 mod metric;
 mod parse;
 mod range;

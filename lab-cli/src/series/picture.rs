@@ -1,7 +1,4 @@
 //! A picture of a run over time, as SVG: one panel a quantity, one line an arm.
-//!
-//! Written by hand: three panels with axes are less than what a library for charts brings along. It has no background, and
-//! its colours are of middle lightness, so that it can be read on white and on black. Beside its colour each arm has a dash.
 
 use std::fmt::Write as _;
 
@@ -9,24 +6,9 @@ use super::{
     Course,
     axis::{Axis, shown},
     courses,
+    drawing::{GAP, LEFT, PANEL, RIGHT, WIDTH, below_legend, escaped, legend, opened, stroke, titled, up_axis},
 };
-use crate::{
-    live::{Second, Shape},
-    text::scrubbed,
-};
-
-const WIDTH: f64 = 860.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 20.0;
-const PANEL: f64 = 170.0;
-const GAP: f64 = 46.0;
-const LEGEND_ROW: f64 = 18.0;
-/// Arms in a row of the legend.
-const LEGEND_COLUMNS: usize = 4;
-
-/// Line colours (over 3 to 1 against white and against black, WCAG 1.4.11) and dashes, used again from the front.
-const COLOURS: [&str; 6] = ["#1f82d2", "#cf6a12", "#2c9a5b", "#a960c4", "#d0494f", "#808a14"];
-const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
+use crate::live::{Second, Shape};
 
 /// A panel: what is drawn, in which unit, and how its axis goes.
 struct Panel {
@@ -61,18 +43,14 @@ const PANELS: [Panel; 3] = [
 pub fn svg(shape: &Shape, seconds: &[Second]) -> String {
     let first: Vec<Second> = seconds.iter().filter(|second| second.block <= 1).cloned().collect();
     let courses = courses(&first);
-    let legend_rows = courses.len().div_ceil(LEGEND_COLUMNS);
-    let top = 54.0 + legend_rows as f64 * LEGEND_ROW;
+    let top = below_legend(courses.len());
     let height = top + PANELS.len() as f64 * (PANEL + GAP) + 10.0;
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
-         role=\"img\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#7a7a7a\">\n"
-    );
+    let mut out = opened(height);
     let of_blocks = if shape.blocks > 1 { format!(", block 1 of {}", shape.blocks) } else { String::new() };
     let title = format!("{}: {}{of_blocks}", shape.experiment, shape.about);
-    let _ = writeln!(out, "<title>{}</title>", escaped(&title));
-    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"20\" font-size=\"14\">{}</text>", escaped(&title));
-    legend(&mut out, &courses);
+    titled(&mut out, &title);
+    let names: Vec<&str> = courses.iter().map(|course| course.name.as_str()).collect();
+    legend(&mut out, &names);
     let planned: f64 = shape.phases.iter().map(|phase| phase.seconds).sum();
     let measured = first.iter().map(|second| f64::from(second.second) + 1.0).fold(0.0, f64::max);
     let across =
@@ -85,21 +63,6 @@ pub fn svg(shape: &Shape, seconds: &[Second]) -> String {
     out
 }
 
-fn legend(out: &mut String, courses: &[Course<'_>]) {
-    let wide = (WIDTH - LEFT - RIGHT) / LEGEND_COLUMNS as f64;
-    for (number, course) in courses.iter().enumerate() {
-        let x = LEFT + (number % LEGEND_COLUMNS) as f64 * wide;
-        let y = 40.0 + (number / LEGEND_COLUMNS) as f64 * LEGEND_ROW;
-        let _ = writeln!(out, "<path d=\"M{x} {y}h28\" {}/>", stroke(number));
-        let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{}</text>", x + 34.0, y + 4.0, escaped(&course.name));
-    }
-}
-
-fn stroke(arm: usize) -> String {
-    let (colour, dash) = (COLOURS[arm % COLOURS.len()], DASHES[arm % DASHES.len()]);
-    format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\" stroke-dasharray=\"{dash}\"")
-}
-
 fn draw(out: &mut String, panel: &Panel, shape: &Shape, courses: &[Course<'_>], across: &Axis, y: f64) {
     let values = || courses.iter().flat_map(|course| &course.seconds).filter_map(|second| (panel.value)(second));
     let bound = (panel.bound)(shape);
@@ -110,12 +73,7 @@ fn draw(out: &mut String, panel: &Panel, shape: &Shape, courses: &[Course<'_>], 
     let y_of = |value: f64| y + PANEL - up.at(value) * PANEL;
     let right = WIDTH - RIGHT;
     let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{}</text>", y - 8.0, panel.title);
-    for &tick in &up.ticks {
-        let at = y_of(tick);
-        let _ = writeln!(out, "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"#7a7a7a\" stroke-opacity=\"0.3\"/>");
-        let label = shown(tick);
-        let _ = writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>", LEFT - 6.0, at + 4.0);
-    }
+    up_axis(out, &up, y);
     for &tick in &across.ticks {
         let at = x_of(tick);
         let label = if tick == 0.0 { "0 s".to_owned() } else { shown(tick) };
@@ -163,8 +121,4 @@ fn line(
         drawing = true;
     }
     path
-}
-
-fn escaped(text: &str) -> String {
-    scrubbed(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -18,8 +18,8 @@ const DECISIONS: [(&str, &str, f64); 5] = [
 ];
 
 /// Every second of every arm: requests meant to be sent, served in time, served late, refused, given up (timed out,
-/// abandoned, not connected, failed), median and 90th percentile of what was served in milliseconds (`-`: too few), and what
-/// the policy had decided at its end, by stage.
+/// abandoned, not connected, failed), median and 90th percentile of what was served in milliseconds (`-`: too few; `>=`: hidden
+/// by what was given up, and at least that), and what the policy had decided at its end, by stage.
 pub fn rows(seconds: &[Second]) -> String {
     let mut text = String::new();
     for course in courses(seconds) {
@@ -48,7 +48,8 @@ fn table(course: &Course<'_>) -> String {
         let given_up = second.timed_out + second.abandoned + second.connect_failed + second.failed;
         let counts = [u64::from(second.second), second.planned, second.served, second.served_late, refused, given_up];
         let mut cells: Vec<String> = counts.iter().map(u64::to_string).collect();
-        cells.extend([whole(second.p50_ms), whole(second.p90_ms)]);
+        cells
+            .extend([at_least(second.p50_ms, second.p50_at_least_ms), at_least(second.p90_ms, second.p90_at_least_ms)]);
         cells.extend(decisions.iter().map(|shown| whole(decided(second, shown))));
         table.row(cells);
     }
@@ -71,6 +72,14 @@ fn decided(second: &Second, (stage, which): &Shown) -> Option<f64> {
     let (gauge, _, times) = DECISIONS[*which];
     let stage = second.target.as_ref()?.stages.iter().find(|found| found.name == *stage)?;
     stage.gauges.get(gauge).map(|value| value * times)
+}
+
+/// What is hidden by requests that were given up is at least something.
+fn at_least(known: Option<f64>, bound: Option<f64>) -> String {
+    match (known, bound) {
+        (None, Some(bound)) => format!(">={:.0}", bound.round()),
+        (known, _) => whole(known),
+    }
 }
 
 fn whole(value: Option<f64>) -> String {

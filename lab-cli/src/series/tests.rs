@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     live::{PhaseShape, Shape, StageSecond, TargetSecond},
-    summary::{Mode, Objective},
+    summary::{Arm, Curve, CurvePoint, Measures, Mode, Objective, Phase, PlannedLoad, Summary},
 };
 
 fn second(arm: &str, block: u32, second: u32, served: u64, p90_ms: Option<f64>, rate: Option<f64>) -> Second {
@@ -40,13 +40,15 @@ fn rows_are_whole_numbers_and_show_only_decisions_that_are_made() {
     let seconds = [
         second("none", 1, 0, 10, None, None),
         second("none", 1, 1, 4, Some(1234.5), None),
+        Second { p90_at_least_ms: Some(60_000.0), ..second("none", 1, 2, 4, None, None) },
         second("seda", 1, 0, 7, Some(99.4), Some(12.345)),
     ];
     let wanted = "\
 none
-s  offered  in time  late  refused  given up  p50 ms  p90 ms
-0       10       10     0        0         0       -       -
-1       10        4     0        6         0       -    1235
+s  offered  in time  late  refused  given up  p50 ms   p90 ms
+0       10       10     0        0         0       -        -
+1       10        4     0        6         0       -     1235
+2       10        4     0        6         0       -  >=60000
 
 seda
 s  offered  in time  late  refused  given up  p50 ms  p90 ms  work rate/100 s
@@ -85,4 +87,51 @@ fn a_picture_has_a_line_an_arm_in_each_panel_and_a_gap_where_nothing_is_known() 
     for label in [">0.01<", ">0.1<", ">1<", ">10<", ">0 s<"] {
         assert!(picture.contains(label), "{label}");
     }
+}
+
+/// Three loads; the p99 of the second is hidden by time-outs, that of the last not known.
+fn swept() -> Summary {
+    let point = |planned: f64, p99_ms, p99_at_least_ms| CurvePoint {
+        phase: format!("at-{planned}"),
+        planned,
+        blocks: 1,
+        goodput_per_s: planned / 2.0,
+        reject_fraction: 0.5,
+        p99_ms,
+        p99_at_least_ms,
+        ..CurvePoint::default()
+    };
+    let points = vec![point(50.0, Some(20.0), None), point(100.0, None, Some(10_000.0)), point(200.0, None, None)];
+    let measures = Measures { load: Some(PlannedLoad::RequestsPerS(50.0)), ..Measures::default() };
+    let phases = vec![Phase { name: "at-50".to_owned(), measures, ..Phase::default() }];
+    let curve = |arm: &str| Curve { arm: arm.to_owned(), points: points.clone() };
+    Summary {
+        experiment: "a <sweep>".to_owned(),
+        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        arms: vec![Arm { phases, ..Arm::default() }],
+        curves: vec![curve("none"), curve("<script>")],
+        ..Summary::default()
+    }
+}
+
+#[test]
+fn curves_have_a_line_an_arm_in_each_panel_and_say_their_numbers() {
+    let picture = curves_svg(&swept()).expect("three loads");
+    assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"), "{picture}");
+    assert!(picture.contains("a &lt;sweep&gt;") && !picture.contains("<script>"), "names are escaped");
+    assert!(picture.contains(">planned load, requests/s</text>"), "{picture}");
+    // One line each in the legend and in each of three panels.
+    for colour in ["stroke=\"#1f82d2\"", "stroke=\"#cf6a12\""] {
+        assert_eq!(picture.matches(colour).count(), 4, "{colour}");
+    }
+    assert!(picture.contains("<title>none, at-50: 25 in time/s, p99 20 ms, 50 % refused</title>"), "{picture}");
+    assert!(picture.contains("p99 &gt;= 10.0 s"), "a bound is said to be one: {picture}");
+    // Marks: three, two (the last is not known) and three, for each arm; one of them an arrow.
+    assert_eq!(picture.matches("fill=\"#1f82d2\"").count(), 8);
+    assert_eq!(picture.matches("h8l-4 -8z\" fill=\"#1f82d2\"").count(), 1);
+}
+
+#[test]
+fn a_run_without_a_sweep_has_no_curves() {
+    assert_eq!(curves_svg(&Summary::default()), None);
 }

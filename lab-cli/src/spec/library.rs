@@ -43,6 +43,7 @@ static ALL: &[Library] = library! {
     "batch-proxy" false None;
     "one-slow-task" false None;
     "partial-search" false None;
+    "metastable" false None;
     "seda-fig7" true None;
     "seda-fig8" true Some("user-ramp");
     "seda-fig9" true Some("per-type");

@@ -184,6 +184,12 @@ fn read(metric: &Metric, phase_or_part: &Phase) -> Result<Range, String> {
                 )),
             }
         }
+        Quantity::Measure(measure) => {
+            let measures = &phase_or_part.measures;
+            let known = measure.value(measures).map(Range::exactly);
+            let found = known.or_else(|| measure.bound(measures).map(Range::at_least));
+            found.ok_or_else(|| format!("{} of {of} is not known: {}", measure.name, measure.unknown))
+        }
         Quantity::Gauge { .. } | Quantity::Series { .. } => Err("a gauge belongs to a stage".to_owned()),
     }
 }

@@ -1,6 +1,6 @@
 //! What can be asked of a phase: one table of names, from which parsing, suggestions and values all follow.
 
-use super::Unit;
+use super::{Unit, measure::MeasureOf};
 use crate::summary::{Measured, Times};
 
 /// `arm.phase[part].group.quantity.statistic`.
@@ -44,6 +44,8 @@ pub(super) enum Quantity {
     Number(Number),
     /// A statistic of a set of times.
     Times(TimesOf, Statistic),
+    /// A measure of a whole phase.
+    Measure(MeasureOf),
     /// A gauge of a stage over time; its unit is that of its name.
     Gauge { stage: String, name: String, over: Over },
     /// A gauge in every second, for `share`.
@@ -115,12 +117,14 @@ static COUNTS: [Number; 16] = counts![
 ];
 
 /// Rates and fractions.
-static RATIOS: [Number; 5] = [
+static RATIOS: [Number; 6] = [
     Number { name: "offered", read: |m| Some(m.offered_per_s) },
     Number { name: "goodput", read: |m| Some(m.goodput_per_s) },
     Number { name: "reject_fraction", read: |m| (m.sent > 0).then_some(m.reject_fraction) },
     // Answered as asked, in time or late, of all that users meant to send.
     Number { name: "served_fraction", read: |m| ratio(m.served + m.served_late, m.planned) },
+    // Attempts for each request that users wanted.
+    Number { name: "amplification", read: |m| ratio(m.planned, m.planned.saturating_sub(m.retries)) },
     Number {
         name: "clients_with_connect_timeout",
         read: |m| (m.clients > 0).then_some(m.clients_with_connect_timeout),
@@ -243,6 +247,7 @@ impl Quantity {
         match self {
             Self::Number(_) => Unit::Plain,
             Self::Times(_, statistic) => statistic.unit,
+            Self::Measure(measure) => measure.unit,
             Self::Gauge { over: Over::Falls | Over::Rises, .. } => Unit::Plain,
             Self::Gauge { name, .. } | Self::Series { name, .. } if name.ends_with("_ms") => Unit::Time,
             Self::Gauge { .. } | Self::Series { .. } => Unit::Plain,
@@ -253,7 +258,7 @@ impl Quantity {
 /// All names that may follow a phase or group.
 pub(super) fn names() -> Vec<&'static str> {
     let numbers = RATIOS.iter().chain(&COUNTS).map(|number| number.name);
-    TIMES.iter().map(|times| times.name).chain(numbers).collect()
+    TIMES.iter().map(|times| times.name).chain(numbers).chain(MeasureOf::names()).collect()
 }
 
 /// Two readers are the same if they have the same name: each name stands in its table once.

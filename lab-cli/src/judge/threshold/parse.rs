@@ -3,6 +3,7 @@
 use super::{
     Claim, Comparator, Condition, Expr, Function, Node, Operator, ThresholdError, Unit, error,
     lex::{Token, TokenKind, tokens},
+    measure::MeasureOf,
     metric::{Group, Metric, Number, Over, Part, Point, Quantity, Statistic, TimesOf, names},
 };
 use crate::text::suggestion;
@@ -259,6 +260,11 @@ impl Parser {
             (word, at) = self.segment(what, &format!("there are: {}", names().join(", ")))?;
         }
         let quantity = self.quantity(&word, at)?;
+        let whole = part.is_none() && group == Group::All && !self.in_share;
+        if matches!(quantity, Quantity::Measure(_)) && !whole {
+            let hint = format!("write {arm}.{phase}.{word}");
+            return Err(error(at, format!("{word} is known of whole phases and all requests alone"), hint));
+        }
         Ok(Metric { arm, phase, part, group, quantity })
     }
 
@@ -268,6 +274,12 @@ impl Parser {
                 return Err(error(self.at(), format!("{word} has no parts"), format!("write {word} alone")));
             }
             return Ok(Quantity::Number(number));
+        }
+        if let Some(measure) = MeasureOf::find(word) {
+            if self.dot() {
+                return Err(error(self.at(), format!("{word} has no parts"), format!("write {word} alone")));
+            }
+            return Ok(Quantity::Measure(measure));
         }
         let Some(times) = TimesOf::find(word) else {
             return Err(error(at, format!("there is no metric {word}"), suggestion(word, &names())));

@@ -1,0 +1,157 @@
+//! Measures of whole phases: how the service recovered, what was wasted, who was served.
+
+use super::Unit;
+use crate::summary::Measures;
+
+/// How one is read. Times are milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MeasureOf {
+    pub name: &'static str,
+    pub unit: Unit,
+    /// Why there is none, where there is none.
+    pub unknown: &'static str,
+    value: fn(&Measures) -> Option<f64>,
+    bound: fn(&Measures) -> Option<f64>,
+}
+
+const fn plain(name: &'static str, value: fn(&Measures) -> Option<f64>, unknown: &'static str) -> MeasureOf {
+    MeasureOf { name, unit: Unit::Plain, unknown, value, bound: |_| None }
+}
+
+static MEASURES: [MeasureOf; 8] = [
+    MeasureOf {
+        name: "recovery",
+        unit: Unit::Time,
+        unknown: "there was nothing to recover from: a phase of more load before it, and as much as now before that",
+        value: |m| Some(m.recovery.as_ref()?.after_s? * 1e3),
+        bound: |m| Some(m.recovery.as_ref()?.after_s_at_least? * 1e3),
+    },
+    plain(
+        "metastable",
+        |m| match m.recovery.as_ref()?.verdict.as_str() {
+            "metastable" => Some(1.0),
+            "recovered" => Some(0.0),
+            _ => None,
+        },
+        "undecided: it was not watched for long enough, or there was nothing to recover from",
+    ),
+    plain("wasted", |m| m.wasted, "the service finished nothing, or did not say"),
+    plain("user_fairness", |m| Some(m.user_fairness?.jain), "it takes two users, and one who was given something"),
+    plain("worst_tenth", |m| Some(m.user_fairness?.worst_tenth), "it takes two users, and one who was given something"),
+    plain("class_fairness", |m| m.class_fairness, "it takes two classes, and one that was given something"),
+    plain("growth", |m| Some(m.steadiness?.growth_per_s), "the load changes, or the phase is shorter than 20 s"),
+    MeasureOf {
+        name: "warm_up",
+        unit: Unit::Time,
+        unknown: "the load changes, or the phase is shorter than 20 s",
+        value: |m| Some(m.steadiness?.warm_up_s * 1e3),
+        bound: |_| None,
+    },
+];
+
+impl MeasureOf {
+    pub fn find(name: &str) -> Option<Self> {
+        MEASURES.iter().find(|measure| measure.name == name).copied()
+    }
+
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        MEASURES.iter().map(|measure| measure.name)
+    }
+
+    pub fn value(&self, measures: &Measures) -> Option<f64> {
+        (self.value)(measures)
+    }
+
+    pub fn bound(&self, measures: &Measures) -> Option<f64> {
+        (self.bound)(measures)
+    }
+}
+
+/// Each name stands in the table once.
+impl PartialEq for MeasureOf {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        judge::threshold::{RunEvidence, Threshold},
+        summary::{Arm, Measured, Phase, Recovery, Steadiness, UserFairness},
+    };
+
+    fn arm(name: &str, recovery: Option<Recovery>) -> Arm {
+        let measures = Measures {
+            recovery,
+            wasted: Some(0.25),
+            user_fairness: Some(UserFairness { users: 10, jain: 0.9, worst_tenth: 0.0 }),
+            steadiness: Some(Steadiness { warm_up_s: 5.0, growth_per_s: 12.0, ..Steadiness::default() }),
+            ..Measures::default()
+        };
+        let measured = Measured { planned: 300, retries: 100, ..Measured::default() };
+        let phase = Phase { name: "after".to_owned(), seconds: 60.0, measures, measured, ..Phase::default() };
+        Arm { policy: name.to_owned(), block: 1, phases: vec![phase], ..Arm::default() }
+    }
+
+    /// One that was well after 4 s, and one that was not within 50 s.
+    fn arms() -> Vec<Arm> {
+        let well = Recovery { after_s: Some(4.0), verdict: "recovered".to_owned(), ..Recovery::default() };
+        let bad = Recovery { after_s_at_least: Some(50.0), verdict: "metastable".to_owned(), ..Recovery::default() };
+        vec![arm("well", Some(well)), arm("bad", Some(bad)), arm("calm", None)]
+    }
+
+    fn judged(text: &str) -> (bool, String) {
+        let arms = arms();
+        let evidence = RunEvidence { arms: &arms, timeline: &[], parts: &|_, _, _| None };
+        let found = Threshold::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).judge(&evidence);
+        (found.held, found.why)
+    }
+
+    #[test]
+    fn measures_can_be_asked_for() {
+        for text in [
+            "well.after.recovery <= 4s",
+            "bad.after.recovery > well.after.recovery",
+            "bad.after.recovery >= 50s",
+            "well.after.metastable == 0",
+            "bad.after.metastable == 1",
+            "well.after.wasted == 25%",
+            "well.after.user_fairness >= 0.9",
+            "well.after.worst_tenth == 0",
+            "well.after.growth > 10/s",
+            "well.after.warm_up == 5s",
+            "well.after.amplification == 1.5",
+        ] {
+            let (held, why) = judged(text);
+            assert!(held, "{text}: {why}");
+        }
+        assert!(!judged("bad.after.recovery < 100s").0, "at least 50 s may be more");
+    }
+
+    #[test]
+    fn what_is_not_known_fails_with_the_reason() {
+        let (held, why) = judged("calm.after.recovery < 1000s");
+        assert!(!held && why.contains("recovery of calm.after is not known: there was nothing"), "{why}");
+        let (held, why) = judged("calm.after.metastable == 0");
+        assert!(!held && why.contains("undecided"), "{why}");
+        assert!(!judged("well.after.class_fairness > 0").0);
+    }
+
+    #[test]
+    fn they_are_of_whole_phases_and_have_no_parts() {
+        for text in [
+            "well.after[50%..].wasted < 5%",
+            "well.after.login.wasted < 5%",
+            "share(well.after.wasted < 5%) > 1",
+            "well.after.wasted.p90 < 5%",
+            "well.after.recovery < 5",
+        ] {
+            let error = Threshold::parse(text).expect_err(text);
+            assert!(!error.hint.is_empty(), "{text}");
+        }
+        let error = Threshold::parse("well.after[50%..].wasted < 5%").expect_err("a part");
+        assert_eq!(error.message, "wasted is known of whole phases and all requests alone");
+    }
+}

@@ -1,0 +1,159 @@
+//! A picture of figures over the load, as SVG: one panel a figure, one line an arm. What a single load hides.
+
+use std::fmt::Write as _;
+
+use super::{
+    axis::{Axis, shown},
+    drawing::{GAP, LEFT, PANEL, RIGHT, WIDTH, below_legend, colour, escaped, legend, opened, stroke, titled, up_axis},
+};
+use crate::{
+    summary::{Curve, CurvePoint, Objective, Summary},
+    text,
+};
+
+/// A panel: what is drawn, and how its axis goes. A bound is drawn as an arrow: it is at least that.
+struct Panel {
+    title: &'static str,
+    value: fn(&CurvePoint) -> Option<Value>,
+    axis: fn(f64, f64) -> Axis,
+    bound: fn(&Objective) -> Option<f64>,
+}
+
+#[derive(Clone, Copy)]
+struct Value {
+    at: f64,
+    at_least: bool,
+}
+
+const fn known(at: f64) -> Option<Value> {
+    Some(Value { at, at_least: false })
+}
+
+const PANELS: [Panel; 3] = [
+    Panel {
+        title: "answered within the objective, requests a second",
+        value: |point| known(point.goodput_per_s),
+        axis: Axis::linear,
+        bound: |_| None,
+    },
+    Panel {
+        title: "99th percentile of response times, seconds (dashed across: the objective; an arrow: at least)",
+        value: |point| match (point.p99_ms, point.p99_at_least_ms) {
+            (Some(ms), _) => known(ms / 1e3),
+            (None, Some(ms)) => Some(Value { at: ms / 1e3, at_least: true }),
+            (None, None) => None,
+        },
+        axis: Axis::decades,
+        bound: |objective| Some(objective.response_time_ms / 1e3),
+    },
+    Panel {
+        title: "refused, share of what was sent",
+        value: |point| known(point.reject_fraction),
+        axis: |_, _| Axis::linear(0.0, 1.0),
+        bound: |_| None,
+    },
+];
+
+/// The picture of a run's curves; `None` if it has none (fewer than three loads).
+pub fn curves_svg(summary: &Summary) -> Option<String> {
+    let curves = &summary.curves[..];
+    let first = curves.first()?;
+    let top = below_legend(curves.len());
+    let height = top + PANELS.len() as f64 * (PANEL + GAP) + 24.0;
+    let mut out = opened(height);
+    let blocks = curves.iter().flat_map(|curve| &curve.points).map(|point| point.blocks).max().unwrap_or(1);
+    let of_blocks = if blocks > 1 { format!(", medians of {blocks} blocks") } else { String::new() };
+    titled(&mut out, &format!("{}: figures over the load{of_blocks}", summary.experiment));
+    legend(&mut out, &curves.iter().map(|curve| curve.arm.as_str()).collect::<Vec<_>>());
+    let unit = unit_of(summary, first);
+    let most = curves.iter().flat_map(|curve| &curve.points).map(|point| point.planned).fold(0.0, f64::max);
+    let across = Axis::linear(0.0, most).with_round_ticks(8.0);
+    for (number, panel) in PANELS.iter().enumerate() {
+        let y = top + number as f64 * (PANEL + GAP);
+        draw(&mut out, panel, &summary.objective, curves, &across, y);
+    }
+    let under = height - 8.0;
+    let _ = writeln!(
+        out,
+        "<text x=\"{}\" y=\"{under}\" text-anchor=\"middle\">planned load, {unit}</text>",
+        f64::midpoint(LEFT, WIDTH - RIGHT)
+    );
+    out.push_str("</svg>\n");
+    Some(out)
+}
+
+/// `requests/s`: all points of a curve have the same.
+fn unit_of(summary: &Summary, curve: &Curve) -> &'static str {
+    let named = curve.points.first().map(|point| point.phase.as_str());
+    let mut phases = summary.arms.iter().flat_map(|arm| &arm.phases);
+    let phase = phases.find(|phase| Some(phase.name.as_str()) == named);
+    phase.and_then(|phase| phase.measures.load).map_or("", crate::summary::PlannedLoad::unit)
+}
+
+fn draw(out: &mut String, panel: &Panel, objective: &Objective, curves: &[Curve], across: &Axis, y: f64) {
+    let values = || curves.iter().flat_map(|curve| &curve.points).filter_map(|point| (panel.value)(point));
+    let bound = (panel.bound)(objective);
+    let least = values().map(|value| value.at).chain(bound).fold(f64::INFINITY, f64::min);
+    let most = values().map(|value| value.at).chain(bound).fold(0.0, f64::max);
+    let up = (panel.axis)(least, most);
+    let x_of = |load: f64| LEFT + across.at(load) * (WIDTH - LEFT - RIGHT);
+    let y_of = |value: f64| y + PANEL - up.at(value) * PANEL;
+    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{}</text>", y - 8.0, panel.title);
+    up_axis(out, &up, y);
+    for &tick in &across.ticks {
+        let (at, below) = (x_of(tick), y + PANEL + 15.0);
+        let label = shown(tick);
+        let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{label}</text>");
+    }
+    if let Some(bound) = bound {
+        let (at, right) = (y_of(bound), WIDTH - RIGHT);
+        let _ = writeln!(out, "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"#7a7a7a\" stroke-dasharray=\"6 4\"/>");
+    }
+    for (number, curve) in curves.iter().enumerate() {
+        let path = line(curve, panel.value, x_of, y_of);
+        let _ = writeln!(out, "<path d=\"{path}\" {}/>", stroke(number));
+        for point in &curve.points {
+            let Some(value) = (panel.value)(point) else { continue };
+            mark(out, curve, point, value, (x_of(point.planned), y_of(value.at)), colour(number));
+        }
+    }
+}
+
+/// Points that follow each other are joined; where one is not known, there is a gap.
+fn line(
+    curve: &Curve,
+    value: fn(&CurvePoint) -> Option<Value>,
+    x_of: impl Fn(f64) -> f64,
+    y_of: impl Fn(f64) -> f64,
+) -> String {
+    let mut path = String::new();
+    let mut drawing = false;
+    for point in &curve.points {
+        let Some(value) = value(point) else {
+            drawing = false;
+            continue;
+        };
+        let step = if drawing { 'L' } else { 'M' };
+        let _ = write!(path, "{step}{:.1} {:.1}", x_of(point.planned), y_of(value.at));
+        drawing = true;
+    }
+    path
+}
+
+/// A dot, or an arrow upwards for a bound, with its numbers for who points at it.
+fn mark(out: &mut String, curve: &Curve, point: &CurvePoint, value: Value, (x, y): (f64, f64), colour: &str) {
+    let p99 = text::known_or_at_least(point.p99_ms, point.p99_at_least_ms);
+    let says = format!(
+        "{}, {}: {} in time/s, p99 {p99}, {} refused",
+        curve.arm,
+        point.phase,
+        text::rate(point.goodput_per_s),
+        text::percent(point.reject_fraction)
+    );
+    let shape = if value.at_least {
+        format!("M{:.1} {y:.1}h8l-4 -8z", x - 4.0)
+    } else {
+        format!("M{:.1} {y:.1}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", x - 3.0)
+    };
+    let _ = writeln!(out, "<path d=\"{shape}\" fill=\"{colour}\"><title>{}</title></path>", escaped(&says));
+}

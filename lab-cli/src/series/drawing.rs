@@ -1,0 +1,80 @@
+//! What pictures have in common: size, axes, legend, colours.
+//!
+//! Written by hand: panels with axes are less than what a library for charts brings along. Pictures have no background, and
+//! their colours are of middle lightness, so that they can be read on white and on black. Beside its colour each arm has a
+//! dash.
+
+use std::fmt::Write as _;
+
+use super::axis::{Axis, shown};
+use crate::text::scrubbed;
+
+pub(super) const WIDTH: f64 = 860.0;
+pub(super) const LEFT: f64 = 70.0;
+pub(super) const RIGHT: f64 = 20.0;
+pub(super) const PANEL: f64 = 170.0;
+pub(super) const GAP: f64 = 46.0;
+const LEGEND_ROW: f64 = 18.0;
+/// Arms in a row of the legend.
+const LEGEND_COLUMNS: usize = 4;
+
+/// Line colours (over 3 to 1 against white and against black, WCAG 1.4.11) and dashes, used again from the front.
+const COLOURS: [&str; 6] = ["#1f82d2", "#cf6a12", "#2c9a5b", "#a960c4", "#d0494f", "#808a14"];
+const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
+
+/// The beginning of a picture of this height.
+pub(super) fn opened(height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
+         role=\"img\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#7a7a7a\">\n"
+    )
+}
+
+/// Its title, for readers and for those who look.
+pub(super) fn titled(out: &mut String, title: &str) {
+    let title = escaped(title);
+    let _ = writeln!(out, "<title>{title}</title>");
+    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"20\" font-size=\"14\">{title}</text>");
+}
+
+/// Where the first panel begins under a legend of so many arms.
+pub(super) fn below_legend(arms: usize) -> f64 {
+    54.0 + arms.div_ceil(LEGEND_COLUMNS) as f64 * LEGEND_ROW
+}
+
+/// Each arm with its line.
+pub(super) fn legend(out: &mut String, names: &[&str]) {
+    let wide = (WIDTH - LEFT - RIGHT) / LEGEND_COLUMNS as f64;
+    for (number, name) in names.iter().enumerate() {
+        let x = LEFT + (number % LEGEND_COLUMNS) as f64 * wide;
+        let y = 40.0 + (number / LEGEND_COLUMNS) as f64 * LEGEND_ROW;
+        let _ = writeln!(out, "<path d=\"M{x} {y}h28\" {}/>", stroke(number));
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{}</text>", x + 34.0, y + 4.0, escaped(name));
+    }
+}
+
+/// The line of an arm.
+pub(super) fn stroke(arm: usize) -> String {
+    let (colour, dash) = (colour(arm), DASHES[arm % DASHES.len()]);
+    format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\" stroke-dasharray=\"{dash}\"")
+}
+
+/// Its colour.
+pub(super) fn colour(arm: usize) -> &'static str {
+    COLOURS[arm % COLOURS.len()]
+}
+
+/// The grid and the numbers of a panel's upright axis.
+pub(super) fn up_axis(out: &mut String, up: &Axis, y: f64) {
+    let right = WIDTH - RIGHT;
+    for &tick in &up.ticks {
+        let at = y + PANEL - up.at(tick) * PANEL;
+        let _ = writeln!(out, "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"#7a7a7a\" stroke-opacity=\"0.3\"/>");
+        let label = shown(tick);
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>", LEFT - 6.0, at + 4.0);
+    }
+}
+
+pub(super) fn escaped(text: &str) -> String {
+    scrubbed(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
