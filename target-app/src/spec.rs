@@ -75,7 +75,8 @@ pub enum App {
         /// What an acknowledged change survives.
         #[serde(default)]
         durability: Durability,
-        /// Oldest copy of a list that is shown where the list itself is refused (`on_refuse: degrade`); zero: none is kept.
+        /// Oldest copy of a list that is shown where the list itself is refused (`on_refuse: degrade`), or the policy asks for less
+        /// than full quality; zero: none is kept.
         #[serde(default)]
         stale: Duration,
     },

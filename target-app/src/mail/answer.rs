@@ -50,8 +50,9 @@ pub fn page(status: StatusCode, markup: Markup) -> Answer {
 
 /// An answer that is less than was asked for, or older: in which way.
 #[must_use]
-pub fn degraded(mut answer: Answer, how: &'static str) -> Answer {
-    answer.headers_mut().insert(DEGRADED, HeaderValue::from_static(how));
+pub fn degraded(mut answer: Answer, how: &str) -> Answer {
+    let how = HeaderValue::from_str(how).expect("a word or two, and a number");
+    answer.headers_mut().insert(DEGRADED, how);
     answer
 }
 

@@ -2,6 +2,7 @@
 
 mod change;
 mod copies;
+mod quality;
 mod read;
 mod route;
 
@@ -15,7 +16,7 @@ use controllers::{Reason, Refusal, RetryHint};
 use http::{Method, Response, StatusCode, request::Parts};
 use maud::html;
 
-use self::{copies::Copies, route::Page};
+use self::{copies::Copies, quality::Quality, route::Page};
 use super::{
     answer::{self, Answer},
     complaints::Complaints,
@@ -50,7 +51,7 @@ pub struct ArashiSettings {
     pub durability: Durability,
     /// Bounds on sessions.
     pub sessions: SessionLimits,
-    /// Oldest copy of a list that is shown where the list itself is refused; zero: none is kept.
+    /// Oldest copy of a list that is shown where the list itself is refused, or a policy asks for less; zero: none is kept.
     pub stale: Duration,
 }
 
@@ -78,6 +79,11 @@ impl Arashi {
     /// Where a request for this path goes.
     pub(crate) fn route_of(path: &str) -> Route {
         route::route(path)
+    }
+
+    /// How a search says what it looked through, at a quality under 1.
+    pub(crate) fn newest(quality: f64) -> String {
+        quality::newest(quality)
     }
 
     /// Turns a work knob: operations by request type.
@@ -157,10 +163,11 @@ impl Arashi {
         if changes && !fields.key("csrf").is_some_and(|token| token.matches(session.form_token)) {
             return Ok(foreign_form().into());
         }
-        if quality == Quality::Full {
-            self.store.do_work(page.kind()).await?;
-        }
         let user = Signed { arashi: self, session: &session, fields: &fields, quality };
+        if let Some(copy) = user.as_it_was(page) {
+            return Ok(copy.into());
+        }
+        self.store.do_work(page.kind(), quality.of_work(page)).await?;
         let answered = match page {
             Page::FolderList => user.folder_list().await,
             Page::List => user.list().await,
@@ -182,7 +189,7 @@ impl Arashi {
     }
 
     async fn login(&self, head: &Parts, fields: &Fields<'_>) -> Result<Reply, StoreError> {
-        self.store.do_work(Page::Login.kind()).await?;
+        self.store.do_work(Page::Login.kind(), 1.0).await?;
         let (name, password) = (fields.text("user").unwrap_or(""), fields.text("password").unwrap_or(""));
         let now = Instant::now();
         let user = match self.sign_in.check(&self.store, name, password, now).await? {
@@ -213,14 +220,6 @@ impl Arashi {
         let key: Key = if self.key_in_links { fields.key("key") } else { input::cookie(&head.headers) }?;
         self.sessions.find(key, Instant::now())
     }
-}
-
-/// How much to do for a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quality {
-    Full,
-    /// A list as it was, or a shorter one, a message without its text, no extra work. The answer says so: `X-Degraded`.
-    Reduced,
 }
 
 enum Reply {
@@ -280,8 +279,8 @@ impl Service for Arashi {
         route::route(head.uri.path())
     }
 
-    fn handle<'a>(&'a self, request: Request, _: At<'a>) -> Boxed<'a, Handled> {
-        Box::pin(async move { self.answer(&request, Quality::Full).await })
+    fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
+        Box::pin(async move { self.answer(&request, Quality::of(at.quality)).await })
     }
 
     /// Most of the work is SQLite's, on the threads of its connections.

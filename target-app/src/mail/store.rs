@@ -37,7 +37,7 @@ pub use entities::{
     Order, PAGE_ROWS, Scope, Sort, UserId,
 };
 pub use fill::{Fill, Filled};
-pub use search::Hits;
+pub use search::{Hits, Part};
 pub use work::Work;
 
 /// What a store may use.

@@ -14,6 +14,14 @@ use crate::{
     spec::WorkSpec,
 };
 
+/// The work on a request whose answer is less than was asked for, or older.
+#[derive(Debug, PartialEq)]
+pub(super) struct Less {
+    pub(super) steps: Vec<Step>,
+    /// In which way: what `X-Degraded` says.
+    pub(super) how: String,
+}
+
 /// A service in a plant.
 pub(super) trait Backend: fmt::Debug + Send {
     /// Request types and stages: those of the live service.
@@ -33,8 +41,14 @@ pub(super) trait Backend: fmt::Debug + Send {
     /// The work on a request whose draws have this key, at a quality from 0 to 1.
     fn steps(&mut self, kind: Kind, key: u64, quality: f64) -> Vec<Step>;
 
-    /// The answer, once the work is done.
-    fn answer(&mut self, call: &Call, now: Timestamp) -> Response;
+    /// The same at a quality under 1, where the answer then says that it is less. `None`: it does not.
+    fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<Less> {
+        let _ = (kind, call, key, quality, now);
+        None
+    }
+
+    /// The answer, once the work is done; `less`: in which way it is less than was asked for, if it is.
+    fn answer(&mut self, call: &Call, less: Option<&str>, now: Timestamp) -> Response;
 
     /// The cheap answer to a request that its stage refused, and its cost, if there is one.
     fn degrade(&mut self, kind: Kind, call: &Call, key: u64, now: Timestamp) -> Option<(Duration, Response)>;

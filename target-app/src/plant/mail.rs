@@ -10,7 +10,7 @@ use workloads::{
 };
 
 use super::{
-    backend::{Backend, spread},
+    backend::{Backend, Less, spread},
     costs::{PlantSpec, TypeCost, ms},
     machine::Step,
 };
@@ -69,6 +69,11 @@ impl PlantMail {
     fn cost(&self, kind: Kind) -> TypeCost {
         self.costs.get(usize::from(kind.0)).copied().unwrap_or_default()
     }
+
+    /// There is a copy of this list that is not too old.
+    fn has_copy(&self, call: &Call, now: Timestamp) -> bool {
+        self.copies.get(&copy_of(call)).is_some_and(|made| now.since(*made) <= self.stale)
+    }
 }
 
 impl Backend for PlantMail {
@@ -101,7 +106,31 @@ impl Backend for PlantMail {
         steps.into_iter().filter(|step| !step.demand.is_zero()).collect()
     }
 
-    fn answer(&mut self, call: &Call, now: Timestamp) -> Response {
+    /// As the live service: a search through the newest part of the mail, in proportion of what the database would have to do;
+    /// a list as it was, for what is not the database's work.
+    fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<Less> {
+        match Arashi::stage_graph().kind_name(kind) {
+            "search" => {
+                let mut steps = self.steps(kind, key, 1.0);
+                let of_database = steps.iter_mut().filter(|step| step.pool.is_some());
+                of_database.for_each(|step| step.demand = step.demand.mul_f64(quality.clamp(0.0, 1.0)));
+                Some(Less { steps, how: Arashi::newest(quality) })
+            }
+            "list messages" if self.has_copy(call, now) => {
+                let mut steps = self.steps(kind, key, 1.0);
+                steps.retain(|step| step.pool.is_none());
+                Some(Less { steps, how: STALE.to_owned() })
+            }
+            _ => None,
+        }
+    }
+
+    fn answer(&mut self, call: &Call, less: Option<&str>, now: Timestamp) -> Response {
+        let mut response = self.boxes.answer(call);
+        if let Some(how) = less {
+            response.headers.push((DEGRADED, how.to_owned()));
+            return response;
+        }
         if !self.stale.is_zero() && is_list(call) {
             if self.copies.len() >= MOST_COPIES {
                 let stale = self.stale;
@@ -109,7 +138,7 @@ impl Backend for PlantMail {
             }
             self.copies.insert(copy_of(call), now);
         }
-        self.boxes.answer(call)
+        response
     }
 
     /// As the live service: a list as it was, for what is not the database's work, or a list or a message without extra work.
@@ -120,12 +149,9 @@ impl Backend for PlantMail {
             return None;
         }
         let cost = self.cost(kind);
-        let made = self.copies.get(&copy_of(call)).filter(|made| now.since(**made) <= self.stale);
-        let (of_database, how) = if made.is_some() { (0.0, "stale") } else { (cost.read_ms, "reduced") };
+        let (of_database, how) = if self.has_copy(call, now) { (0.0, STALE) } else { (cost.read_ms, "reduced") };
         let takes = ms((of_database + cost.cpu_ms) * spread(cost.spread, key));
-        let mut response = self.boxes.answer(call);
-        response.headers.push((DEGRADED, how.to_owned()));
-        Some((takes, response))
+        Some((takes, self.answer(call, Some(how), now)))
     }
 
     fn set_work(&mut self, work: &WorkSpec) -> Result<(), WorkError> {
@@ -135,6 +161,8 @@ impl Backend for PlantMail {
 
 /// The header of answers that are less than was asked for, or older ([`crate::app::DEGRADED`]).
 const DEGRADED: &str = "x-degraded";
+/// How a list says that it is a copy.
+const STALE: &str = "stale";
 
 /// Old copies are forgotten whenever there are so many.
 const MOST_COPIES: usize = 10_000;
@@ -156,13 +184,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_copy_of_a_list_costs_no_database_while_it_is_fresh() {
-        let cost = TypeCost { cpu_ms: 1.0, read_ms: 4.0, ..TypeCost::default() };
-        let spec = PlantSpec { types: [("list messages".to_owned(), cost)].into(), ..PlantSpec::default() };
-        let stale = Duration::from_secs(30);
-        let mut mail = PlantMail::new(&spec, 1, &WorkSpec::default(), &[vec![5; 4]], stale).expect("is sensible");
-        let call = |path: &str| Call {
+    fn call(path: &str) -> Call {
+        Call {
             kind: Kind(2),
             class: Class(0),
             want: Want::Answer,
@@ -175,14 +198,51 @@ mod tests {
             attempt: 0,
             hop: 0,
             connection: Connection::Keep,
+        }
+    }
+
+    /// Lists, and searches with five extra operations of 2 ms, of four folders.
+    fn mail() -> PlantMail {
+        let cost = TypeCost { cpu_ms: 1.0, read_ms: 4.0, ..TypeCost::default() };
+        let types = ["list messages", "search"].map(|name| (name.to_owned(), cost)).into();
+        let spec = PlantSpec { types, operation_ms: 2.0, ..PlantSpec::default() };
+        let weights = [("search".to_owned(), 5.0), ("list messages".to_owned(), 0.0)].into();
+        let work = WorkSpec { operations: 1.0, weights };
+        PlantMail::new(&spec, 1, &work, &[vec![5; 4]], Duration::from_secs(30)).expect("is sensible")
+    }
+
+    #[test]
+    fn below_full_quality_searches_cost_their_part_of_the_database_and_copies_none() {
+        let mut mail = mail();
+        let (search, list) = (Kind(6), Kind(2));
+        let less = |mail: &mut PlantMail, kind: Kind, path: &str, at: u64| {
+            let less = mail.less(kind, &call(path), 1, 0.25, Timestamp::from_secs(at))?;
+            Some((less.steps.iter().map(|step| step.demand.as_micros()).collect::<Vec<_>>(), less.how))
         };
+        // A quarter of 10 ms and of 4 ms, and 1 ms outside of the database.
+        let part = Some((vec![2500, 1000, 1000], "newest 25%".to_owned()));
+        assert_eq!(less(&mut mail, search, "/search?q=a", 0), part);
+        assert_eq!(less(&mut mail, list, "/list?folderid=1", 0), None, "there is no copy");
+        mail.answer(&call("/list?folderid=1"), None, Timestamp::from_secs(1));
+        let copy = Some((vec![1000], "stale".to_owned()));
+        assert_eq!(less(&mut mail, list, "/list?folderid=1", 31), copy);
+        // A copy that was shown is no newer for it.
+        let shown = mail.answer(&call("/list?folderid=1"), Some("stale"), Timestamp::from_secs(31));
+        assert_eq!(shown.headers.last().expect("a mark").1, "stale");
+        assert_eq!(less(&mut mail, list, "/list?folderid=1", 32), None, "too old");
+        assert_eq!(less(&mut mail, Kind(3), "/show?folderid=1&entry=1", 32), None, "messages are as usual");
+    }
+
+    #[test]
+    fn a_copy_of_a_list_costs_no_database_while_it_is_fresh() {
+        let mut mail = mail();
         let (list, other) = (call("/list?folderid=1"), call("/list?folderid=2"));
         let degraded = |mail: &mut PlantMail, call: &Call, at: u64| {
             let (takes, response) = mail.degrade(Kind(2), call, 1, Timestamp::from_secs(at)).expect("a list");
             (takes.as_millis(), response.headers.last().expect("a mark").1.clone())
         };
         assert_eq!(degraded(&mut mail, &list, 0), (5, "reduced".to_owned()));
-        mail.answer(&list, Timestamp::from_secs(1));
+        mail.answer(&list, None, Timestamp::from_secs(1));
         assert_eq!(degraded(&mut mail, &list, 31), (1, "stale".to_owned()));
         assert_eq!(degraded(&mut mail, &other, 31), (5, "reduced".to_owned()), "another list");
         assert_eq!(degraded(&mut mail, &list, 32), (5, "reduced".to_owned()), "too old");

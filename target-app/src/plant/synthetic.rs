@@ -50,7 +50,7 @@ impl Backend for PlantEmulated {
         vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), quality) }]
     }
 
-    fn answer(&mut self, _: &Call, _: Timestamp) -> Response {
+    fn answer(&mut self, _: &Call, _: Option<&str>, _: Timestamp) -> Response {
         Response { status: 200, ..Response::default() }
     }
 
@@ -94,7 +94,7 @@ impl Backend for PlantChecksum {
         vec![Step { pool: None, demand: self.read.saturating_mul(all) }]
     }
 
-    fn answer(&mut self, _: &Call, _: Timestamp) -> Response {
+    fn answer(&mut self, _: &Call, _: Option<&str>, _: Timestamp) -> Response {
         Response { status: 200, ..Response::default() }
     }
 

@@ -30,6 +30,8 @@ pub(super) struct Visit {
     pub(super) steps: VecDeque<Step>,
     /// Work that was done for it.
     pub(super) cost: Duration,
+    /// In which way its answer will be less than was asked for, or older.
+    pub(super) less: Option<String>,
     /// Its client has gone.
     pub(super) gone: bool,
     /// It asks for health, goes no further than dispatch, and is in no books.

@@ -85,6 +85,7 @@ impl Plant {
             started: cx.now(),
             steps: if check { VecDeque::new() } else { self.foreseen(id, route.kind, key) },
             cost: Duration::ZERO,
+            less: None,
             gone,
             check,
             worker: None,
@@ -284,7 +285,13 @@ impl Plant {
         if skip {
             visit.steps.clear();
         } else if visit.steps.is_empty() {
-            visit.steps = self.backend.steps(visit.route.kind, visit.asked.key, quality).into();
+            let (kind, key, call) = (visit.route.kind, visit.asked.key, &visit.asked.call);
+            let less = if quality < 1.0 { self.backend.less(kind, call, key, quality, now) } else { None };
+            let steps = less.map(|less| {
+                visit.less = Some(less.how);
+                less.steps
+            });
+            visit.steps = steps.unwrap_or_else(|| self.backend.steps(kind, key, quality)).into();
         }
         if visit.steps.is_empty() {
             visit.steps.push_back(Step { pool: None, demand: Duration::ZERO });
@@ -362,7 +369,7 @@ impl Plant {
         if let Some(visit) = self.visits.remove(&id) {
             let (response, ending) = match visit.calls {
                 CallsEnded::Answered => {
-                    let response = self.backend.answer(&visit.asked.call, cx.now());
+                    let response = self.backend.answer(&visit.asked.call, visit.less.as_deref(), cx.now());
                     let ending = if response.status >= 500 { Ending::Failed } else { Ending::Served };
                     (response, ending)
                 }

@@ -4,6 +4,7 @@ mod browser;
 mod common;
 mod control;
 mod criticality;
+mod degraded;
 mod edge;
 mod health;
 mod hindrance;

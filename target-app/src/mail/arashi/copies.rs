@@ -1,5 +1,6 @@
 //! Copies of lists that were made before: older than what is in the store, and cheaper (Google SRE, chapter 21: "rely on a local copy
-//! of results that may not be fully up to date but that will be cheaper to use").
+//! of results that may not be fully up to date but that will be cheaper to use"). Shown where the list itself is refused, or a
+//! policy asks for less than full quality.
 
 use std::{
     collections::HashMap,

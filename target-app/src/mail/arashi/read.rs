@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use http::StatusCode;
 
-use super::{Answered, Quality, Signed};
+use super::{Answered, Quality, Signed, copies::Which, quality::newest, route::Page};
 use crate::mail::{
     answer::{self, Answer},
     pages::{self, Found, Shown},
@@ -25,21 +25,30 @@ impl Signed<'_> {
         Ok(answer::page(status, pages::folders(&self.frame(None), &folders, problem)))
     }
 
-    pub(super) async fn list(&self) -> Answered {
-        let Some(id) = self.fields.folder("folderid") else { return Ok(answer::missing()) };
-        let mut order = Order::from_names(self.fields.text("sort"), self.fields.text("dir"));
-        let start = self.fields.number("start").unwrap_or(0);
-        let which = (self.session.user, id, order, start);
-        if self.quality == Quality::Reduced {
-            if let Some(copy) = self.arashi.copies.find(&which, Instant::now())
-                && let Some(folder) = copy.folders.iter().find(|folder| folder.id == id)
-            {
-                let shown = Shown { folder, order, start, rows: &copy.rows };
-                let page = pages::messages(&self.frame(Some(id)), shown, &copy.folders);
-                return Ok(answer::degraded(answer::page(StatusCode::OK, page), "stale"));
-            }
-            order = Order::default();
+    /// Below full quality, a list as it was: for no work at all. `None`: there is no copy that is new enough.
+    pub(super) fn as_it_was(&self, page: Page) -> Option<Answer> {
+        if self.quality == Quality::Full || page != Page::List {
+            return None;
         }
+        let which = self.which_list()?;
+        let (_, id, order, start) = which;
+        let copy = self.arashi.copies.find(&which, Instant::now())?;
+        let folder = copy.folders.iter().find(|folder| folder.id == id)?;
+        let shown = Shown { folder, order, start, rows: &copy.rows };
+        let page = pages::messages(&self.frame(Some(id)), shown, &copy.folders);
+        Some(answer::degraded(answer::page(StatusCode::OK, page), "stale"))
+    }
+
+    fn which_list(&self) -> Option<Which> {
+        let id = self.fields.folder("folderid")?;
+        let order = Order::from_names(self.fields.text("sort"), self.fields.text("dir"));
+        Some((self.session.user, id, order, self.fields.number("start").unwrap_or(0)))
+    }
+
+    pub(super) async fn list(&self) -> Answered {
+        let Some(which) = self.which_list() else { return Ok(answer::missing()) };
+        let (_, id, asked, start) = which;
+        let order = if self.quality == Quality::Reduced { Order::default() } else { asked };
         let folders = self.store().folders(self.session.user).await?;
         let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(answer::missing()) };
         let mut rows = self.store().list(self.session.user, id, order, start).await?;
@@ -91,13 +100,15 @@ impl Signed<'_> {
         };
         let text = self.fields.text("q").unwrap_or("");
         let start = self.fields.number("start").unwrap_or(0);
-        let Some(hits) = self.store().search(self.session.user, scope, text, start).await? else {
+        let share = self.quality.searched();
+        let Some(hits) = self.store().search_newest(self.session.user, scope, text, start, share).await? else {
             return Ok(answer::missing());
         };
         let folders = self.store().folders(self.session.user).await?;
         // A foreign number must not come back in the links of the page, not even where it has no effect.
         let folder = folder.filter(|id| folders.iter().any(|folder| folder.id == *id));
         let found = Found { scope, text, start, hits: &hits };
-        Ok(answer::page(StatusCode::OK, pages::search(&self.frame(folder), found, &folders)))
+        let page = answer::page(StatusCode::OK, pages::search(&self.frame(folder), found, &folders));
+        Ok(if hits.part.is_some() { answer::degraded(page, &newest(share)) } else { page })
     }
 }

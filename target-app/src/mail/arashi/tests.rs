@@ -2,6 +2,7 @@
 
 mod contract;
 mod costs;
+mod quality;
 mod security;
 mod users;
 
@@ -90,6 +91,11 @@ use crate::mail::html;
 
 impl World {
     async fn send(&self, browser: &mut Browser, method: Method, path: &str, body: &str) -> Came {
+        self.send_at(1.0, browser, method, path, body).await
+    }
+
+    /// At this quality.
+    async fn send_at(&self, quality: f64, browser: &mut Browser, method: Method, path: &str, body: &str) -> Came {
         let mut request = http::Request::builder().method(method).uri(path).header(header::HOST, "mail.test");
         if let Some(cookie) = &browser.cookie {
             request = request.header(header::COOKIE, cookie);
@@ -109,7 +115,7 @@ impl World {
             peer: ([127, 0, 0, 1], 1).into(),
         };
         let (offered, started) = (Timestamp::ZERO, Timestamp::ZERO);
-        let at = At { stage: "test", offered, started, quality: 1.0, p90: None, speed: 1.0 };
+        let at = At { stage: "test", offered, started, quality, p90: None, speed: 1.0 };
         let answer = self.arashi.handle(request, at).await.expect("is not refused");
         let (head, body) = answer.into_parts();
         if let Some(cookie) = head.headers.get(header::SET_COOKIE) {

@@ -118,6 +118,12 @@ pub fn search(frame: &Frame<'_>, found: Found<'_>, folders: &[Folder]) -> Markup
         &html! {
             h1 { "Search" }
             p { "Messages in " strong { (place) } " with “" (text) "” in their headers" }
+            @if let Some(part) = hits.part {
+                p class="problem" {
+                    "The service is busy: only the newest " (part.newest) " of " (part.of) " messages were searched, those since "
+                    (date(part.since)) ". Search again later for all of them."
+                }
+            }
             form data-do="messages" method="post" action="/delete" {
                 (frame.form_fields())
                 input type="hidden" name="folderid" value=(scope_value(scope));

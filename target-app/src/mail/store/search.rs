@@ -1,8 +1,10 @@
-//! Search over message headers: by substring, as in the thesis, or by full-text index.
+//! Search over message headers: by substring, as in the thesis, or by full-text index. Over all mail of a scope, or over the
+//! newest part of it, which is found by substring in less time (Google SRE, chapter 21: "only search a small percentage of
+//! the candidate set").
 
 use std::{sync::Arc, time::Instant};
 
-use sqlx::{AssertSqlSafe, query_as, query_scalar};
+use sqlx::{AssertSqlSafe, SqliteConnection, query_as, query_scalar};
 
 use super::{Listed, PAGE_ROWS, Scope, Store, StoreError, UserId};
 
@@ -13,6 +15,21 @@ pub struct Hits {
     pub rows: Vec<Listed>,
     /// There is at least one more.
     pub more: bool,
+    /// What was looked through; `None`: everything.
+    pub part: Option<Part>,
+}
+
+/// The newest part of a folder, or of all folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// So many messages.
+    pub newest: i64,
+    /// Of so many.
+    pub of: i64,
+    /// Date of the oldest among them, seconds since 1970.
+    pub since: i64,
+    /// That one: of equal dates the higher number is newer.
+    oldest: i64,
 }
 
 /// Longest text that is searched for, in characters; the rest is ignored.
@@ -29,20 +46,27 @@ impl Store {
     /// # Errors
     /// [`StoreError::TooLong`] if it would take longer than a search may.
     pub async fn search(&self, user: UserId, scope: Scope, text: &str, start: u32) -> Result<Option<Hits>, StoreError> {
+        self.search_newest(user, scope, text, start, 1.0).await
+    }
+
+    /// As [`Store::search`], but looks only through this share of the messages, the newest: 0 to 1, and at least one message.
+    /// What it finds is the beginning of what a whole search finds.
+    ///
+    /// # Errors
+    /// As [`Store::search`].
+    pub async fn search_newest(
+        &self,
+        user: UserId,
+        scope: Scope,
+        text: &str,
+        start: u32,
+        share: f64,
+    ) -> Result<Option<Hits>, StoreError> {
         let mut reader = self.read.acquire().await?;
-        if let Scope::Folder(folder) = scope {
-            let there: Option<i64> = query_scalar("SELECT 1 FROM folders WHERE id = ? AND user_id = ?")
-                .bind(folder)
-                .bind(user)
-                .fetch_optional(&mut *reader)
-                .await?;
-            if there.is_none() {
-                return Ok(None);
-            }
-        }
+        let Some(messages) = messages(&mut reader, user, scope, share).await? else { return Ok(None) };
         let wanted = if self.full_text { phrases(text) } else { folded(text) };
         if wanted.is_empty() {
-            return Ok(Some(Hits { rows: Vec::new(), more: false }));
+            return Ok(Some(Hits { rows: Vec::new(), more: false, part: None }));
         }
         // The handler stays with the connection, so it must not outlive this search, not even if the search is dropped
         // half way: it does nothing once `running` is gone.
@@ -53,22 +77,69 @@ impl Store {
             .lock_handle()
             .await?
             .set_progress_handler(STEPS_BETWEEN_CHECKS, move || watched.strong_count() == 0 || Instant::now() < until);
-        let sql = sql(scope, self.full_text);
+        let part = newest(&mut reader, user, scope, messages, share).await?;
+        let sql = sql(scope, self.full_text, part.is_some());
         let bound = query_as(sql).bind(user).bind(wanted);
         let bound = match scope {
             Scope::Folder(folder) => bound.bind(folder),
             Scope::All => bound.bind(0),
         };
-        let mut rows: Vec<Listed> = bound.bind(PAGE_ROWS + 1).bind(start).fetch_all(&mut *reader).await?;
+        let mut bound = bound.bind(PAGE_ROWS + 1).bind(start);
+        if let Some(Part { since, oldest, .. }) = part {
+            bound = bound.bind(since).bind(oldest);
+        }
+        let mut rows: Vec<Listed> = bound.fetch_all(&mut *reader).await?;
         drop(running);
         let more = rows.len() > PAGE_ROWS as usize;
         rows.truncate(PAGE_ROWS as usize);
-        Ok(Some(Hits { rows, more }))
+        Ok(Some(Hits { rows, more, part }))
     }
 }
 
-/// `?1` user, `?2` text, `?3` folder, `?4` rows, `?5` offset.
-fn sql(scope: Scope, full_text: bool) -> AssertSqlSafe<String> {
+/// How many messages there are, as far as somebody needs to know. `None`: the user has no such folder.
+async fn messages(
+    reader: &mut SqliteConnection,
+    user: UserId,
+    scope: Scope,
+    share: f64,
+) -> Result<Option<i64>, StoreError> {
+    let query = match scope {
+        Scope::Folder(folder) => {
+            query_scalar("SELECT messages FROM folders WHERE user_id = ? AND id = ?").bind(user).bind(folder)
+        }
+        Scope::All if share >= 1.0 => return Ok(Some(0)),
+        Scope::All => query_scalar("SELECT COALESCE(SUM(messages), 0) FROM folders WHERE user_id = ?").bind(user),
+    };
+    Ok(query.fetch_optional(reader).await?)
+}
+
+/// The newest messages that are this share of all. `None`: that is all of them. It reads an index and none of the mail.
+async fn newest(
+    reader: &mut SqliteConnection,
+    user: UserId,
+    scope: Scope,
+    of: i64,
+    share: f64,
+) -> Result<Option<Part>, StoreError> {
+    let newest = ((of as f64 * share).ceil() as i64).max(1);
+    if newest >= of {
+        return Ok(None);
+    }
+    let of_folder = "SELECT e.date, e.id FROM folders f CROSS JOIN entries e ON e.folder_id = f.id
+                     WHERE f.user_id = ? AND f.id = ? ORDER BY e.date DESC, e.id DESC LIMIT 1 OFFSET ?";
+    let of_all = "SELECT e.date, e.id FROM folders f CROSS JOIN entries e ON e.folder_id = f.id
+                  WHERE f.user_id = ? ORDER BY e.date DESC, e.id DESC LIMIT 1 OFFSET ?";
+    let query = match scope {
+        Scope::Folder(folder) => query_as(of_folder).bind(user).bind(folder),
+        Scope::All => query_as(of_all).bind(user),
+    };
+    let oldest: Option<(i64, i64)> = query.bind(newest - 1).fetch_optional(reader).await?;
+    Ok(oldest.map(|(since, oldest)| Part { newest, of, since, oldest }))
+}
+
+/// `?1` user, `?2` text, `?3` folder, `?4` rows, `?5` offset; with `in_part`, `?6` date and `?7` number of the oldest message
+/// that is looked at.
+fn sql(scope: Scope, full_text: bool, in_part: bool) -> AssertSqlSafe<String> {
     let from = match (full_text, scope) {
         // Substring: walk the folder from its newest message until the page is full. instr() and not LIKE: it has no
         // wildcards that would need escaping.
@@ -95,9 +166,10 @@ fn sql(scope: Scope, full_text: bool) -> AssertSqlSafe<String> {
              WHERE search_index MATCH ?2 AND ?3 = 0 AND f.user_id = ?1"
         }
     };
+    let part = if in_part { " AND (e.date, e.id) >= (?6, ?7)" } else { "" };
     AssertSqlSafe(format!(
         "SELECT e.id AS entry, e.folder_id AS folder, e.date, m.author, m.subject, m.size, m.attachments
-         FROM {from} ORDER BY e.date DESC, e.id DESC LIMIT ?4 OFFSET ?5"
+         FROM {from}{part} ORDER BY e.date DESC, e.id DESC LIMIT ?4 OFFSET ?5"
     ))
 }
 

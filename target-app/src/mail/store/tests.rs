@@ -154,6 +154,52 @@ async fn both_searches_find_headers_and_take_no_orders() {
     }
 }
 
+/// What a search over a part finds is the beginning of what one over everything finds: those that are in the part.
+#[tokio::test]
+async fn a_search_over_the_newest_part_finds_nothing_older() {
+    for full_text in [false, true] {
+        let (dir, store) = small().await;
+        store.close().await.expect("closes");
+        let options = StoreOptions { full_text, ..StoreOptions::default() };
+        let store = Store::open(&dir.path().join("mail.sqlite"), &options).await.expect("opens");
+        let from = inbox(&store, ANN).await.id;
+        let work = store.folders(ANN).await.expect("folders").remove(1).id;
+        let found = async |scope: Scope, text: &str, share: f64| {
+            let hits = store.search_newest(ANN, scope, text, 0, share).await.expect("search").expect("own folder");
+            let part = hits.part.map(|part| (part.newest, part.of, part.since));
+            (hits.rows.iter().map(|r| r.date).collect::<Vec<_>>(), hits.more, part)
+        };
+        // Author 3 wrote the messages of 1024, 1017, 1010 and 1003. Half of 25 are 13, those from 1012 on.
+        let folder = Scope::Folder(from);
+        assert_eq!(found(folder, "author3", 0.5).await, (vec![1024, 1017], false, Some((13, 25, 1012))));
+        assert_eq!(found(folder, "subject", 0.5).await.0, (1015..1025).rev().collect::<Vec<_>>(), "ten to a page");
+        assert!(found(folder, "subject", 0.5).await.1, "three more in the part");
+        assert_eq!(found(folder, "author3", 0.0).await, (vec![1024], false, Some((1, 25, 1024))), "one at least");
+        assert_eq!(found(folder, "author3", 0.97).await.2, None, "of 25 that is all of them");
+        // Over all folders the newest of all of them: the one of 1024 lies in another one now.
+        let row = newest(&store, ANN).await;
+        store.refile(ANN, folder, work, &[row.entry]).await.expect("refile");
+        assert_eq!(found(Scope::All, "author3", 0.3).await, (vec![1024, 1017], false, Some((8, 25, 1017))));
+        assert_eq!(found(Scope::Folder(work), "author3", 0.3).await, (vec![1024], false, None), "there is but one");
+        let foreign = store.search_newest(BOB, folder, "subject", 0, 0.5).await.expect("search");
+        assert!(foreign.is_none(), "nothing of other users, not even how much they have");
+    }
+}
+
+#[tokio::test]
+async fn of_one_date_the_higher_numbers_are_newer() {
+    let (_dir, store) = small().await;
+    let mut fill = store.fill().await.expect("fill");
+    let folder = fill.folder(BOB, "twins").await.expect("folder").expect("there is room");
+    for _ in 0..4 {
+        fill.put_range(folder, 7, 1).await.expect("put");
+    }
+    fill.commit().await.expect("commit");
+    let hits = store.search_newest(BOB, Scope::Folder(folder), "subject", 0, 0.5).await.expect("search").expect("own");
+    assert_eq!(hits.rows.len(), 2, "of four copies of one message");
+    assert!(hits.rows[0].entry > hits.rows[1].entry);
+}
+
 #[tokio::test]
 async fn substrings_have_no_wildcards() {
     let (_dir, store) = small().await;

@@ -42,10 +42,11 @@ impl Work {
         }
     }
 
-    /// How many operations this request has to do. A counter and no draw, so that the average is exact over any run.
-    pub(crate) fn due(&self, kind: usize) -> u64 {
+    /// How many operations this request has to do, of which it does this share, 0 to 1. A counter and no draw, so that the
+    /// average is exact over any run.
+    pub(crate) fn due(&self, kind: usize, share: f64) -> u64 {
         let Some(of_kind) = self.kinds.get(kind) else { return 0 };
-        let step = of_kind.step.load(Ordering::Relaxed);
+        let step = (of_kind.step.load(Ordering::Relaxed) as f64 * share.clamp(0.0, 1.0)) as u64;
         if step == 0 {
             return 0;
         }
@@ -63,12 +64,13 @@ impl Work {
 }
 
 impl Store {
-    /// Does the extra operations that a request of this type has to do, and says how many they were.
+    /// Does the extra operations that a request of this type has to do, or this share of them, 0 to 1, and says how many they
+    /// were.
     ///
     /// # Errors
     /// Whatever the database reports.
-    pub async fn do_work(&self, kind: usize) -> Result<u64, StoreError> {
-        let due = self.work.due(kind);
+    pub async fn do_work(&self, kind: usize, share: f64) -> Result<u64, StoreError> {
+        let due = self.work.due(kind, share);
         if due == 0 {
             return Ok(0);
         }
@@ -95,10 +97,11 @@ mod tests {
         let work = Work::default();
         work.set(3, 2.3);
         // 10 requests of 2.3 operations are 23, in twos and threes.
-        let due: Vec<u64> = (0..10).map(|_| work.due(3)).collect();
+        let due: Vec<u64> = (0..10).map(|_| work.due(3, 1.0)).collect();
         assert_eq!(due.iter().sum::<u64>(), 23);
         assert!(due.iter().all(|d| (2..=3).contains(d)), "{due:?}");
-        assert_eq!(work.due(2), 0, "other types do nothing");
+        assert_eq!((0..10).map(|_| work.due(3, 0.5)).sum::<u64>(), 11, "of half of it, 11.5");
+        assert_eq!((work.due(2, 1.0), work.due(3, 0.0)), (0, 0), "other types do nothing, and no share is nothing");
     }
 
     #[test]
@@ -122,9 +125,9 @@ mod tests {
         let work = Work::default();
         for nonsense in [f64::NAN, -1.0, f64::NEG_INFINITY] {
             work.set(0, nonsense);
-            assert_eq!(work.due(0), 0);
+            assert_eq!(work.due(0, 1.0), 0);
         }
         work.set(KINDS, 1.0);
-        assert_eq!(work.due(KINDS), 0);
+        assert_eq!(work.due(KINDS, 1.0), 0);
     }
 }

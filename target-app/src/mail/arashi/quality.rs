@@ -1,0 +1,58 @@
+//! How much is done for a request.
+
+use super::route::Page;
+
+/// How much to do for a request. Answers that are less than was asked for, or older, say so: `X-Degraded`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Quality {
+    /// Everything.
+    Full,
+    /// Let in by a policy that asks for less, under 1: a search looks through this share of the mail, the newest, and a list is
+    /// shown as it was where there is a copy. The other pages are as usual.
+    Share(f64),
+    /// Refused by its stage, and answered all the same: a list as it was, or a shorter one; a message without its text; no extra
+    /// work.
+    Reduced,
+}
+
+impl Quality {
+    /// What the figure of a stage means, 0 to 1.
+    pub(super) fn of(figure: f64) -> Self {
+        if figure < 1.0 { Self::Share(figure.max(0.0)) } else { Self::Full }
+    }
+
+    /// The share of the mail that a search looks through.
+    pub(super) fn searched(self) -> f64 {
+        if let Self::Share(share) = self { share } else { 1.0 }
+    }
+
+    /// The share of its extra operations that a request does. They stand for what it costs: those of a search shrink with what
+    /// it looks through.
+    pub(super) fn of_work(self, page: Page) -> f64 {
+        match self {
+            Self::Share(share) if page == Page::Search => share,
+            Self::Full | Self::Share(_) => 1.0,
+            Self::Reduced => 0.0,
+        }
+    }
+}
+
+/// How a search says what it looked through, at a figure under 1.
+pub(super) fn newest(figure: f64) -> String {
+    format!("newest {:.0}%", (figure.clamp(0.0, 1.0) * 100.0).ceil())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_shrinks_searches_and_nothing_else() {
+        assert_eq!(Quality::of(1.0), Quality::Full);
+        let half = Quality::of(0.5);
+        assert_eq!((half.searched(), half.of_work(Page::Search), half.of_work(Page::Show)), (0.5, 0.5, 1.0));
+        assert_eq!((Quality::Reduced.searched(), Quality::Reduced.of_work(Page::Show)), (1.0, 0.0));
+        assert_eq!(Quality::of(-1.0), Quality::Share(0.0));
+        assert_eq!([newest(0.25), newest(0.001)], ["newest 25%", "newest 1%"]);
+    }
+}
