@@ -307,9 +307,15 @@ impl Work for Job {
             }
             at.quality = at.quality.min(self.app.dispatch.quality());
             at.speed = self.app.hindrance.speed();
-            let (handled, spent) = Metered::new(service.handle(request, at)).await;
+            let work = service.handle(request, at);
+            let (handled, spent) = if service.is_emulated() {
+                (work.await, None)
+            } else {
+                let (handled, spent) = Metered::new(work).await;
+                (handled, Some(spent))
+            };
             let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
-            self.cost = stated.map(|cost| cost.0).or(service.works_here().then_some(spent));
+            self.cost = stated.map(|cost| cost.0).or(spent);
             let handled = match handled {
                 Ok(response) => self.with_calls(response).await,
                 refused => refused,

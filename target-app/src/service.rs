@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub use cost::Cost;
-pub(crate) use cost::Metered;
+pub(crate) use cost::{Metered, carry};
 
 /// A future that a trait object can return.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -38,13 +38,8 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
     /// A panic is caught, counted, and answered with 500.
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled>;
 
-    /// Whether a handler does its work on the thread that polls it, so that this thread's CPU clock tells what it cost. If
-    /// not, policies are told no cost, unless the answer states one ([`Cost`]).
-    fn works_here(&self) -> bool {
-        true
-    }
-
-    /// Whether its work is emulated, burns no CPU, and is done at the speed that [`At`] says.
+    /// Whether its work is emulated, burns no CPU, and is done at the speed that [`At`] says. Then policies are told the cost that the
+    /// answer states ([`Cost`]), else the CPU time of the handler and of other threads that are taken along.
     fn is_emulated(&self) -> bool {
         false
     }

@@ -283,11 +283,6 @@ impl Service for Arashi {
         Box::pin(async move { self.answer(&request, Quality::of(at.quality)).await })
     }
 
-    /// Most of the work is SQLite's, on the threads of its connections.
-    fn works_here(&self) -> bool {
-        false
-    }
-
     fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<Bytes>>> {
         Box::pin(async move {
             let page = Page::of(request.head.uri.path())?;

@@ -16,6 +16,7 @@ use super::{
     password::{self, Cost},
     store::{Store, StoreError, UserId},
 };
+use crate::service::carry;
 
 /// Most expensive checks that may wait for their turn.
 const MAX_WAITING: usize = 32;
@@ -99,7 +100,8 @@ impl SignIn {
         drop(place);
         let (password, hash) = (password.to_owned(), hash.to_owned());
         // A failed task is a wrong password: closed, not open.
-        Some(tokio::task::spawn_blocking(move || password::verify(&password, &hash)).await.unwrap_or(false))
+        let verify = carry(move || password::verify(&password, &hash));
+        Some(tokio::task::spawn_blocking(verify).await.unwrap_or(false))
     }
 }
 

@@ -1,73 +1,152 @@
 //! What work on a request costs: CPU time, measured where it is spent.
+//!
+//! The work on a request is a span (as `tracing` has them), and whoever is in it pays with its thread's CPU clock: the handler,
+//! poll by poll; SQLite's threads, into which `sqlx` takes the span of whoever asks, statement by statement; and other
+//! threads that [`carry`] takes along.
+
+mod accounts;
 
 use std::{
     future::Future,
     pin::Pin,
+    sync::{Arc, LazyLock},
     task::{Context, Poll},
     time::Duration,
 };
 
-use nix::time::{ClockId, clock_gettime};
+use tracing::{Dispatch, Level, Span, dispatcher::with_default, span};
 
 use super::{Boxed, Handled};
+use accounts::Accounts;
 
 /// The cost of a request as its handler states it, put on the answer: emulated work, which no clock sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost(pub Duration);
 
-/// A handler's work with the CPU time of the thread that does it, poll by poll. What it waits for, and what other threads do
-/// for it meanwhile, is not in it.
+/// A handler's work with the CPU time of all threads that do it. What it waits for is not in it, nor is what is done after its
+/// answer is there.
 pub(crate) struct Metered<'a> {
     work: Boxed<'a, Handled>,
-    spent: Duration,
+    span: Span,
 }
+
+/// The accounts of all requests of this process.
+struct Meter {
+    accounts: Arc<Accounts>,
+    /// The way to them that spans take. It is nobody's default beyond the polls of handlers.
+    dispatch: Dispatch,
+}
+
+static METER: LazyLock<Meter> = LazyLock::new(|| {
+    let accounts = Arc::<Accounts>::default();
+    Meter { dispatch: Dispatch::new(Arc::clone(&accounts)), accounts }
+});
 
 impl<'a> Metered<'a> {
     pub(crate) fn new(work: Boxed<'a, Handled>) -> Self {
-        Self { work, spent: Duration::ZERO }
+        // The level that is never switched off.
+        Self { work, span: with_default(&METER.dispatch, || span!(target: accounts::TARGET, Level::ERROR, "request")) }
     }
 }
 
 impl Future for Metered<'_> {
     type Output = (Handled, Duration);
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let before = thread_time();
-        let polled = self.work.as_mut().poll(cx);
-        self.spent += thread_time().saturating_sub(before);
-        polled.map(|handled| (handled, self.spent))
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { work, span } = self.get_mut();
+        let polled = with_default(&METER.dispatch, || span.in_scope(|| work.as_mut().poll(cx)));
+        polled.map(|handled| (handled, METER.accounts.spent(span)))
     }
 }
 
-/// CPU time of this thread.
-fn thread_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+/// Work for another thread, on the account of the request that asks for it.
+pub(crate) fn carry<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let span = Span::current();
+    move || span.in_scope(work)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
+    use nix::time::{ClockId, clock_gettime};
+
     use super::*;
     use crate::service::Bytes;
 
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Keeps this thread's processor busy for so long.
+    fn compute(time: Duration) {
+        let own = || Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock"));
+        let until = own() + time;
+        while own() < until {
+            std::hint::black_box(0);
+        }
+    }
+
+    async fn metered(work: impl Future<Output = ()> + Send) -> Duration {
+        let handler = async {
+            work.await;
+            Ok(http::Response::new(Bytes::new()))
+        };
+        let (_, spent) = Metered::new(Box::pin(handler)).await;
+        spent
+    }
+
     /// Computes for so long, then waits for so long, twice.
-    async fn work(compute: Duration, wait: Duration) -> Handled {
+    async fn twice(time: Duration, wait: Duration) {
         for _ in 0..2 {
-            let until = thread_time() + compute;
-            while thread_time() < until {
-                std::hint::black_box(0);
-            }
+            compute(time);
             tokio::time::sleep(wait).await;
         }
-        Ok(http::Response::new(Bytes::new()))
     }
 
     #[tokio::test]
     async fn computing_counts_and_waiting_does_not_and_neither_does_a_neighbour() {
-        let ms = Duration::from_millis;
-        let one = Metered::new(Box::pin(work(ms(5), ms(20))));
-        let other = Metered::new(Box::pin(work(ms(10), ms(5))));
-        let ((_, one), (_, other)) = tokio::join!(one, other);
+        let (one, other) = tokio::join!(metered(twice(ms(5), ms(20))), metered(twice(ms(10), ms(5))));
         assert!((ms(10)..ms(14)).contains(&one), "{one:?}, 2 times 5 ms");
         assert!((ms(20)..ms(26)).contains(&other), "{other:?}, 2 times 10 ms");
+    }
+
+    async fn on_another_thread(carried: bool) {
+        let work = || compute(ms(10));
+        let task = if carried { tokio::task::spawn_blocking(carry(work)) } else { tokio::task::spawn_blocking(work) };
+        task.await.expect("computes");
+    }
+
+    #[tokio::test]
+    async fn other_threads_count_if_they_are_taken_along() {
+        let with = metered(on_another_thread(true)).await;
+        assert!((ms(10)..ms(14)).contains(&with), "{with:?}");
+        let without = metered(on_another_thread(false)).await;
+        assert!(without < ms(5), "{without:?}");
+    }
+
+    /// SQLite's thread sends the last row before it has left the span.
+    #[tokio::test]
+    async fn a_thread_that_has_answered_and_not_left_counts() {
+        let (leave, stay) = mpsc::channel::<()>();
+        let spent = metered(async move {
+            let (answer, answered) = tokio::sync::oneshot::channel();
+            std::thread::spawn(carry(move || {
+                compute(ms(10));
+                answer.send(()).expect("somebody waits");
+                let _ = stay.recv(); // until the test is over
+            }));
+            answered.await.expect("it answers");
+        });
+        let spent = spent.await;
+        assert!((ms(10)..ms(14)).contains(&spent), "{spent:?}");
+        drop(leave);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_left_behind() {
+        let name = metered(async { assert!(Span::current().id().is_some()) }).await;
+        assert!(name < ms(5));
+        assert!(Span::current().id().is_none(), "the span ends with the work");
     }
 }

@@ -128,11 +128,6 @@ impl Service for Emulated {
         true
     }
 
-    /// It burns none.
-    fn works_here(&self) -> bool {
-        false
-    }
-
     /// The page at once, marked: the cheapest that an emulated service can do.
     fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Bytes>>> {
         let mut degraded = answer(self.page.clone());

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
+    path::Path,
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -12,8 +13,15 @@ use std::{
 use controllers::{Objective, Settings};
 use target_app::{
     control::{client::ControlClient, wire::Gauges},
+    mail::{
+        password::{self, Cost},
+        store::{NewMessage, Store, StoreOptions},
+    },
     serve::{ServeError, serve_blocking},
-    spec::{App, ClassRule, Discipline, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
+    spec::{
+        App, ClassRule, Discipline, Durability, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec,
+        WorkSpec,
+    },
 };
 
 /// A running target; stopped and joined when dropped.
@@ -68,6 +76,54 @@ pub fn emulated(time: Duration, servers: u32) -> App {
         answer_bytes: 200,
         degradable: 0.0,
     }
+}
+
+/// Fills a database with forty messages of ann's, in folder 1.
+pub fn mailbox(database: &Path) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    runtime.block_on(async {
+        let store = Store::create(database, &StoreOptions::default()).await.expect("opens");
+        let mut fill = store.fill().await.expect("begins");
+        let hash = password::hash("a", &[1; 16], Cost::Least);
+        let (_, folders) = fill.user("ann", &hash, &["inbox"]).await.expect("user");
+        for number in 1..=40 {
+            let headers = format!("Subject: topic {number}\n");
+            let subject = format!("topic {number}");
+            let date = 1_000_000_000 + i64::from(number);
+            let message = NewMessage { digest: [number; 32], date, subject, headers, ..NewMessage::default() };
+            fill.message(&message).await.expect("message");
+        }
+        fill.put_range(folders[0], 1, 40).await.expect("put");
+        fill.commit().await.expect("commits");
+        store.close().await.expect("closes");
+    });
+}
+
+/// The mail service over it: these types do so many extra database operations, the others none. Keys of sessions are in links.
+pub fn arashi(database: &Path, operations: &[(&str, f64)]) -> App {
+    let mut weights: BTreeMap<_, _> = target_app::mail::KINDS.iter().map(|&kind| (kind.to_owned(), 0.0)).collect();
+    weights.extend(operations.iter().map(|&(kind, operations)| (kind.to_owned(), operations)));
+    App::Arashi {
+        database: database.to_owned(),
+        connections: 2,
+        work: WorkSpec { operations: 1.0, weights },
+        session_in_links: true,
+        full_text: false,
+        durability: Durability::Normal,
+        stale: Duration::from_secs(30),
+    }
+}
+
+/// Signs ann in; the key of her session.
+pub fn sign_in(target: &Target) -> String {
+    let form = "user=ann&password=a";
+    let request = format!(
+        "POST /login HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\n\r\n{form}",
+        form.len()
+    );
+    let welcome = target.exchange(request.as_bytes());
+    welcome.split("key=").nth(1).and_then(|rest| rest.get(..32)).expect("a key").to_owned()
 }
 
 pub fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {

@@ -1,4 +1,7 @@
+use nix::time::{ClockId, clock_gettime};
+
 use super::*;
+use crate::service::{Bytes, Metered};
 
 /// A database of its own, with user 1 (inbox of 25 messages, empty folder "Work") and user 2 (inbox of 3).
 async fn small() -> (tempfile::TempDir, Store) {
@@ -227,6 +230,30 @@ async fn a_search_has_a_time_limit_and_the_connection_lives_on() {
     assert_eq!(store.folders(ANN).await.expect("folders").len(), 3, "other queries are not limited");
     store.search_time = Duration::from_secs(5);
     assert!(store.search(ANN, Scope::All, "zebra", 0).await.expect("search").expect("all").rows.is_empty());
+}
+
+#[tokio::test]
+async fn what_sqlites_threads_do_for_a_request_is_on_its_account() {
+    let (_dir, store) = small().await;
+    store.work().set(0, 200.0);
+    store.work().set(1, 600.0);
+    let cost = async |kind: usize| {
+        let work = async {
+            store.do_work(kind, 1.0).await.expect("works");
+            Ok(http::Response::new(Bytes::new()))
+        };
+        let (_, cost) = Metered::new(Box::pin(work)).await;
+        cost
+    };
+    let here = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).expect("a clock");
+    let before = here();
+    // Side by side, each on a connection of its own.
+    let (one, three) = tokio::join!(cost(0), cost(1));
+    let here = here() - before;
+    // Of 800 operations each takes SQLite more than 15 us.
+    assert!(one + three > here + Duration::from_millis(12), "{one:?} and {three:?}; on this thread {here:?}");
+    let ratio = three.as_secs_f64() / one.as_secs_f64();
+    assert!((2.2..4.2).contains(&ratio), "{three:?} over {one:?}");
 }
 
 #[tokio::test]
