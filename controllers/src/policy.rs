@@ -341,6 +341,15 @@ impl Effects {
         self.waiting.is_empty()
     }
 
+    /// Takes what is to be put on this job's reply.
+    pub(crate) fn take_note(&mut self, of: JobId) -> Option<Note> {
+        let at = self.waiting.iter().position(|effect| matches!(effect, Effect::Annotate(id, _) if *id == of))?;
+        match self.waiting.remove(at) {
+            Some(Effect::Annotate(_, note)) => Some(note),
+            _ => None,
+        }
+    }
+
     /// Held jobs whose release the host has still to be told of.
     #[must_use]
     pub(crate) fn releases(&self) -> u32 {

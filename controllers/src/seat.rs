@@ -11,7 +11,7 @@ pub use machine::MachineSeat;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Ctx, Effect, Effects, Gauge, JobId, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, Timestamp,
+    Ctx, Effect, Effects, Gauge, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, Timestamp,
     UnixSeconds, Verdict, gate::Line, policy::Reason,
 };
 
@@ -224,6 +224,12 @@ impl Seat {
                 Verdict::Hold => {}
             }
         }
+    }
+
+    /// What the policy wants to be told on this job's reply, if it has said so since the last poll: for a host that makes the
+    /// reply before it polls.
+    pub fn note(&mut self, of: JobId) -> Option<Note> {
+        self.effects.take_note(of)
     }
 
     /// The policy's gauges.

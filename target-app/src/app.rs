@@ -1,6 +1,7 @@
 //! A request's way through the graph: dispatch, its stage, and back.
 
 mod dispatchers;
+mod job;
 
 use std::{
     collections::BTreeMap,
@@ -12,22 +13,24 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Criticality, JobId, Kind, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp};
+use controllers::{Criticality, JobId, Kind, Note, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
 use tokio::sync::oneshot;
 
 pub use dispatchers::Dispatchers;
+pub use job::Job;
+use job::{Reply, overloaded};
 
 use crate::{
-    calls::{Callers, CallsEnded},
+    calls::Callers,
     class::{Ranks, Shown},
     clock::Clock,
     graph::Graph,
     hindrance::Hindrance,
     ledger::{Ending, Ledger},
-    service::{At, Boxed, Bytes, Cost, Handled, Metered, Request, Service},
+    service::{Bytes, Request, Service},
     spec::{EdgeSpec, Health, OnRefuse},
-    stage::{Door, Pass, Stage, Work},
+    stage::{Door, Stage, TurnedAway},
 };
 
 /// Everything that a request meets.
@@ -78,6 +81,16 @@ pub struct Answer {
     pub response: Response<Bytes>,
     /// How the request ended.
     pub ending: Ending,
+}
+
+impl Answer {
+    /// The same, which tells the sender's policy this.
+    fn noted(mut self, note: Option<Note>) -> Self {
+        if let Some(Note(number)) = note {
+            self.response.headers_mut().insert(NOTE, HeaderValue::from(number));
+        }
+        self
+    }
 }
 
 /// Parts of an [`App`] that are made before it.
@@ -179,11 +192,11 @@ impl App {
         let reply = match self.dispatch(request, offer).await {
             Ok(Dispatched::Taken(reply)) => reply,
             Ok(Dispatched::Answered(answer)) => return answer,
-            Err(refusal) => return self.refused(refusal),
+            Err(away) => return self.refused(away),
         };
         match reply.await {
-            Ok(Ok(response)) => handled(response),
-            Ok(Err(refusal)) => self.refused(refusal),
+            Ok(Reply { handled: Ok(response), note }) => handled(response).noted(note),
+            Ok(Reply { handled: Err(refusal), note }) => self.refused(TurnedAway { refusal, note }),
             Err(_) => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
         }
     }
@@ -198,14 +211,14 @@ impl App {
             let tags = tags(&self.ranks, &Shown { head, peer }, Kind::default(), entered);
             match self.dispatch.enter(Offer { id: self.job_id(), tags, entered, note: None }).await {
                 Ok(pass) => pass.end(Outcome::Ignored),
-                Err(refusal) => return self.refused(refusal),
+                Err(away) => return self.refused(away),
             }
         }
         handled(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")))
     }
 
     /// The dispatch stage: asks the seat, and enqueues at the stage that the request belongs to.
-    async fn dispatch(self: &Arc<Self>, mut request: Request, mut offer: Offer) -> Result<Dispatched, Refusal> {
+    async fn dispatch(self: &Arc<Self>, mut request: Request, mut offer: Offer) -> Result<Dispatched, TurnedAway> {
         let pass = self.dispatch.enter(offer).await?;
         let worker = self.dispatchers.worker().await?;
         let Some(stage) = self.stages.get(request.route.branch.0) else {
@@ -216,16 +229,7 @@ impl App {
         request.tags = offer.tags;
         let (sender, reply) = oneshot::channel();
         let branch = request.route.branch.0;
-        let mut job = Job {
-            app: Arc::clone(self),
-            offer,
-            request: Some(request),
-            answer: None,
-            cost: None,
-            reply: sender,
-            pass,
-            branch,
-        };
+        let mut job = Job::new(self, request, offer, sender, pass, branch);
         let refused = loop {
             match stage.enqueue(job) {
                 Ok(()) => return Ok(Dispatched::Taken(reply)),
@@ -237,25 +241,29 @@ impl App {
             }
         };
         drop(worker);
-        let Job { request, pass, .. } = refused.work;
+        let (request, pass, note) = refused.work.taken_back();
         let answer = match (&stage.spec().on_refuse, request) {
             (OnRefuse::Redirect(node), Some(request)) => Some(redirect(node, &request, refused.refusal.reason)),
             (OnRefuse::Degrade, Some(request)) => self.service.degrade(&request).await.map(handled),
             _ => None,
         };
-        pass.end(if answer.is_some() { Outcome::Ignored } else { overloaded(refused.refusal) });
-        answer.map(Dispatched::Answered).ok_or(refused.refusal)
+        let outcome = if answer.is_some() { Outcome::Ignored } else { overloaded(refused.refusal) };
+        // The sender meets the seat here first.
+        let note = pass.end_with_cost(outcome, None).or(note);
+        let away = TurnedAway { refusal: refused.refusal, note };
+        answer.map(|answer| Dispatched::Answered(answer.noted(note))).ok_or(away)
     }
 
     /// The page of a refusal: made at the start, only the head is put together here.
     #[must_use]
-    pub fn refused(&self, refusal: Refusal) -> Answer {
+    pub fn refused(&self, away: impl Into<TurnedAway>) -> Answer {
+        let TurnedAway { refusal, note } = away.into();
         let page = self.pages.get(&refusal.reason).cloned().unwrap_or_default();
         let mut response = page_of(StatusCode::SERVICE_UNAVAILABLE, page);
         let headers = response.headers_mut();
         headers.insert(REFUSED, HeaderValue::from_static(refusal.reason.name()));
         advise(headers, refusal.retry);
-        Answer { response, ending: Ending::Refused(refusal.reason) }
+        Answer { response, ending: Ending::Refused(refusal.reason) }.noted(note)
     }
 
     /// The page of an error that no handler made.
@@ -268,118 +276,9 @@ impl App {
 
 enum Dispatched {
     /// A stage has it; this is where the answer will come from.
-    Taken(oneshot::Receiver<Handled>),
+    Taken(oneshot::Receiver<Reply>),
     /// It went no further.
     Answered(Answer),
-}
-
-/// A request on its way through a stage.
-#[derive(Debug)]
-pub struct Job {
-    app: Arc<App>,
-    offer: Offer,
-    request: Option<Request>,
-    answer: Option<Handled>,
-    cost: Option<Duration>,
-    reply: oneshot::Sender<Handled>,
-    pass: Pass,
-    /// Its stage's place among the branches.
-    branch: usize,
-}
-
-impl Work for Job {
-    fn offer(&self) -> Offer {
-        self.offer
-    }
-
-    fn gone(&self) -> bool {
-        self.reply.is_closed()
-    }
-
-    fn run<'a>(&'a mut self, mut at: At<'a>) -> Boxed<'a, Outcome> {
-        Box::pin(async move {
-            self.pass.started();
-            let Some(request) = self.request.take() else { return Outcome::Failed };
-            let service = &self.app.service;
-            if self.app.hindrance.may_work(service.is_emulated()).await {
-                // Emulated servers keep books in ideal time: they stood still too.
-                (at.offered, at.started) = (self.app.clock.now(), self.app.clock.now());
-            }
-            at.quality = at.quality.min(self.app.dispatch.quality());
-            at.speed = self.app.hindrance.speed();
-            let work = service.handle(request, at);
-            let (handled, spent) = if service.is_emulated() {
-                (work.await, None)
-            } else {
-                let (handled, spent) = Metered::new(work).await;
-                (handled, Some(spent))
-            };
-            let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
-            self.cost = stated.map(|cost| cost.0).or(spent);
-            let handled = match handled {
-                Ok(response) => self.with_calls(response).await,
-                refused => refused,
-            };
-            let outcome = outcome(&handled);
-            self.answer = Some(handled);
-            outcome
-        })
-    }
-
-    fn cost(&self) -> Option<Duration> {
-        self.cost
-    }
-
-    fn deliver(self) {
-        let Self { answer, cost, reply, pass, .. } = self;
-        let outcome = match &answer {
-            _ if reply.is_closed() => Outcome::Abandoned,
-            Some(handled) => outcome(handled),
-            None => Outcome::Failed,
-        };
-        pass.end_with_cost(outcome, cost);
-        if let Some(handled) = answer {
-            let _ = reply.send(handled); // the client may have gone this very moment: the ledger sees it
-        }
-    }
-
-    fn refuse(self, refusal: Refusal) {
-        self.pass.end(overloaded(refusal));
-        let _ = self.reply.send(Err(refusal));
-    }
-}
-
-impl Job {
-    /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
-    async fn with_calls(&self, response: Response<Bytes>) -> Handled {
-        let (Some(callers), Some(stage)) = (&self.app.callers, self.stage()) else { return Ok(response) };
-        let in_vain = stage.spec().drop_abandoned && self.reply.is_closed();
-        if in_vain || response.status().is_server_error() {
-            return Ok(response);
-        }
-        let ended = stage.elsewhere(callers.make(self.offer.tags)).await;
-        match ended {
-            CallsEnded::Answered => Ok(response),
-            CallsEnded::Refused(retry) => Err(Refusal { reason: Reason::Callee, retry }),
-            CallsEnded::Failed => Ok(self.app.failed(StatusCode::BAD_GATEWAY).response),
-        }
-    }
-
-    fn stage(&self) -> Option<&Arc<Stage<Self>>> {
-        self.app.stages.get(self.branch)
-    }
-}
-
-fn outcome(handled: &Handled) -> Outcome {
-    match handled {
-        Ok(response) if response.status().is_server_error() => Outcome::Failed,
-        Ok(_) => Outcome::Served,
-        Err(refusal) => overloaded(*refusal),
-    }
-}
-
-fn overloaded(refusal: Refusal) -> Outcome {
-    Outcome::Overloaded { retry: refusal.retry != RetryHint::Never }
 }
 
 fn handled(response: Response<Bytes>) -> Answer {
@@ -450,7 +349,9 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 pub const REFUSED: HeaderName = HeaderName::from_static("x-refused");
 /// `never` with a refusal that is not to be retried: "overloaded; don't retry" (Google SRE, chapter 21).
 pub const RETRY: HeaderName = HeaderName::from_static("x-retry");
-/// Says that an answer is less than was asked for (`reduced`), or older (`stale`).
+/// What a policy tells that of the sender, a number.
+pub const NOTE: HeaderName = HeaderName::from_static(workloads::client::NOTE);
+/// Says that an answer is less than was asked for (`reduced`, `newest 25%`), or older (`stale`).
 pub const DEGRADED: HeaderName = HeaderName::from_static("x-degraded");
 pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
 /// For how many milliseconds from now on the sender waits.

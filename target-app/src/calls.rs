@@ -12,8 +12,9 @@ mod wire;
 
 use std::{fmt::Write as _, time::Duration};
 
-use controllers::{ClassRule, Outcome, RetryHint, Tags};
+use controllers::{ClassRule, Note, Outcome, RetryHint, Tags};
 use serde::{Deserialize, Serialize};
+use workloads::client::{NOTE, note};
 
 pub(crate) use caller::Callers;
 pub(crate) use pool::{Pool, Way};
@@ -111,6 +112,34 @@ impl Reply {
             Self::Failed => Outcome::Failed,
             Self::TimedOut => Outcome::TimedOut,
         }
+    }
+}
+
+/// A reply, and what the called service told its caller's policy beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) reply: Reply,
+    pub(crate) note: Option<Note>,
+}
+
+impl From<Reply> for Told {
+    fn from(reply: Reply) -> Self {
+        Self { reply, note: None }
+    }
+}
+
+impl Told {
+    /// An answer with this status and these headers.
+    pub(crate) fn of<'a>(status: u16, headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
+        let (mut never, mut noted) = (false, None);
+        for (name, value) in headers {
+            if name.eq_ignore_ascii_case("x-retry") {
+                never |= value == b"never";
+            } else if name.eq_ignore_ascii_case(NOTE) {
+                noted = note(value);
+            }
+        }
+        Self { reply: Reply::of(status, never), note: noted }
     }
 }
 

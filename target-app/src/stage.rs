@@ -14,18 +14,12 @@ use std::{
 };
 
 use controllers::{
-    Effect, Gauge, Grant, JobId, LoadSample, Offer, Outcome, PeerReport, Reason, Refusal, Resize, Seen, SiteId,
-    Timestamp, Verdict,
+    Effect, Gauge, Grant, JobId, LoadSample, Offer, PeerReport, Reason, Refusal, Resize, Seen, SiteId, Timestamp,
+    Verdict,
 };
 use tokio::sync::Notify;
 
-use crate::{
-    clock::Clock,
-    control::wire::StageGauges,
-    service::{At, Boxed},
-    signals::ThisProcess,
-    spec::StageSpec,
-};
+use crate::{clock::Clock, control::wire::StageGauges, service::At, signals::ThisProcess, spec::StageSpec};
 
 mod desk;
 mod door;
@@ -33,73 +27,13 @@ mod pool;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod work;
 
 pub(crate) use desk::earliest;
 pub use desk::{Chosen, Desk, Watcher};
 pub use door::{Door, Pass};
 pub(crate) use timer::{Timed, keep_time, rearm};
-
-/// A job that a stage can work on.
-pub trait Work: Send + 'static {
-    /// What the seat may know of it.
-    fn offer(&self) -> Offer;
-
-    /// True once nobody waits for it any more.
-    fn gone(&self) -> bool;
-
-    /// Does the work, and keeps what came of it.
-    fn run<'a>(&'a mut self, at: At<'a>) -> Boxed<'a, Outcome>;
-
-    /// What the work cost, CPU time, where that is known.
-    fn cost(&self) -> Option<Duration> {
-        None
-    }
-
-    /// Hands over what came of it, after [`Work::run`] or after a panic in it.
-    fn deliver(self);
-
-    /// It was held, and is now refused.
-    fn refuse(self, refusal: Refusal);
-}
-
-/// A site that can be told facts by other sites.
-pub struct Ear {
-    site: SiteId,
-    hear: Box<dyn Fn(&Seen) + Send + Sync>,
-}
-
-impl Ear {
-    /// The ear of a site.
-    pub fn new(site: SiteId, hear: impl Fn(&Seen) + Send + Sync + 'static) -> Self {
-        Self { site, hear: Box::new(hear) }
-    }
-
-    /// Tells the site a fact.
-    pub fn tell(&self, seen: &Seen) {
-        (self.hear)(seen);
-    }
-
-    /// Whose it is.
-    #[must_use]
-    pub fn site(&self) -> SiteId {
-        self.site
-    }
-}
-
-impl std::fmt::Debug for Ear {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Ear").field(&self.site).finish()
-    }
-}
-
-/// A failed enqueue: the job comes back.
-#[derive(Debug)]
-pub struct Refused<W> {
-    /// The job.
-    pub work: W,
-    /// Why.
-    pub refusal: Refusal,
-}
+pub use work::{Ear, Refused, TurnedAway, Work};
 
 /// A stage.
 #[derive(Debug)]
@@ -231,7 +165,7 @@ impl<W: Work> Stage<W> {
     ///
     /// # Errors
     /// The job and the refusal.
-    pub fn enqueue(self: &Arc<Self>, work: W) -> Result<(), Refused<W>> {
+    pub fn enqueue(self: &Arc<Self>, mut work: W) -> Result<(), Refused<W>> {
         let offer = work.offer();
         let mut state = self.lock();
         let now = state.desk.read(self.clock);
@@ -254,7 +188,10 @@ impl<W: Work> Stage<W> {
                 self.tell_room(&mut state, now);
                 None
             }
-            Verdict::Refuse(refusal) => Some(Refused { work, refusal }),
+            Verdict::Refuse(refusal) => {
+                state.desk.note(offer.id).into_iter().for_each(|note| work.annotate(note));
+                Some(Refused { work, refusal })
+            }
             // A place where nobody can wait outside: refused, with the time to come back.
             Verdict::ComeBack(wait) => {
                 let retry = controllers::RetryHint::After(wait);
@@ -382,7 +319,9 @@ impl<W: Work> Stage<W> {
                     after.wake += 1;
                 }
                 Effect::Refuse(id, refusal) => {
-                    after.refused.extend(state.held.remove(&id).map(|held| (held.work, refusal)));
+                    let Some(Held { mut work, .. }) = state.held.remove(&id) else { continue };
+                    state.desk.note(id).into_iter().for_each(|note| work.annotate(note));
+                    after.refused.push((work, refusal));
                 }
                 Effect::Quality(quality) => self.quality.store(quality.to_bits(), Ordering::Relaxed),
                 Effect::Shed { to, level } => after.shed.push((to, level)),
@@ -393,10 +332,8 @@ impl<W: Work> Stage<W> {
                     after.hire += state.pool.hire();
                 }
                 Effect::Resize(Resize::Batch(batch)) => state.batch = batch.max(1),
-                // Replies carry no notes yet: what dagor would tell its callers ends here.
-                Effect::Annotate(..) => {}
-                // The desk has told it, if anybody carries reports: else no policy makes any.
-                Effect::Tell(_) => {}
+                // The desk keeps notes for the replies, and has told reports, if anybody carries them: else no policy makes any.
+                Effect::Annotate(..) | Effect::Tell(_) => {}
             }
         }
         after.alarm |= timer::rearm(&mut state.armed, wake);
@@ -416,7 +353,7 @@ impl<W: Work> Stage<W> {
         for (to, level) in after.shed {
             let seen = Seen::Peer(PeerReport::Pressure { from: self.site, level });
             let upstream = self.upstream.get().map_or(&[][..], Vec::as_slice);
-            upstream.iter().filter(|ear| to.is_none_or(|to| to == ear.site)).for_each(|ear| ear.tell(&seen));
+            upstream.iter().filter(|ear| to.is_none_or(|to| to == ear.site())).for_each(|ear| ear.tell(&seen));
         }
     }
 

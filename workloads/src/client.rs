@@ -10,8 +10,8 @@ use std::{
 };
 
 use controllers::{
-    Effect, Entry, Grant, JobId, Next, Objective, Offer, Outcome, Place, Policy, RetryHint, Seat, Seen, Site, SiteId,
-    Tags, Timestamp, Timing, Verdict,
+    Effect, Entry, Grant, JobId, Next, Note, Objective, Offer, Outcome, Place, Policy, RetryHint, Seat, Seen, Site,
+    SiteId, Tags, Timestamp, Timing, Verdict,
     catalogue::{Problem, Values},
     seed_for,
 };
@@ -19,6 +19,15 @@ use controllers::{
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{ClientScope, ClientSpec};
+
+/// The header of a [`Note`] on a reply: a whole number, which means something to the policies of both sides alone.
+pub const NOTE: &str = "x-note";
+
+/// The note in such a header; nonsense is none.
+#[must_use]
+pub fn note(value: &[u8]) -> Option<Note> {
+    std::str::from_utf8(value).ok()?.trim().parse().ok().map(Note)
+}
 
 /// Client-side policies of one kind, each with what it has learnt.
 #[derive(Debug)]
@@ -205,12 +214,12 @@ impl Clients {
         }
     }
 
-    /// A request that had been let go has ended so.
+    /// A request that had been let go has ended so; `note`: what its reply told beside the answer.
     #[expect(clippy::needless_pass_by_value, reason = "a pass is handed back once")]
-    pub fn ended(&mut self, pass: Pass, outcome: Outcome, now: Timestamp) {
+    pub fn ended(&mut self, pass: Pass, outcome: Outcome, note: Option<Note>, now: Timestamp) {
         let Pass { request: Request { id, post, tags, entered, offered }, grant, let_go } = pass;
         let timing = Timing { entered, offered, started: let_go, ended: now };
-        self.tell(post, &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note: None }, now);
+        self.tell(post, &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note }, now);
     }
 
     /// A request that was held is not wanted any more.

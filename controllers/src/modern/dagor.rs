@@ -157,6 +157,9 @@ impl Machine for Dagor {
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
         visit(Gauge::of("admission_level"), f64::from(self.levels.cursor()));
         visit(Gauge::of("mean_wait_ms"), self.mean_wait.as_secs_f64() * 1e3);
+        if let Some((cursor, _)) = self.heard {
+            visit(Gauge::of("callee_level"), f64::from(cursor));
+        }
     }
 }
 
@@ -186,7 +189,8 @@ pub(crate) const DAGOR: Entry = Entry {
         "The user's level is computed at each site from customer and hour, which agree everywhere; in the paper both levels ride on every call.",
         "The first level is never refused, so that something is always learned.",
         "A window in which no work began says nothing if jobs are in flight, and counts as calm if none are; a window begins with its first job.",
-        "What a callee told holds for one window, so that a caller who refuses everything asks again; hosts do not carry notes on replies yet, so that live each site stands alone.",
+        "What a callee told holds for one window, so that a caller who refuses everything asks again.",
+        "A caller keeps the level that it heard last: of a service of several tasks, or with a policy at each of several stages, that is now one's and now another's.",
     ],
     places: &[Place::Stage, Place::Single, Place::Client, Place::Proxy],
     params: &[

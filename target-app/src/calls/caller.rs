@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use controllers::{ClassRule, JobId, Outcome, Tags, Timestamp, catalogue::Problem, seed_for};
+use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, catalogue::Problem, seed_for};
 use tokio::{
     sync::{Notify, oneshot},
     task::JoinSet,
@@ -18,7 +18,7 @@ use workloads::{
 };
 
 use super::{
-    After, CallCounts, CallsEnded, Pool, Reply, Way, carried,
+    After, CallCounts, CallsEnded, Pool, Reply, Told, Way, carried,
     wire::{Broken, Wire},
 };
 use crate::{
@@ -168,8 +168,8 @@ impl Caller {
             let reply = match self.may(tags, entered, deadline).await {
                 Allowed::Go(pass) => {
                     let asked = timeout_at(self.clock.instant(deadline), Arc::clone(&self).ask(tags, deadline)).await;
-                    let reply = asked.unwrap_or(Reply::TimedOut);
-                    self.tell_policy(pass, reply.outcome());
+                    let Told { reply, note } = asked.unwrap_or(Reply::TimedOut.into());
+                    self.tell_policy(pass, reply.outcome(), note);
                     reply
                 }
                 Allowed::TooLate => Reply::TimedOut,
@@ -243,7 +243,7 @@ impl Caller {
         if let Some((clients, _)) = &mut desk.clients {
             match decision.try_recv() {
                 // It was let go this very moment.
-                Ok(Some(pass)) => clients.ended(pass, Outcome::TimedOut, now),
+                Ok(Some(pass)) => clients.ended(pass, Outcome::TimedOut, None, now),
                 _ if was_held => clients.left(job, now),
                 _ => {}
             }
@@ -251,12 +251,12 @@ impl Caller {
         self.look_at_policy(&mut desk, now);
     }
 
-    fn tell_policy(&self, pass: Option<Pass>, outcome: Outcome) {
+    fn tell_policy(&self, pass: Option<Pass>, outcome: Outcome, note: Option<Note>) {
         let Some(pass) = pass else { return };
         let mut desk = self.lock();
         let now = self.clock.now();
         if let Some((clients, _)) = &mut desk.clients {
-            clients.ended(pass, outcome, now);
+            clients.ended(pass, outcome, note, now);
         }
         self.look_at_policy(&mut desk, now);
     }
@@ -275,7 +275,7 @@ impl Caller {
                 None => pass,
             };
             if let Some(pass) = unheard {
-                clients.ended(pass, Outcome::Abandoned, now);
+                clients.ended(pass, Outcome::Abandoned, None, now);
             }
         }
         if rearm(armed, clients.next_wake()) {
@@ -284,7 +284,7 @@ impl Caller {
     }
 
     /// Sends a call and waits for the answer.
-    async fn ask(self: Arc<Self>, tags: Tags, deadline: Timestamp) -> Reply {
+    async fn ask(self: Arc<Self>, tags: Tags, deadline: Timestamp) -> Told {
         let mut lease = Arc::clone(&self).lease().await;
         let to = self.tasks[lease.task];
         let host = to.to_string();
@@ -296,7 +296,7 @@ impl Caller {
                 Some(wire) => wire,
                 None => match Wire::connect(to).await {
                     Ok(wire) => wire,
-                    Err(_) => return Reply::Failed,
+                    Err(_) => return Reply::Failed.into(),
                 },
             };
             let left = deadline.since(self.clock.now());
@@ -313,13 +313,13 @@ impl Caller {
             };
             self.lock().pool.written += 1;
             match wire.ask(&request).await {
-                Ok(reply) => {
+                Ok(told) => {
                     lease.wire = Some(wire).filter(Wire::is_reusable);
-                    return reply;
+                    return told;
                 }
                 // It was closed just as it was used again: once more on a new one (RFC 9112, section 9.3.1).
                 Err(Broken { nothing_came: true }) if was_kept => {}
-                Err(_) => return Reply::Failed,
+                Err(_) => return Reply::Failed.into(),
             }
         }
     }

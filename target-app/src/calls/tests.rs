@@ -176,18 +176,51 @@ async fn calls_wait_in_order_for_the_only_connection() {
     }
 }
 
-#[tokio::test]
-async fn a_callers_own_policy_refuses_before_anything_is_sent() {
-    let (address, mut heads) = back(&[Some(LATER), Some(LATER), Some(LATER)]).await;
-    let settings = [("attempts".to_owned(), 2.0.into()), ("per_client".to_owned(), false.into())].into();
-    let client = workloads::plan::ClientSpec {
-        policy: "retry-budget".to_owned(),
+fn client(policy: &str, settings: controllers::Settings) -> Option<workloads::plan::ClientSpec> {
+    Some(workloads::plan::ClientSpec {
+        policy: policy.to_owned(),
         settings,
         scope: workloads::plan::ClientScope::All,
         objective: controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
         renewed_in: Vec::new(),
-    };
-    let callers = callers(address, CallSpec { client: Some(client), ..call() });
+    })
+}
+
+/// DAGOR's mark, and the level 1: only the most important are let in.
+const FULL: &str = "HTTP/1.1 200 OK\r\nX-Note: 15735577098032513025\r\nContent-Length: 2\r\n\r\nok";
+
+#[test]
+fn a_note_of_dagor_is_what_the_test_says() {
+    assert!(FULL.contains(&format!("X-Note: {}\r\n", 0xDA60_u64 << 48 | 1)));
+}
+
+#[tokio::test]
+async fn a_caller_refuses_what_its_callee_has_said_that_it_would_refuse() {
+    let (address, mut heads) = back(&[Some(FULL), Some(OK), Some(FULL), Some(OK)]).await;
+    let settings = [("user_levels".to_owned(), 1.0.into()), ("window".to_owned(), "300ms".into())].into();
+    let callers = callers(address, CallSpec { client: client("dagor", settings), ..call() });
+    let critical = Tags::default();
+    assert_eq!(callers.make(critical).await, CallsEnded::Answered, "it knows of nothing");
+    assert_eq!(callers.make(critical).await, CallsEnded::Refused(RetryHint::Never), "the callee would");
+    let first = Tags { criticality: Criticality::CriticalPlus, ..critical };
+    assert_eq!(callers.make(first).await, CallsEnded::Answered, "those it would let in");
+    assert!(callers.counts()[0].client["callee_level"] < 1.5);
+    tokio::time::sleep(Duration::from_millis(350)).await;
+    assert_eq!(callers.make(critical).await, CallsEnded::Answered, "after a window it asks again");
+    let found = counts(&callers);
+    assert_eq!((found.attempts, found.answered, found.refused_locally), (4, 3, 1));
+    for _ in 0..3 {
+        heads.try_recv().expect("what was sent");
+    }
+    assert!(heads.try_recv().is_err(), "and no more");
+}
+
+#[tokio::test]
+async fn a_callers_own_policy_refuses_before_anything_is_sent() {
+    let (address, mut heads) = back(&[Some(LATER), Some(LATER), Some(LATER)]).await;
+    let settings = [("attempts".to_owned(), 2.0.into()), ("per_client".to_owned(), false.into())].into();
+    let client = client("retry-budget", settings);
+    let callers = callers(address, CallSpec { client, ..call() });
     assert_eq!(callers.make(Tags::default()).await, CallsEnded::Refused(RetryHint::Never));
     let found = counts(&callers);
     assert_eq!((found.attempts, found.refused, found.refused_locally), (3, 2, 1));

@@ -11,7 +11,7 @@ use tokio::{
 };
 use workloads::http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress};
 
-use super::Reply;
+use super::Told;
 
 /// The connection.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Wire {
     }
 
     /// Sends a request and receives the answer. Dropped before it is done, the connection is of no use any more.
-    pub(super) async fn ask(&mut self, request: &Outgoing<'_>) -> Result<Reply, Broken> {
+    pub(super) async fn ask(&mut self, request: &Outgoing<'_>) -> Result<Told, Broken> {
         self.inbox.clear();
         self.out.clear();
         request.write(&mut self.out);
@@ -57,7 +57,7 @@ impl Wire {
         received.ok_or(Broken { nothing_came: self.inbox.is_empty() })
     }
 
-    async fn receive(&mut self) -> Option<Reply> {
+    async fn receive(&mut self) -> Option<Told> {
         loop {
             let progress = match self.stream.read(self.inbox.room()).await {
                 Ok(0) => self.inbox.ended(),
@@ -72,7 +72,6 @@ impl Wire {
         }
         let mut space = [("", &b""[..]); HEADERS_MAX];
         let response = self.inbox.response(&mut space)?;
-        let never = |(name, value): &(&str, &[u8])| name.eq_ignore_ascii_case("x-retry") && *value == b"never";
-        Some(Reply::of(response.status, response.headers.iter().any(never)))
+        Some(Told::of(response.status, response.headers.iter().copied()))
     }
 }

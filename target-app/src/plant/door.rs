@@ -3,14 +3,15 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{
-    Effect, JobId, LoadSample, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Timestamp, Timing, Verdict,
+    Effect, JobId, LoadSample, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Timestamp, Timing,
+    Verdict,
 };
 
 use super::{visit::Pass, world::wall};
 use crate::{
     control::wire::StageGauges,
     signals::Probe,
-    stage::{Chosen, Desk},
+    stage::{Chosen, Desk, TurnedAway},
 };
 
 /// The door.
@@ -31,7 +32,7 @@ pub(super) struct PlantDoor {
 pub(super) enum Entered {
     /// Come in; without a policy there is no pass.
     In(Option<Pass>),
-    Refused(Refusal),
+    Refused(TurnedAway),
     Held,
 }
 
@@ -39,7 +40,7 @@ pub(super) enum Entered {
 #[derive(Debug, Default)]
 pub(super) struct DoorNews {
     pub(super) released: Vec<(JobId, Pass)>,
-    pub(super) refused: Vec<(JobId, Refusal)>,
+    pub(super) refused: Vec<(JobId, TurnedAway)>,
     /// To other sites.
     pub(super) told: Vec<PeerReport>,
     pub(super) wake: Option<Timestamp>,
@@ -63,9 +64,9 @@ impl PlantDoor {
         self.desk.show_wall(wall(now));
         match self.desk.offer(now, offer) {
             Verdict::Admit(grant) => Entered::In(Some(Pass { grant, offered: now, started: None })),
-            Verdict::Refuse(refusal) => Entered::Refused(refusal),
+            Verdict::Refuse(refusal) => Entered::Refused(TurnedAway { refusal, note: self.desk.note(offer.id) }),
             Verdict::ComeBack(wait) => {
-                Entered::Refused(Refusal { reason: Reason::Rate, retry: RetryHint::After(wait) })
+                Entered::Refused(Refusal { reason: Reason::Rate, retry: RetryHint::After(wait) }.into())
             }
             Verdict::Hold => {
                 self.held.insert(offer.id, (*offer, now));
@@ -81,7 +82,7 @@ impl PlantDoor {
         self.desk.tell(now, &Seen::Started { id, waited: now.since(pass.offered) });
     }
 
-    /// A job leaves.
+    /// A job leaves. Says what its reply is to tell beside the answer.
     pub(super) fn finish(
         &mut self,
         now: Timestamp,
@@ -89,14 +90,16 @@ impl PlantDoor {
         pass: Pass,
         outcome: Outcome,
         cost: Option<Duration>,
-    ) {
+    ) -> Option<Note> {
         let started = pass.started.unwrap_or(now);
         let timing = Timing { entered: offer.entered, offered: pass.offered, started, ended: now };
         let Offer { id, tags, note, .. } = *offer;
         self.completed += 1;
         self.desk.tell(now, &Seen::Ended { id, grant: pass.grant, tags, outcome, timing, cost, note });
+        let to_tell = self.desk.note(id);
         self.desk.tell(now, &Seen::Batch { jobs: 1, busy: now.since(started) });
         self.tell_room(now);
+        to_tell
     }
 
     /// A job that is held goes away.
@@ -133,10 +136,14 @@ impl PlantDoor {
                         news.released.push((id, Pass { grant, offered, started: None }));
                     }
                 }
-                Effect::Refuse(id, refusal) => news.refused.extend(self.held.remove(&id).map(|_| (id, refusal))),
+                Effect::Refuse(id, refusal) => {
+                    if self.held.remove(&id).is_some() {
+                        news.refused.push((id, TurnedAway { refusal, note: self.desk.note(id) }));
+                    }
+                }
                 Effect::Quality(quality) => self.quality = quality,
                 Effect::Tell(report) => news.told.push(report),
-                // As at the live door: nothing lies before it, and it has neither pool nor replies.
+                // As at the live door: nothing lies before it, it has no pool, and the desk keeps notes for replies.
                 Effect::Shed { .. } | Effect::Resize(_) | Effect::Annotate(..) => {}
             }
         }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use controllers::{
-    Effect, Grant, JobId, LoadSample, Offer, Outcome, PeerReport, Reason, Refusal, Resize, RetryHint, Seen, SiteId,
-    Timestamp, Timing, Verdict,
+    Effect, Grant, JobId, LoadSample, Note, Offer, Outcome, PeerReport, Reason, Refusal, Resize, RetryHint, Seen,
+    SiteId, Timestamp, Timing, Verdict,
 };
 
 use super::world::wall;
@@ -15,7 +15,7 @@ use crate::{
     control::wire::StageGauges,
     signals::Probe,
     spec::StageSpec,
-    stage::{Chosen, Desk, batch_of},
+    stage::{Chosen, Desk, TurnedAway, batch_of},
 };
 
 /// The stage.
@@ -49,7 +49,7 @@ pub(super) struct Queued {
 /// What a stage wants from the rest of the plant.
 #[derive(Debug, Default)]
 pub(super) struct StageNews {
-    pub(super) refused: Vec<(JobId, Refusal)>,
+    pub(super) refused: Vec<(JobId, TurnedAway)>,
     pub(super) shed: Vec<(Option<SiteId>, f64)>,
     /// To other sites.
     pub(super) told: Vec<PeerReport>,
@@ -82,11 +82,11 @@ impl PlantStage {
     }
 
     /// Puts a job into the queue, if the seat admits it and there is room.
-    pub(super) fn enqueue(&mut self, now: Timestamp, mut offer: Offer) -> Result<(), Refusal> {
+    pub(super) fn enqueue(&mut self, now: Timestamp, mut offer: Offer) -> Result<(), TurnedAway> {
         offer.tags = self.spec.carried(offer.tags);
         if self.queue.len() + self.held.len() >= usize::try_from(self.spec.queue).unwrap_or(usize::MAX) {
             self.full += 1;
-            return Err(Refusal::new(Reason::QueueFull));
+            return Err(Refusal::new(Reason::QueueFull).into());
         }
         self.desk.show_wall(wall(now));
         match self.desk.offer(now, &offer) {
@@ -95,9 +95,9 @@ impl PlantStage {
                 self.held.insert(offer.id, (offer, now));
                 self.tell_room(now);
             }
-            Verdict::Refuse(refusal) => return Err(refusal),
+            Verdict::Refuse(refusal) => return Err(TurnedAway { refusal, note: self.desk.note(offer.id) }),
             Verdict::ComeBack(wait) => {
-                return Err(Refusal { reason: Reason::Rate, retry: RetryHint::After(wait) });
+                return Err(Refusal { reason: Reason::Rate, retry: RetryHint::After(wait) }.into());
             }
         }
         Ok(())
@@ -118,7 +118,7 @@ impl PlantStage {
         self.desk.tell(now, &Seen::Started { id: queued.offer.id, waited: now.since(queued.offered) });
     }
 
-    /// A job has ended, `cost` being the work that was done for it.
+    /// A job has ended, `cost` being the work that was done for it. Says what its reply is to tell beside the answer.
     pub(super) fn ended(
         &mut self,
         now: Timestamp,
@@ -126,12 +126,13 @@ impl PlantStage {
         started: Timestamp,
         outcome: Outcome,
         cost: Duration,
-    ) {
+    ) -> Option<Note> {
         self.completed += 1;
         let Offer { id, tags, entered, note } = queued.offer;
         let timing = Timing { entered, offered: queued.offered, started, ended: now };
         let seen = Seen::Ended { id, grant: queued.grant, tags, outcome, timing, cost: Some(cost), note };
         self.desk.tell(now, &seen);
+        self.desk.note(id)
     }
 
     /// A worker is done with its batch, and looks for another one; if there are too many, it goes home.
@@ -175,13 +176,17 @@ impl PlantStage {
                         self.queue.push_back(Queued { offer, grant, offered });
                     }
                 }
-                Effect::Refuse(id, refusal) => news.refused.extend(self.held.remove(&id).map(|_| (id, refusal))),
+                Effect::Refuse(id, refusal) => {
+                    if self.held.remove(&id).is_some() {
+                        news.refused.push((id, TurnedAway { refusal, note: self.desk.note(id) }));
+                    }
+                }
                 Effect::Quality(quality) => self.quality = quality,
                 Effect::Shed { to, level } => news.shed.push((to, level)),
                 Effect::Resize(Resize::Workers(wanted)) => self.resize(wanted),
                 Effect::Resize(Resize::Batch(batch)) => self.batch = batch.max(1),
                 Effect::Tell(report) => news.told.push(report),
-                // As in the live stage: replies carry no notes yet.
+                // As in the live stage: the desk keeps it for the reply.
                 Effect::Annotate(..) => {}
             }
         }

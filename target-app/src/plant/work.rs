@@ -3,8 +3,11 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{JobId, Kind, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp};
-use workloads::sim::{Asked, Response};
+use controllers::{JobId, Kind, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp};
+use workloads::{
+    client::NOTE,
+    sim::{Asked, Response},
+};
 
 use super::{
     around::Around,
@@ -21,6 +24,7 @@ use crate::{
     class::Shown,
     ledger::Ending,
     spec::{Health, OnRefuse},
+    stage::TurnedAway,
 };
 
 /// A stage's worker with a batch.
@@ -94,7 +98,7 @@ impl Plant {
         self.visits.insert(id, visit);
         match self.dispatch.enter(cx.now(), &offer) {
             Entered::In(pass) => self.dispatched(id, pass, cx),
-            Entered::Refused(refusal) => self.refuse(id, refusal, cx),
+            Entered::Refused(away) => self.refuse(id, away, cx),
             Entered::Held => {}
         }
         if self.dispatch.is_watched() {
@@ -118,8 +122,8 @@ impl Plant {
         for (id, pass) in news.released {
             self.dispatched(id, Some(pass), cx);
         }
-        for (id, refusal) in news.refused {
-            self.refuse(id, refusal, cx);
+        for (id, away) in news.refused {
+            self.refuse(id, away, cx);
         }
     }
 
@@ -138,15 +142,16 @@ impl Plant {
     fn enqueue(&mut self, id: JobId, stage: usize, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get(&id) else { return };
         let (now, offer) = (cx.now(), visit.offer);
-        if let Err(refusal) = self.stages[stage].enqueue(now, offer) {
-            self.not_enqueued(id, stage, refusal, cx);
+        if let Err(away) = self.stages[stage].enqueue(now, offer) {
+            self.not_enqueued(id, stage, away, cx);
         }
         self.turn_stage(stage, cx);
     }
 
     /// The stage upstream chooses (USITS'03, section 2.3).
-    fn not_enqueued(&mut self, id: JobId, stage: usize, refusal: Refusal, cx: &mut dyn Around) {
+    fn not_enqueued(&mut self, id: JobId, stage: usize, away: TurnedAway, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get(&id) else { return };
+        let TurnedAway { refusal, note } = away;
         let (kind, key) = (visit.route.kind, visit.asked.key);
         match self.stages[stage].spec.on_refuse.clone() {
             OnRefuse::Block => {
@@ -161,20 +166,21 @@ impl Plant {
                 let location = format!("{}{}", node.trim_end_matches('/'), visit.asked.call.path);
                 let headers = vec![("location", location), ("x-refused", refusal.reason.name().to_owned())];
                 let response = Response { headers, ..bare(307) };
-                self.leave_dispatch(id, Outcome::Ignored, cx);
+                let note = self.leave_dispatch(id, Outcome::Ignored, cx).or(note);
+                let response = noted(response, note);
                 self.turn_back(id, response, Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
                 return;
             }
             OnRefuse::Degrade => {
                 if let Some((cost, response)) = self.backend.degrade(kind, &visit.asked.call, key, cx.now()) {
-                    self.leave_dispatch(id, Outcome::Ignored, cx);
-                    self.turn_back(id, response, Ending::Served, cost, cx);
+                    let note = self.leave_dispatch(id, Outcome::Ignored, cx).or(note);
+                    self.turn_back(id, noted(response, note), Ending::Served, cost, cx);
                     return;
                 }
             }
             OnRefuse::Reject => {}
         }
-        self.refuse(id, refusal, cx);
+        self.refuse(id, away, cx);
     }
 
     /// What could not be enqueued is tried again, in order, until one does not fit.
@@ -194,9 +200,12 @@ impl Plant {
     }
 
     /// Tells the client that its request is refused.
-    fn refuse(&mut self, id: JobId, refusal: Refusal, cx: &mut dyn Around) {
-        self.leave_dispatch(id, Outcome::Overloaded { retry: true }, cx);
-        self.turn_back(id, refused(refusal), Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
+    fn refuse(&mut self, id: JobId, away: TurnedAway, cx: &mut dyn Around) {
+        let TurnedAway { refusal, note } = away;
+        // The sender meets the seat at dispatch first.
+        let note = self.leave_dispatch(id, Outcome::Overloaded { retry: true }, cx).or(note);
+        let response = noted(refused(refusal), note);
+        self.turn_back(id, response, Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
     }
 
     /// Sends an answer that no stage has worked on.
@@ -217,14 +226,13 @@ impl Plant {
         self.reply(refused.conn, refused.response, cx);
     }
 
-    /// A job leaves the seat at dispatch, if it had been let in there.
-    fn leave_dispatch(&mut self, id: JobId, outcome: Outcome, cx: &mut dyn Around) {
-        let Some(visit) = self.visits.get_mut(&id) else { return };
-        let (offer, pass, cost) = (visit.offer, visit.pass.take(), visit.cost);
-        if let Some(pass) = pass {
-            self.dispatch.finish(cx.now(), &offer, pass, outcome, Some(cost));
-            self.turn_dispatch(cx);
-        }
+    /// A job leaves the seat at dispatch, if it had been let in there. Says what its reply is to tell beside the answer.
+    fn leave_dispatch(&mut self, id: JobId, outcome: Outcome, cx: &mut dyn Around) -> Option<Note> {
+        let visit = self.visits.get_mut(&id)?;
+        let (offer, pass, cost) = (visit.offer, visit.pass.take()?, visit.cost);
+        let note = self.dispatch.finish(cx.now(), &offer, pass, outcome, Some(cost));
+        self.turn_dispatch(cx);
+        note
     }
 
     pub(super) fn turn_stage(&mut self, stage: usize, cx: &mut dyn Around) {
@@ -232,8 +240,8 @@ impl Plant {
         let news = self.stages[stage].turn(cx.now(), &meter);
         self.arm(Place::Stage(stage), news.wake, cx);
         news.told.iter().for_each(|report| cx.report(*report));
-        for (id, refusal) in news.refused {
-            self.refuse(id, refusal, cx);
+        for (id, away) in news.refused {
+            self.refuse(id, away, cx);
         }
         while let Some(batch) = self.stages[stage].take() {
             let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
@@ -363,9 +371,9 @@ impl Plant {
             CallsEnded::Refused(hint) => Outcome::Overloaded { retry: hint != RetryHint::Never },
             CallsEnded::Failed => Outcome::Failed,
         };
-        self.stages[stage].ended(cx.now(), &queued, visit.started, outcome, visit.cost);
+        let note = self.stages[stage].ended(cx.now(), &queued, visit.started, outcome, visit.cost);
         self.turn_stage(stage, cx);
-        self.leave_dispatch(id, outcome, cx);
+        let note = self.leave_dispatch(id, outcome, cx).or(note);
         if let Some(visit) = self.visits.remove(&id) {
             let (response, ending) = match visit.calls {
                 CallsEnded::Answered => {
@@ -381,10 +389,16 @@ impl Plant {
             if let Some(entry) = visit.entry {
                 entry.close(ending);
             }
-            self.reply(visit.asked.conn, response, cx);
+            self.reply(visit.asked.conn, noted(response, note), cx);
         }
         self.work_on_next(number, cx);
     }
+}
+
+/// The same, which tells the sender's policy this.
+fn noted(mut response: Response, note: Option<Note>) -> Response {
+    response.headers.extend(note.map(|Note(number)| (NOTE, number.to_string())));
+    response
 }
 
 /// The page of a refusal, as the live service's.

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{
-    Effect, Entry, Gauge, LoadSample, MachineSeat, Next, Offer, Policy, Seat, Seen, SiteId, Timestamp, UnixSeconds,
-    Verdict,
+    Effect, Entry, Gauge, JobId, LoadSample, MachineSeat, Next, Note, Offer, Policy, Seat, Seen, SiteId, Timestamp,
+    UnixSeconds, Verdict,
     catalogue::{SampleKind, Sampling},
 };
 
@@ -69,7 +69,7 @@ impl Watcher {
 
     /// Collects the machine's gauges.
     pub fn gauges(&self, into: &mut BTreeMap<String, f64>) {
-        self.seat.gauges(&mut |gauge, value| note(into, gauge, value));
+        self.seat.gauges(&mut |gauge, value| write_down(into, gauge, value));
     }
 }
 
@@ -84,13 +84,16 @@ pub struct Desk {
     elsewhere: u32,
     /// Where reports to other tasks go; `None`: they are among what the desk wants.
     reports: Option<Reports>,
+    /// What replies are to tell, until they are made.
+    notes: BTreeMap<JobId, Note>,
 }
 
 impl Desk {
     /// A desk. The seat must hold the chosen entry's policy.
     #[must_use]
     pub fn new(seat: Seat, entry: &'static Entry, watchers: Vec<Watcher>) -> Self {
-        Self { seat, entry, samples: Due::all(entry.samples, Timestamp::ZERO), watchers, elsewhere: 0, reports: None }
+        let samples = Due::all(entry.samples, Timestamp::ZERO);
+        Self { seat, entry, samples, watchers, elsewhere: 0, reports: None, notes: BTreeMap::new() }
     }
 
     /// The same desk, whose reports to other tasks go there.
@@ -146,14 +149,24 @@ impl Desk {
         for watcher in &mut self.watchers {
             wake = earliest(wake, watcher.turn(now, stage, probe, wants));
         }
-        if let Some(reports) = &self.reports {
-            wants.retain(|want| {
-                let Effect::Tell(report) = want else { return true };
+        let Self { reports, notes, .. } = self;
+        wants.retain(|want| match (want, &reports) {
+            (Effect::Annotate(id, note), _) => {
+                notes.insert(*id, *note);
+                false
+            }
+            (Effect::Tell(report), Some(reports)) => {
                 reports.tell(*report);
                 false
-            });
-        }
+            }
+            _ => true,
+        });
         wake
+    }
+
+    /// What the reply of this job, which is made now, is to tell beside the answer.
+    pub fn note(&mut self, of: JobId) -> Option<Note> {
+        self.seat.note(of).or_else(|| self.notes.remove(&of))
     }
 
     /// So many jobs that were admitted here wait for other services now.
@@ -191,11 +204,11 @@ impl Desk {
         for watcher in &self.watchers {
             watcher.gauges(into);
         }
-        self.seat.gauges(&mut |gauge, value| note(into, gauge, value));
+        self.seat.gauges(&mut |gauge, value| write_down(into, gauge, value));
     }
 }
 
-fn note(into: &mut BTreeMap<String, f64>, gauge: Gauge, value: f64) {
+fn write_down(into: &mut BTreeMap<String, f64>, gauge: Gauge, value: f64) {
     let name = match gauge.class {
         Some(class) => format!("{}[{}]", gauge.name, class.0),
         None => gauge.name.to_owned(),

@@ -10,11 +10,12 @@ use std::{
 };
 
 use controllers::{
-    Effect, Grant, JobId, LoadSample, Offer, Outcome, Reason, Refusal, RetryHint, Seen, Timestamp, Timing, Verdict,
+    Effect, Grant, JobId, LoadSample, Note, Offer, Outcome, Reason, Refusal, RetryHint, Seen, Timestamp, Timing,
+    Verdict,
 };
 use tokio::sync::{Notify, oneshot};
 
-use super::{Chosen, Desk, Timed, timer::rearm};
+use super::{Chosen, Desk, Timed, TurnedAway, timer::rearm};
 use crate::{clock::Clock, control::wire::StageGauges, signals::ThisProcess};
 
 /// A door with a policy. While the policy is `none`, jobs walk past without a lock.
@@ -43,11 +44,14 @@ struct State {
 struct Held {
     offer: Offer,
     offered: Timestamp,
-    decided: oneshot::Sender<Result<Pass, Refusal>>,
+    decided: oneshot::Sender<Decision>,
 }
 
+/// Let in, or not.
+type Decision = Result<Pass, TurnedAway>;
+
 /// Messages to be sent once the lock is released.
-type Letters = Vec<(oneshot::Sender<Result<Pass, Refusal>>, Result<Pass, Refusal>)>;
+type Letters = Vec<(oneshot::Sender<Decision>, Decision)>;
 
 /// Leave to be behind the door. Ends once: by [`Pass::end`], or as abandoned when dropped.
 #[derive(Debug)]
@@ -82,7 +86,7 @@ impl Door {
     ///
     /// # Errors
     /// The refusal.
-    pub async fn enter(self: &Arc<Self>, offer: Offer) -> Result<Pass, Refusal> {
+    pub async fn enter(self: &Arc<Self>, offer: Offer) -> Result<Pass, TurnedAway> {
         if !self.is_watched() {
             self.unwatched.fetch_add(1, Ordering::Relaxed);
             return Ok(Pass(None));
@@ -92,7 +96,7 @@ impl Door {
             Err(waiting) => waiting,
         };
         let _leaving = Leaving { door: self, id: offer.id };
-        waiting.await.unwrap_or(Err(Refusal::new(Reason::Draining)))
+        waiting.await.unwrap_or(Err(Refusal::new(Reason::Draining).into()))
     }
 
     /// True while a policy other than `none` sits here.
@@ -140,11 +144,11 @@ impl Door {
         }
     }
 
-    fn ask(self: &Arc<Self>, offer: Offer) -> Result<Result<Pass, Refusal>, oneshot::Receiver<Result<Pass, Refusal>>> {
+    fn ask(self: &Arc<Self>, offer: Offer) -> Result<Decision, oneshot::Receiver<Decision>> {
         self.with(|state, now| match state.desk.offer(now, &offer) {
             Verdict::Admit(grant) => Ok(Ok(self.pass(offer, grant, now))),
-            Verdict::Refuse(refusal) => Ok(Err(refusal)),
-            Verdict::ComeBack(wait) => Ok(Err(Refusal { reason: Reason::Rate, retry: RetryHint::After(wait) })),
+            Verdict::Refuse(refusal) => Ok(Err(TurnedAway { refusal, note: state.desk.note(offer.id) })),
+            Verdict::ComeBack(wait) => Ok(Err(Refusal { reason: Reason::Rate, retry: RetryHint::After(wait) }.into())),
             Verdict::Hold => {
                 let (decided, receiver) = oneshot::channel();
                 state.held.insert(offer.id, Held { offer, offered: now, decided });
@@ -189,13 +193,14 @@ impl Door {
                     letters.push((decided, Ok(self.pass(offer, grant, offered))));
                 }
                 Effect::Refuse(id, refusal) => {
-                    letters.extend(state.held.remove(&id).map(|held| (held.decided, Err(refusal))));
+                    let Some(Held { decided, .. }) = state.held.remove(&id) else { continue };
+                    letters.push((decided, Err(TurnedAway { refusal, note: state.desk.note(id) })));
                 }
                 Effect::Quality(quality) => self.quality.store(quality.to_bits(), Ordering::Relaxed),
-                // Nothing lies before the door that could shed, and it has neither pool nor replies.
-                Effect::Shed { .. } | Effect::Resize(_) | Effect::Annotate(..) => {}
+                // Nothing lies before the door that could shed, and it has no pool.
+                Effect::Shed { .. } | Effect::Resize(_) => {}
                 // As in a stage.
-                Effect::Tell(_) => {}
+                Effect::Annotate(..) | Effect::Tell(_) => {}
             }
         }
         (letters, rearm(&mut state.armed, wake))
@@ -242,23 +247,25 @@ impl Pass {
         self.end_with_cost(outcome, None);
     }
 
-    /// The job leaves; `cost`: the CPU time that it took, where that is known.
-    pub fn end_with_cost(mut self, outcome: Outcome, cost: Option<Duration>) {
-        self.finish(outcome, cost);
+    /// The job leaves; `cost`: the CPU time that it took, where that is known. Says what its reply is to tell beside the answer.
+    pub fn end_with_cost(mut self, outcome: Outcome, cost: Option<Duration>) -> Option<Note> {
+        self.finish(outcome, cost)
     }
 
-    fn finish(&mut self, outcome: Outcome, cost: Option<Duration>) {
-        let Some(Admitted { door, offer, grant, offered, started }) = self.0.take() else { return };
+    fn finish(&mut self, outcome: Outcome, cost: Option<Duration>) -> Option<Note> {
+        let Admitted { door, offer, grant, offered, started } = self.0.take()?;
         door.with(|state, now| {
             let started = started.unwrap_or(now);
             let timing = Timing { entered: offer.entered, offered, started, ended: now };
             let Offer { id, tags, note, .. } = offer;
             state.completed += 1;
             state.desk.tell(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note });
+            let to_tell = state.desk.note(id);
             // SEDA's controllers run when a batch is done; here each job is a batch of its own.
             state.desk.tell(now, &Seen::Batch { jobs: 1, busy: now.since(started) });
             door.tell_room(state, now);
-        });
+            to_tell
+        })
     }
 }
 

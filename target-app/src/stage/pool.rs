@@ -149,6 +149,7 @@ impl<W: Work> Stage<W> {
         let (Offer { id, tags, note, .. }, cost) = (offer, work.cost());
         let seen = Seen::Ended { id, grant, tags, outcome, timing, cost, note };
         state.desk.tell(ended, &seen);
+        state.desk.note(id).into_iter().for_each(|note| work.annotate(note));
         let mut after = After::default();
         self.settle(&mut state, ended, &mut after);
         drop(state);

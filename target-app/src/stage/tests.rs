@@ -13,7 +13,7 @@ use controllers::{
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::{policies::Resolved, spec::OnRefuse};
+use crate::{policies::Resolved, service::Boxed, spec::OnRefuse};
 
 mod disciplines;
 

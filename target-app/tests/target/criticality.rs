@@ -145,6 +145,42 @@ fn a_policy_is_told_what_requests_cost() {
     assert!(checksum > 0.05 && checksum * 6.0 < used, "{checksum} of {used}");
 }
 
+/// DAGOR's levels on replies: at each stage, and at dispatch.
+#[test]
+fn replies_tell_the_level_of_dagor_whether_they_are_refusals_or_answers() {
+    let level = |answer: &str| -> u64 {
+        let note = answer.split("x-note: ").nth(1).and_then(|rest| rest.split("\r\n").next()).expect("a note");
+        let note: u64 = note.parse().expect("a number");
+        assert_eq!(note >> 48, 0xDA60, "the mark of DAGOR");
+        note & 0xFFFF_FFFF
+    };
+    for place in [Place::Stage, Place::Single] {
+        let settings = [
+            ("threshold".to_owned(), Setting::Text("15ms".to_owned())),
+            ("window".to_owned(), Setting::Text("200ms".to_owned())),
+            ("user_levels".to_owned(), 1.0.into()),
+        ];
+        let dagor = PolicySpec { name: "dagor".to_owned(), place: Some(place), settings: settings.into() };
+        let stage = StageSpec { workers: 1, batch: 1, ..spec().stage_defaults };
+        let app = emulated(Duration::from_millis(30), 1);
+        let target = start(TargetSpec { policy: dagor, app, stage_defaults: stage, ..spec() });
+        let calm = get(&target, "X-Criticality: SHEDDABLE");
+        assert_eq!((status(&calm), level(&calm)), (200, 4), "{place:?}: all four are let in");
+        // Three at once wait for each other, 30 ms on average.
+        let refused = (0..50).find_map(|_| {
+            let answers: Vec<String> = thread::scope(|scope| {
+                let all: Vec<_> = (0..3).map(|_| scope.spawn(|| get(&target, "X-Criticality: SHEDDABLE"))).collect();
+                all.into_iter().map(|one| one.join().unwrap()).collect()
+            });
+            answers.into_iter().find(|answer| status(answer) == 503)
+        });
+        let refused = refused.expect("overload");
+        assert!(refused.contains("x-refused: class\r\n") && level(&refused) < 4, "{place:?}: {refused}");
+        let served = get(&target, "X-Criticality: CRITICAL_PLUS");
+        assert!(status(&served) == 200 && level(&served) <= 4, "{place:?}: {served}");
+    }
+}
+
 #[test]
 fn what_the_database_does_for_a_request_is_in_its_cost() {
     let dir = tempfile::tempdir().unwrap();

@@ -15,6 +15,7 @@ use guest::{Due, Sleeper, Visit};
 
 use crate::{
     behaviour::forbids_retry,
+    client::{NOTE, note},
     crowd::{Crowd, User},
     measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
     persona::{Ending, Pause, Persona as _, Reply, Stay, Want},
@@ -208,6 +209,10 @@ impl<C> Crew<C> {
         self.wait_is_over(&mut guest, (!answered).then_some(is.fate));
         if let Some(visit) = &mut guest.visit {
             visit.told_not_to_retry = matches!(is.reply, Reply::Answer(answer) if forbids_retry(&answer));
+            visit.note = match is.reply {
+                Reply::Answer(answer) => answer.header(NOTE).and_then(|value| note(value.as_bytes())),
+                _ => None,
+            };
         }
         let turn = guest.user.next(is.reply, now, &mut guest.draws);
         self.end_beside(&mut guest, is.fate, turn.ending);

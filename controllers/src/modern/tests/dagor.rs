@@ -164,6 +164,18 @@ fn replies_tell_the_level_and_a_caller_refuses_what_would_be_refused() {
     assert_eq!(caller.hundred(1010, Criticality::Sheddable, 0).len(), 100);
 }
 
+#[test]
+fn a_host_may_take_a_note_before_it_polls() {
+    let mut callee = Bench::new(&Settings::new());
+    let Verdict::Admit(grant) = callee.offer(0, Criticality::Critical, 0) else { panic!("all are admitted") };
+    let id = JobId(callee.id);
+    assert_eq!(callee.seat.note(id), None, "it has not ended");
+    callee.end(10, grant, None);
+    assert_eq!(callee.seat.note(JobId(id.0 + 1)), None, "of another job there is none");
+    assert_eq!(callee.seat.note(id), Some(Note(0xDA60 << 48 | u64::from(LEVELS))), "all levels are let in");
+    assert_eq!((callee.seat.note(id), callee.poll(10)), (None, Vec::new()), "once");
+}
+
 /// Ten workers serve 100 jobs a second; 200 come, of four classes and a thousand customers.
 fn overload(pairs: &[(&'static str, Setting)], classes: u8) -> Series {
     let phase = Phase { users: 0, lasts: Duration::from_secs(600), arrive_over: Duration::ZERO, open_per_s: 200 };

@@ -11,7 +11,7 @@ use workloads::{
 
 use super::{Cluster, ClusterEvent, node::Todo, pipes::Owner};
 use crate::{
-    calls::{After, CallCounts, CallsEnded, Reply, carried},
+    calls::{After, CallCounts, CallsEnded, Reply, Told, carried},
     plant::visit::Errand,
     tree::CallSpec,
 };
@@ -187,8 +187,8 @@ impl Cluster {
 
     /// The called service has answered.
     pub(super) fn call_answered(&mut self, id: u64, response: &Response, cx: &mut Cx<'_, ClusterEvent>) {
-        let never = response.headers.iter().any(|(name, value)| *name == "x-retry" && value == "never");
-        self.attempt_over(id, Reply::of(response.status, never), cx);
+        let headers = response.headers.iter().map(|(name, value)| (*name, value.as_bytes()));
+        self.attempt_over(id, Told::of(response.status, headers), cx);
     }
 
     /// A call has taken as long as it may.
@@ -203,17 +203,18 @@ impl Cluster {
             self.held.remove(&(caller, held));
             clients.left(held, cx.now());
         }
-        self.attempt_over(id, Reply::TimedOut, cx);
+        self.attempt_over(id, Reply::TimedOut.into(), cx);
     }
 
-    fn attempt_over(&mut self, id: u64, reply: Reply, cx: &mut Cx<'_, ClusterEvent>) {
+    fn attempt_over(&mut self, id: u64, told: Told, cx: &mut Cx<'_, ClusterEvent>) {
+        let Told { reply, note } = told;
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.conn = None;
         let (caller, pass, attempt) = (call.caller, call.pass.take(), call.tags.attempt);
         let Caller { spec, clients, counts, .. } = &mut self.callers[caller];
         counts.ended(reply);
         if let (Some(pass), Some((clients, _))) = (pass, clients) {
-            clients.ended(pass, reply.outcome(), cx.now());
+            clients.ended(pass, reply.outcome(), note, cx.now());
         }
         match spec.after(reply, attempt) {
             After::Again { told_not_to } => {

@@ -276,6 +276,55 @@ fn a_callers_own_policy_refuses_before_anything_is_sent() {
     assert_eq!(read(&cluster, "d"), 1 + 99 * 2);
 }
 
+/// A service for 100 requests a second, which sheds by criticality as DAGOR does: 150 a second are SHEDDABLE, 50 CRITICAL_PLUS.
+/// Who has heard its level on a reply refuses the former where that is cheaper. The client is the users' own, or the front's.
+#[test]
+fn what_dagor_tells_on_replies_is_refused_before_it_is_sent() {
+    let settings = [("user_levels", 1.0)];
+    let dagor = || ClientSpec {
+        policy: "dagor".to_owned(),
+        settings: policy("dagor", &settings).settings,
+        scope: ClientScope::All,
+        objective: OBJECTIVE,
+        renewed_in: Vec::new(),
+    };
+    let mut plan = open_plan(150.0, 20);
+    plan.marks.criticality = [(Class(0), Criticality::Sheddable), (Class(1), Criticality::CriticalPlus)].into();
+    plan.phases[0].loads.push(Load::Requests {
+        from_per_s: 50.0,
+        to_per_s: 50.0,
+        law: ArrivalLaw::Constant,
+        class: Class(1),
+    });
+    let back = || {
+        let mut back = service("back", 10, 1, &[]);
+        back.task.policy = policy("dagor", &settings);
+        back
+    };
+    let refused_and_spared = |collaborates: bool, with_front: bool| {
+        let mut plan = plan.clone();
+        let client = collaborates.then(dagor);
+        if !with_front {
+            plan.client = client;
+            let (finished, _) = ran(&plan, &tree(vec![back()]));
+            let ledger = finished.report.total.ledger;
+            return (ledger.rejected, ledger.refused_locally);
+        }
+        let mut front = service("front", 1, 64, &["back"]);
+        front.calls[0].client = client;
+        let (_, cluster) = ran(&plan, &tree(vec![front, back()]));
+        let made = cluster.books()[0].made["back"];
+        (made.refused, made.refused_locally)
+    };
+    for with_front in [false, true] {
+        let (alone, none) = refused_and_spared(false, with_front);
+        let (refused, spared) = refused_and_spared(true, with_front);
+        // Of 3000 SHEDDABLE ones at least a third are too many.
+        assert!(alone > 1000 && none == 0, "{alone} refused, {none} spared");
+        assert!(refused * 10 < alone && spared > 1000, "{refused} refused, {spared} spared, {alone} without");
+    }
+}
+
 #[test]
 fn what_takes_too_long_fails_and_is_told() {
     let mut spec = tree(vec![service("front", 1, 64, &["back"]), service("back", 500, 64, &[])]);

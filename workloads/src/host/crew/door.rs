@@ -156,7 +156,7 @@ impl<C> Crew<C> {
             Fate::Failed | Fate::Elsewhere | Fate::ConnectFailed => Outcome::Failed,
             Fate::Abandoned | Fate::InFlight | Fate::RefusedLocally | Fate::Unsent => Outcome::Abandoned,
         };
-        door.clients.ended(pass, outcome, now);
+        door.clients.ended(pass, outcome, visit.note.take(), now);
         self.decide(now);
     }
 

@@ -1,6 +1,6 @@
 use std::cmp::Ordering;
 
-use controllers::{RetryHint, Timestamp};
+use controllers::{Note, RetryHint, Timestamp};
 
 use crate::{
     client::{Member, Pass},
@@ -48,6 +48,8 @@ pub(super) struct Visit {
     pub(super) pass: Option<Pass>,
     /// The last answer said not to try the same again.
     pub(super) told_not_to_retry: bool,
+    /// What the last answer told beside it.
+    pub(super) note: Option<Note>,
     /// Until when its request has been kept back, if it has.
     pub(super) kept_until: Option<Timestamp>,
 }
@@ -100,7 +102,7 @@ pub(crate) struct Outcome<'a> {
 
 impl Visit {
     pub(super) fn of(member: Member) -> Self {
-        Self { member, pass: None, told_not_to_retry: false, kept_until: None }
+        Self { member, pass: None, told_not_to_retry: false, note: None, kept_until: None }
     }
 }
 

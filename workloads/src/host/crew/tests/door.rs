@@ -3,8 +3,8 @@
 use std::{cell::RefCell, collections::BTreeMap, time::Duration};
 
 use controllers::{
-    Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Objective, Offer, Outcome, Place, Policy, Reason,
-    Refusal, Seen, Settings, Verdict,
+    Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Objective, Offer, Outcome, Place, Policy,
+    Reason, Refusal, Seen, Settings, Verdict,
     catalogue::{Make, Setting, Source, Values},
 };
 
@@ -46,6 +46,9 @@ type Service<'a> = &'a mut dyn FnMut(&Call, Timestamp) -> (Duration, Answer<'sta
 const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
 const BUSY: Answer<'static> = Answer { status: 503, headers: &[], body: b"" };
 const NEVER: Answer<'static> = Answer { status: 503, headers: &[("X-Retry", b"never")], body: b"" };
+const NOTED: Answer<'static> = Answer { status: 200, headers: &[("X-Note", b"18446744073709551615")], body: b"" };
+const BUSY_AND_NOTED: Answer<'static> = Answer { status: 503, headers: &[("x-note", b"7")], body: b"" };
+const NONSENSE: Answer<'static> = Answer { status: 200, headers: &[("X-Note", b"-1")], body: b"" };
 
 #[derive(Debug)]
 struct Found {
@@ -308,6 +311,7 @@ fn who_is_told_to_come_back_does_so_with_the_same_request() {
 
 thread_local! {
     static SEEN: RefCell<Vec<(Offer, Option<Outcome>)>> = const { RefCell::new(Vec::new()) };
+    static NOTES: RefCell<Vec<Option<Note>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Writes down what it is told.
@@ -318,9 +322,10 @@ struct Scribe {
 
 impl Machine for Scribe {
     fn observe(&mut self, seen: &Seen, _: &mut Ctx<'_>) {
-        if let Seen::Ended { id, outcome, .. } = seen {
+        if let Seen::Ended { id, outcome, note, .. } = seen {
             let offer = self.offers.remove(id).expect("it was let go");
             SEEN.with_borrow_mut(|seen| seen.push((offer, Some(*outcome))));
+            NOTES.with_borrow_mut(|notes| notes.push(*note));
         }
     }
 
@@ -359,6 +364,15 @@ fn a_policy_is_told_who_asks_and_how_it_ended() {
     assert_eq!(tags.deadline, Some(Timestamp::from_secs(60)));
     assert_eq!(sent[2].1, Timestamp::from_millis(5020), "it begins anew after the papers' wait");
     assert_eq!(sent[0].2, "X-Criticality: SHEDDABLE\r\nX-Customer: 9\r\n");
+}
+
+#[test]
+fn a_policy_is_told_the_note_of_each_reply_and_of_no_other() {
+    let plan = plan(1, 50 * MS);
+    let mut answers = [NOTED, OK, BUSY_AND_NOTED, NONSENSE].into_iter();
+    let _ = go_with(&SCRIBE, ClientScope::All, &plan, &mut |_, _| (10 * MS, answers.next().unwrap_or(OK)));
+    let told: Vec<_> = NOTES.take().into_iter().take(5).collect();
+    assert_eq!(told, [Some(Note(u64::MAX)), None, Some(Note(7)), None, None]);
 }
 
 #[test]

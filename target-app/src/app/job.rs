@@ -1,0 +1,155 @@
+//! A request on its way through a stage.
+
+use std::{sync::Arc, time::Duration};
+
+use controllers::{Note, Offer, Outcome, Reason, Refusal, RetryHint};
+use http::{Response, StatusCode};
+use tokio::sync::oneshot;
+
+use super::App;
+use crate::{
+    calls::CallsEnded,
+    service::{At, Boxed, Bytes, Cost, Handled, Metered, Request},
+    stage::{Pass, Stage, Work},
+};
+
+/// What comes back from a stage.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) handled: Handled,
+    /// What the policies here tell that of the sender.
+    pub(super) note: Option<Note>,
+}
+
+/// A request on its way through a stage.
+#[derive(Debug)]
+pub struct Job {
+    app: Arc<App>,
+    offer: Offer,
+    request: Option<Request>,
+    answer: Option<Handled>,
+    cost: Option<Duration>,
+    note: Option<Note>,
+    reply: oneshot::Sender<Reply>,
+    pass: Pass,
+    /// Its stage's place among the branches.
+    branch: usize,
+}
+
+impl Work for Job {
+    fn offer(&self) -> Offer {
+        self.offer
+    }
+
+    fn gone(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn run<'a>(&'a mut self, mut at: At<'a>) -> Boxed<'a, Outcome> {
+        Box::pin(async move {
+            self.pass.started();
+            let Some(request) = self.request.take() else { return Outcome::Failed };
+            let service = &self.app.service;
+            if self.app.hindrance.may_work(service.is_emulated()).await {
+                // Emulated servers keep books in ideal time: they stood still too.
+                (at.offered, at.started) = (self.app.clock.now(), self.app.clock.now());
+            }
+            at.quality = at.quality.min(self.app.dispatch.quality());
+            at.speed = self.app.hindrance.speed();
+            let work = service.handle(request, at);
+            let (handled, spent) = if service.is_emulated() {
+                (work.await, None)
+            } else {
+                let (handled, spent) = Metered::new(work).await;
+                (handled, Some(spent))
+            };
+            let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
+            self.cost = stated.map(|cost| cost.0).or(spent);
+            let handled = match handled {
+                Ok(response) => self.with_calls(response).await,
+                refused => refused,
+            };
+            let outcome = outcome(&handled);
+            self.answer = Some(handled);
+            outcome
+        })
+    }
+
+    fn cost(&self) -> Option<Duration> {
+        self.cost
+    }
+
+    fn annotate(&mut self, note: Note) {
+        self.note = Some(note);
+    }
+
+    fn deliver(self) {
+        let Self { answer, cost, note, reply, pass, .. } = self;
+        let outcome = match &answer {
+            _ if reply.is_closed() => Outcome::Abandoned,
+            Some(handled) => outcome(handled),
+            None => Outcome::Failed,
+        };
+        // The sender meets the seat at dispatch first.
+        let note = pass.end_with_cost(outcome, cost).or(note);
+        if let Some(handled) = answer {
+            let _ = reply.send(Reply { handled, note }); // the client may have gone this very moment: the ledger sees it
+        }
+    }
+
+    fn refuse(self, refusal: Refusal) {
+        let note = self.pass.end_with_cost(overloaded(refusal), None).or(self.note);
+        let _ = self.reply.send(Reply { handled: Err(refusal), note });
+    }
+}
+
+impl Job {
+    /// A request for the stage with this place among the branches. Its answer goes to `reply`.
+    pub(super) fn new(
+        app: &Arc<App>,
+        request: Request,
+        offer: Offer,
+        reply: oneshot::Sender<Reply>,
+        pass: Pass,
+        branch: usize,
+    ) -> Self {
+        let (app, request) = (Arc::clone(app), Some(request));
+        Self { app, offer, request, answer: None, cost: None, note: None, reply, pass, branch }
+    }
+
+    /// The stage did not take it: the request, what it was let in with at dispatch, and what its reply is to tell.
+    pub(super) fn taken_back(self) -> (Option<Request>, Pass, Option<Note>) {
+        (self.request, self.pass, self.note)
+    }
+
+    /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
+    async fn with_calls(&self, response: Response<Bytes>) -> Handled {
+        let (Some(callers), Some(stage)) = (&self.app.callers, self.stage()) else { return Ok(response) };
+        let in_vain = stage.spec().drop_abandoned && self.reply.is_closed();
+        if in_vain || response.status().is_server_error() {
+            return Ok(response);
+        }
+        let ended = stage.elsewhere(callers.make(self.offer.tags)).await;
+        match ended {
+            CallsEnded::Answered => Ok(response),
+            CallsEnded::Refused(retry) => Err(Refusal { reason: Reason::Callee, retry }),
+            CallsEnded::Failed => Ok(self.app.failed(StatusCode::BAD_GATEWAY).response),
+        }
+    }
+
+    fn stage(&self) -> Option<&Arc<Stage<Self>>> {
+        self.app.stages.get(self.branch)
+    }
+}
+
+fn outcome(handled: &Handled) -> Outcome {
+    match handled {
+        Ok(response) if response.status().is_server_error() => Outcome::Failed,
+        Ok(_) => Outcome::Served,
+        Err(refusal) => overloaded(*refusal),
+    }
+}
+
+pub(super) fn overloaded(refusal: Refusal) -> Outcome {
+    Outcome::Overloaded { retry: refusal.retry != RetryHint::Never }
+}

@@ -1,0 +1,89 @@
+//! What a stage works on, whom it tells, and what comes back from it.
+
+use std::time::Duration;
+
+use controllers::{Note, Offer, Outcome, Refusal, Seen, SiteId};
+
+use crate::service::{At, Boxed};
+
+/// A job that a stage can work on.
+pub trait Work: Send + 'static {
+    /// What the seat may know of it.
+    fn offer(&self) -> Offer;
+
+    /// True once nobody waits for it any more.
+    fn gone(&self) -> bool;
+
+    /// Does the work, and keeps what came of it.
+    fn run<'a>(&'a mut self, at: At<'a>) -> Boxed<'a, Outcome>;
+
+    /// What the work cost, CPU time, where that is known.
+    fn cost(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Its reply is to tell this beside the answer.
+    fn annotate(&mut self, note: Note) {
+        let _ = note;
+    }
+
+    /// Hands over what came of it, after [`Work::run`] or after a panic in it.
+    fn deliver(self);
+
+    /// It was held, and is now refused.
+    fn refuse(self, refusal: Refusal);
+}
+
+/// A refusal, and what its reply is to tell beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnedAway {
+    /// Why, and what to do.
+    pub refusal: Refusal,
+    /// From the policy to the sender's.
+    pub note: Option<Note>,
+}
+
+impl From<Refusal> for TurnedAway {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, note: None }
+    }
+}
+
+/// A failed enqueue: the job comes back.
+#[derive(Debug)]
+pub struct Refused<W> {
+    /// The job.
+    pub work: W,
+    /// Why.
+    pub refusal: Refusal,
+}
+
+/// A site that can be told facts by other sites.
+pub struct Ear {
+    site: SiteId,
+    hear: Box<dyn Fn(&Seen) + Send + Sync>,
+}
+
+impl Ear {
+    /// The ear of a site.
+    pub fn new(site: SiteId, hear: impl Fn(&Seen) + Send + Sync + 'static) -> Self {
+        Self { site, hear: Box::new(hear) }
+    }
+
+    /// Tells the site a fact.
+    pub fn tell(&self, seen: &Seen) {
+        (self.hear)(seen);
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn site(&self) -> SiteId {
+        self.site
+    }
+}
+
+impl std::fmt::Debug for Ear {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Ear").field(&self.site).finish()
+    }
+}
