@@ -3,6 +3,7 @@
 mod alike;
 mod arm;
 mod assemble;
+mod balancers;
 mod best_static;
 mod bound;
 mod calibrate;

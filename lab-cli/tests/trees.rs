@@ -106,6 +106,30 @@ users:
 arms: [{quota: {place: stage, default_limit: 1, report_usage: true, report_every: 500ms}}]
 ";
 
+/// Two services of two tasks with a cap: users ask the one themselves, the other is called by a front of one task.
+const CAP: &str = "
+name: cap
+about: balancers that refuse what is too much
+target:
+  app: tree
+  entry: {0: a, 1: front}
+  services:
+    front: {service: 0.1ms, servers: 16, workers: 256, calls: [b]}
+    a: {service: 200ms, servers: 64, workers: 64, tasks: 2, cap: 3}
+    b: {service: 200ms, servers: 64, workers: 64, tasks: 2, cap: 1}
+objective: {percentile: 90, response_time: 1s}
+users:
+  model: url
+  path: /
+  timeout: 5s
+  drain: 2s
+  on_reject: {then: leave}
+  on_failure: {then: leave}
+  phases:
+    - {name: all, for: 3s, loads: [{requests: 100/s, class: 0}, {requests: 50/s, class: 1}]}
+arms: [none]
+";
+
 /// A connection keeps the only server busy for a tenth of a second.
 const ACCEPT: &str = "
 name: accept
@@ -228,6 +252,30 @@ fn a_limit_for_all_tasks_reaches_them() {
     assert!(count(&arm["server"]["refused"]["quota"]) > 40, "{arm}");
     let stages = seconds.iter().filter_map(|second| second["target"]["stages"].as_array());
     assert!(stages.flatten().any(|stage| stage["name"] == "beside"), "who divides quotas is seen");
+}
+
+#[test]
+fn balancers_refuse_what_is_beyond_their_cap_and_the_books_agree() {
+    let (arm, seconds) = ran(CAP);
+    let class = |class: &str, what: &str| count(&arm["phases"][0]["by_class"][class][what]);
+    // At most six of a's at a time, each for 200 ms, are 30 a second, and the six that are there at the end.
+    assert!((60..=100).contains(&class("0", "served")) && class("0", "rejected") > 150, "{arm}");
+    assert!((15..=36).contains(&class("1", "served")) && class("1", "rejected") > 80, "two of b's: {arm}");
+    let (front, a, b) = (service(&arm, "front"), service(&arm, "a"), service(&arm, "b"));
+    let by_task = |service: &Value| service["read_by_task"].as_array().expect("tasks").iter().map(count).sum::<u64>();
+    assert_eq!(count(&a["users_requests_read"]), class("0", "sent"), "the balancer has read what its tasks have not");
+    assert_eq!(by_task(a), class("0", "served"), "{a}");
+    assert_eq!(count(&arm["server"]["refused"]["concurrency"]), class("0", "rejected"), "{arm}");
+    let calls = &front["calls"][0];
+    assert_eq!((count(&calls["refused"]), count(&calls["written"])), (class("1", "rejected"), by_task(b)), "{calls}");
+    let refused = |row: &str| {
+        let stages = seconds.iter().filter_map(|second| second["target"]["stages"].as_array()).flatten();
+        stages.filter(|stage| stage["name"] == row).map(|stage| count(&stage["refused"])).sum::<u64>()
+    };
+    // The last look at them may be a moment before the end.
+    let (of_users, of_calls) = (refused("a/balancer"), refused("b/balancer"));
+    assert!(of_users > 150 && of_users <= class("0", "rejected"), "{of_users}");
+    assert!(of_calls > 80 && of_calls <= class("1", "rejected"), "{of_calls}");
 }
 
 #[test]

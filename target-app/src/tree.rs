@@ -12,7 +12,7 @@ use workloads::plan::ClientSpec;
 
 pub use beside::{Beside, MOST_TASKS, global, local};
 pub(crate) use books::add;
-pub use books::{ServiceBooks, books_of, gauges_of, requests_of};
+pub use books::{ServiceBooks, balancer_of, books_of, gauges_of, requests_of};
 
 use crate::{
     plant::PlantSpec,
@@ -62,8 +62,8 @@ pub struct ServiceSpec {
     pub per: Per,
     /// Tasks that are slower than the others.
     pub slow: Option<Slow>,
-    /// Most requests under way at a task, 0 for any number: what is beyond, its balancer refuses at once. For `per: request`, in
-    /// virtual time. Each sender counts its own: users together, and every task that calls.
+    /// Most requests under way at a task, 0 for any number: what is beyond, its balancer refuses at once. For `per: request`. Each
+    /// sender counts its own: users together, and every task that calls.
     pub cap: u32,
     /// What it asks of other services for each request, once its own work is done.
     pub calls: Vec<CallSpec>,
@@ -130,6 +130,9 @@ pub struct CalleeSpec {
     pub balancer: Balancer,
     /// What is balanced.
     pub per: Per,
+    /// Most calls of this task under way at one of its tasks, 0 for any number.
+    #[serde(default)]
+    pub cap: u32,
 }
 
 /// Calls to a service on behalf of each request.

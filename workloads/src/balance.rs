@@ -1,7 +1,9 @@
 //! Which of several equal tasks gets a request, or a connection.
 
-use controllers::{Random as _, Seeded};
+use controllers::{Random as _, Reason, Seeded};
 use serde::{Deserialize, Serialize};
+
+use crate::persona::Answer;
 
 /// How a task is chosen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +29,19 @@ pub enum Per {
     Connection,
 }
 
+/// What a balancer has refused, since every task had as many requests under way as it may.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnedBack {
+    /// Requests.
+    pub requests: u64,
+    /// Health checks, which are in no books of requests.
+    pub checks: u64,
+}
+
+/// What a balancer answers that refuses: at once, and in place of a task.
+pub const TURNED_BACK: Answer<'static> =
+    Answer { status: 503, headers: &[("x-refused", Reason::Concurrency.name().as_bytes())], body: b"" };
+
 /// Chooses tasks, and counts what is under way at each.
 #[derive(Debug)]
 pub struct Picker {
@@ -35,13 +50,21 @@ pub struct Picker {
     random: Seeded,
     /// Requests or connections under way, by task.
     busy: Vec<u32>,
+    /// Most under way at a task; 0: any number.
+    cap: u32,
 }
 
 impl Picker {
     /// Of so many tasks, at least one. `seed`: of random choices.
     #[must_use]
     pub fn new(by: Balancer, tasks: usize, seed: u64) -> Self {
-        Self { by, next: 0, random: Seeded::new(seed), busy: vec![0; tasks.max(1)] }
+        Self { by, next: 0, random: Seeded::new(seed), busy: vec![0; tasks.max(1)], cap: 0 }
+    }
+
+    /// The same, with so many under way at a task at most; 0: any number.
+    #[must_use]
+    pub fn capped(self, cap: u32) -> Self {
+        Self { cap, ..self }
     }
 
     /// A task. It counts as under way there once it is [`took`](Self::took).
@@ -62,16 +85,23 @@ impl Picker {
         }
     }
 
-    /// A task with fewer than so many under way: the one whose turn it is, or the next one after it.
-    pub fn pick_below(&mut self, most: u32) -> Option<usize> {
+    /// A task that may have one more: the one whose turn it is, or the next one after it. `None`: none may.
+    pub fn pick_with_room(&mut self) -> Option<usize> {
+        if self.is_full() {
+            return None; // and nobody's turn is over
+        }
         let (first, tasks) = (self.pick(), self.busy.len());
-        (0..tasks).map(|n| (first + n) % tasks).find(|task| self.busy[*task] < most)
+        (0..tasks).map(|n| (first + n) % tasks).find(|task| self.has_room(*task))
     }
 
-    /// True if every task has so many under way.
+    /// True if no task may have one more under way.
     #[must_use]
-    pub fn is_full(&self, most: u32) -> bool {
-        self.busy.iter().all(|busy| *busy >= most)
+    pub fn is_full(&self) -> bool {
+        (0..self.busy.len()).all(|task| !self.has_room(task))
+    }
+
+    fn has_room(&self, task: usize) -> bool {
+        self.cap == 0 || self.busy[task] < self.cap
     }
 
     /// One more is under way at that task.
@@ -100,15 +130,18 @@ mod tests {
 
     #[test]
     fn with_a_cap_full_tasks_are_passed_over() {
-        let mut picker = Picker::new(Balancer::RoundRobin, 2, 1);
+        let mut picker = Picker::new(Balancer::RoundRobin, 2, 1).capped(2);
         for wanted in [Some(0), Some(1), Some(0), Some(1), None] {
-            assert_eq!(picker.is_full(2), wanted.is_none());
-            let task = picker.pick_below(2);
+            assert_eq!(picker.is_full(), wanted.is_none());
+            let task = picker.pick_with_room();
             assert_eq!(task, wanted);
             task.into_iter().for_each(|task| picker.took(task));
         }
         picker.left(1);
-        assert_eq!((picker.is_full(2), picker.pick_below(2)), (false, Some(1)));
+        assert_eq!((picker.is_full(), picker.pick_with_room()), (false, Some(1)));
+        let mut any = Picker::new(Balancer::RoundRobin, 1, 1);
+        (0..1000).for_each(|_| any.took(0));
+        assert_eq!(any.pick_with_room(), Some(0), "without a cap there is always room");
     }
 
     #[test]

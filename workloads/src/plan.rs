@@ -91,6 +91,9 @@ impl Target {
 /// Where users of a class go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
+    /// Whose tasks these are, for the books.
+    #[serde(default)]
+    pub service: String,
     /// `None`: of every class.
     pub class: Option<Class>,
     /// Equal tasks, at least one.
@@ -99,6 +102,10 @@ pub struct Entry {
     pub balancer: Balancer,
     /// For what: a user keeps its connection to a task, or uses it again only if that task is chosen again.
     pub per: Per,
+    /// Most requests of users under way at a task, where each request is balanced; 0: any number. With all tasks at it, a request
+    /// is answered [`TURNED_BACK`](crate::balance::TURNED_BACK).
+    #[serde(default)]
+    pub cap: u32,
 }
 
 /// A stretch of time with one kind of load.

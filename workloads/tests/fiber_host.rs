@@ -10,8 +10,9 @@ use controllers::Objective;
 use support::{Server, closed, phase, plan, with_users};
 use workloads::{
     Options, Order, Orders, RunError, StopFlag,
+    balance::{Balancer, Per},
     measure::{Fate, Report},
-    plan::{ClientScope, ClientSpec, ConnectionHabit, LoadPlan, OnTrouble, Patience},
+    plan::{ClientScope, ClientSpec, ConnectionHabit, Entry, LoadPlan, OnTrouble, Patience},
     run,
 };
 
@@ -43,6 +44,29 @@ fn kept_connections_are_used_again_and_the_ledgers_agree() {
     assert_eq!(ledger.written(), server.seen.requests());
     assert_eq!(server.seen.connections(), 4);
     assert_eq!(without_answer(&report), []);
+}
+
+/// Four users who begin anew at once, of whom the balancer lets one at a time through.
+#[test]
+fn beyond_their_balancers_cap_users_are_refused_at_once_and_the_run_goes_on() {
+    let server = Server::start();
+    let at_once = OnTrouble::Login { wait: Duration::ZERO };
+    let mut plan = with_users(plan(server.address, "/slow?20", 4, SHORT), |u| u.behaviour.on_reject = at_once);
+    plan.target.entries = vec![Entry {
+        service: "front".to_owned(),
+        class: None,
+        tasks: vec![server.address],
+        balancer: Balancer::RoundRobin,
+        per: Per::Request,
+        cap: 1,
+    }];
+    let report = go(&plan);
+    let (ledger, turned_back) = (report.total.ledger, report.turned_back["front"]);
+    assert_eq!((ledger.rejected, turned_back.checks), (turned_back.requests, 0), "{ledger:?}");
+    assert_eq!(ledger.written(), server.seen.requests() + turned_back.requests, "what it refused was never sent");
+    // One after the other in 20 ms each; the three others ask once a millisecond at most.
+    assert!((3..=21).contains(&ledger.served), "{ledger:?}");
+    assert!(ledger.rejected > 20 && ledger.rejected < 1300, "{ledger:?}");
 }
 
 #[test]

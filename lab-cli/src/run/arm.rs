@@ -10,7 +10,7 @@ use workloads::{
 };
 
 use super::{
-    Cpus, RunFailure, Sinks, Stop, assemble,
+    Cpus, RunFailure, Sinks, Stop, assemble, balancers,
     folder::Folder,
     join::join,
     kernel::Counters,
@@ -168,6 +168,7 @@ pub fn run(
     }
     let seen = seen.ok();
     let joined = report.numbers.as_ref().zip(seen.as_ref()).and_then(|(numbers, (_, read, _))| join(numbers, read));
+    let (seen, joined) = balancers::with(&report.turned_back, seen, joined);
     let kernel = Counters::read().since(&before);
     let arm = summary::Arm {
         name: turn.arm.label.clone(),

@@ -9,7 +9,7 @@ use target_app::{
         wire::{Gauges, ReadRequests},
     },
     spec::{PolicySpec, TargetSpec},
-    tree::{CalleeSpec, ServiceSpec, TaskSpec, TreeSpec, books_of, gauges_of, requests_of},
+    tree::{CalleeSpec, ServiceSpec, TaskSpec, TreeSpec, balancer_of, books_of, gauges_of, requests_of},
 };
 use workloads::plan;
 
@@ -53,6 +53,8 @@ struct Service {
     /// Empty: the one target.
     name: String,
     tasks: Vec<Task>,
+    /// Its balancer refuses what is too much.
+    capped: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -81,7 +83,7 @@ impl Site {
                 let target = Target::start(&TaskSpec::alone((**spec).clone()), log)?;
                 let task = Task { control: target.control.clone(), policy: spec.policy.clone() };
                 let users_go_to = destination(&target.ready)?;
-                let service = Service { name: String::new(), tasks: vec![task] };
+                let service = Service { name: String::new(), tasks: vec![task], capped: false };
                 let targets = vec![("the target".to_owned(), target)];
                 let controls = Controls { services: vec![service], beside: Shown::default() };
                 Ok(Self { targets, controls, users_go_to })
@@ -127,7 +129,7 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
             .filter_map(|call| {
                 let to = spec.services.iter().find(|to| to.name == call.to)?;
                 let tasks = addresses.get(&*call.to)?.clone();
-                Some(CalleeSpec { call: call.clone(), tasks, balancer: to.balancer, per: to.per })
+                Some(CalleeSpec { call: call.clone(), tasks, balancer: to.balancer, per: to.per, cap: to.cap })
             })
             .collect();
         let mut started = Vec::new();
@@ -139,7 +141,7 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
             let name = if service.tasks > 1 { format!("{}.{number}", service.name) } else { service.name.clone() };
             targets.insert(0, (name, target));
         }
-        services.insert(0, Service { name: service.name.clone(), tasks: started });
+        services.insert(0, Service { name: service.name.clone(), tasks: started, capped: service.cap > 0 });
     }
     let entries: Vec<plan::Entry> = spec
         .entries
@@ -147,7 +149,8 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
         .filter_map(|entry| {
             let to = spec.services.iter().find(|to| to.name == entry.service)?;
             let tasks = addresses.get(&*entry.service)?.clone();
-            Some(plan::Entry { class: entry.class, tasks, balancer: to.balancer, per: to.per })
+            let service = to.name.clone();
+            Some(plan::Entry { service, class: entry.class, tasks, balancer: to.balancer, per: to.per, cap: to.cap })
         })
         .collect();
     let first = entries.first().and_then(|entry| entry.tasks.first());
@@ -187,11 +190,14 @@ impl Controls {
     /// Everything that can be read now, under the names that several services have in virtual time too.
     pub fn gauges(&self) -> Result<Gauges, ControlError> {
         match &self.services[..] {
-            [Service { name, tasks }] if name.is_empty() => tasks[0].control.gauges(),
+            [Service { name, tasks, .. }] if name.is_empty() => tasks[0].control.gauges(),
             _ => {
                 let shown = self.shown()?;
                 let services: Vec<_> = shown.iter().map(|(name, tasks)| (*name, tasks.clone())).collect();
                 let mut all = gauges_of(&services);
+                // What was refused of users' requests is known to their host alone.
+                let capped = self.services.iter().filter(|service| service.capped);
+                all.stages.extend(capped.map(|service| balancer_of(&service.name, 0, &services)));
                 all.stages.extend(self.beside.lock().unwrap_or_else(PoisonError::into_inner).clone());
                 Ok(all)
             }

@@ -104,6 +104,17 @@ pub struct Seconds {
     client: Option<ClientGauges>,
 }
 
+/// What balancers refused of users' requests is known to their host: here it joins what they refused of calls.
+fn with_balancers(mut gauges: Gauges, window: &Window) -> Gauges {
+    for (service, turned_back) in &window.turned_back {
+        let name = format!("{service}/balancer");
+        if let Some(row) = gauges.stages.iter_mut().find(|stage| stage.name == name) {
+            row.refused += turned_back.requests + turned_back.checks;
+        }
+    }
+    gauges
+}
+
 /// Counters as gauges: how much each has grown.
 fn grown<'a>(
     now: &'a BTreeMap<String, u64>,
@@ -187,7 +198,7 @@ impl Seconds {
             p90_at_least_ms: window.p90_at_least_ms,
             p99_at_least_ms: window.p99_at_least_ms,
             generator: self.generator(window),
-            target: gauges.map(|gauges| self.target(gauges, window.client.as_ref())),
+            target: gauges.map(|gauges| self.target(with_balancers(gauges, window), window.client.as_ref())),
         }
     }
 

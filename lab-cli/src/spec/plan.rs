@@ -135,9 +135,7 @@ impl Experiment {
 
     /// A live run is refused.
     pub fn virtual_only(&self) -> bool {
-        // Live, users find their tasks themselves: there is no balancer that could refuse.
-        let capped = matches!(&self.target.app, App::Tree(tree) if tree.services.iter().any(|service| service.cap > 0));
-        self.simulation.only || capped
+        self.simulation.only
     }
 
     /// What readers of the figures should know before: policies that steer by another percentile than the promise's.

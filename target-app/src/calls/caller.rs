@@ -50,7 +50,8 @@ struct Caller {
 
 #[derive(Debug)]
 struct Desk {
-    pool: Pool<Wire, oneshot::Sender<Lease>>,
+    /// Who waits in it is given a place, or hears that it is refused.
+    pool: Pool<Wire, oneshot::Sender<Option<Lease>>>,
     clients: Option<(Clients, Member)>,
     held: BTreeMap<JobId, oneshot::Sender<Option<Pass>>>,
     counts: CallCounts,
@@ -93,7 +94,8 @@ impl Callers {
                 class: task.target.class.clone(),
                 clock,
                 desk: Mutex::new(Desk {
-                    pool: Pool::new(callee.tasks.len(), callee.balancer, callee.per, callee.call.connections, seed),
+                    pool: Pool::new(callee.tasks.len(), callee.balancer, callee.per, callee.call.connections, seed)
+                        .capped(callee.cap),
                     clients,
                     held: BTreeMap::new(),
                     counts: CallCounts::default(),
@@ -150,7 +152,8 @@ impl Callers {
         let made = |caller: &Arc<Caller>| {
             let desk = caller.lock();
             let client = desk.clients.as_ref().map(|(clients, _)| clients.gauges().policy).unwrap_or_default();
-            MadeCalls { to: caller.spec.to.clone(), counts: desk.counts, written: desk.pool.written, client }
+            let Pool { written, refused: turned_back, .. } = desk.pool;
+            MadeCalls { to: caller.spec.to.clone(), counts: desk.counts, written, turned_back, client }
         };
         self.callers.iter().map(made).collect()
     }
@@ -285,7 +288,7 @@ impl Caller {
 
     /// Sends a call and waits for the answer.
     async fn ask(self: Arc<Self>, tags: Tags, deadline: Timestamp) -> Told {
-        let mut lease = Arc::clone(&self).lease().await;
+        let Some(mut lease) = Arc::clone(&self).lease().await else { return Reply::Refused { retry: true }.into() };
         let to = self.tasks[lease.task];
         let host = to.to_string();
         // A kept connection may have been closed meanwhile.
@@ -324,10 +327,13 @@ impl Caller {
         }
     }
 
-    /// A place in the pool; waits for one.
-    async fn lease(self: Arc<Self>) -> Lease {
+    /// A place in the pool; waits for one. `None`: every task of the called service has as many calls as it may.
+    async fn lease(self: Arc<Self>) -> Option<Lease> {
         let waits = {
             let mut desk = self.lock();
+            if desk.pool.refuses() {
+                return None;
+            }
             match desk.pool.way() {
                 Way::Kept(task, wire) => Ok((task, Some(wire))),
                 Way::New(task) => Ok((task, None)),
@@ -339,7 +345,7 @@ impl Caller {
             }
         };
         let waits = match waits {
-            Ok((task, wire)) => return Lease { of: self, task, wire },
+            Ok((task, wire)) => return Some(Lease { of: self, task, wire }),
             Err(waits) => waits,
         };
         // Whoever gives a place back while others wait hands it on; the pool outlives them.
@@ -359,15 +365,20 @@ impl Caller {
                     pool.waiting.pop_front();
                 }
                 let Some(free) = pool.waiting.pop_front() else { return };
-                match pool.way() {
-                    Way::Kept(task, wire) => (free, task, Some(wire)),
-                    Way::New(task) => (free, task, None),
-                    Way::Wait => return pool.waiting.push_front(free),
+                // As in virtual time, one whose turn has come is sent as if it came now.
+                if pool.refuses() {
+                    (free, None)
+                } else {
+                    match pool.way() {
+                        Way::Kept(task, wire) => (free, Some((task, Some(wire)))),
+                        Way::New(task) => (free, Some((task, None))),
+                        Way::Wait => return pool.waiting.push_front(free),
+                    }
                 }
             };
-            let (free, task, wire) = handed;
+            let (free, place) = handed;
             // Outside the lock: a lease that nobody takes any more gives itself back.
-            let _ = free.send(Lease { of: Arc::clone(self), task, wire });
+            let _ = free.send(place.map(|(task, wire)| Lease { of: Arc::clone(self), task, wire }));
         }
     }
 

@@ -14,8 +14,6 @@ pub(crate) struct Pool<C, W> {
     /// Connections that are there, and the most that may be; 0: any number.
     open: u32,
     most: u32,
-    /// Most requests under way at a task; 0: any number.
-    cap: u32,
     /// Requests that were refused since every task had as many.
     pub(crate) refused: u64,
     /// Requests for which there is no connection yet.
@@ -43,7 +41,6 @@ impl<C, W> Pool<C, W> {
             idle: (0..tasks.max(1)).map(|_| Vec::new()).collect(),
             open: 0,
             most,
-            cap: 0,
             refused: 0,
             waiting: VecDeque::new(),
             written: 0,
@@ -52,12 +49,12 @@ impl<C, W> Pool<C, W> {
 
     /// The same, with so many requests under way at a task at most; 0: any number.
     pub(crate) fn capped(self, cap: u32) -> Self {
-        Self { cap, ..self }
+        Self { picker: self.picker.capped(cap), ..self }
     }
 
     /// True if every task has as many requests under way as it may: one more is refused, and counted.
     pub(crate) fn refuses(&mut self) -> bool {
-        let full = self.cap > 0 && self.picker.is_full(self.cap);
+        let full = self.picker.is_full();
         self.refused += u64::from(full);
         full
     }
@@ -65,8 +62,8 @@ impl<C, W> Pool<C, W> {
     /// The way of a request, which counts as under way from now on unless it waits.
     pub(crate) fn way(&mut self) -> Way<C> {
         // Who did not ask before whether all are full gets a task all the same.
-        let below = if self.cap > 0 { self.picker.pick_below(self.cap) } else { None };
-        let task = below.unwrap_or_else(|| self.picker.pick());
+        let with_room = self.picker.pick_with_room();
+        let task = with_room.unwrap_or_else(|| self.picker.pick());
         let kept = match self.per {
             Per::Request => self.idle[task].pop().map(|conn| (task, conn)),
             Per::Connection => self.any_idle(),

@@ -108,7 +108,7 @@ const NEVER: &str = "HTTP/1.1 503 Busy\r\nX-Retry: never\r\nContent-Length: 0\r\
 fn callers(to: SocketAddr, call: CallSpec) -> Callers {
     let none = PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() };
     let target = crate::plant::emulated_target(none);
-    let callee = CalleeSpec { call, tasks: vec![to], balancer: Balancer::RoundRobin, per: Per::Request };
+    let callee = CalleeSpec { call, tasks: vec![to], balancer: Balancer::RoundRobin, per: Per::Request, cap: 0 };
     let task = TaskSpec { name: "front".to_owned(), calls: vec![callee], ..TaskSpec::alone(target) };
     Callers::of(&task, Clock::start()).unwrap().unwrap()
 }

@@ -63,6 +63,9 @@ pub struct MadeCalls {
     pub counts: CallCounts,
     /// Attempts that were written to a connection.
     pub written: u64,
+    /// Attempts that were refused here, since each of its tasks had as many of them under way as it may.
+    #[serde(default)]
+    pub turned_back: u64,
     /// What the policy on the caller's side shows.
     #[serde(default)]
     pub client: BTreeMap<String, f64>,

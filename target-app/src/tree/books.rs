@@ -87,6 +87,15 @@ fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
     }
 }
 
+/// The balancer before a service with a cap: what it refused, `of_users` of their requests and checks, and of the calls of all
+/// services.
+#[must_use]
+pub fn balancer_of(service: &str, of_users: u64, services: &[(&str, Vec<Gauges>)]) -> StageGauges {
+    let calls = services.iter().flat_map(|(_, tasks)| tasks).flat_map(|task| &task.calls.made);
+    let of_calls: u64 = calls.filter(|made| made.to == service).map(|made| made.turned_back).sum();
+    StageGauges { name: format!("{service}/balancer"), refused: of_users + of_calls, ..StageGauges::default() }
+}
+
 /// The books of one service, from the gauges of its tasks.
 #[must_use]
 pub fn books_of(name: &str, tasks: &[Gauges]) -> ServiceBooks {

@@ -12,7 +12,7 @@ use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
 use super::{
     connection::{Attempt, Connecting, Connection},
     deadline::Deadline,
-    routes::{Routes, Seat},
+    routes::{Choice, Routes, Seat},
     watch::Watch,
 };
 use crate::{
@@ -62,6 +62,8 @@ pub(super) trait Witness {
     fn sends(&mut self, now: Timestamp);
     /// A kept connection had been closed by the service.
     fn found_stale(&mut self);
+    /// The balancer before this service refused it.
+    fn turned_back(&mut self, service: &str);
 }
 
 /// One request of one user.
@@ -108,7 +110,19 @@ impl Desk {
         let call = errand.call;
         // Where each request is balanced, one that goes to another task than the one before leaves that connection.
         // One that is wanted for itself stays where it is.
-        let seat = net.routes.for_request(call.class).filter(|_| call.want != Want::Connection);
+        let choice =
+            if call.want == Want::Connection { Choice::OfConnection } else { net.routes.for_request(call.class) };
+        let seat = match choice {
+            Choice::OfConnection => None,
+            Choice::Task(seat) => Some(seat),
+            Choice::Full(service) => {
+                // To the user it is sent and answered.
+                let _ = witness.known();
+                witness.sends(now);
+                witness.turned_back(&service);
+                return End::TurnedBack;
+            }
+        };
         let reused = kept.take().filter(|connection| {
             if seat.as_ref().is_some_and(|seat| seat.address != connection.to()) {
                 return false;

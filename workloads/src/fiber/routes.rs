@@ -1,6 +1,6 @@
 use std::{
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use controllers::{Class, seed_for};
@@ -25,10 +25,22 @@ pub(super) enum Routes {
 /// Several tasks.
 #[derive(Debug)]
 pub(super) struct Way {
+    service: Arc<str>,
     class: Option<Class>,
     tasks: Vec<SocketAddr>,
     per: Per,
     picker: Arc<Mutex<Picker>>,
+}
+
+/// Where a request goes.
+#[derive(Debug)]
+pub(super) enum Choice {
+    /// Wherever its connection leads: requests are not balanced.
+    OfConnection,
+    /// To this task.
+    Task(Seat),
+    /// Nowhere: all tasks of this service have as many as they may.
+    Full(Arc<str>),
 }
 
 /// Something under way at a task, until it is dropped.
@@ -46,21 +58,23 @@ impl Routes {
             return Self::One(target.address);
         }
         let way = |(number, entry): (usize, &crate::plan::Entry)| Way {
+            service: entry.service.as_str().into(),
             class: entry.class,
             tasks: entry.tasks.clone(),
             per: entry.per,
-            picker: Arc::new(Mutex::new(Picker::new(
-                entry.balancer,
-                entry.tasks.len(),
-                seed_for(plan.seed, &format!("entry {number}")),
-            ))),
+            picker: {
+                let seed = seed_for(plan.seed, &format!("entry {number}"));
+                Arc::new(Mutex::new(Picker::new(entry.balancer, entry.tasks.len(), seed).capped(entry.cap)))
+            },
         };
         Self::Entries(target.entries.iter().enumerate().map(way).collect())
     }
 
-    /// The task of a request, where each request has one of its own.
-    pub(super) fn for_request(&self, class: Class) -> Option<Seat> {
-        self.way(class).filter(|way| way.per == Per::Request).map(Way::seat)
+    /// Where a request goes.
+    pub(super) fn for_request(&self, class: Class) -> Choice {
+        let Some(way) = self.way(class).filter(|way| way.per == Per::Request) else { return Choice::OfConnection };
+        let task = way.picker().pick_with_room();
+        task.map_or_else(|| Choice::Full(Arc::clone(&way.service)), |task| Choice::Task(way.seat(task)))
     }
 
     /// Where a new connection goes for which no request has chosen; `None`: users of this class can go nowhere.
@@ -68,7 +82,9 @@ impl Routes {
         match self {
             Self::One(address) => Some((*address, None)),
             Self::Entries(_) => {
-                let seat = self.way(class)?.seat();
+                let way = self.way(class)?;
+                let task = way.picker().pick();
+                let seat = way.seat(task);
                 Some((seat.address, Some(seat)))
             }
         }
@@ -81,10 +97,12 @@ impl Routes {
 }
 
 impl Way {
-    fn seat(&self) -> Seat {
-        let mut picker = self.picker.lock().unwrap_or_else(PoisonError::into_inner);
-        let task = picker.pick();
-        picker.took(task);
+    fn picker(&self) -> MutexGuard<'_, Picker> {
+        self.picker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn seat(&self, task: usize) -> Seat {
+        self.picker().took(task);
         Seat { address: self.tasks[task], task, picker: Arc::clone(&self.picker) }
     }
 }
@@ -104,6 +122,22 @@ mod tests {
         ([127, 0, 0, 1], port).into()
     }
 
+    /// Two tasks of a service for this class.
+    fn two(class: u8, first: u16, per: Per, cap: u32) -> Entry {
+        Entry {
+            service: format!("service {first}"),
+            class: Some(Class(class)),
+            tasks: vec![address(first), address(first + 1)],
+            balancer: Balancer::LeastLoaded,
+            per,
+            cap,
+        }
+    }
+
+    fn seat(routes: &Routes, class: u8) -> Option<Seat> {
+        if let Choice::Task(seat) = routes.for_request(Class(class)) { Some(seat) } else { None }
+    }
+
     fn routes(entries: Vec<Entry>) -> Routes {
         let mut plan = url_plan(&[("all", 1, 1)]);
         plan.target.entries = entries;
@@ -112,20 +146,27 @@ mod tests {
 
     #[test]
     fn classes_go_to_their_own_service_and_requests_to_the_least_loaded_task() {
-        let two = |class, first: u16, per| Entry {
-            class: Some(Class(class)),
-            tasks: vec![address(first), address(first + 1)],
-            balancer: Balancer::LeastLoaded,
-            per,
-        };
-        let routes = routes(vec![two(0, 10, Per::Request), two(1, 20, Per::Connection)]);
-        let first = routes.for_request(Class(0)).expect("per request");
-        let second = routes.for_request(Class(0)).expect("per request");
+        let routes = routes(vec![two(0, 10, Per::Request, 0), two(1, 20, Per::Connection, 0)]);
+        let first = seat(&routes, 0).expect("per request");
+        let second = seat(&routes, 0).expect("per request");
         assert_eq!((first.address, second.address), (address(10), address(11)));
         drop(second);
-        assert_eq!(routes.for_request(Class(0)).expect("per request").address, address(11), "the first is still busy");
-        assert!(routes.for_request(Class(1)).is_none(), "its connections are balanced");
+        assert_eq!(seat(&routes, 0).expect("per request").address, address(11), "the first is still busy");
+        assert!(matches!(routes.for_request(Class(1)), Choice::OfConnection), "its connections are balanced");
         assert_eq!(routes.for_connection(Class(1)).expect("it has an entry").0, address(20));
         assert!(routes.for_connection(Class(2)).is_none());
+    }
+
+    #[test]
+    fn with_all_tasks_at_the_cap_there_is_nowhere_to_go() {
+        let routes = routes(vec![two(0, 10, Per::Request, 1), two(1, 20, Per::Connection, 1)]);
+        let (first, second) = (seat(&routes, 0).expect("room"), seat(&routes, 0).expect("room"));
+        assert_ne!(first.address, second.address);
+        assert!(matches!(routes.for_request(Class(0)), Choice::Full(service) if &*service == "service 10"));
+        let address = second.address;
+        drop(second);
+        assert_eq!(seat(&routes, 0).expect("room again").address, address);
+        let all: Vec<_> = (0..3).filter_map(|_| routes.for_connection(Class(1))).collect();
+        assert_eq!(all.len(), 3, "connections have no cap");
     }
 }

@@ -128,4 +128,8 @@ impl Witness for Book<'_> {
     fn found_stale(&mut self) {
         self.squad.tally.stale_connections.fetch_add(1, Relaxed);
     }
+
+    fn turned_back(&mut self, service: &str) {
+        self.squad.crew(|crew| crew.turned_back(self.guest, service));
+    }
 }

@@ -1,4 +1,4 @@
-use std::collections::{BTreeSet, BinaryHeap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet, VecDeque};
 
 use controllers::Timestamp;
 
@@ -14,6 +14,7 @@ use door::Door;
 use guest::{Due, Sleeper, Visit};
 
 use crate::{
+    balance::TurnedBack,
     behaviour::forbids_retry,
     client::{NOTE, note},
     crowd::{Crowd, User},
@@ -63,6 +64,8 @@ pub(crate) struct Crew<C> {
     /// Where users ask their own policy; `None`: there is none.
     door: Option<Box<Door<C>>>,
     asked: AskedFor<C>,
+    /// What balancers before services have refused.
+    turned_back: BTreeMap<String, TurnedBack>,
 }
 
 impl<C> Crew<C> {
@@ -88,6 +91,7 @@ impl<C> Crew<C> {
             gone: Vec::new(),
             door: Door::of(plan).map(Box::new),
             asked: AskedFor::default(),
+            turned_back: BTreeMap::new(),
         }
     }
 
@@ -180,6 +184,20 @@ impl<C> Crew<C> {
         guest.request
     }
 
+    /// The balancer before this service refused the user's request, as if it had been written and answered.
+    pub(crate) fn turned_back(&mut self, guest: &mut Guest<C>, service: &str) {
+        guest.turned_back = true;
+        if !self.turned_back.contains_key(service) {
+            self.turned_back.insert(service.to_owned(), TurnedBack::default());
+        }
+        let Some(counts) = self.turned_back.get_mut(service) else { return };
+        if guest.beside.is_some() {
+            counts.checks += 1;
+        } else {
+            counts.requests += 1;
+        }
+    }
+
     /// The user's request is written now.
     pub(crate) fn sends(&mut self, guest: &mut Guest<C>, now: Timestamp) {
         let hop = guest.errand.as_ref().is_some_and(|call| call.hop > 0);
@@ -267,7 +285,8 @@ impl<C> Crew<C> {
     /// The next second that is over by `now`.
     pub(crate) fn next_window(&mut self, now: Timestamp) -> Option<Window> {
         let window = self.recorder.next_window(now, self.states())?;
-        Some(Window { client: self.door.as_ref().map(|door| door.gauges()), ..window })
+        let (client, turned_back) = (self.door.as_ref().map(|door| door.gauges()), self.turned_back.clone());
+        Some(Window { client, turned_back, ..window })
     }
 
     /// Closes the books.
@@ -287,6 +306,7 @@ impl<C> Crew<C> {
         }
         let mut report = self.recorder.finish(now, health);
         report.transitions = self.crowd.transitions();
+        report.turned_back = self.turned_back;
         if let Some(numbers) = &self.numbers
             && numbers.written() != report.total.ledger.written()
         {
@@ -356,6 +376,7 @@ impl<C> Crew<C> {
             ticket: None,
             request: None,
             begun: None,
+            turned_back: false,
             written: false,
             pause: None,
             due: Due::Start,

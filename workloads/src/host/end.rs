@@ -4,6 +4,7 @@ use controllers::Timestamp;
 
 use super::Outcome;
 use crate::{
+    balance::TURNED_BACK,
     measure::Fate,
     persona::{Call, Reply},
 };
@@ -29,10 +30,12 @@ pub(crate) enum End {
     GaveUp,
     /// The connection broke, or what came was no HTTP.
     Broken,
+    /// The balancer before the service refused it.
+    TurnedBack,
 }
 
 impl End {
-    /// What the user and the ledger are told, where there is no answer that the user could judge.
+    /// What the user and the ledger are told, where no answer has come on a connection.
     pub(crate) fn without_answer(self) -> Outcome<'static> {
         let (reply, fate) = match self {
             Self::ConnectTimedOut => (Reply::ConnectFailed, Fate::ConnectTimedOut),
@@ -42,6 +45,7 @@ impl End {
             Self::Connected => (Reply::Connected, Fate::Served),
             Self::TimedOut => (Reply::TimedOut, Fate::TimedOut),
             Self::GaveUp => (Reply::GaveUp, Fate::Abandoned),
+            Self::TurnedBack => (Reply::Answer(TURNED_BACK), Fate::Failed),
             Self::Answered | Self::Broken => (Reply::Broken, Fate::Failed),
         };
         Outcome { reply, fate }

@@ -9,7 +9,10 @@ use super::{
     Beside, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Percentiles, cell::Cell,
     recorder::PARTS, shares::Shares, spread::Spread, user_set::UserSet,
 };
-use crate::plan::{Load, LoadPlan, Phase};
+use crate::{
+    balance::TurnedBack,
+    plan::{Load, LoadPlan, Phase},
+};
 
 /// What a run measured. Serialises without the raw counts; write those out first if they are to be kept
 /// ([`Report::distribution`]).
@@ -27,6 +30,10 @@ pub struct Report {
     pub little: Little,
     /// Transitions that Markov users made, filled in by the host ([`crate::Crowd::transitions`]); empty for other users.
     pub transitions: Vec<crate::mail::TransitionCount>,
+    /// What balancers before services have refused, where they have a cap; filled in by the host. To users that was sent, and
+    /// answered 503; no service has read it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub turned_back: BTreeMap<String, TurnedBack>,
     /// The requests by number, if they were numbered ([`Options::numbered`](crate::Options::numbered)); filled in by the host.
     #[serde(skip)]
     pub numbers: Option<Numbers>,
@@ -177,6 +184,7 @@ impl Report {
             generator,
             little,
             transitions: Vec::new(),
+            turned_back: BTreeMap::new(),
             numbers: None,
             faults,
             counted_in_flight: in_flight,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Group;
-use crate::client::ClientGauges;
+use crate::{balance::TurnedBack, client::ClientGauges};
 
 /// What users are doing at one moment, counted by the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,4 +97,7 @@ pub struct Window {
     /// What their own policies showed at its end, where they have one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client: Option<ClientGauges>,
+    /// What balancers before services had refused by its end, where they have a cap.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub turned_back: BTreeMap<String, TurnedBack>,
 }

@@ -4,8 +4,9 @@ use controllers::Timestamp;
 
 use super::{Cluster, Node, Service};
 use crate::{
-    control::wire::{CallBooks, Gauges, MadeCalls, ReadRequests, StageGauges, StreamedEvent},
-    tree::{ServiceBooks, add, books_of, gauges_of, requests_of},
+    calls::Pool,
+    control::wire::{CallBooks, Gauges, MadeCalls, ReadRequests, StreamedEvent},
+    tree::{ServiceBooks, add, balancer_of, books_of, gauges_of, requests_of},
 };
 
 impl Cluster {
@@ -20,9 +21,8 @@ impl Cluster {
         }
         for (number, service) in self.services.iter().enumerate().filter(|(_, service)| service.capped) {
             add(&mut all.ledger, &service.balancer.read());
-            let refused = self.pools.iter().filter(|of| of.service == number).map(|of| of.pool.refused).sum();
-            let name = format!("{}/balancer", service.name);
-            all.stages.push(StageGauges { name, refused, ..StageGauges::default() });
+            // The first pools are those of the services' users.
+            all.stages.push(balancer_of(&service.name, self.pools[number].pool.refused, &services));
         }
         all.stages.extend(self.beside.gauges());
         all
@@ -32,9 +32,9 @@ impl Cluster {
     fn shown(&self, service: &Service, now: Timestamp) -> Vec<Gauges> {
         let made = |caller: &usize| {
             let caller = &self.callers[*caller];
-            let written = self.pools[caller.pool].pool.written;
+            let Pool { written, refused: turned_back, .. } = self.pools[caller.pool].pool;
             let client = caller.clients.as_ref().map(|(clients, _)| clients.gauges().policy).unwrap_or_default();
-            MadeCalls { to: caller.spec.to.clone(), counts: caller.counts, written, client }
+            MadeCalls { to: caller.spec.to.clone(), counts: caller.counts, written, turned_back, client }
         };
         let shown = |node: &Node| {
             let calls = CallBooks { read: node.plant.calls(), made: node.callers.iter().map(made).collect() };

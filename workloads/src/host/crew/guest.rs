@@ -26,6 +26,8 @@ pub(crate) struct Guest<C> {
     /// The number of its request, if requests are numbered and it has not ended.
     pub(super) request: Option<u64>,
     pub(super) begun: Option<Timestamp>,
+    /// The balancer before the service refused its request.
+    pub(super) turned_back: bool,
     /// Its request has been written. A second write is the same request, on a new connection in place of one that was closed.
     pub(super) written: bool,
     pub(super) pause: Option<Pause>,

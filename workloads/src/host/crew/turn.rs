@@ -66,7 +66,8 @@ impl<C> Crew<C> {
         mut may_begin: bool,
         now: Timestamp,
     ) -> Option<Box<Guest<C>>> {
-        let mut refused = false;
+        // Who is refused at once, and begins anew without a pause, would do so for ever at one moment.
+        let mut refused = std::mem::take(&mut guest.turned_back);
         loop {
             guest.errand = None;
             guest.begun = None;
