@@ -134,6 +134,22 @@ fn a_policy_that_steers_by_another_percentile_is_said() {
 }
 
 #[test]
+fn costs_that_a_live_task_does_not_spend_are_said() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let file = scratch.path().join("tree.yaml");
+    let text = "name: tree\nabout: costs\ntarget:\n  app: tree\n  services:\n    back: {service: 1ms, costs: {COSTS}}\n\
+                objective: {percentile: 90, response_time: 1s}\nusers:\n  model: url\n  path: /\n  \
+                phases: [{name: all, users: 1, for: 1s}]\narms: [none]\n";
+    for (costs, said) in [("read: 1ms, refuse: 1ms, check: 1ms", false), ("read: 1ms, idle: 1ms, memory: 1m", true)] {
+        std::fs::write(&file, text.replace("COSTS", costs)).expect("written");
+        let output = lab(&["check", file.to_str().expect("text")]);
+        let good = String::from_utf8(output.stdout).expect("text");
+        assert!(output.status.success() && good.contains("good: tree"), "{good}");
+        assert_eq!(good.contains("note: back: costs.idle, costs.memory: for virtual time alone"), said, "{good}");
+    }
+}
+
+#[test]
 fn a_user_model_without_end_is_no_user_model() {
     let endless = tempfile::tempdir().expect("a folder");
     let path = endless.path().join("zeros.yaml");

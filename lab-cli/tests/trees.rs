@@ -150,6 +150,29 @@ arms: [none]
 declares: [closed-overload]
 ";
 
+/// Reading and refusing take time of the only server. Customer 7 is refused, customer 8 is not.
+const COSTS: &str = "
+name: costs
+about: reading and refusing cost
+target:
+  app: tree
+  services:
+    back: {service: 1ms, servers: 1, workers: 8, costs: {read: 10ms, refuse: 80ms}}
+objective: {percentile: 90, response_time: 1s}
+users:
+  model: url
+  path: /
+  timeout: 5s
+  drain: 2s
+  on_reject: {then: leave}
+  on_failure: {then: leave}
+  customer: {0: 7, 1: 8}
+  phases:
+    - {name: all, for: 5s, loads: [{requests: 4/s, class: 0}, {requests: 4/s, class: 1}]}
+arms:
+  - none: {as: quota, services: {back: {quota: {limits: {7: 0, 8: 1}, default_limit: 0, reserve: 0}}}}
+";
+
 fn lab(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
     command.current_dir(folder).env("LAB_CACHE", folder.join("cache")).stdin(Stdio::null());
@@ -285,6 +308,16 @@ fn a_connection_costs_what_it_is_said_to() {
     // Eight connect at once: 800 ms until the last one's first request, 1 ms for each of those that follow.
     let (p50, max) = (times["p50"].as_f64().expect("known"), times["max"].as_f64().expect("known"));
     assert!(max > 700.0 && p50 < 100.0, "{times}");
+}
+
+#[test]
+fn reading_and_refusing_cost_what_they_are_said_to() {
+    let (arm, _) = ran(COSTS);
+    let p50 = |class: &str, times: &str| arm["phases"][0]["by_class"][class][times]["p50"].as_f64().expect("known");
+    // A crowded machine makes all of it longer, and none of it shorter.
+    let (served, refused) = (p50("1", "response_time_ms"), p50("0", "reject_time_ms"));
+    assert!(served >= 11.0, "10 ms to read it, and 1 ms of work: {served}");
+    assert!(refused >= 90.0 && refused > served, "10 ms and 80 ms: {refused}, {served}");
 }
 
 /// A run of a minute, once its first second is recorded, and the processes of its three tasks.

@@ -31,6 +31,7 @@ use crate::{
     service::{Bytes, Request, Service},
     spec::{EdgeSpec, Health, OnRefuse},
     stage::{Door, Stage, TurnedAway},
+    tree::WireCosts,
 };
 
 /// Everything that a request meets.
@@ -64,8 +65,8 @@ pub struct App {
     pub draining: AtomicBool,
     /// What it asks of other services for each request.
     pub(crate) callers: Option<Callers>,
-    /// What a new connection costs the service before its first request is read.
-    pub(crate) accept_cost: Duration,
+    /// What connections, reading and refusing cost the service, where that is emulated.
+    pub(crate) wire: WireCosts,
     /// What a person has put in the way of requests.
     pub(crate) hindrance: Hindrance,
     /// First attempts, seconds, thirds, and all that came after those.
@@ -117,7 +118,7 @@ pub struct Parted {
     /// See [`App`].
     pub(crate) callers: Option<Callers>,
     /// See [`App`].
-    pub(crate) accept_cost: Duration,
+    pub(crate) wire: WireCosts,
     /// See [`App`].
     pub health: Health,
 }
@@ -126,20 +127,8 @@ impl App {
     /// Puts the parts together.
     #[must_use]
     pub fn new(parts: Parted) -> Arc<Self> {
-        let Parted {
-            service,
-            graph,
-            clock,
-            edge,
-            dispatch,
-            accept,
-            stages,
-            dispatchers,
-            ranks,
-            callers,
-            accept_cost,
-            health,
-        } = parts;
+        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks, callers, wire, health } =
+            parts;
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
             service,
@@ -156,7 +145,7 @@ impl App {
             health,
             draining: AtomicBool::new(false),
             callers,
-            accept_cost,
+            wire,
             hindrance: Hindrance::new(clock),
             attempts: Default::default(),
             pages,
@@ -191,12 +180,21 @@ impl App {
         let request = Request { id, entered, tags, route, head, body, peer };
         let reply = match self.dispatch(request, offer).await {
             Ok(Dispatched::Taken(reply)) => reply,
-            Ok(Dispatched::Answered(answer)) => return answer,
-            Err(away) => return self.refused(away),
+            Ok(Dispatched::Answered(answer)) => {
+                if matches!(answer.ending, Ending::Refused(_)) {
+                    self.spend(self.wire.refuse).await;
+                }
+                return answer;
+            }
+            Err(away) => return self.turned_away(away).await,
         };
         match reply.await {
             Ok(Reply { handled: Ok(response), note }) => handled(response).noted(note),
-            Ok(Reply { handled: Err(refusal), note }) => self.refused(TurnedAway { refusal, note }),
+            // Its own work was done: what was refused is a call on its behalf.
+            Ok(Reply { handled: Err(refusal), note }) if refusal.reason == Reason::Callee => {
+                self.refused(TurnedAway { refusal, note })
+            }
+            Ok(Reply { handled: Err(refusal), note }) => self.turned_away(TurnedAway { refusal, note }).await,
             Err(_) => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
         }
     }
@@ -211,7 +209,7 @@ impl App {
             let tags = tags(&self.ranks, &Shown { head, peer }, Kind::default(), entered);
             match self.dispatch.enter(Offer { id: self.job_id(), tags, entered, note: None }).await {
                 Ok(pass) => pass.end(Outcome::Ignored),
-                Err(away) => return self.refused(away),
+                Err(away) => return self.turned_away(away).await,
             }
         }
         handled(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")))
@@ -252,6 +250,19 @@ impl App {
         let note = pass.end_with_cost(outcome, None).or(note);
         let away = TurnedAway { refusal: refused.refusal, note };
         answer.map(|answer| Dispatched::Answered(answer.noted(note))).ok_or(away)
+    }
+
+    /// Spends emulated time, if there is any.
+    pub(crate) async fn spend(&self, time: Duration) {
+        if !time.is_zero() {
+            self.service.spend(time).await;
+        }
+    }
+
+    /// A refusal, at what it costs.
+    async fn turned_away(&self, away: TurnedAway) -> Answer {
+        self.spend(self.wire.refuse).await;
+        self.refused(away)
     }
 
     /// The page of a refusal: made at the start, only the head is put together here.

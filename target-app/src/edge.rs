@@ -287,11 +287,13 @@ async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) ->
         app.ledger.malformed();
         return finish(app, close(app.failed(status)), &method, None, conn);
     }
-    if !app.accept_cost.is_zero() && conn.is_new() {
-        app.service.spend(app.accept_cost).await;
+    let check = head.uri.path() == HEALTH && [Method::GET, Method::HEAD].contains(&method);
+    let reading = app.wire.reading(conn.is_new(), check);
+    if !reading.is_zero() {
+        app.spend(reading).await;
         entered = app.clock.now();
     }
-    if head.uri.path() == HEALTH && [Method::GET, Method::HEAD].contains(&method) {
+    if check {
         return finish(app, app.check(&head, entered, conn.peer).await, &method, None, conn);
     }
     let entry = Some(if head.headers.contains_key(CALLER) {

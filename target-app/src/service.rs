@@ -44,8 +44,8 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
         false
     }
 
-    /// Spends emulated time on something that is no request: a new connection, where that is to cost something. A service that
-    /// emulates nothing spends none.
+    /// Spends emulated time on something beside the work on requests: taking a connection, reading, refusing, where that is to cost
+    /// something. A service that emulates nothing spends none.
     fn spend(&self, time: Duration) -> Boxed<'_, ()> {
         let _ = time;
         Box::pin(std::future::ready(()))

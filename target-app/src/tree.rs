@@ -51,9 +51,8 @@ pub struct ServiceSpec {
     pub task: TargetSpec,
     /// What things cost a task in virtual time.
     pub costs: PlantSpec,
-    /// What a new connection costs a live task, beside what it really does.
-    #[serde(with = "controllers::millis")]
-    pub accept: Duration,
+    /// What things cost a live task, beside what they really do.
+    pub wire: WireCosts,
     /// How many tasks, all equal.
     pub tasks: u32,
     /// Which task a request goes to.
@@ -69,6 +68,40 @@ pub struct ServiceSpec {
     pub calls: Vec<CallSpec>,
     /// All calls at once; else one after the other.
     pub fan_out: bool,
+}
+
+/// What things beside the work on requests cost an emulated task, of the time of its servers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WireCosts {
+    /// A new connection, paid before its first request is read.
+    #[serde(with = "controllers::millis")]
+    pub accept: Duration,
+    /// To read a request, whatever becomes of it.
+    #[serde(with = "controllers::millis")]
+    pub read: Duration,
+    /// To refuse one that was read.
+    #[serde(with = "controllers::millis")]
+    pub refuse: Duration,
+    /// To answer a health check, beside reading it.
+    #[serde(with = "controllers::millis")]
+    pub check: Duration,
+}
+
+impl WireCosts {
+    /// The same for a task that works so fast, 1 as usual.
+    #[must_use]
+    pub(crate) fn at_speed(self, speed: f64) -> Self {
+        let at = |time: Duration| time.div_f64(speed);
+        Self { accept: at(self.accept), read: at(self.read), refuse: at(self.refuse), check: at(self.check) }
+    }
+
+    /// What a request costs until it has been read: the `first` of its connection, or a `check` of health.
+    pub(crate) fn reading(&self, first: bool, check: bool) -> Duration {
+        let accept = if first { self.accept } else { Duration::ZERO };
+        let check = if check { self.check } else { Duration::ZERO };
+        self.read + accept + check
+    }
 }
 
 /// Slow tasks.
@@ -97,9 +130,8 @@ pub struct TaskSpec {
     pub speed: f64,
     /// Somebody carries usage reports and quotas to and from it, over its control port.
     pub reports: bool,
-    /// What a new connection costs: it keeps one of the emulated servers busy for so long before its first request is read.
-    #[serde(with = "controllers::millis")]
-    pub accept: Duration,
+    /// What things cost beside the work on requests: they keep one of the emulated servers busy.
+    pub wire: WireCosts,
 }
 
 impl TaskSpec {
@@ -113,7 +145,7 @@ impl TaskSpec {
             fan_out: false,
             speed: 1.0,
             reports: false,
-            accept: Duration::ZERO,
+            wire: WireCosts::default(),
         }
     }
 }

@@ -26,8 +26,9 @@ pub fn check(args: &args::Check) -> Outcome {
 
 fn line(file: &str, experiment: &Experiment) -> String {
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
+    let notes: String = experiment.live_cautions().iter().map(|caution| format!("{file}: note: {caution}\n")).collect();
     format!(
-        "{file}: good: {} over {} phases, arms {}, {} of load\n",
+        "{file}: good: {} over {} phases, arms {}, {} of load\n{notes}",
         experiment.name,
         experiment.users.phases.len(),
         arms.join(", "),

@@ -217,7 +217,8 @@ impl Run<'_> {
         if self.request.cpus.shared() {
             self.note("generator and target share one processor: the target's capacity depends on the load")?;
         }
-        for caution in self.request.experiment.cautions() {
+        let experiment = self.request.experiment;
+        for caution in experiment.cautions().into_iter().chain(experiment.live_cautions()) {
             self.note(&caution)?;
         }
         if cfg!(debug_assertions) {

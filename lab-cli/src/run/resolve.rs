@@ -114,7 +114,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu
             name: service.name.clone(),
             task,
             costs,
-            accept: Duration::from_secs_f64(service.costs.accept_ms.unwrap_or(0.0) / 1e3),
+            wire: service.costs.wire(),
             tasks: service.tasks,
             balancer: service.balancer,
             per: service.per,

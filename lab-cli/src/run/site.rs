@@ -173,7 +173,7 @@ fn task_of(service: &ServiceSpec, number: u32, calls: Vec<CalleeSpec>, reports: 
         fan_out: service.fan_out,
         speed: slow.map_or(1.0, |slow| slow.speed),
         reports,
-        accept: service.accept,
+        wire: service.wire,
     }
 }
 

@@ -149,6 +149,11 @@ impl Experiment {
         self.arms.iter().filter_map(by_another).collect()
     }
 
+    /// What a live run leaves out of what the experiment says.
+    pub fn live_cautions(&self) -> Vec<String> {
+        if let App::Tree(tree) = &self.target.app { tree.live_cautions() } else { Vec::new() }
+    }
+
     /// How long all arms take, without starting and draining.
     pub fn planned_time(&self) -> Duration {
         let one: Duration = self.users.phases.iter().map(|phase| phase.duration).sum();

@@ -3,7 +3,10 @@
 use std::{io::Read, ops::RangeInclusive, path::Path, time::Duration};
 
 use serde::Serialize;
-use target_app::plant::{Fault, FaultKind, PlantSpec};
+use target_app::{
+    plant::{Fault, FaultKind, PlantSpec},
+    tree::WireCosts,
+};
 use workloads::sim::LinkSpec;
 
 use super::{
@@ -124,6 +127,25 @@ impl CostChanges {
     }
 }
 
+impl CostChanges {
+    /// Those that a live task of emulated service times spends as well.
+    pub fn wire(&self) -> WireCosts {
+        let time = |ms: Option<f64>| Duration::from_secs_f64(ms.unwrap_or(0.0) / 1e3);
+        WireCosts {
+            accept: time(self.accept_ms),
+            read: time(self.read_ms),
+            refuse: time(self.refuse_ms),
+            check: time(self.check_ms),
+        }
+    }
+
+    /// The keys of those that a live task does not spend.
+    pub fn virtual_only(&self) -> Vec<&'static str> {
+        let all = [("idle", self.idle_ms), ("connection", self.connection_kb), ("memory", self.memory_mb)];
+        all.into_iter().filter(|(_, cost)| cost.is_some_and(|cost| cost > 0.0)).map(|(key, _)| key).collect()
+    }
+}
+
 /// Reads `costs`.
 pub(super) fn cost_changes(fields: &Fields<'_>) -> CostChanges {
     let millis = |key: &str| fields.time(key, COSTS).map(|time| time.as_secs_f64() * 1e3);
@@ -189,6 +211,15 @@ mod tests {
         for kind in target_app::mail::KINDS.iter().filter(|kind| **kind != "other") {
             assert!(costs.types.contains_key(*kind), "{kind}");
         }
+    }
+
+    #[test]
+    fn what_a_live_task_spends_and_what_it_does_not() {
+        let costs =
+            CostChanges { read_ms: Some(0.2), idle_ms: Some(1.0), memory_mb: Some(0.0), ..CostChanges::default() };
+        let WireCosts { accept, read, refuse, check } = costs.wire();
+        assert_eq!([accept, read, refuse, check].map(|time| time.as_micros()), [0, 200, 0, 0]);
+        assert_eq!(costs.virtual_only(), ["idle"]);
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
         dispatchers: Dispatchers::new(at_dispatch.workers, at_dispatch.queue),
         ranks,
         callers,
-        accept_cost: task.accept,
+        wire: task.wire.at_speed(task.speed),
         health: spec.health,
         graph: (*graph).clone(),
         stages,

@@ -111,12 +111,12 @@ impl Service for Emulated {
         })
     }
 
-    /// On whichever server is free first, before or among the requests.
+    /// On whichever server is free first, before its jobs or among them.
     fn spend(&self, time: Duration) -> Boxed<'_, ()> {
         Box::pin(async move {
             match &self.station {
                 Station::Fifo(fifo) => {
-                    let done = lock(fifo).occupy(self.clock.now(), time);
+                    let done = lock(fifo).interrupt(self.clock.now(), time);
                     tokio::time::sleep_until(self.clock.instant(done)).await;
                 }
                 Station::Sharing(shared) => shared.serve(time).await,

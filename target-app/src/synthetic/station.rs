@@ -7,20 +7,28 @@ use std::{collections::BTreeMap, time::Duration};
 
 use controllers::Timestamp;
 
+/// A server: the one that is free first is the least.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Server {
+    free_at: Timestamp,
+    /// Until then it is at work that came before jobs.
+    interrupted_until: Timestamp,
+}
+
 /// Servers that take jobs in order of arrival.
 ///
 /// Jobs are brought by workers, one at a time each. A worker that comes straight from its last job comes late by as much as
 /// the timer that ended it was; it counts as having come when that job was ideally done.
 #[derive(Debug)]
 pub(super) struct Fifo {
-    free_at: Vec<Timestamp>,
+    servers: Vec<Server>,
     /// When jobs that have left were ideally done: their workers are free since then.
     left: Vec<Timestamp>,
 }
 
 impl Fifo {
     pub(super) fn new(servers: u32) -> Self {
-        Self { free_at: vec![Timestamp::ZERO; usize::try_from(servers.max(1)).unwrap_or(1)], left: Vec::new() }
+        Self { servers: vec![Server::default(); usize::try_from(servers.max(1)).unwrap_or(1)], left: Vec::new() }
     }
 
     /// When a job will be done that takes `work`, was `offered` to the stage then and is brought by a worker `now`: it is
@@ -29,16 +37,19 @@ impl Fifo {
         // The worker that left last is the one that comes back at once; one that has never been here was free all along.
         let worker = self.left.pop().unwrap_or(now);
         let arrived = offered.max(worker.min(now));
-        let Some(server) = self.free_at.iter_mut().min() else { return arrived + work };
-        *server = arrived.max(*server) + work;
-        *server
+        let Some(server) = self.servers.iter_mut().min() else { return arrived + work };
+        server.free_at = arrived.max(server.free_at) + work;
+        server.free_at
     }
 
-    /// Work that no worker brings: when it will be done on the server that is free first.
-    pub(super) fn occupy(&mut self, now: Timestamp, work: Duration) -> Timestamp {
-        let Some(server) = self.free_at.iter_mut().min() else { return now + work };
-        *server = now.max(*server) + work;
-        *server
+    /// Work that no worker brings, and that comes before jobs (reading a request, refusing one): when it will be done on the
+    /// server that is free first. A job that is under way there keeps its time, which it has been promised, and the next one
+    /// begins later.
+    pub(super) fn interrupt(&mut self, now: Timestamp, work: Duration) -> Timestamp {
+        let Some(server) = self.servers.iter_mut().min() else { return now + work };
+        server.free_at = now.max(server.free_at) + work;
+        server.interrupted_until = now.max(server.interrupted_until) + work;
+        server.interrupted_until
     }
 
     /// The job that was ideally done then has left.
@@ -153,9 +164,14 @@ mod tests {
     #[test]
     fn what_no_worker_brings_keeps_a_server_busy_all_the_same() {
         let mut station = Fifo::new(1);
-        assert_eq!(station.occupy(ms(0), work(4)), ms(4));
+        assert_eq!(station.interrupt(ms(0), work(4)), ms(4));
         assert_eq!(station.arrive(ms(1), ms(1), work(10)), ms(14));
-        assert_eq!(station.occupy(ms(20), work(4)), ms(24));
+        // It does not wait for the job, and two of its kind wait for each other.
+        assert_eq!(station.interrupt(ms(5), work(2)), ms(7));
+        assert_eq!(station.interrupt(ms(6), work(2)), ms(9));
+        station.leave(ms(14));
+        assert_eq!(station.arrive(ms(6), ms(14), work(10)), ms(28), "what it took is missing then");
+        assert_eq!(station.interrupt(ms(40), work(4)), ms(44));
     }
 
     #[test]

@@ -94,6 +94,19 @@ impl Tree {
     }
 }
 
+impl Tree {
+    /// What live tasks leave out of their costs.
+    pub fn live_cautions(&self) -> Vec<String> {
+        let left_out = |service: &TreeService| {
+            let keys: Vec<_> = service.costs.virtual_only().iter().map(|key| format!("costs.{key}")).collect();
+            let said =
+                format!("{}: {}: for virtual time alone, a live task does not spend it", service.name, keys.join(", "));
+            (!keys.is_empty()).then_some(said)
+        };
+        self.services.iter().filter_map(left_out).collect()
+    }
+}
+
 impl TreeService {
     /// Requests a second that all its tasks together can serve.
     fn capacity(&self) -> Option<f64> {
