@@ -150,8 +150,6 @@ impl<'m> Walker<'m> {
         let wait = plan.service.saturating_add(pause);
         self.at = self.at.saturating_add(u64::try_from(wait.as_micros()).unwrap_or(u64::MAX));
         self.before = state;
-        // Texts of the plan's reading are those of this program; the walker's are the model's.
-        let next = model.states().into_iter().find(|known| *known == next).unwrap_or(&model.start);
         self.state = (next != model.start).then_some(next);
         true
     }

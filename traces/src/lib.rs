@@ -1,6 +1,6 @@
 //! Traces of what services saw, and models of the users behind them.
 //!
-//! [`trace`] is the stream format; [`import()`] makes traces from logs, [`learn`] models from traces, [`generate`] traces from
+//! [`trace`] is the stream format; [`import()`] makes traces from logs, [`learn()`] models from traces, [`generate`] traces from
 //! models; [`inspect`] says what a trace has, [`anonymize()`] takes out who it was.
 #![warn(missing_docs)]
 
