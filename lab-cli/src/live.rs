@@ -7,7 +7,7 @@ use target_app::spec::PolicySpec;
 
 mod touch;
 
-pub use touch::{Touch, value_in_words};
+pub use touch::{NOT_DONE, Touch, value_in_words};
 
 use crate::summary::{Arm, Mode, Objective, Summary};
 

@@ -16,8 +16,10 @@ use crate::{
     signals::{Probe as _, ThisProcess},
 };
 
-/// Workers that wait look this often whether they still have to: a new order may be milder.
+/// Workers that wait look this often whether they still have to: a new order may be milder. And not more often than this:
+/// looking costs CPU time too, which would be taken from the service.
 const LOOK: Duration = Duration::from_millis(50);
+const LEAST_WAIT: Duration = Duration::from_millis(10);
 /// Longest time that anything is hindered, and greatest delay, milliseconds.
 const LONGEST_MS: f64 = 3_600_000.0;
 const GREATEST_DELAY_MS: f64 = 60_000.0;
@@ -47,6 +49,8 @@ struct Cut {
     until: Timestamp,
     /// CPU time that the process had used by then.
     used: Duration,
+    /// Processors that it may use: asking for them costs as much as a small job.
+    cpus: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +84,8 @@ impl Hindrance {
                     return Err(vec![format!("share: {share} must be 0 (nobody works), or {LEAST_SHARE} to 1")]);
                 }
                 let until = until(for_ms)?;
-                let cut = Cut { share, since: self.clock.now(), until, used: ThisProcess.cpu_time() };
+                let (used, cpus) = (ThisProcess.cpu_time(), ThisProcess.cpus());
+                let cut = Cut { share, since: self.clock.now(), until, used, cpus };
                 self.lock().cut = (share < 1.0).then_some(cut);
             }
             Hinder::Delay { by_ms, for_ms } => {
@@ -108,10 +113,10 @@ impl Hindrance {
     pub async fn may_work(&self, emulated: bool) -> bool {
         let mut waited = false;
         while let Some(cut) = self.look().cut
-            && let Some(wait) = cut.wait(self.clock.now(), &ThisProcess.cpu_time(), ThisProcess.cpus(), emulated)
+            && let Some(wait) = cut.wait(self.clock.now(), ThisProcess.cpu_time(), emulated)
         {
             waited = true;
-            tokio::time::sleep(wait.min(LOOK)).await;
+            tokio::time::sleep(wait.clamp(LEAST_WAIT, LOOK)).await;
         }
         waited
     }
@@ -145,7 +150,7 @@ impl Hindrance {
 
 impl Cut {
     /// How long a worker has to wait before its next job; `None`: not at all. What was used too much is made up for.
-    fn wait(&self, now: Timestamp, used: &Duration, cpus: f64, emulated: bool) -> Option<Duration> {
+    fn wait(&self, now: Timestamp, used: Duration, emulated: bool) -> Option<Duration> {
         let left = self.until.since(now);
         if left.is_zero() {
             return None;
@@ -153,7 +158,7 @@ impl Cut {
         if self.share <= 0.0 {
             return Some(left);
         }
-        let rate = self.share * cpus;
+        let rate = self.share * self.cpus;
         let allowed = now.since(self.since).mul_f64(rate);
         let over = used.saturating_sub(self.used).saturating_sub(allowed);
         (!emulated && !over.is_zero()).then(|| over.div_f64(rate).min(left))
@@ -171,17 +176,17 @@ mod tests {
     #[test]
     fn what_was_used_beyond_the_share_is_waited_for() {
         let at = Timestamp::from_millis;
-        let cut = Cut { share: 0.25, since: at(1000), until: at(9000), used: ms(500) };
-        let wait = |now, used, cpus| cut.wait(at(now), &ms(used), cpus, false);
+        let cut = Cut { share: 0.25, since: at(1000), until: at(9000), used: ms(500), cpus: 1.0 };
+        let wait = |now, used, cpus| Cut { cpus, ..cut }.wait(at(now), ms(used), false);
         // After 400 ms a quarter of one processor is 100 ms.
         assert_eq!(wait(1400, 600, 1.0), None);
         assert_eq!(wait(1400, 610, 1.0), Some(ms(40)), "10 ms too much take 40 ms to come by");
         assert_eq!(wait(1400, 610, 2.0), None, "two processors have twice as much");
         assert_eq!(wait(8990, 9000, 1.0), Some(ms(10)), "until it is over");
         assert_eq!(wait(9000, 9000, 1.0), None);
-        assert_eq!(cut.wait(at(1400), &ms(9000), 1.0, true), None, "emulated work is slow by itself");
+        assert_eq!(cut.wait(at(1400), ms(9000), true), None, "emulated work is slow by itself");
         let none = Cut { share: 0.0, ..cut };
-        assert_eq!(none.wait(at(1400), &ms(500), 1.0, true), Some(ms(7600)));
+        assert_eq!(none.wait(at(1400), ms(500), true), Some(ms(7600)));
     }
 
     #[test]

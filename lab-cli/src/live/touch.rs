@@ -3,6 +3,9 @@
 use controllers::{Settings, catalogue::Setting};
 use serde::{Deserialize, Serialize};
 
+/// How a note begins of one that was asked for and not done.
+pub const NOT_DONE: &str = "not done: ";
+
 /// One change. A run with any says so (TOUCHED), and is compared with nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "touch")]

@@ -21,7 +21,7 @@ use target_app::{
 use workloads::{Order, Orders};
 
 use super::site::Controls;
-use crate::live::{LiveEvent, Touch};
+use crate::live::{LiveEvent, NOT_DONE, Touch};
 
 /// Most that wait to be carried out: a key that is held down must not go on for minutes.
 const MOST: usize = 32;
@@ -115,7 +115,7 @@ impl Hands {
                     Ok(()) => LiveEvent::Touched { second, touch },
                     Err(why) => not_done(&touch, &why),
                 });
-                let text = format!("not done: {left_out} more, which came while {MOST} waited");
+                let text = format!("{NOT_DONE}{left_out} more, which came while {MOST} waited");
                 let more = (left_out > 0).then_some(LiveEvent::Note { text });
                 for event in done.into_iter().chain(more) {
                     if tell.send(event).is_err() {
@@ -153,7 +153,7 @@ impl Drop for Hands {
 }
 
 fn not_done(touch: &Touch, why: &str) -> LiveEvent {
-    LiveEvent::Note { text: format!("not done: {}: {why}", touch.in_words()) }
+    LiveEvent::Note { text: format!("{NOT_DONE}{}: {why}", touch.in_words()) }
 }
 
 impl Reach {

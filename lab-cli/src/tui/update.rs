@@ -10,7 +10,7 @@ use super::{
     state::{MOST_ARMS, MOST_LINES, MOST_MARKS, MOST_SECONDS, Running, State},
 };
 use crate::{
-    live::{LiveEvent, Touch},
+    live::{LiveEvent, NOT_DONE, Touch},
     text::scrubbed,
 };
 
@@ -77,7 +77,13 @@ fn touch(state: &mut State, touch: Touch) -> Ask {
 pub(super) fn happened(state: &mut State, event: LiveEvent) {
     match event {
         LiveEvent::RunStarted(shape) => state.shape = Some(shape),
-        LiveEvent::Note { text } => log(state, &text),
+        LiveEvent::Note { text } => {
+            // A change that was asked for on this screen.
+            if text.starts_with(NOT_DONE) {
+                state.said = Some(scrubbed(&text));
+            }
+            log(state, &text);
+        }
         LiveEvent::ArmStarted { arm, block, policy } => {
             state.begun += 1;
             log(state, &format!("arm {arm} begins"));
@@ -100,6 +106,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
         LiveEvent::Policy { second, stage, text } => log(state, &format!("{second:.0} s: {stage}: {text}")),
         LiveEvent::Touched { second, touch } => {
             log(state, &format!("{second:.0} s: TOUCHED: {}", touch.in_words()));
+            state.said = None;
             if let Some(running) = &mut state.running {
                 running.marks.push_back(second);
                 if running.marks.len() > MOST_MARKS {

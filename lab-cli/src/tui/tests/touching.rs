@@ -1,7 +1,7 @@
 //! Keys that change a live run.
 
 use super::{App, Ask, Effect, KeyCode, LiveEvent, Mode, Palette, frame, happened, press, running, started};
-use crate::live::{Shape, Touch};
+use crate::live::{NOT_DONE, Shape, Touch};
 
 fn asked(effect: Option<Effect>) -> Touch {
     match effect {
@@ -44,6 +44,16 @@ fn what_was_done_is_in_the_log_on_the_time_line_and_against_the_run() {
     assert!(drawn.contains("so far TOUCHED"), "{drawn}");
     // A line of its own in both plots.
     assert!(drawn.lines().filter(|line| line.matches('!').count() >= 2).count() >= 3, "{drawn}");
+}
+
+#[test]
+fn what_could_not_be_done_is_told_with_the_reason() {
+    let mut app = running();
+    assert_eq!(asked(press(&mut app, KeyCode::Char('a'))), Touch::Pause);
+    happened(&mut app, LiveEvent::Note { text: format!("{NOT_DONE}arrivals paused: nobody is there") });
+    let drawn = frame(&app, Palette::Plain, 80, 24);
+    assert_eq!(drawn.matches("nobody is there").count(), 2, "in the log and below it:\n{drawn}");
+    assert!(!drawn.contains("asked for:"), "{drawn}");
 }
 
 #[test]
