@@ -1,7 +1,7 @@
 //! A run computed again from its files, and held against its summary, bit for bit.
 //!
 //! Read are `manifest.json` (what was promised, and in which order arms ran), the arms' records, `timeline.jsonl` (gauges) and
-//! `events.jsonl` (whether it was interrupted). No clock, no path and no fact of this machine is asked for, so that it comes
+//! `events.jsonl` (whether it was interrupted, and what a person changed). No clock, no path and no fact of this machine is asked for, so that it comes
 //! to the same end anywhere.
 
 use std::{fs, path::Path};
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     judge::threshold::{Threshold, first_abort},
     live::{LiveEvent, Second},
-    summary::{Arm, Headroom, Summary},
+    summary::{Arm, Headroom, Summary, Touched},
 };
 
 /// What came of it.
@@ -62,7 +62,7 @@ pub fn recheck(path: &Path) -> Result<Rechecked, RunFailure> {
     let written: Value = from_file(&path.join("summary.json"))?;
     let mut notes = Vec::new();
     let mut differences = Vec::new();
-    let mut turns = turns(path, &manifest, &recorded.timeline, &mut notes)?;
+    let mut turns = turns(path, &manifest, &recorded, &mut notes)?;
     if turns.is_empty() {
         return Err(RunFailure::NoRecords(path.to_owned()));
     }
@@ -113,7 +113,7 @@ struct Turn {
 fn turns(
     path: &Path,
     manifest: &Manifest,
-    timeline: &[Second],
+    recorded: &Recorded,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Turn>, RunFailure> {
     let model = manifest.model();
@@ -126,7 +126,7 @@ fn turns(
                 missing += 1;
                 continue;
             }
-            let kept: ArmRecord = from_file(&file)?;
+            let mut kept: ArmRecord = from_file(&file)?;
             let senseless =
                 |error: &dyn std::fmt::Display| RunFailure::Senseless { path: file.clone(), cause: error.to_string() };
             if (kept.seen.shown_name(), kept.seen.block) != (label.as_str(), block.block) {
@@ -135,8 +135,9 @@ fn turns(
             if kept.context.objective != manifest.experiment.objective {
                 return Err(senseless(&"it has another objective than the manifest"));
             }
+            kept.seen.touches = touches(&recorded.events, label, block.block);
             let of_turn = |second: &&Second| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
-            let seconds: Vec<Second> = timeline.iter().filter(of_turn).cloned().collect();
+            let seconds: Vec<Second> = recorded.timeline.iter().filter(of_turn).cloned().collect();
             let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(|error| senseless(&error))?;
             turns.push(Turn { headroom: kept.context.headroom, arm, report });
         }
@@ -145,6 +146,22 @@ fn turns(
         notes.push(format!("{missing} turns of arms have no record: the run ended before them"));
     }
     Ok(turns)
+}
+
+/// What a person changed in a turn: the events between its beginning and that of the next one.
+fn touches(events: &[LiveEvent], label: &str, in_block: u32) -> Vec<Touched> {
+    let mut own = false;
+    let mut found = Vec::new();
+    for event in events {
+        match event {
+            LiveEvent::ArmStarted { arm, block, .. } => own = (arm.as_str(), *block) == (label, in_block),
+            LiveEvent::Touched { second, touch } if own => {
+                found.push(Touched { second: *second, what: touch.in_words() });
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> Summary {

@@ -105,3 +105,19 @@ fn invalid_runs_are_left_out_and_named() {
     let output = scratch.lab(&["compare", "b"]);
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
 }
+
+#[test]
+fn turns_that_a_person_changed_are_left_out_and_named() {
+    let scratch = Scratch::new();
+    let run = scratch.run("a", &["--repeat", "2"]);
+    let mut summary = json(&run.join("summary.json"));
+    assert_eq!(summary["arms"][1]["block"], 1);
+    summary["arms"][1]["touches"] = serde_json::json!([{"second": 1.0, "what": "30 more users for 10 s"}]);
+    fs::write(run.join("summary.json"), summary.to_string()).expect("written");
+    let (_, found) = compared(&scratch, &["a"]);
+    assert_eq!(found["left_out"][0]["what"], "a:concurrency, block 1", "{found:#}");
+    assert_eq!(primary(&found)["turns"], serde_json::json!([1, 2]));
+    // Nobody did, by the events.
+    let output = scratch.lab(&["recheck", "a"]);
+    assert!(output.status.code() == Some(4) && told(&output).contains("/arms/1/touches"), "{}", told(&output));
+}

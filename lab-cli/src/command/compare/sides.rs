@@ -67,6 +67,11 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
             left_out.push(Left { what: shown, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
             continue;
         }
+        for turn in summary.arms.iter().filter(|turn| !turn.touches.is_empty()) {
+            let why = "a person changed it while it ran".to_owned();
+            let what = format!("{shown}:{}, block {}", turn.shown_name(), turn.block);
+            left_out.push(Left { what, why, invalid: false });
+        }
         entries.push(Entry { name: shown, arm, manifest, summary });
     }
     Ok((entries, left_out))
@@ -139,7 +144,7 @@ fn labels(run: &Entry) -> Vec<String> {
 
 fn side<'a>(run: &'a Entry, label: &str, name: String) -> Side<'a> {
     let plan = |block: u32| run.manifest.blocks.iter().find(|found| found.block == block)?.plan.as_deref();
-    let turns = run.summary.arms.iter().filter(|arm| arm.shown_name() == label && arm.valid);
+    let turns = run.summary.arms.iter().filter(|arm| arm.shown_name() == label && arm.valid && arm.touches.is_empty());
     Side { name, turns: turns.map(|arm| Turn { arm, plan: plan(arm.block) }).collect() }
 }
 
@@ -147,7 +152,10 @@ fn keep<'a>(contest: Contest<'a>, found: &mut Vec<Contest<'a>>, left_out: &mut V
     let empty =
         [&contest.ours, &contest.theirs].into_iter().find(|side| side.turns.is_empty()).map(|side| side.name.clone());
     match empty {
-        Some(what) => left_out.push(Left { what, why: "none of its turns ended".to_owned(), invalid: false }),
+        Some(what) => {
+            let why = "none of its turns ended without a person's touch".to_owned();
+            left_out.push(Left { what, why, invalid: false });
+        }
         None => found.push(contest),
     }
 }
