@@ -7,8 +7,10 @@ use controllers::catalogue::parse_time;
 
 use crate::spec::fields::parse_size;
 
+mod replay;
 mod trace;
 
+pub use replay::{By, Replay};
 pub use trace::{Anonymize, Fit, Generate, Import, Inspect, Trace};
 
 /// A laboratory for overload control: runs a service under more load than it can bear, live, and compares what policies
@@ -56,6 +58,8 @@ pub enum Command {
     History(History),
     /// Quick load on any HTTP service.
     Load(Load),
+    /// Replays a recorded trace, with its own timing.
+    Replay(Replay),
     /// Measures a live target and writes a plant file for virtual time.
     Calibrate(Calibrate),
     /// Serves the Arashi web mail alone, for a browser or another load tool.

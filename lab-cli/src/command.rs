@@ -21,6 +21,7 @@ mod history;
 mod load;
 mod policies;
 mod recheck;
+mod replay;
 mod report;
 mod reproduce;
 mod run;
@@ -57,6 +58,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Some(Command::History(args)) => history::history(&args),
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args),
         Some(Command::Load(args)) => load::load(&args),
+        Some(Command::Replay(args)) => replay::replay(&args, cli.color),
         Some(Command::Serve(args)) => serve::serve(&args),
     }
 }

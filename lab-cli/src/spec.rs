@@ -9,6 +9,7 @@ pub mod plan;
 pub mod problem;
 pub mod raw;
 mod read;
+pub mod recording;
 mod refusal;
 pub mod schema;
 pub mod simulation;

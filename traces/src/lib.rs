@@ -14,6 +14,7 @@ pub mod lines;
 pub mod model;
 pub mod pack;
 pub mod pseudonym;
+pub mod regroup;
 pub mod span;
 pub mod spool;
 pub mod statistics;

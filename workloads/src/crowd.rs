@@ -1,13 +1,14 @@
 //! Makes user number n of a plan.
 
-use controllers::{Class, Timestamp};
+use controllers::Timestamp;
 
 use crate::{
     behaviour::Home,
     mail::{MailCrowd, MailUser, REQUEST_TYPES, TransitionCount},
-    persona::{Draws, Persona, Reply, Stay, Turn},
+    persona::{Draws, Persona, Reply, Turn},
     plan::{LoadPlan, PlanError, Users},
     presence::Presence,
+    schedule::Arrival,
     url::{UrlCrowd, UrlUser},
 };
 
@@ -15,6 +16,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Crowd {
     seed: u64,
+    /// What users of one URL ask for is told apart: it is recorded.
+    replays: bool,
     shared: Shared,
 }
 
@@ -77,16 +80,29 @@ impl Crowd {
             Users::Mail(users) => Shared::Mail(MailCrowd::new(users, &plan.marks, home)?),
             Users::Url(users) => Shared::Url(UrlCrowd::new(users, &plan.marks, home)?),
         };
-        Ok(Self { seed: plan.seed, shared })
+        Ok(Self { seed: plan.seed, replays: plan.replays(), shared })
     }
 
     /// A user that arrives by the [`Schedule`](crate::Schedule). It signs in with account `slot` modulo the number of
     /// accounts.
     #[must_use]
-    pub fn user(&self, slot: u32, class: Class, stay: Stay) -> User {
+    pub fn user(&self, arrival: &Arrival) -> User {
+        let Arrival { slot, class, stay, .. } = *arrival;
         match &self.shared {
-            Shared::Mail(shared) => User::Mail(MailUser::new(shared.clone(), slot, class, stay)),
-            Shared::Url(shared) => User::Url(UrlUser::new(shared.clone(), class, stay)),
+            Shared::Mail(shared) => {
+                let user = MailUser::new(shared.clone(), slot, class, stay);
+                User::Mail(match &arrival.script {
+                    Some(script) => user.with_script(script.clone()),
+                    None => user,
+                })
+            }
+            Shared::Url(shared) => {
+                let user = UrlUser::new(shared.clone(), class, stay);
+                User::Url(match &arrival.script {
+                    Some(script) => user.with_script(script.clone(), slot),
+                    None => user,
+                })
+            }
         }
     }
 
@@ -101,6 +117,7 @@ impl Crowd {
     pub fn kinds(&self) -> &'static [&'static str] {
         match &self.shared {
             Shared::Mail(_) => &REQUEST_TYPES,
+            Shared::Url(_) if self.replays => &REQUEST_TYPES,
             Shared::Url(_) => &["request"],
         }
     }

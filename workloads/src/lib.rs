@@ -25,6 +25,7 @@ pub mod page;
 pub mod persona;
 pub mod plan;
 pub mod presence;
+pub mod replay;
 pub mod schedule;
 pub mod sim;
 pub mod testing;

@@ -10,8 +10,16 @@
 //!   users have one.
 //! - A sign-in page in place of what was asked for means that the session is lost: that request has failed, and the user
 //!   signs in again after its think time, whatever its behaviour on failures is.
+//!
+//! With a [`Script`](crate::replay::Script) the next state is read in place of being drawn, and so is its time:
+//! - A user signs in first, whether or not its script begins with that. What web-mail users do not know is passed over.
+//! - Which message, folder or word is the script's number modulo what the page offers.
+//! - A state that the page does not offer is looked for on a list (from the folders, if need be); if it is not there either,
+//!   it is passed over.
+//! - After trouble that ends the session the user signs in again and goes on with the step after; the one that failed is lost.
 
 mod ask;
+mod course;
 mod judge;
 mod model;
 mod session;

@@ -50,6 +50,8 @@ pub enum Ending {
 pub enum Move {
     /// Does nothing for this long, for this reason.
     Think(Duration, Pause),
+    /// Does nothing until this moment, for this reason; at once if it has passed.
+    Until(Timestamp, Pause),
     /// Sends a request.
     Send(Call),
     /// Goes away for good.

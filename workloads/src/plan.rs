@@ -13,7 +13,10 @@ use crate::balance::{Balancer, Per};
 pub use check::PlanError;
 pub use client::{ClientScope, ClientSpec};
 
-use crate::presence::Role;
+use crate::{
+    presence::Role,
+    replay::{Pace, Sessions},
+};
 
 /// Everything that a host needs to know to produce load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +43,14 @@ pub struct LoadPlan {
     pub sources: u32,
     /// What decides on the users' own side; `None`: nothing does.
     pub client: Option<ClientSpec>,
+}
+
+impl LoadPlan {
+    /// Some of the load is recorded.
+    #[must_use]
+    pub fn replays(&self) -> bool {
+        self.phases.iter().flat_map(|phase| &phase.loads).any(|load| matches!(load, Load::Replay { .. }))
+    }
 }
 
 /// What requests say of themselves, by their user's class. A class that is not named says nothing.
@@ -155,6 +166,15 @@ pub enum Load {
         /// Their class.
         class: Class,
     },
+    /// Recorded sessions come as they came once. They bring their own classes.
+    Replay {
+        /// Those that start within the phase; times count from the run's start.
+        sessions: Sessions,
+        /// When their steps are due.
+        pace: Pace,
+        /// Classes that occur in them.
+        classes: Vec<Class>,
+    },
     /// This many who are there without asking for anything: they keep idle connections, or check the service's health.
     Present {
         /// At the start of the phase.
@@ -182,15 +202,16 @@ pub enum Load {
 }
 
 impl Load {
-    /// The class of its users.
+    /// The classes of its users.
     #[must_use]
-    pub fn class(&self) -> Class {
-        match *self {
+    pub fn classes(&self) -> &[Class] {
+        match self {
             Self::Users { class, .. }
             | Self::Sessions { class, .. }
             | Self::Requests { class, .. }
             | Self::Present { class, .. }
-            | Self::Churn { class, .. } => class,
+            | Self::Churn { class, .. } => std::slice::from_ref(class),
+            Self::Replay { classes, .. } => classes,
         }
     }
 
@@ -201,7 +222,7 @@ impl Load {
             Self::Users { from, to, .. } => u64::from(from.max(to)),
             Self::Present { role: Role::Checker { anew: true, .. }, .. } => 0,
             Self::Present { from, to, .. } => u64::from(from.max(to)),
-            Self::Sessions { .. } | Self::Requests { .. } | Self::Churn { .. } => 0,
+            Self::Sessions { .. } | Self::Requests { .. } | Self::Replay { .. } | Self::Churn { .. } => 0,
         }
     }
 }

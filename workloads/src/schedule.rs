@@ -1,5 +1,7 @@
 //! Who arrives and leaves when, as planned from the seed before the run.
 
+mod recorded;
+
 use std::{cmp::Reverse, collections::BTreeMap, collections::BinaryHeap};
 
 use controllers::{Class, Timestamp, seed_for};
@@ -10,10 +12,12 @@ use crate::{
     persona::Stay,
     plan::{Load, LoadPlan, Phase},
     presence::Role,
+    replay::Script,
 };
+use recorded::Recorded;
 
 /// One planned event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// When.
     pub at: Timestamp,
@@ -22,7 +26,7 @@ pub struct Event {
 }
 
 /// What is planned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
     /// This phase begins (an index into the plan).
     Phase(usize),
@@ -30,12 +34,14 @@ pub enum What {
     Arrive(Arrival),
     /// The user with this number is let go after the request it is at, if it is still there.
     Depart(u64),
+    /// The rest of a recording cannot be had: why. Whatever was measured is of a part of it.
+    Broken(String),
     /// The last phase is over: nobody begins anything any more.
     End,
 }
 
 /// A user that arrives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
     /// Its number in order of arrival, from 0. Never used twice in a run.
     pub user: u64,
@@ -50,10 +56,12 @@ pub struct Arrival {
     pub stay: Stay,
     /// What it is there for, if it is no user.
     pub role: Option<Role>,
+    /// What it is to do, if that is recorded.
+    pub script: Option<Script>,
 }
 
 /// A schedule whose next event can be looked at, and into which others come that nobody planned.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Ahead {
     schedule: Schedule,
     next: Option<Event>,
@@ -68,7 +76,7 @@ impl Ahead {
 
     /// When the next event is due.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
-        self.next.map(|event| event.at)
+        self.next.as_ref().map(|event| event.at)
     }
 
     /// The next event.
@@ -93,7 +101,7 @@ type Of = (Option<Role>, Class);
 /// Closed users of a class are added and taken away as the sum of that class's loads asks, last in, first out. Within a
 /// phase, changes along a line happen when the line passes a half: a ramp from 0 to 2 users in 4 s has arrivals at 1 s and
 /// 3 s.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Schedule {
     seed: u64,
     phases: std::iter::Enumerate<std::vec::IntoIter<Phase>>,
@@ -114,17 +122,18 @@ struct Present {
 }
 
 /// One stream of events within the current phase.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Stream {
     next: Option<Timestamp>,
     kind: StreamKind,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 enum StreamKind {
     Leaving { of: Of, when: Crossings },
     Arriving { of: Of, when: Crossings },
     Open { arrivals: OpenArrivals, of: Of, stay: Stay, seed: u64, ordinal: u64 },
+    Recorded(Recorded),
 }
 
 impl Schedule {
@@ -157,6 +166,9 @@ impl Schedule {
         for (number, load) in phase.loads.iter().enumerate() {
             let seed = seed_for(self.seed, &format!("arrivals/{index}/{number}"));
             match *load {
+                Load::Replay { ref sessions, pace, .. } => {
+                    open.push(StreamKind::Recorded(Recorded::new(sessions, pace, begins, self.phase_ends, seed)));
+                }
                 Load::Users { from, to, class } => add((None, class), from, to),
                 Load::Present { from, to, role, class } => add((Some(role), class), from, to),
                 Load::Sessions { from_per_s, to_per_s, law, class } => {
@@ -237,7 +249,7 @@ impl Schedule {
                 let key = seed_for(present.ever, &format!("{who} of class {}", class.0));
                 present.ever += 1;
                 present.users.push((user, slot));
-                Some(What::Arrive(Arrival { user, key, slot, class, stay: Stay::Forever, role }))
+                Some(What::Arrive(Arrival { user, key, slot, class, stay: Stay::Forever, role, script: None }))
             }
             StreamKind::Open { arrivals, of: (role, class), stay, seed, ordinal } => {
                 arrivals.next();
@@ -246,8 +258,11 @@ impl Schedule {
                 let key = seed.wrapping_add(controllers::random::mix(*ordinal));
                 *ordinal += 1;
                 let slot = (user % u64::from(u32::MAX)) as u32;
-                Some(What::Arrive(Arrival { user, key, slot, class: *class, stay: *stay, role: *role }))
+                Some(What::Arrive(Arrival { user, key, slot, class: *class, stay: *stay, role: *role, script: None }))
             }
+            StreamKind::Recorded(recorded) => recorded.next(self.users).inspect(|what| {
+                self.users += u64::from(matches!(what, What::Arrive(_)));
+            }),
         };
         stream.next = stream.kind.peek();
         what.map(|what| Event { at, what })
@@ -265,6 +280,7 @@ impl StreamKind {
         match self {
             Self::Leaving { when, .. } | Self::Arriving { when, .. } => when.peek(),
             Self::Open { arrivals, .. } => arrivals.peek(),
+            Self::Recorded(recorded) => recorded.peek(),
         }
     }
 }
@@ -306,7 +322,8 @@ pub fn digest(plan: &LoadPlan) -> Result<String, serde_json::Error> {
                 hash.update(user.to_le_bytes());
             }
             What::End => hash.update(b"e"),
-            What::Arrive(Arrival { user, key, slot, class, stay, role }) => {
+            What::Broken(reason) => hash.update(format!("b{reason};")),
+            What::Arrive(Arrival { user, key, slot, class, stay, role, script }) => {
                 hash.update(b"a");
                 hash.update(user.to_le_bytes());
                 hash.update(key.to_le_bytes());
@@ -314,6 +331,12 @@ pub fn digest(plan: &LoadPlan) -> Result<String, serde_json::Error> {
                 hash.update([class.0, stay as u8]);
                 if let Some(role) = role {
                     hash.update(format!("{role:?}"));
+                }
+                for step in script.iter().flat_map(|script| script.steps.iter()) {
+                    hash.update(step.kind.0.to_le_bytes());
+                    hash.update(step.at.as_nanos().to_le_bytes());
+                    hash.update(step.pause.as_nanos().to_le_bytes());
+                    hash.update(step.pick.to_le_bytes());
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Users of one URL: they ask for it again and again.
 
+mod template;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
@@ -11,7 +13,9 @@ use crate::{
         Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn, Want,
     },
     plan::{Marks, UrlUsers},
+    replay::{Course, Script, Step},
 };
+use template::Template;
 
 /// What all users of one URL share.
 #[derive(Debug, Clone)]
@@ -23,6 +27,8 @@ struct Shared {
     home: Home,
     method: Method,
     path: Arc<str>,
+    /// The same for recorded steps.
+    template: Template,
     headers: Arc<str>,
     /// Of the classes that send more.
     headers_by_class: BTreeMap<Class, Arc<str>>,
@@ -76,6 +82,7 @@ impl UrlCrowd {
             headers_by_class: marks.lines().into_iter().map(of_class).collect(),
             method,
             path: users.path.as_str().into(),
+            template: Template::of(&users.path),
             headers: headers.into(),
             body: users.body.as_deref().map(Arc::from),
             users: users.clone(),
@@ -98,6 +105,16 @@ pub struct UrlUser {
     step: u64,
     /// What the end of the pause begins.
     after_pause: AfterPause,
+    recorded: Option<Box<Recorded>>,
+}
+
+/// What a user of a recording is to do.
+#[derive(Debug)]
+struct Recorded {
+    course: Course,
+    user: u32,
+    /// The step that is to be asked for, and since when.
+    now: Option<(Step, Timestamp)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,27 +141,67 @@ impl UrlUser {
             hop: 0,
             connection: Connection::Keep,
         };
-        Self { shared, errand: Errand::new(call), class, stay, step: 0, after_pause: AfterPause::NextRequest }
+        Self {
+            shared,
+            errand: Errand::new(call),
+            class,
+            stay,
+            step: 0,
+            after_pause: AfterPause::NextRequest,
+            recorded: None,
+        }
+    }
+
+    /// The same user, number `user` of a recording, with this to do. Placeholders in the path are filled in for each step.
+    #[must_use]
+    pub fn with_script(self, script: Script, user: u32) -> Self {
+        Self { recorded: Some(Box::new(Recorded { course: Course::new(script), user, now: None })), ..self }
+    }
+
+    /// The next step of the script, not before `floor`.
+    fn follow(&mut self, floor: Timestamp, why: Pause, now: Timestamp, draws: &mut Draws) -> Move {
+        let Some(recorded) = &mut self.recorded else { return Move::Leave };
+        let Some(step) = recorded.course.ahead() else { return Move::Leave };
+        let wanted_at = recorded.course.due(&step, now);
+        recorded.course.advance();
+        recorded.now = Some((step, wanted_at));
+        let due = wanted_at.max(floor);
+        if due <= now {
+            return self.request(now, draws);
+        }
+        self.after_pause = AfterPause::NextRequest;
+        Move::Until(due, why)
     }
 
     fn request(&mut self, now: Timestamp, draws: &mut Draws) -> Move {
         self.step += 1;
         draws.at_step(self.step);
         let shared = &self.shared.0;
+        let step = self.recorded.as_ref().and_then(|recorded| Some((recorded.user, recorded.now?)));
+        let (kind, path, wanted_at) = match step {
+            Some((user, (step, wanted_at))) => (step.kind, shared.template.fill(user, &step), wanted_at),
+            None => (Kind(0), shared.path.clone(), now),
+        };
         let call = Call {
+            kind,
             method: shared.method,
-            path: shared.path.clone(),
+            path,
             headers: shared.headers(self.class).clone(),
             body: shared.body.clone(),
             class: self.class,
             connection: shared.users.connections.connection(true, draws),
             ..self.errand.call().clone()
         };
-        self.errand.begin(call, now, &shared.users.behaviour, draws)
+        self.errand.begin(call, wanted_at, &shared.users.behaviour, draws)
     }
 
     /// The request is over, for good or ill; the next one comes after this pause.
     fn over(&mut self, pause: Duration, why: Pause, now: Timestamp, draws: &mut Draws) -> Move {
+        if self.recorded.is_some() {
+            // Pauses after answers are the script's.
+            let floor = if why == Pause::BackingOff { now + pause } else { now };
+            return self.follow(floor, why, now, draws);
+        }
         if self.stay != Stay::Forever {
             return Move::Leave;
         }
@@ -202,7 +259,13 @@ impl Persona for UrlUser {
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
         draws.at_step(self.step);
         let then = match last {
-            Reply::Start => self.request(now, draws),
+            Reply::Start => match &mut self.recorded {
+                None => self.request(now, draws),
+                Some(recorded) => {
+                    recorded.course.begin(now);
+                    self.follow(now, Pause::Thinking, now, draws)
+                }
+            },
             Reply::Woke if self.after_pause == AfterPause::Resume => self.errand.resume(),
             Reply::Woke => self.request(now, draws),
             Reply::Answer(answer) => return self.answered(&answer, now, draws),

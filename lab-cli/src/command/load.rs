@@ -21,7 +21,7 @@ use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
     judge::gates,
-    run::{Stop, conditions_of, generator_of, phase_of},
+    run::{Stop, conditions_of, generator_of, phase_of, times_of},
     summary::{Arm, Generator, Measured, Objective, Reason, Times, Verdict},
 };
 
@@ -32,7 +32,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// What `--output json` prints.
 #[derive(Debug, Serialize)]
-struct Loaded {
+pub(super) struct Loaded {
     schema: u32,
     url: String,
     seconds: f64,
@@ -42,8 +42,22 @@ struct Loaded {
     reasons: Vec<Reason>,
     generator: Generator,
     requests_per_s: f64,
+    /// In replays: how far behind the recorded times requests were because their users were still at something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind_ms: Option<Times>,
     #[serde(flatten)]
     measured: Measured,
+}
+
+/// What was done, for the report.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told<'a> {
+    /// Where to.
+    pub url: &'a str,
+    /// Which load.
+    pub how: &'a str,
+    /// As fast as it goes: a busy generator is what was asked for.
+    pub flat_out: bool,
 }
 
 pub fn load(args: &args::Load) -> Outcome {
@@ -52,15 +66,25 @@ pub fn load(args: &args::Load) -> Outcome {
     let stop = Stop::listen().map_err(Failure::because)?;
     let options = Options { requests_limit: args.requests, ..Options::default() };
     let report = workloads::run(&plan, &options, |_| {}, &stop.fresh_flag()).map_err(Failure::because)?;
-    let loaded = judged(args, &plan, &report, stop.is_asked());
-    match args.output {
+    let how = match args.rate {
+        Some(rate) => format!("{rate} requests/s, open loop"),
+        None => format!("{} connections, closed loop", connections(args)),
+    };
+    let told = Told { url: &args.url, how: &how, flat_out: args.rate.is_none() };
+    report_on(&told, &plan, &report, args.output, &stop)
+}
+
+/// Judges and prints.
+pub(super) fn report_on(told: &Told<'_>, plan: &LoadPlan, report: &Report, output: Output, stop: &Stop) -> Outcome {
+    let loaded = judged(told, plan, report, stop.is_asked());
+    match output {
         Output::Json => {
             let mut text = serde_json::to_string_pretty(&loaded).map_err(Failure::because)?;
             text.push('\n');
             print(text.as_bytes())?;
         }
         Output::Text => {
-            print(for_people(args, &loaded).as_bytes())?;
+            print(for_people(told, &loaded).as_bytes())?;
         }
     }
     if let Some(end) = stop.end() {
@@ -70,7 +94,7 @@ pub fn load(args: &args::Load) -> Outcome {
 }
 
 /// Where to. A generator is a weapon: hosts beyond this machine have to be named a second time.
-fn destination(url: &str, allowed: &[String]) -> Result<(Url, Target), Failure> {
+pub(super) fn destination(url: &str, allowed: &[String]) -> Result<(Url, Target), Failure> {
     let bad = |why: &str| Failure::usage(format!("{url}: {why}; write http://127.0.0.1:8080/path"));
     let parsed = Url::parse(url).map_err(|error| bad(&error.to_string()))?;
     if !matches!(parsed.scheme(), "http" | "https") {
@@ -163,14 +187,14 @@ fn plan(args: &args::Load, (url, target): (Url, Target)) -> Result<LoadPlan, Fai
     })
 }
 
-fn header(line: &str) -> Result<(String, String), Failure> {
+pub(super) fn header(line: &str) -> Result<(String, String), Failure> {
     match line.split_once(':') {
         Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
         None => Err(Failure::usage(format!("-H {line:?} is no header line: write -H 'Name: value'"))),
     }
 }
 
-fn judged(args: &args::Load, plan: &LoadPlan, report: &Report, partial: bool) -> Loaded {
+fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, partial: bool) -> Loaded {
     let mut arm = Arm {
         generator: generator_of(report),
         conditions: conditions_of(report),
@@ -185,8 +209,7 @@ fn judged(args: &args::Load, plan: &LoadPlan, report: &Report, partial: bool) ->
         headroom: None,
     };
     gates::stamp(&mut arm, &context);
-    if args.rate.is_none() {
-        // As fast as it goes: a busy generator is what was asked for.
+    if told.flat_out {
         arm.reasons.retain(|reason| reason.code != "CPU" && reason.code != "LAG");
     }
     let verdict = gates::verdict(&arm.reasons);
@@ -201,7 +224,7 @@ fn judged(args: &args::Load, plan: &LoadPlan, report: &Report, partial: bool) ->
     let answered = measured.served + measured.served_late + measured.rejected + measured.failed;
     Loaded {
         schema: crate::summary::SCHEMA,
-        url: args.url.clone(),
+        url: told.url.to_owned(),
         seconds,
         verdict,
         valid: verdict != Verdict::Invalid,
@@ -209,18 +232,15 @@ fn judged(args: &args::Load, plan: &LoadPlan, report: &Report, partial: bool) ->
         reasons: arm.reasons,
         generator: arm.generator,
         requests_per_s: if seconds > 0.0 { answered as f64 / seconds } else { 0.0 },
+        behind_ms: (!report.total.behind_ms.is_empty()).then(|| times_of(&report.total.behind_ms)),
         measured,
     }
 }
 
-fn for_people(args: &args::Load, loaded: &Loaded) -> String {
+fn for_people(told: &Told<'_>, loaded: &Loaded) -> String {
     let mut text = String::new();
     let found = &loaded.measured;
-    let how = match args.rate {
-        Some(rate) => format!("{rate} requests/s, open loop"),
-        None => format!("{} connections, closed loop", connections(args)),
-    };
-    let _ = writeln!(text, "{}: {how}, {:.1} s", args.url, loaded.seconds);
+    let _ = writeln!(text, "{}: {}, {:.1} s", told.url, told.how, loaded.seconds);
     let _ = writeln!(text, "  answered        {:>12.1} /s", loaded.requests_per_s);
     for (name, count) in [
         ("served", found.served + found.served_late),
@@ -239,6 +259,9 @@ fn for_people(args: &args::Load, loaded: &Loaded) -> String {
     percentiles(&mut text, "response time", &found.response_time_ms);
     if found.rejected > 0 {
         percentiles(&mut text, "rejects", &found.reject_time_ms);
+    }
+    if let Some(behind) = &loaded.behind_ms {
+        percentiles(&mut text, "behind the recorded times", behind);
     }
     let _ = writeln!(
         text,

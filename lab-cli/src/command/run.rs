@@ -28,6 +28,11 @@ pub fn run(args: &args::Run, color: Color) -> Outcome {
     // All of them are read before any runs: a slip in the third must not cost the time of the first two.
     let experiments: Vec<Experiment> =
         args.experiments.iter().map(|name| read_experiment(name, &changes)).collect::<Result<_, _>>()?;
+    all(&experiments, args, color)
+}
+
+/// Runs them one after the other.
+pub(super) fn all(experiments: &[Experiment], args: &args::Run, color: Color) -> Outcome {
     if let Some(only) = experiments.iter().find(|experiment| !args.virtual_time && experiment.virtual_only()) {
         return Err(Failure::usage(format!("{} runs in virtual time alone: add --virtual", only.name)));
     }
@@ -37,7 +42,7 @@ pub fn run(args: &args::Run, color: Color) -> Outcome {
     }
     let stop = Stop::listen().map_err(Failure::because)?;
     let mut worst = End::Done;
-    for experiment in &experiments {
+    for experiment in experiments {
         let finished = one(experiment, args, color, &cpus, &stop);
         // Whatever could not be carried out because of the interrupt, the interrupt is why.
         if let Some(end) = stop.end() {

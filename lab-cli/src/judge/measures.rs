@@ -76,6 +76,8 @@ fn load_of(loads: &[Load], capacity: Option<f64>) -> Option<PlannedLoad> {
             Load::Sessions { from, to, .. } => PlannedLoad::SessionsPerS(rate(*from, *to)?),
             Load::Requests { from, to, .. } => PlannedLoad::RequestsPerS(rate(*from, *to)?),
             Load::Present { .. } | Load::Churn { .. } => continue,
+            // It is whatever was recorded.
+            Load::Replay => return None,
         };
         sum = Some(match (sum, one) {
             (None, one) => one,

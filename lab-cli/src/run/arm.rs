@@ -93,7 +93,8 @@ pub fn run(
     let renewals =
         Renewals::begin(&controls, turn.phases).map_err(super::snapshot::machine("the thread that renews policies"))?;
     let orders = Orders::default();
-    let class = plan.phases.iter().flat_map(|phase| &phase.loads).map(Load::class).next().unwrap_or_default();
+    let class =
+        plan.phases.iter().flat_map(|phase| &phase.loads).flat_map(Load::classes).copied().next().unwrap_or_default();
     let reach = Reach { controls: controls.clone(), orders: orders.clone(), class };
     let hands =
         Hands::begin(turn.touches, reach).map_err(super::snapshot::machine("the thread that carries out touches"))?;

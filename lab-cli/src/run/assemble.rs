@@ -97,7 +97,8 @@ fn measured(report: &PhaseReport) -> Measured {
     }
 }
 
-fn times(found: &Percentiles) -> Times {
+/// Percentiles.
+pub fn times(found: &Percentiles) -> Times {
     Times {
         p50: found.p50,
         p90: found.p90,

@@ -13,11 +13,14 @@ use target_app::{
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
 use workloads::plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers};
-use workloads::presence::Role;
+use workloads::{presence::Role, replay::Sessions};
 
 use super::{Cpus, RunFailure};
 use crate::{
-    spec::plan::{App, Arashi, Arm, Experiment, Load, Model, Tree, TreeCall, TreeService, Work},
+    spec::{
+        plan::{App, Arashi, Arm, Experiment, Load, Model, Tree, TreeCall, TreeService, Work},
+        recording::Recording,
+    },
     summary::Capacity,
 };
 
@@ -216,7 +219,7 @@ pub fn load_plan(
         seed: seed_for(seed, "load"),
         target,
         users: who,
-        phases: users.phases.iter().map(|phase| resolved(phase, capacity)).collect(),
+        phases: users.phases.iter().map(|phase| resolved(phase, users.trace.as_ref(), capacity)).collect(),
         timeout: users.timeout,
         connect_timeout: users.connect_timeout,
         objective: Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
@@ -254,8 +257,16 @@ pub fn destination(ready: &Ready) -> Result<plan::Target, RunFailure> {
     Ok(plan::Target::at(address))
 }
 
-fn resolved(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> plan::Phase {
+fn resolved(phase: &crate::spec::plan::Phase, trace: Option<&Recording>, capacity: Option<f64>) -> plan::Phase {
     let load = |load: &Load| match *load {
+        Load::Replay => match trace {
+            Some(trace) => plan::Load::Replay {
+                sessions: Sessions::from(trace.played()),
+                pace: trace.pace,
+                classes: trace.classes.iter().copied().map(Class).collect(),
+            },
+            None => unreachable!("the reader gives such a load only where there is a trace"),
+        },
         Load::Users { from, to, class } => plan::Load::Users { from, to, class: Class(class) },
         Load::Sessions { from, to, law, class } => plan::Load::Sessions {
             from_per_s: from.per_second(capacity),
@@ -284,6 +295,7 @@ fn resolved(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> plan::Ph
 /// What arrives in a phase, in words.
 pub fn in_words(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> String {
     let one = |load: &Load| match load {
+        Load::Replay => "recorded sessions".to_owned(),
         Load::Users { from, to, .. } if from == to => format!("{to} users"),
         Load::Users { from, to, .. } => format!("{from} to {to} users"),
         Load::Sessions { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "sessions/s"),

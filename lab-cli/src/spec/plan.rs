@@ -15,7 +15,7 @@ mod users;
 pub use arm::{Arm, Client};
 pub use services::{Tree, TreeCall, TreeService};
 pub use target::{App, Arashi, Mail, Target, Work};
-pub use users::{Load, Model, Phase, Rate, Users};
+pub use users::{Load, Model, Phase, Rate, Users, file_name_only};
 
 use super::simulation::Simulation;
 use crate::{

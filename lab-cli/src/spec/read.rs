@@ -196,7 +196,7 @@ fn declared(node: &raw::Node, problems: &Problems) -> Option<Declared> {
 /// `0.5x` needs a capacity that is known before the run.
 fn check_rates(experiment: &Experiment, fields: &Fields<'_>) {
     let relative = |load: &Load| match load {
-        Load::Users { .. } | Load::Present { .. } => false,
+        Load::Users { .. } | Load::Present { .. } | Load::Replay => false,
         Load::Sessions { from, to, .. } | Load::Requests { from, to, .. } | Load::Churn { from, to, .. } => {
             matches!(from, Rate::OfCapacity(_)) || matches!(to, Rate::OfCapacity(_))
         }

@@ -374,7 +374,7 @@ struct Objective {
 #[schemars(deny_unknown_fields)]
 struct Users {
     /// `arashi`, `url`, or the path of a user model.
-    model: String,
+    model: Option<String>,
     /// url: what is asked for.
     path: Option<String>,
     /// After a delete or refile: `literal` (the very page) or `list`.
@@ -408,7 +408,11 @@ struct Users {
     customer: Option<std::collections::BTreeMap<u8, u32>>,
     /// A policy on the users' own side: `throttle`, or `throttle: {scope: all}` (`user`, `{group: 50}`). The default of all arms.
     client: Option<Policy>,
-    phases: Vec<Phase>,
+    /// Recorded sessions in place of drawn ones: a file, or `{file: mail.trace.zst, pace: clock, speed: 10, from: 60s, for: 5m,
+    /// copies: 3, sample: 0.5}`.
+    trace: Option<serde_json::Value>,
+    /// Not needed with a `trace`: then there is one, `replay`.
+    phases: Option<Vec<Phase>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -15,11 +15,13 @@ use super::{
     plan::{Load, Model, Phase, Rate, Users},
     problem::Problems,
     raw::{MAX_BYTES, Node, Value},
+    recording::{Recording, recording},
 };
 
 /// Keys of `users`.
 pub const KEYS: &[&str] = &[
     "model",
+    "trace",
     "path",
     "previous_page",
     "think",
@@ -59,6 +61,7 @@ const MAX_USERS: u64 = 2_000_000;
 pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
     let fields = Fields::of(node, "users", KEYS, problems)?;
     let model = model(&fields);
+    let trace = fields.node("trace").and_then(|node| recording(node, problems));
     let five_seconds = OnTrouble::Login { wait: Duration::from_secs(5) };
     let behaviour = Behaviour {
         on_reject: trouble(&fields, "on_reject").unwrap_or_else(|| five_seconds.clone()),
@@ -81,16 +84,22 @@ pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
         sources: fields.count("sources", 1..=65_536).map_or(1, |n| n as u32),
         marks: marks(&fields),
         client: fields.node("client").and_then(|node| client(node, &fields.path("client"), problems)),
-        phases: phases(&fields),
+        phases: phases(&fields, trace.as_ref()),
+        trace,
     })
 }
 
 fn model(fields: &Fields<'_>) -> Option<Model> {
     let Some(name) = fields.text("model") else {
-        if fields.node("model").is_none() {
+        if fields.node("model").is_none() && fields.node("trace").is_none() {
             fields.missing("model", "arashi");
         }
-        return None;
+        if fields.node("model").is_some() {
+            return None;
+        }
+        // Web-mail users walk the trace; the model is what a capacity is solved on.
+        let (model, previous_page) = (workloads::mail::arashi(), PreviousPage::default());
+        return Some(Model::Mail { model, file: None, previous_page });
     };
     if name == "url" {
         let path = fields.text("path").unwrap_or_else(|| "/".to_owned());
@@ -232,9 +241,14 @@ fn connections(fields: &Fields<'_>) -> ConnectionHabit {
     }
 }
 
-fn phases(fields: &Fields<'_>) -> Vec<Phase> {
+/// A replay without phases is one phase, as long as the recording.
+fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<Phase> {
     let nodes = fields.list("phases");
-    if nodes.is_empty() {
+    if let (true, Some(trace)) = (nodes.is_empty(), trace) {
+        let (name, duration) = ("replay".to_owned(), trace.lasts().max(Duration::from_millis(100)));
+        return vec![Phase { name, duration, fresh_policy: false, steady: Some(false), loads: vec![Load::Replay] }];
+    }
+    if nodes.is_empty() && fields.node("trace").is_none() {
         fields.missing("phases", "[{name: spike, users: 1000, for: 30s}]");
     }
     let mut phases: Vec<Phase> = Vec::new();
@@ -253,6 +267,7 @@ fn phases(fields: &Fields<'_>) -> Vec<Phase> {
         }
         let duration = inner.time("for", Duration::from_millis(100)..=Duration::from_secs(24 * 3600));
         let loads = match inner.node("loads") {
+            None if trace.is_some() && !says_who(&inner) => vec![Load::Replay],
             None => load(&inner).into_iter().collect(),
             Some(_) => {
                 let parts = inner.list("loads").iter();
@@ -268,6 +283,11 @@ fn phases(fields: &Fields<'_>) -> Vec<Phase> {
         }
     }
     phases
+}
+
+/// A phase that does not say who comes is one of the recording.
+fn says_who(phase: &Fields<'_>) -> bool {
+    ["users", "sessions", "requests"].into_iter().any(|key| phase.node(key).is_some())
 }
 
 /// `users: 3`, `users: {from: 3, to: 100}`, `requests: 100/s`, `sessions: {from: 1/s, to: 5/s}`.

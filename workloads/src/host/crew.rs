@@ -58,6 +58,8 @@ pub(crate) struct Crew<C> {
     left: Option<u64>,
     /// Nobody begins anything any more.
     over: bool,
+    /// Why not all was sent that was to be.
+    faults: Vec<String>,
     /// Who left with the end of the run. They and their connections are let go after it: ten thousand connections take a tenth
     /// of a second to close, in which the requests still in flight would wait.
     gone: Vec<Sleeper<C>>,
@@ -88,6 +90,7 @@ impl<C> Crew<C> {
             active_peak: 0,
             left: most_requests,
             over: false,
+            faults: Vec::new(),
             gone: Vec::new(),
             door: Door::of(plan).map(Box::new),
             asked: AskedFor::default(),
@@ -316,6 +319,7 @@ impl<C> Crew<C> {
                 .push(format!("{numbered} requests were written by their numbers, and {written} by the ledger"));
         }
         report.numbers = self.numbers;
+        report.faults.append(&mut self.faults);
         report
     }
 
@@ -350,6 +354,7 @@ impl<C> Crew<C> {
                 }
             }
             What::Phase(index) => self.renew_door(index, now),
+            What::Broken(reason) => self.faults.push(reason),
             What::End => self.end(),
         }
     }
@@ -359,7 +364,7 @@ impl<C> Crew<C> {
             self.present.insert(arrival.user);
         }
         let user = match arrival.role {
-            None => self.crowd.user(arrival.slot, arrival.class, arrival.stay),
+            None => self.crowd.user(arrival),
             Some(role) => User::Presence(Presence::new(role, arrival.class)),
         };
         // Only users have a policy of their own.

@@ -47,9 +47,47 @@ fn has_message(page: &Page<'_>) -> bool {
     page.shows() > 0 || page.kind() == PageKind::Message
 }
 
-/// The request for this state, if the page offers it. Which of several messages, folders or words is drawn.
-pub(super) fn ask(page: &Page<'_>, state: State, draws: &Draws) -> Option<Ask> {
-    let pick = |count: usize| (count > 0).then(|| draws.of(Purpose::Link).below(count as u64) as usize);
+/// Which of several messages, folders or words.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Choice<'a> {
+    /// Drawn.
+    Drawn(&'a Draws),
+    /// This one, modulo what there is.
+    Given(u32),
+}
+
+impl Choice<'_> {
+    fn link(self, count: usize) -> Option<usize> {
+        (count > 0).then(|| match self {
+            Self::Drawn(draws) => draws.of(Purpose::Link).below(count as u64) as usize,
+            Self::Given(pick) => pick as usize % count,
+        })
+    }
+
+    /// Of several folders.
+    fn folder(self, count: usize) -> Option<usize> {
+        (count > 0).then(|| match self {
+            Self::Drawn(draws) => draws.of(Purpose::Text).below(count as u64) as usize,
+            Self::Given(pick) => pick as usize % count,
+        })
+    }
+
+    /// Where to search, and which word.
+    fn search(self) -> (&'static str, &'static str) {
+        let (scope, word) = match self {
+            Self::Drawn(draws) => {
+                let mut random = draws.of(Purpose::Text);
+                (random.below(2), random.below(WORDS.len() as u64))
+            }
+            Self::Given(pick) => (u64::from(pick % 2), u64::from(pick / 2) % WORDS.len() as u64),
+        };
+        (if scope == 0 { "folder" } else { "all" }, WORDS[word as usize])
+    }
+}
+
+/// The request for this state, if the page offers it.
+pub(super) fn ask(page: &Page<'_>, state: State, choice: Choice<'_>) -> Option<Ask> {
+    let pick = |count: usize| choice.link(count);
     match state {
         State::Login => None,
         State::ListFolders => Some(Ask::get(state, page.folders()?)),
@@ -63,22 +101,20 @@ pub(super) fn ask(page: &Page<'_>, state: State, draws: &Draws) -> Option<Ask> {
         State::Refile => {
             let form = page.refile()?;
             let mut body = messages(&form, &pick)?;
-            let folders = form.folders() as u64;
-            let to = if folders == 0 { return None } else { draws.of(Purpose::Text).below(folders) };
-            push_encoded(&mut body, "to", &form.folder(to as usize)?);
+            let to = choice.folder(form.folders())?;
+            push_encoded(&mut body, "to", &form.folder(to)?);
             Some(Ask { state, path: form.action().into(), body: Some(body.into()) })
         }
         State::Search => {
             let form = page.search()?;
-            let mut random = draws.of(Purpose::Text);
+            let (scope, word) = choice.search();
             let mut path = format!("{}?", form.action());
             form.push_hidden(&mut path);
-            let scope = if random.below(2) == 0 { "folder" } else { "all" };
             // Where there is but one scope, the form names it itself.
             if !path.contains("scope=") {
                 push_encoded(&mut path, "scope", scope);
             }
-            push_encoded(&mut path, "q", WORDS[random.below(WORDS.len() as u64) as usize]);
+            push_encoded(&mut path, "q", word);
             Some(Ask::get(state, path))
         }
     }

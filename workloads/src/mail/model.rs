@@ -37,6 +37,11 @@ impl State {
         Kind(self as u16)
     }
 
+    /// The state of this request type; `None`: web-mail users do not know it.
+    pub(super) fn of(kind: Kind) -> Option<Self> {
+        Self::ALL.get(usize::from(kind.0)).copied()
+    }
+
     pub(super) fn name(self) -> &'static str {
         REQUEST_TYPES[self as usize]
     }

@@ -178,7 +178,7 @@ impl Walker {
                     self.now = self.now + pause;
                     turn = self.tell(Reply::Woke);
                 }
-                Move::Leave => panic!("it stays"),
+                Move::Until(..) | Move::Leave => panic!("it stays, and draws what comes next"),
             }
         }
     }
@@ -307,7 +307,7 @@ fn a_session_user_leaves_when_the_session_ends() {
     loop {
         let call = match turn.then {
             Move::Leave => break,
-            Move::Think(..) => {
+            Move::Think(..) | Move::Until(..) => {
                 turn = walker.tell(Reply::Woke);
                 continue;
             }

@@ -6,7 +6,8 @@ use controllers::{Class, Timestamp};
 
 use super::{
     MailCrowd,
-    ask::{Ask, ask, offers},
+    ask::{Ask, Choice, ask, offers},
+    course::Way,
     judge::{Judgement, judge},
     model::State,
     session,
@@ -17,6 +18,7 @@ use crate::{
     page::Page,
     persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn, Want},
     plan::PreviousPage,
+    replay::Script,
 };
 
 /// A web-mail user. What it needs of a page it takes when the page arrives; it keeps a few shared texts and no page.
@@ -34,6 +36,10 @@ pub struct MailUser {
     list: Option<Arc<str>>,
     /// The mail asked for may be gone, and the user knows.
     may_be_gone: bool,
+    /// What is recorded to come next; `None`: it is drawn.
+    way: Option<Box<Way>>,
+    /// Since when the request that is to be sent is wanted, if that is not the moment it is due.
+    wanted_at: Option<Timestamp>,
     step: u32,
     slot: u32,
     class: Class,
@@ -79,11 +85,19 @@ impl MailUser {
             before: None,
             list: None,
             may_be_gone: false,
+            way: None,
+            wanted_at: None,
             step: 0,
             slot,
             class,
             stay,
         }
+    }
+
+    /// The same user with this to do.
+    #[must_use]
+    pub fn with_script(self, script: Script) -> Self {
+        Self { way: Some(Box::new(Way::new(script))), ..self }
     }
 
     /// Does what is next.
@@ -134,7 +148,8 @@ impl MailUser {
             connection: users.connections.connection(ask.state == State::Login, draws),
             ..self.errand.call().clone()
         };
-        self.errand.begin(call, now, &users.behaviour, draws)
+        let wanted_at = self.wanted_at.take().unwrap_or(now);
+        self.errand.begin(call, wanted_at, &users.behaviour, draws)
     }
 
     fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
@@ -173,12 +188,55 @@ impl MailUser {
         if self.asked == State::ListMessages {
             self.list = Some(self.errand.call().path.clone());
         }
+        if self.way.is_some() {
+            return self.follow(page, now, draws);
+        }
         let think = self.shared.0.walk.think(self.asked, draws);
         let next = self.choose(page, draws);
         if self.stay == Stay::OneSession && matches!(next, Next::Login) {
             return Move::Leave;
         }
         self.pause(think, Pause::Thinking, next, now, draws)
+    }
+
+    /// Goes on with the script.
+    fn follow(&mut self, page: &Page<'_>, now: Timestamp, draws: &Draws) -> Move {
+        let Some(mut way) = self.way.take() else { return Move::Leave };
+        let ahead = self.ahead(&mut way, page, now);
+        self.way = Some(way);
+        match ahead {
+            Some((next, due)) => self.at(due, next, now, draws),
+            None => Move::Leave,
+        }
+    }
+
+    /// The next step of the script that can be done, or a way there; and when it is due.
+    fn ahead(&self, way: &mut Way, page: &Page<'_>, now: Timestamp) -> Option<(Next, Timestamp)> {
+        while let Some(ahead) = way.ahead(now) {
+            let list = self.list.clone().filter(|_| ahead.state == State::ListMessages);
+            let list = list.map(|path| Ask { state: State::ListMessages, path, body: None });
+            let next = match ahead.state {
+                State::Login => Some(Next::Login),
+                state => ask(page, state, Choice::Given(ahead.pick)).or(list).map(Next::Send),
+            };
+            if next.is_none() && way.may_look() {
+                let folders = page.folders().filter(|_| page.list().is_none() && self.list.is_none());
+                let folders = folders.map(|path| Ask { state: State::ListFolders, path: path.into(), body: None });
+                return Some((folders.map_or_else(|| self.list_instead(page), Next::Send), ahead.due));
+            }
+            way.advance();
+            if let Some(next) = next {
+                return Some((next, ahead.due));
+            }
+        }
+        None
+    }
+
+    /// Does this when it is due, and at once if that has passed: it was wanted then all the same.
+    fn at(&mut self, due: Timestamp, next: Next, now: Timestamp, draws: &Draws) -> Move {
+        self.wanted_at = Some(due);
+        self.next = next;
+        if due <= now { self.go_on(now, draws) } else { Move::Until(due, Pause::Thinking) }
     }
 
     fn choose(&mut self, page: &Page<'_>, draws: &Draws) -> Next {
@@ -194,7 +252,7 @@ impl MailUser {
             shared.counts.count(from, to, met);
             return Next::Login;
         }
-        if let Some(ask) = ask(page, to, draws) {
+        if let Some(ask) = ask(page, to, Choice::Drawn(draws)) {
             shared.counts.count(from, to, met);
             if matches!(to, State::Delete | State::Refile) {
                 self.before = Some(Before { state: from, path: self.errand.call().path.clone() });
@@ -230,7 +288,10 @@ impl MailUser {
         if self.stay == Stay::OneRequest {
             return Move::Leave;
         }
-        let think = self.shared.0.walk.think(self.asked, draws);
+        let think = match self.way {
+            None => self.shared.0.walk.think(self.asked, draws),
+            Some(_) => Duration::ZERO,
+        };
         self.pause(think, Pause::Thinking, Next::Login, now, draws)
     }
 
@@ -251,6 +312,9 @@ impl Persona for MailUser {
         let trouble = match last {
             Reply::Answer(answer) => return self.answered(&answer, now, draws),
             Reply::Start | Reply::Woke => {
+                if let (Reply::Start, Some(way)) = (last, &mut self.way) {
+                    way.begin(now);
+                }
                 return Turn { ending: Ending::Unasked, then: self.go_on(now, draws) };
             }
             Reply::RefusedLocally(hint) => Trouble::Rejected(hint),

@@ -18,11 +18,15 @@ pub enum Family {
     Connect,
     /// How late the generator began: from the intended start to the first act (connect or write).
     SendLag,
+    /// In replays: how long after its recorded time a request was begun to be wanted of the service, because its user was still
+    /// at the one before. Of first attempts; the generator's own lateness is not in it.
+    Behind,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Response, Self::Service, Self::Reject, Self::Connect, Self::SendLag];
+    pub const ALL: [Self; 6] =
+        [Self::Response, Self::Service, Self::Reject, Self::Connect, Self::SendLag, Self::Behind];
 
     /// Its name in file names.
     #[must_use]
@@ -33,6 +37,7 @@ impl Family {
             Self::Reject => "reject",
             Self::Connect => "connect",
             Self::SendLag => "send-lag",
+            Self::Behind => "behind",
         }
     }
 }
@@ -41,7 +46,7 @@ impl Family {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     pub(super) ledger: Ledger,
-    families: [Option<Box<Distribution>>; 5],
+    families: [Option<Box<Distribution>>; Family::ALL.len()],
 }
 
 impl Cell {

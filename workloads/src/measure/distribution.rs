@@ -262,6 +262,14 @@ pub struct Percentiles {
     pub censored: u64,
 }
 
+impl Percentiles {
+    /// Nothing was timed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0 && self.censored == 0
+    }
+}
+
 /// Fewest samples for which the percentile `p` (of 100) can have a two-sided 95 % interval at all, that is, for which it
 /// lies between the least and the greatest sample with that chance: 1 - p^n - (1-p)^n >= 0.95. That is 6, 29, 59, 299 and
 /// 2995 for p50, p90, p95, p99 and p99.9 (order statistics; Le Boudec, "Performance Evaluation", chapter 2).

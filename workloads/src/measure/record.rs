@@ -199,6 +199,8 @@ impl Record {
             most: Duration::from_micros(self.most_us),
             objective: Duration::from_micros(self.objective_us),
             sojourn: Duration::from_nanos(self.sojourn_ns),
+            // Nothing more is recorded into it.
+            replays: false,
         };
         let mut report = Report::of(raw, self.seconds, self.health.clone(), self.in_flight, self.mean_in_flight);
         report.transitions.clone_from(&self.transitions);

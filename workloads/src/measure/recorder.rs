@@ -100,6 +100,9 @@ impl Recorder {
         let arrival = self.raw.users_seen(intended, user);
         if call.attempt == 0 {
             self.raw.wants(intended, user);
+            if self.raw.replays {
+                self.raw.time(cell, Family::Behind).record(intended.since(call.wanted_at));
+            }
         }
         Ticket { cell, user, intended, free: intended, wanted_at: call.wanted_at, begun: false, arrival, sent: None }
     }

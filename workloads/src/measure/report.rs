@@ -117,6 +117,9 @@ pub struct PhaseReport {
     pub reject_time_ms: Percentiles,
     /// Of connections made; connect time-outs are censored.
     pub connect_time_ms: Percentiles,
+    /// In replays: how far behind their recorded times first attempts were, because their users were still at something else.
+    #[serde(skip_serializing_if = "Percentiles::is_empty", default)]
+    pub behind_ms: Percentiles,
     /// Different users that planned a request in it.
     pub clients: u64,
     /// Of these: users with at least one connect time-out.
@@ -220,6 +223,8 @@ pub(super) struct Raw {
     pub(super) cells: Vec<Option<Box<Cell>>>,
     pub(super) most: Duration,
     pub(super) objective: Duration,
+    /// Some of the load is recorded.
+    pub(super) replays: bool,
     /// Time that requests spent between being written and their end.
     pub(super) sojourn: Duration,
 }
@@ -259,7 +264,7 @@ impl Raw {
             });
             begins = begins + phase.duration;
         }
-        let mut classes: Vec<_> = plan.phases.iter().flat_map(|p| &p.loads).map(crate::plan::Load::class).collect();
+        let mut classes: Vec<_> = plan.phases.iter().flat_map(|p| &p.loads).flat_map(Load::classes).copied().collect();
         classes.sort();
         classes.dedup();
         if classes.is_empty() {
@@ -274,6 +279,7 @@ impl Raw {
             cells: vec![None; cells],
             most,
             objective: plan.objective,
+            replays: plan.replays(),
             sojourn: Duration::ZERO,
         }
     }
@@ -427,6 +433,7 @@ fn summary(name: &str, seconds: f64, cell: &Cell) -> PhaseReport {
         service_time_ms: times(Family::Service),
         reject_time_ms: times(Family::Reject),
         connect_time_ms: times(Family::Connect),
+        behind_ms: times(Family::Behind),
         ..PhaseReport::default()
     }
 }
@@ -435,7 +442,7 @@ fn most_users(phase: &Phase) -> Option<u64> {
     let closed = phase.loads.iter().map(|load| match load {
         Load::Users { .. } => Some(load.most_at_once()),
         Load::Present { .. } | Load::Churn { .. } => Some(0),
-        Load::Sessions { .. } | Load::Requests { .. } => None,
+        Load::Sessions { .. } | Load::Requests { .. } | Load::Replay { .. } => None,
     });
     closed.sum()
 }

@@ -42,7 +42,9 @@ impl Spread {
                 }
                 // They ask for nothing that is counted.
                 Load::Present { .. } | Load::Churn { .. } => {}
-                Load::Users { .. } | Load::Sessions { .. } | Load::Requests { .. } => return None,
+                Load::Users { .. } | Load::Sessions { .. } | Load::Requests { .. } | Load::Replay { .. } => {
+                    return None;
+                }
             }
         }
         any.then(Self::default)

@@ -76,7 +76,7 @@ impl Phase {
                 Load::Present { role: Role::Checker { every, .. }, .. } if every.is_zero() || *every > LONGEST => {
                     return problem(&place(self), "has checks without a time between them: 1 ns to a year");
                 }
-                Load::Users { .. } | Load::Present { .. } => continue,
+                Load::Users { .. } | Load::Present { .. } | Load::Replay { .. } => continue,
                 Load::Sessions { from_per_s, to_per_s, .. }
                 | Load::Requests { from_per_s, to_per_s, .. }
                 | Load::Churn { from_per_s, to_per_s, .. } => (from_per_s, to_per_s),

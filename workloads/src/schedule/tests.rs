@@ -26,6 +26,7 @@ fn lines(plan: &LoadPlan) -> Vec<String> {
                 What::Arrive(a) => format!("{at} +{} account {} class {}", a.user, a.slot, a.class.0),
                 What::Depart(user) => format!("{at} -{user}"),
                 What::End => format!("{at} end"),
+                What::Broken(why) => format!("{at} {why}"),
             }
         })
         .collect()

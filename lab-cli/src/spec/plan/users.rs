@@ -1,6 +1,9 @@
 //! Who sends, and how much.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde::{Serialize, Serializer};
 use workloads::{
@@ -9,12 +12,15 @@ use workloads::{
 };
 
 use super::Client;
+use crate::spec::recording::Recording;
 
 /// Who sends.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Users {
     /// What they do.
     pub model: Model,
+    /// What they did once, and do again where a phase says nothing else.
+    pub trace: Option<Recording>,
     /// When things go wrong.
     pub behaviour: Behaviour,
     /// Which connections they use.
@@ -82,6 +88,8 @@ pub struct Phase {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
+    /// What is recorded ([`Users::trace`]).
+    Replay,
     /// Closed.
     Users {
         /// At the start.
@@ -144,7 +152,11 @@ impl Load {
     pub fn closed_users(&self) -> u32 {
         match self {
             Self::Users { to, .. } => *to,
-            Self::Sessions { .. } | Self::Requests { .. } | Self::Present { .. } | Self::Churn { .. } => 0,
+            Self::Sessions { .. }
+            | Self::Requests { .. }
+            | Self::Replay
+            | Self::Present { .. }
+            | Self::Churn { .. } => 0,
         }
     }
 }
@@ -167,6 +179,11 @@ impl Rate {
             Self::OfCapacity(times) => times * capacity.unwrap_or(0.0),
         }
     }
+}
+
+/// Of a path there is the last name alone in what is written: no folders of this machine.
+pub fn file_name_only<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_some(&path.file_name().map(|name| name.to_string_lossy()))
 }
 
 fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {

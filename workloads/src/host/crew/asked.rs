@@ -88,7 +88,7 @@ impl<C> Crew<C> {
                         // From the other end of the accounts: the plan's users have the first ones.
                         let slot = u32::MAX - more;
                         let stays = Stay::Forever;
-                        let arrival = Arrival { user, key, slot, class, stay: stays, role: None };
+                        let arrival = Arrival { user, key, slot, class, stay: stays, role: None, script: None };
                         let comes = now + APART * n;
                         self.asked.unplanned.insert((comes, user), What::Arrive(arrival));
                         self.asked.unplanned.insert((comes + stay, user), What::Depart(user));

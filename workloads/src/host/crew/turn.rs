@@ -122,7 +122,12 @@ impl<C> Crew<C> {
                     self.sleep(guest, why);
                     return None;
                 }
-                Move::Send(_) | Move::Think(..) | Move::Leave => {
+                Move::Until(moment, why) if may_sleep => {
+                    guest.at = guest.at.max(moment);
+                    self.sleep(guest, why);
+                    return None;
+                }
+                Move::Send(_) | Move::Think(..) | Move::Until(..) | Move::Leave => {
                     let was_to_stay = self.present.remove(&guest.number);
                     let was_let_go = self.departed.remove(&guest.number);
                     self.left_for_good += u64::from(was_to_stay && !was_let_go && !self.over);

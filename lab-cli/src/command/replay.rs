@@ -1,0 +1,146 @@
+//! `lab replay`.
+
+use std::{fmt::Write, path::Path, time::Duration};
+
+use controllers::Class;
+use traces::Think;
+use workloads::{
+    Options,
+    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, UrlUsers, Users},
+    replay::{Pace, Sessions},
+};
+
+use super::{
+    load::{Told, destination, header, report_on},
+    read_text, run,
+};
+use crate::{
+    args::{self, By, Color},
+    exit::{Failure, Outcome},
+    run::Stop,
+    spec::{
+        Changes, Experiment,
+        recording::{self, Cut, Recording},
+    },
+};
+
+pub fn replay(args: &args::Replay, color: Color) -> Outcome {
+    match &args.target {
+        Some(url) => on_service(args, url),
+        None => on_arashi(args, color),
+    }
+}
+
+/// An experiment like any other, so that all that can be done with those can be done with a replay.
+fn on_arashi(args: &args::Replay, color: Color) -> Outcome {
+    let experiment = experiment(args)?;
+    let asked = args::Run {
+        experiments: Vec::new(),
+        list: false,
+        policies: Vec::new(),
+        repeat: None,
+        seed: None,
+        set: Vec::new(),
+        out: args.out.clone(),
+        no_tui: args.no_tui,
+        output: args.output,
+        svg: None,
+        series: None,
+        curves: None,
+        virtual_time: args.virtual_time,
+    };
+    run::all(&[experiment], &asked, color)
+}
+
+/// The experiment, as one would write it.
+fn experiment(args: &args::Replay) -> Result<Experiment, Failure> {
+    let text = |path: &Path| {
+        let path = path.to_str().ok_or_else(|| Failure::usage(format!("{}: its name is no text", path.display())))?;
+        serde_json::to_string(path).map_err(Failure::because)
+    };
+    let stem = args.trace.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let stem: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let mut yaml = format!("name: replay-{}\nabout: a recording, replayed\n", stem.trim_matches('-'));
+    let capacity = args.capacity.map_or_else(String::new, |rate| format!(", capacity: {rate}/s"));
+    let _ = writeln!(yaml, "target: {{app: arashi{capacity}}}");
+    let _ = writeln!(yaml, "objective: {{percentile: 90, response_time: 1s}}");
+    let _ = write!(yaml, "users:\n  trace: {{file: {}, speed: {}", text(&args.trace)?, args.speed);
+    let _ = write!(yaml, ", copies: {}, sample: {}", args.copies, args.sample);
+    let pace = if args.by == By::Clock { "clock" } else { "sessions" };
+    let _ = write!(yaml, ", pace: {pace}");
+    for (key, time) in [("from", args.from), ("for", args.lasts)] {
+        if let Some(time) = time {
+            let _ = write!(yaml, ", {key}: {}ms", time.as_millis());
+        }
+    }
+    let _ = writeln!(yaml, "}}\nseed: {}\nrepeat: {}\narms:", args.seed, args.repeat);
+    let none = ["none".to_owned()];
+    for policy in if args.policies.is_empty() { &none[..] } else { &args.policies[..] } {
+        // A name of the catalogue, or what a file would say of it.
+        let _ = writeln!(yaml, "  - {policy}");
+    }
+    read_text(&yaml, &args.trace.to_string_lossy(), &Changes::default())
+}
+
+/// A service that somebody else has started.
+fn on_service(args: &args::Replay, url: &str) -> Outcome {
+    let pace = if args.by == By::Clock { Pace::Clock } else { Pace::Sessions };
+    let cut = Cut {
+        from: args.from.unwrap_or_default(),
+        lasts: Duration::MAX,
+        speed: args.speed,
+        copies: args.copies,
+        sample: args.sample,
+    };
+    let recording = recording::read(&args.trace, pace, cut, args.lasts).map_err(Failure::usage)?;
+    let plan = plan(args, url, &recording)?;
+    let stop = Stop::listen().map_err(Failure::because)?;
+    let report = workloads::run(&plan, &Options::default(), |_| {}, &stop.fresh_flag()).map_err(Failure::because)?;
+    let how = format!(
+        "{} sessions, {} requests, at {} times their speed",
+        recording.sessions, recording.requests, args.speed
+    );
+    report_on(&Told { url, how: &how, flat_out: false }, &plan, &report, args.output, &stop)
+}
+
+fn plan(args: &args::Replay, url: &str, recording: &Recording) -> Result<LoadPlan, Failure> {
+    // Braces have no place in URLs: the path is taken as it was typed.
+    let (_, target) = destination(&url.replace(['{', '}'], "_"), &args.allow_host)?;
+    let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = after_scheme.find('/').map_or("/", |at| &after_scheme[at..]);
+    let leaves = OnTrouble::Login { wait: Duration::ZERO };
+    Ok(LoadPlan {
+        seed: args.seed,
+        target,
+        users: Users::Url(UrlUsers {
+            path: path.split('#').next().unwrap_or(path).to_owned(),
+            method: "GET".to_owned(),
+            headers: args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?,
+            body: None,
+            think: Think::Constant(Duration::ZERO),
+            behaviour: Behaviour {
+                // What fails is lost; the recording goes on.
+                on_reject: leaves.clone(),
+                on_failure: leaves,
+                ..Behaviour::default()
+            },
+            connections: ConnectionHabit::PerUser,
+        }),
+        phases: vec![Phase {
+            name: "replay".to_owned(),
+            duration: recording.lasts(),
+            loads: vec![Load::Replay {
+                sessions: Sessions::from(recording.played()),
+                pace: recording.pace,
+                classes: recording.classes.iter().copied().map(Class).collect(),
+            }],
+        }],
+        timeout: Duration::from_secs(60),
+        connect_timeout: Duration::from_secs(10),
+        objective: Duration::from_secs(1),
+        drain: Duration::from_secs(10),
+        sources: 1,
+        marks: Marks::default(),
+        client: None,
+    })
+}

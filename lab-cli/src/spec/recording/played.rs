@@ -1,0 +1,208 @@
+//! A trace as the sessions that a run replays.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+    fs::File,
+    io::{BufReader, Read},
+    path::PathBuf,
+    time::Duration,
+};
+
+use controllers::{Class, Kind, random::mix, seed_for};
+use serde::Serialize;
+use traces::{regroup, trace::Reader};
+use workloads::{
+    mail::REQUEST_TYPES,
+    replay::{Coming, Session, Source, Step},
+};
+
+/// Which part of a trace, how fast, how often.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cut {
+    /// Sessions that start from here on, by the trace's clock.
+    #[serde(rename = "from_ms", with = "controllers::millis")]
+    pub from: Duration,
+    /// For so long.
+    #[serde(rename = "for_ms", with = "controllers::millis")]
+    pub lasts: Duration,
+    /// All times are divided by this, 0.1 to 1000.
+    pub speed: f64,
+    /// Every session is walked by so many users, 1 to 10 000; each copy starts up to [`SPREAD`] later.
+    pub copies: u32,
+    /// This share of the sessions, whole ones, 0 to 1.
+    pub sample: f64,
+}
+
+/// Copies of a session start within so long (by the run's clock), so that they are not users in step.
+pub const SPREAD: Duration = Duration::from_secs(1);
+
+impl Cut {
+    /// All of it, once, at its own speed.
+    pub fn whole() -> Self {
+        Self { from: Duration::ZERO, lasts: Duration::MAX, speed: 1.0, copies: 1, sample: 1.0 }
+    }
+}
+
+/// A trace, as it is replayed.
+#[derive(Debug, Clone)]
+pub struct Played {
+    file: PathBuf,
+    cut: Cut,
+    name: String,
+}
+
+impl Played {
+    /// The trace of this digest.
+    pub fn new(file: PathBuf, sha256: &str, cut: Cut) -> Self {
+        let Cut { from, lasts, speed, copies, sample } = &cut;
+        let name = format!("trace {sha256} from {from:?} for {lasts:?} at {speed} times {copies}, share {sample}");
+        Self { file, cut, name }
+    }
+
+    /// What is replayed, in order of start.
+    pub fn sessions(&self) -> Result<Coming, String> {
+        let file = File::open(&self.file).map_err(|error| error.to_string())?;
+        let reader = Reader::open(BufReader::new(file)).map_err(|error| error.to_string())?;
+        Ok(Box::new(Playing {
+            sessions: regroup::Sessions::new(reader),
+            cut: self.cut,
+            users: HashMap::new(),
+            soon: BinaryHeap::new(),
+            read_to: Duration::ZERO,
+            number: 0,
+            over: false,
+        }))
+    }
+}
+
+impl Source for Played {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn open(&self) -> Result<Coming, String> {
+        self.sessions().map_err(|problem| format!("the trace cannot be replayed: {problem}"))
+    }
+}
+
+struct Playing<R> {
+    sessions: regroup::Sessions<R>,
+    cut: Cut,
+    /// Users of the trace, numbered as they come.
+    users: HashMap<String, u32>,
+    /// Sessions read, some of whose copies start later than one that is still to be read.
+    soon: BinaryHeap<Reverse<Soon>>,
+    read_to: Duration,
+    number: u64,
+    over: bool,
+}
+
+/// By start, then as they were read.
+struct Soon {
+    number: u64,
+    session: Session,
+}
+
+impl Soon {
+    fn key(&self) -> (Duration, u64) {
+        (self.session.at, self.number)
+    }
+}
+
+impl PartialEq for Soon {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Soon {}
+
+impl PartialOrd for Soon {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Soon {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl<R: Read> Playing<R> {
+    fn take_in(&mut self, session: &regroup::Session) {
+        let start = Duration::from_micros(session.start);
+        let Some(into) = start.checked_sub(self.cut.from).filter(|into| *into < self.cut.lasts) else { return };
+        let users = self.users.len() as u32;
+        let user = *self.users.entry(session.user.clone()).or_insert(users);
+        // By user and start: the same sessions whatever else is in the trace.
+        let key = seed_for(session.start, &session.user);
+        if unit(key) >= self.cut.sample {
+            return;
+        }
+        let scaled =
+            |time: Duration| Duration::try_from_secs_f64(time.as_secs_f64() / self.cut.speed).unwrap_or(Duration::MAX);
+        let step = |step: &regroup::Step| Step {
+            kind: kind(&step.action),
+            at: scaled(Duration::from_micros(step.at)),
+            pause: scaled(Duration::from_micros(step.pause)),
+            // What is not known is another one each time.
+            pick: if step.object.is_empty() { (mix(key ^ step.at) >> 32) as u32 } else { pick(&step.object) },
+        };
+        let steps: std::sync::Arc<[Step]> = session.steps.iter().map(step).collect();
+        self.read_to = scaled(into);
+        for copy in 0..self.cut.copies {
+            let later = if copy == 0 { Duration::ZERO } else { SPREAD.mul_f64(unit(mix(key ^ u64::from(copy)))) };
+            if self.read_to + later >= scaled(self.cut.lasts) {
+                continue; // it would start when the run is over
+            }
+            let user = user.wrapping_mul(self.cut.copies).wrapping_add(copy);
+            let session = Session { at: self.read_to + later, user, class: Class(session.class), steps: steps.clone() };
+            self.soon.push(Reverse(Soon { number: self.number, session }));
+            self.number += 1;
+        }
+    }
+}
+
+/// Sessions come in order of start, so what starts by the last one read is complete.
+impl<R: Read> Iterator for Playing<R> {
+    type Item = Result<Session, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let is_due = |Reverse(soon): &Reverse<Soon>| self.over || soon.session.at <= self.read_to;
+            if self.soon.peek().is_some_and(is_due) {
+                return self.soon.pop().map(|Reverse(soon)| Ok(soon.session));
+            }
+            if self.over {
+                return None;
+            }
+            match self.sessions.next() {
+                None => self.over = true,
+                Some(Ok(session)) => self.take_in(&session),
+                Some(Err(problem)) => {
+                    self.over = true;
+                    self.soon.clear();
+                    return Some(Err(problem.to_string()));
+                }
+            }
+        }
+    }
+}
+
+/// From 0 to under 1.
+fn unit(key: u64) -> f64 {
+    (mix(key) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// The request type of an action; what is not known is `other`.
+fn kind(action: &str) -> Kind {
+    let at = REQUEST_TYPES.iter().position(|known| *known == action).unwrap_or(REQUEST_TYPES.len() - 1);
+    Kind(u16::try_from(at).unwrap_or(u16::MAX))
+}
+
+/// A number for an object: its own if it is one, else one that depends on every byte of it.
+fn pick(object: &str) -> u32 {
+    object.parse().unwrap_or_else(|_| (seed_for(0, object) >> 32) as u32)
+}

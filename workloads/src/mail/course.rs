@@ -1,0 +1,62 @@
+//! A mail user's way through its script.
+
+use controllers::Timestamp;
+
+use super::model::State;
+use crate::replay::{Course, Script};
+
+/// A script, and whether the user has gone looking for its next step.
+#[derive(Debug)]
+pub(super) struct Way {
+    course: Course,
+    /// The page did not offer the next step, and the user has asked for so many others to find it there.
+    detours: u8,
+}
+
+/// The next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ahead {
+    pub(super) state: State,
+    pub(super) pick: u32,
+    /// When it is due.
+    pub(super) due: Timestamp,
+}
+
+impl Way {
+    pub(super) fn new(script: Script) -> Self {
+        Self { course: Course::new(script), detours: 0 }
+    }
+
+    /// The user arrives, and signs in: a script that begins so has its first step done.
+    pub(super) fn begin(&mut self, now: Timestamp) {
+        self.course.begin(now);
+        if self.course.ahead().is_some_and(|step| State::of(step.kind) == Some(State::Login)) {
+            self.course.advance();
+        }
+    }
+
+    /// The next step that web-mail users know, once a page is here.
+    pub(super) fn ahead(&mut self, now: Timestamp) -> Option<Ahead> {
+        loop {
+            let step = self.course.ahead()?;
+            let Some(state) = State::of(step.kind) else {
+                self.course.advance();
+                continue;
+            };
+            let due = if self.detours > 0 { self.course.still_due(&step, now) } else { self.course.due(&step, now) };
+            return Some(Ahead { state, pick: step.pick, due });
+        }
+    }
+
+    /// May the user look for the next step on another page? From the folders to a list, and no further.
+    pub(super) fn may_look(&mut self) -> bool {
+        self.detours += 1;
+        self.detours <= 2
+    }
+
+    /// The step is asked for, or given up.
+    pub(super) fn advance(&mut self) {
+        self.course.advance();
+        self.detours = 0;
+    }
+}

@@ -1,0 +1,151 @@
+//! Sessions that were walked once, and are walked again: what a recorded trace asks for.
+//!
+//! Users are the same machines as those of a Markov model ([`crate::mail`], [`crate::url`]); only what comes next is read from a
+//! [`Script`] in place of being drawn.
+
+mod course;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use controllers::{Class, Kind};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+pub(crate) use course::Course;
+
+/// When the steps of a session are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// At the recorded times: the load is open but for this, that a user waits for its page before it asks for the next. A
+    /// step that is overdue is asked for at once, and goodput still counts from its recorded time.
+    Clock,
+    /// After the recorded pauses: the rest follows the service, as users do (closed).
+    Sessions,
+}
+
+/// One request of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// What is asked for: an index into the crowd's request types.
+    pub kind: Kind,
+    /// Since the session's start.
+    pub at: Duration,
+    /// Since the end of the answer before.
+    pub pause: Duration,
+    /// Which message, folder, word or path: counted modulo what there is.
+    pub pick: u32,
+}
+
+/// A session, whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Its start, since the run's.
+    pub at: Duration,
+    /// Who walks it: signs in with this account, modulo their number. Users of different numbers have draws of their own.
+    pub user: u32,
+    /// Class.
+    pub class: Class,
+    /// In order of time.
+    pub steps: Arc<[Step]>,
+}
+
+/// What a user is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// In order of time.
+    pub steps: Arc<[Step]>,
+    /// When.
+    pub pace: Pace,
+}
+
+/// Sessions as they come, each or why the rest cannot be had.
+pub type Coming = Box<dyn Iterator<Item = Result<Session, String>> + Send>;
+
+/// Where recorded sessions come from. Opened anew for each run; two openings give the same sessions.
+pub trait Source: Send + Sync {
+    /// Names what comes out, to the last step (file digests and parameters): plans with one name send the same.
+    fn name(&self) -> &str;
+
+    /// The sessions, in order of their start.
+    ///
+    /// # Errors
+    /// If it cannot be opened: what and why.
+    fn open(&self) -> Result<Coming, String>;
+}
+
+/// Recorded sessions, shared. In a written plan there is their name alone, so such a plan cannot be read back.
+#[derive(Clone)]
+pub struct Sessions(Arc<dyn Source>);
+
+impl Sessions {
+    /// Sessions from this source.
+    #[must_use]
+    pub fn from(source: impl Source + 'static) -> Self {
+        Self(Arc::new(source))
+    }
+
+    /// These sessions, in order of their start: small ones, in memory.
+    #[must_use]
+    pub fn listed(name: &str, mut sessions: Vec<Session>) -> Self {
+        sessions.sort_by_key(|session| session.at);
+        Self::from(Listed { name: name.to_owned(), sessions: sessions.into() })
+    }
+
+    /// See [`Source::name`].
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// See [`Source::open`].
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(&self) -> Result<Coming, String> {
+        self.0.open()
+    }
+}
+
+struct Listed {
+    name: String,
+    sessions: Arc<[Session]>,
+}
+
+impl Source for Listed {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn open(&self) -> Result<Coming, String> {
+        let sessions = self.sessions.clone();
+        Ok(Box::new((0..sessions.len()).map(move |at| Ok(sessions[at].clone()))))
+    }
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sessions").field(&self.name()).finish()
+    }
+}
+
+impl PartialEq for Sessions {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Serialize for Sessions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Sessions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Err(D::Error::custom(format_args!("the sessions of {name} are not in the plan: make it from the trace again")))
+    }
+}
+
+#[cfg(test)]
+mod tests;

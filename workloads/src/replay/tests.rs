@@ -1,0 +1,176 @@
+use std::{cell::RefCell, time::Duration};
+
+use controllers::Timestamp;
+
+use super::*;
+use crate::{
+    mail::{REQUEST_TYPES, arashi},
+    measure::Report,
+    persona::Call,
+    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, MailUsers, PreviousPage, Users},
+    schedule,
+    testing::{self, Mailboxes, Reaction},
+};
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// Steps by the names of their requests, one every 100 ms, each asked for 80 ms after the answer before.
+fn steps(names: &[&str]) -> Arc<[Step]> {
+    let step = |(n, name): (u32, &&str)| {
+        let kind = REQUEST_TYPES.iter().position(|known| known == name).expect("a known request");
+        Step { kind: Kind(kind as u16), at: ms(100) * n, pause: ms(80), pick: n }
+    };
+    (0..).zip(names).map(step).collect()
+}
+
+fn session(at: Duration, user: u32, names: &[&str]) -> Session {
+    Session { at, user, class: Class(0), steps: steps(names) }
+}
+
+const USUAL: [&str; 6] = ["login", "list folders", "list messages", "show message", "delete", "list messages"];
+
+fn plan(sessions: &Sessions, pace: Pace) -> LoadPlan {
+    let account = |n: usize| Account { user: format!("u{n}"), password: "p".into() };
+    let users = MailUsers {
+        model: arashi(),
+        previous_page: PreviousPage::Literal,
+        accounts: (0..4).map(account).collect(),
+        behaviour: Behaviour::default(),
+        connections: ConnectionHabit::PerUser,
+    };
+    let mut plan = LoadPlan { users: Users::Mail(users), ..testing::url_plan(&[("first", 2, 0), ("second", 8, 0)]) };
+    for phase in &mut plan.phases {
+        phase.loads = vec![Load::Replay { sessions: sessions.clone(), pace, classes: vec![Class(0)] }];
+    }
+    plan
+}
+
+/// What was asked for, by whom and when (in milliseconds), of a service that answers after this long.
+fn asked(plan: &LoadPlan, answers_after: Duration) -> (Report, Vec<(u64, &'static str, u128)>) {
+    let mut mail = Mailboxes::new(100);
+    let seen = RefCell::new(Vec::new());
+    let service = |user: u64, call: &Call, now: Timestamp| {
+        let at = now.since(Timestamp::ZERO).as_millis();
+        seen.borrow_mut().push((user, REQUEST_TYPES[usize::from(call.kind.0)], at));
+        Reaction::Answer(answers_after, mail.answer(call))
+    };
+    let report = testing::run(plan, |_| {}, service).expect("there can be such users");
+    (report, seen.into_inner())
+}
+
+fn of_user(seen: &[(u64, &'static str, u128)], user: u64) -> Vec<(&'static str, u128)> {
+    seen.iter().filter(|(of, ..)| *of == user).map(|&(_, name, at)| (name, at)).collect()
+}
+
+#[test]
+fn by_the_clock_every_request_goes_out_at_its_recorded_time() {
+    let sessions = Sessions::listed("two", vec![session(ms(2500), 1, &USUAL), session(ms(300), 0, &USUAL)]);
+    let (report, seen) = asked(&plan(&sessions, Pace::Clock), ms(10));
+    let times: Vec<(&str, u128)> = (0..).zip(USUAL).map(|(n, name)| (name, 300 + 100 * n)).collect();
+    assert_eq!(of_user(&seen, 0), times);
+    assert_eq!(of_user(&seen, 1).first(), Some(&("login", 2500)));
+    // A session belongs to the phase of its start, once.
+    assert_eq!(report.phases.iter().map(|phase| phase.ledger.served).collect::<Vec<_>>(), [6, 6]);
+    assert_eq!((report.total.ledger.planned, report.total.ledger.failed), (12, 0));
+    assert!(report.total.behind_ms.max.is_some_and(|most| most < 0.01), "{:?}", report.total.behind_ms);
+    assert_eq!(report.faults, Vec::<String>::new());
+}
+
+#[test]
+fn what_a_slow_service_delays_is_late_by_the_record() {
+    let sessions = Sessions::listed("one", vec![session(ms(0), 0, &USUAL)]);
+    let (report, seen) = asked(&plan(&sessions, Pace::Clock), ms(600));
+    // Each waits for the page before: 600 ms apart in place of 100.
+    let times: Vec<u128> = of_user(&seen, 0).into_iter().map(|(_, at)| at).collect();
+    assert_eq!(times, [0, 600, 1200, 1800, 2400, 3000]);
+    // Wanted at 0, 100, ... and there at 600, 1200, ...: with an objective of 1 s the first is in time, the second is not.
+    let ledger = report.total.ledger;
+    assert_eq!((ledger.served, ledger.served_intents), (6, 1));
+    let behind = report.total.behind_ms;
+    assert_eq!((behind.count, behind.max), (6, Some(2500.0)));
+    // That is no lateness of the generator.
+    assert!(report.generator.send_lag_max_ms.is_some_and(|most| most < 0.01));
+}
+
+#[test]
+fn by_sessions_the_pauses_are_kept_and_the_rest_follows_the_service() {
+    let sessions = Sessions::listed("one", vec![session(ms(50), 0, &USUAL)]);
+    let (report, seen) = asked(&plan(&sessions, Pace::Sessions), ms(600));
+    let times: Vec<u128> = of_user(&seen, 0).into_iter().map(|(_, at)| at).collect();
+    assert_eq!(times, [50, 730, 1410, 2090, 2770, 3450]);
+    assert_eq!(report.total.ledger.served_intents, 6);
+}
+
+#[test]
+fn what_a_page_does_not_offer_is_looked_for_on_a_list_and_then_passed_over() {
+    // Cut in the middle: it begins with a message, of which the folders say nothing. Folders are made where nobody can.
+    let names = ["show message", "create folder", "list messages"];
+    let sessions = Sessions::listed("cut", vec![session(ms(0), 0, &names)]);
+    let (report, seen) = asked(&plan(&sessions, Pace::Clock), ms(10));
+    let names: Vec<&str> = of_user(&seen, 0).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names.first(), Some(&"login"));
+    assert_eq!(names.iter().filter(|&&name| name == "show message").count(), 1, "{names:?}");
+    assert_eq!(names.last(), Some(&"list messages"), "{names:?}");
+    assert_eq!(report.total.ledger.failed, 0);
+}
+
+#[test]
+fn a_recording_that_breaks_off_is_a_fault() {
+    struct Broken;
+    impl Source for Broken {
+        fn name(&self) -> &str {
+            "broken"
+        }
+
+        fn open(&self) -> Result<Coming, String> {
+            let first = Ok(session(ms(100), 0, &USUAL));
+            Ok(Box::new([first, Err("line 7 is no record".to_owned())].into_iter()))
+        }
+    }
+    let mut plan = plan(&Sessions::from(Broken), Pace::Clock);
+    plan.phases.truncate(1);
+    let (report, seen) = asked(&plan, ms(10));
+    assert_eq!(seen.len(), 6);
+    assert_eq!(report.faults, ["line 7 is no record"]);
+}
+
+#[test]
+fn the_digest_tells_plans_apart_by_every_step() {
+    let digest = |names: &[&str]| {
+        let sessions = Sessions::listed("the same name", vec![session(ms(0), 0, names)]);
+        schedule::digest(&plan(&sessions, Pace::Clock)).expect("it can be written")
+    };
+    assert_eq!(digest(&USUAL), digest(&USUAL));
+    assert_ne!(digest(&USUAL), digest(&USUAL[..5]));
+}
+
+#[test]
+fn a_plan_with_a_recording_cannot_be_read_back() {
+    let written = serde_json::to_string(&plan(&Sessions::listed("mine", Vec::new()), Pace::Clock)).expect("it is data");
+    assert!(written.contains("\"mine\""), "{written}");
+    let problem = serde_json::from_str::<LoadPlan>(&written).expect_err("the sessions are not in it").to_string();
+    assert!(problem.contains("mine"), "{problem}");
+}
+
+#[test]
+fn recorded_requests_of_any_service_have_paths_by_template() {
+    let sessions = Sessions::listed("one", vec![session(ms(0), 3, &["login", "show message"])]);
+    let loads = vec![Load::Replay { sessions, pace: Pace::Clock, classes: vec![Class(0)] }];
+    let mut plan = testing::url_plan(&[("all", 1, 0)]);
+    plan.phases[0].loads = loads;
+    if let Users::Url(users) = &mut plan.users {
+        users.path = "/{user}/{action}/{object}".to_owned();
+    }
+    let seen = RefCell::new(Vec::new());
+    let service = |_, call: &Call, now: Timestamp| {
+        seen.borrow_mut().push((call.path.to_string(), now.since(Timestamp::ZERO).as_millis()));
+        let (status, headers, body) = (200, Vec::new(), String::new());
+        Reaction::Answer(ms(250), testing::Response { status, headers, body, close: false })
+    };
+    let report = testing::run(&plan, |_| {}, service).expect("there can be such users");
+    assert_eq!(*seen.borrow(), [("/3/login/0".to_owned(), 0), ("/3/show-message/1".to_owned(), 250)]);
+    assert_eq!(report.total.behind_ms.max, Some(150.0));
+    assert_eq!(report.total.by_type.keys().collect::<Vec<_>>(), ["login", "show message"]);
+}

@@ -1,0 +1,77 @@
+//! The arrivals of a recording.
+
+use std::fmt;
+
+use controllers::{Timestamp, random::mix};
+
+use super::{Arrival, What};
+use crate::{
+    persona::Stay,
+    replay::{Coming, Pace, Script, Session, Sessions},
+};
+
+/// Sessions of a recording that start within a phase.
+pub(super) struct Recorded {
+    coming: Coming,
+    next: Option<Result<Session, String>>,
+    pace: Pace,
+    until: Timestamp,
+    /// When a problem is told: at the last session before it.
+    at: Timestamp,
+    seed: u64,
+    ordinal: u64,
+}
+
+impl Recorded {
+    pub(super) fn new(sessions: &Sessions, pace: Pace, from: Timestamp, until: Timestamp, seed: u64) -> Self {
+        let coming: Coming = match sessions.open() {
+            Ok(coming) => coming,
+            Err(problem) => Box::new(std::iter::once(Err(problem))),
+        };
+        let mut recorded = Self { coming, next: None, pace, until, at: from, seed, ordinal: 0 };
+        recorded.step();
+        // What came before belongs to an earlier phase.
+        while let Some(Ok(session)) = &recorded.next
+            && Timestamp::ZERO + session.at < from
+        {
+            recorded.step();
+        }
+        recorded
+    }
+
+    fn step(&mut self) {
+        self.next = self.coming.next();
+        self.ordinal += 1;
+    }
+
+    pub(super) fn peek(&self) -> Option<Timestamp> {
+        match self.next.as_ref()? {
+            Ok(session) => Some(Timestamp::ZERO + session.at).filter(|&at| at < self.until),
+            Err(_) => Some(self.at),
+        }
+    }
+
+    /// What happens next, to user number `user` if it is an arrival.
+    pub(super) fn next(&mut self, user: u64) -> Option<What> {
+        let key = self.seed.wrapping_add(mix(self.ordinal));
+        let session = match self.next.take()? {
+            Ok(session) => session,
+            Err(problem) => {
+                // Nothing after a problem can be trusted.
+                self.coming = Box::new(std::iter::empty());
+                return Some(What::Broken(problem));
+            }
+        };
+        self.at = Timestamp::ZERO + session.at;
+        self.step();
+        let script = Some(Script { steps: session.steps, pace: self.pace });
+        let (slot, class) = (session.user, session.class);
+        Some(What::Arrive(Arrival { user, key, slot, class, stay: Stay::OneSession, role: None, script }))
+    }
+}
+
+impl fmt::Debug for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorded").field("next", &self.next).field("until", &self.until).finish_non_exhaustive()
+    }
+}
