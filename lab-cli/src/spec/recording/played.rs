@@ -28,7 +28,7 @@ pub struct Cut {
     pub lasts: Duration,
     /// All times are divided by this, 0.1 to 1000.
     pub speed: f64,
-    /// Every session is walked by so many users, 1 to 10 000; each copy starts up to [`SPREAD`] later.
+    /// Every session is walked by so many users, 1 to 10 000; each copy starts up to a second later.
     pub copies: u32,
     /// This share of the sessions, whole ones, 0 to 1.
     pub sample: f64,
