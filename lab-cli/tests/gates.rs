@@ -267,7 +267,9 @@ fn a_service_that_is_stopped_is_found_and_headroom_and_conditions_are_in_the_sum
     assert!(stopped["arms"][0]["phases"][0]["response_time_ms"]["max"].as_f64() > Some(1000.0));
 
     let clean = run("clean", false);
-    assert!(!finds_any_of(&clean, &["GAP", "HEADROOM", "CAP", "LEDGER", "UNSTABLE"]), "{:?}", found(&clean));
+    assert!(!finds_any_of(&clean, &["GAP", "CAP", "LEDGER", "UNSTABLE"]), "{:?}", found(&clean));
+    // Other tests may have the processor meanwhile: then both say so, and rightly.
+    assert!(has(&clean, "NOISE", "INVALID") || !finds_any_of(&clean, &["HEADROOM"]), "{:?}", found(&clean));
     let conditions = &clean["arms"][0]["conditions"];
     assert!(
         conditions["noise"].as_f64().is_some() && conditions["sent_per_s_max"].as_f64() > Some(20.0),
