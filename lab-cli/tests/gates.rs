@@ -6,6 +6,7 @@ use std::{
     fs,
     path::Path,
     process::{Child, Command, Output, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -79,6 +80,12 @@ fn found(of: &Value) -> BTreeSet<(String, String)> {
     reasons.iter().map(|reason| (text(&reason["code"]), text(&reason["verdict"]))).collect()
 }
 
+/// One fault at a time: the processor that one test takes away is another's headroom.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn has(of: &Value, code: &str, verdict: &str) -> bool {
     found(of).contains(&(code.to_owned(), verdict.to_owned()))
 }
@@ -90,6 +97,7 @@ fn finds_any_of(of: &Value, codes: &[&str]) -> bool {
 
 #[test]
 fn a_generator_that_is_stopped_is_found_and_its_pause_is_in_the_response_times() {
+    let _alone = alone();
     let service = Service::start();
     let load = |lasts: &str| {
         let mut command = lab();
@@ -144,6 +152,7 @@ fn pin_to_one() {
 
 #[test]
 fn a_generator_whose_processor_is_taken_is_found() {
+    let _alone = alone();
     let service = Service::start();
     let url = service.url();
     // On a thread of its own: the service stays where it likes.
@@ -199,6 +208,7 @@ exit $code
 
 #[test]
 fn a_generator_that_runs_out_of_ports_is_found() {
+    let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("short.yaml"), EXPERIMENT).expect("written");
     let load = |connections: &str| {
@@ -242,6 +252,7 @@ fn summary(folder: &Path, out: &str) -> Value {
 
 #[test]
 fn a_service_that_is_stopped_is_found_and_headroom_and_conditions_are_in_the_summary() {
+    let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("short.yaml"), EXPERIMENT).expect("written");
     let run = |out: &str, stops: bool| {
