@@ -14,7 +14,7 @@ use nix::{
 use workloads::{
     Options, StopFlag,
     null::Null,
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target, UrlUsers, Users},
 };
 
 use super::{Cpus, RunFailure, snapshot::machine};
@@ -26,6 +26,8 @@ const USERS: u32 = 32;
 const LASTS: Duration = Duration::from_millis(700);
 /// The first part is left out: connections are being made.
 const AFTER: f64 = 0.3;
+/// Users that response times are measured with.
+const PROBERS: u32 = 128;
 /// At which share of the ceiling response times are measured.
 const PROBE: f64 = 0.5;
 
@@ -33,16 +35,12 @@ const PROBE: f64 = 0.5;
 pub fn measure(cpus: &Cpus, connections: ConnectionHabit, stop: &StopFlag) -> Result<Headroom, RunFailure> {
     let service = Service::start(cpus)?;
     let address = service.null.address();
-    let users = Load::Users { from: USERS, to: USERS, class: Class::default() };
-    let ceiling_per_s = run(address, users, connections, stop)?.0;
+    let at_once = traces::Think::Constant(Duration::ZERO);
+    let ceiling_per_s = run(address, USERS, at_once, connections, stop)?.0;
     let probed_per_s = (ceiling_per_s * PROBE).floor();
-    let arrivals = Load::Requests {
-        from_per_s: probed_per_s,
-        to_per_s: probed_per_s,
-        law: ArrivalLaw::Poisson,
-        class: Class::default(),
-    };
-    let response_p99_ms = run(address, arrivals, connections, stop)?.1;
+    // Users who think, so that they keep their connections as the ceiling's do: so many requests a second, at random.
+    let mean = Duration::from_secs_f64(f64::from(PROBERS) / probed_per_s.max(1.0));
+    let response_p99_ms = run(address, PROBERS, traces::Think::Exponential { mean }, connections, stop)?.1;
     service.end()?;
     Ok(Headroom { ceiling_per_s, probed_per_s, response_p99_ms })
 }
@@ -50,18 +48,20 @@ pub fn measure(cpus: &Cpus, connections: ConnectionHabit, stop: &StopFlag) -> Re
 /// Answers a second, and the 99th percentile of response times, once all is going.
 fn run(
     address: SocketAddr,
-    load: Load,
+    users: u32,
+    think: traces::Think,
     connections: ConnectionHabit,
     stop: &StopFlag,
 ) -> Result<(f64, Option<f64>), RunFailure> {
-    let plan = plan(address, load, connections);
+    let plan = plan(address, users, think, connections);
     let report = workloads::run(&plan, &Options::default(), |_| {}, stop)?;
     let found = report.part("null", AFTER..1.0);
     let answered = |found: &workloads::measure::PhaseReport| (found.ledger.served as f64) / found.seconds;
     Ok(found.map_or((0.0, None), |found| (answered(&found), found.response_time_ms.p99)))
 }
 
-fn plan(address: SocketAddr, load: Load, connections: ConnectionHabit) -> LoadPlan {
+fn plan(address: SocketAddr, users: u32, think: traces::Think, connections: ConnectionHabit) -> LoadPlan {
+    let load = Load::Users { from: users, to: users, class: Class::default() };
     let at_once = OnTrouble::Login { wait: Duration::ZERO };
     LoadPlan {
         seed: 1,
@@ -71,7 +71,7 @@ fn plan(address: SocketAddr, load: Load, connections: ConnectionHabit) -> LoadPl
             method: "GET".to_owned(),
             headers: Vec::new(),
             body: None,
-            think: traces::Think::Constant(Duration::ZERO),
+            think,
             behaviour: Behaviour { on_reject: at_once.clone(), on_failure: at_once, ..Behaviour::default() },
             connections,
         }),
