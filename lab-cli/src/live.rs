@@ -163,8 +163,24 @@ pub struct Second {
     pub p99_at_least_ms: Option<f64>,
     /// The generator's health in this second.
     pub generator: GeneratorSecond,
+    /// How fast the processors were; `None` where that was not measured, as in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<CoreSpeeds>,
     /// What the target showed of itself, if it answered.
     pub target: Option<TargetSecond>,
+}
+
+/// How fast processors did a fixed piece of work: millions of its steps in a second of CPU time. To be held against the same
+/// figure of another second or run: it has no meaning of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct CoreSpeeds {
+    /// The generator's processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generator: Option<f64>,
+    /// The service's; `None` where both have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<f64>,
 }
 
 /// Requests of one type, or of one class, in a second.

@@ -30,6 +30,7 @@ mod resolve;
 mod simulate;
 mod site;
 mod snapshot;
+mod speed;
 mod spool;
 mod stop;
 mod sum_up;

@@ -21,7 +21,7 @@ mod touched;
 mod verdict;
 
 pub use arm::{Arm, Client, WalkCell, WalkRow};
-pub use conditions::{Arrivals, Clocks, Conditions, Headroom};
+pub use conditions::{Arrivals, Clocks, Conditions, Headroom, Speed};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ThresholdResult};
 pub use measured::{Measured, Times};

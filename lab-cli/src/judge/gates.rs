@@ -10,17 +10,21 @@ use serde::{Deserialize, Serialize};
 use crate::summary::{Arm, Headroom, Objective, Reason, Verdict};
 
 mod client;
+mod drift;
 mod ledger;
 pub mod limits;
 mod load;
 mod machine;
 mod pauses;
+mod readings;
 mod settled;
 pub mod table;
 #[cfg(test)]
 mod tests;
 mod twins;
 
+pub use drift::judge_drift;
+pub use readings::reading;
 pub use twins::judge_twins;
 
 /// What the gates need to know of the plan.
@@ -45,6 +49,7 @@ pub fn judge(arm: &Arm, context: &Context) -> Vec<Reason> {
     client::check(arm, context, &mut reasons);
     pauses::check(arm, context, &mut reasons);
     machine::check(arm, &mut reasons);
+    drift::check(arm, &mut reasons);
     load::check(arm, context, &mut reasons);
     settled::check(arm, &mut reasons);
     renewal(arm, &mut reasons);

@@ -6,6 +6,7 @@
 
 mod curves;
 mod recovery;
+mod speed;
 #[cfg(test)]
 mod tests;
 
@@ -93,6 +94,8 @@ fn load_of(loads: &[Load], capacity: Option<f64>) -> Option<PlannedLoad> {
 /// Fills in what follows from the arm's seconds: all of the arm, in order, and of no other.
 pub fn fill_in(arm: &mut Arm, seconds: &[Second], plan: &Plan) {
     arm.conditions.sent_per_s_max = seconds.iter().map(|second| second.sent).max().unwrap_or(0) as f64;
+    arm.conditions.generator_speed = speed::of(seconds, |cores| cores.generator);
+    arm.conditions.service_speed = speed::of(seconds, |cores| cores.service);
     arm.wasted = wasted_in_all(arm);
     for phase in &mut arm.phases {
         let Some(planned) = plan.phases.iter().find(|planned| planned.name == phase.name) else { continue };

@@ -8,8 +8,10 @@
 
 mod statistics;
 
+pub(super) use statistics::median;
+
 use crate::{live::Second, summary::Steadiness};
-use statistics::{mann_kendall, mean, median, mser, spread, theil_sen};
+use statistics::{mann_kendall, mean, mser, spread, theil_sen};
 
 /// Seconds of a phase below which nothing is said.
 pub const SHORTEST_S: usize = 20;

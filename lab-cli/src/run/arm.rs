@@ -17,6 +17,7 @@ use super::{
     policy_events::PolicyEvents,
     renew::Renewals,
     site::{Controls, Site, SiteSpec},
+    speed::SpeedMeter,
     surroundings::Surroundings,
     target::log_in,
     touches::{Hands, Reach, Touches},
@@ -100,6 +101,8 @@ pub fn run(
         Hands::begin(turn.touches, reach).map_err(super::snapshot::machine("the thread that carries out touches"))?;
     let mut touches = Vec::new();
     let surroundings = Surroundings::begin(turn.cpus);
+    let speed =
+        SpeedMeter::begin(turn.cpus).map_err(super::snapshot::machine("the thread that times the processors"))?;
     let report = workloads::run(
         &plan,
         &Options { numbered: true, orders, ..Options::default() },
@@ -124,7 +127,7 @@ pub fn run(
             events.extend(policy_events.take());
             events.extend(hands.take());
             touches.extend(events.iter().filter_map(touched));
-            let second = seconds.next(&window, watch.take());
+            let second = Second { speed: speed.take(), ..seconds.next(&window, watch.take()) };
             timeline.push(second.clone());
             if abort.is_none() {
                 abort = abort_at(&mut watches, &second);
@@ -161,6 +164,7 @@ pub fn run(
         let text = format!("a phase did not begin with a fresh policy: {failure}");
         tell(&LiveEvent::Note { text }, folder, sinks)?;
     }
+    drop(speed);
     drop(watch);
     // A target that has died leaves the arm without its ledger, which makes it INVALID: what clients saw is kept.
     let seen = settled(&controls);

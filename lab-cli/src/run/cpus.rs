@@ -29,12 +29,15 @@ impl Cpus {
     /// Keeps this thread, and those that it starts from now on, to the generator's processor.
     pub fn pin_generator(&self) {
         let Some(cpu) = self.generator else { return };
-        let mut set = CpuSet::new();
         // A machine that forbids it measures less well; the run still says what it saw.
-        if set.set(cpu).is_ok() {
-            let _ = sched_setaffinity(Pid::from_raw(0), &set);
-        }
+        pin_this_thread(cpu);
     }
+}
+
+/// Keeps this thread to that processor; false if it may not go there.
+pub(super) fn pin_this_thread(cpu: usize) -> bool {
+    let mut set = CpuSet::new();
+    set.set(cpu).is_ok() && sched_setaffinity(Pid::from_raw(0), &set).is_ok()
 }
 
 fn allowed() -> Vec<usize> {

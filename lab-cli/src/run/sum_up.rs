@@ -59,6 +59,7 @@ pub fn sum_up(found: &Findings<'_>) -> Summary {
     let mut reasons: Vec<_> = found.arms.iter().flat_map(|arm| arm.reasons.iter().cloned()).collect();
     let noise_floor = noise_floor(found);
     reasons.extend(gates::judge_twins(&noise_floor));
+    reasons.extend(gates::judge_drift(found.arms));
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.verdict));
     let verdict = gates::verdict(&reasons);
     let evidence = RunEvidence { arms: found.arms, timeline: found.timeline, parts: found.parts };

@@ -198,6 +198,7 @@ impl Seconds {
             p90_at_least_ms: window.p90_at_least_ms,
             p99_at_least_ms: window.p99_at_least_ms,
             generator: self.generator(window),
+            speed: None,
             target: gauges.map(|gauges| self.target(with_balancers(gauges, window), window.client.as_ref())),
         }
     }

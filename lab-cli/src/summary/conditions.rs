@@ -28,6 +28,24 @@ pub struct Conditions {
     pub waited_for_turn: u64,
     /// Most requests written in one second.
     pub sent_per_s_max: f64,
+    /// How fast the generator's processor was; `None`: too few seconds, or not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generator_speed: Option<Speed>,
+    /// The same for the service's, where it has one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_speed: Option<Speed>,
+}
+
+/// How fast a processor did a fixed piece of work, in millions of its steps a second of CPU time: medians of a reading a
+/// second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Speed {
+    /// Of the whole arm.
+    pub median: f64,
+    /// Of the first half of its readings.
+    pub first_half: f64,
+    /// Of the second half.
+    pub second_half: f64,
 }
 
 /// What the machine's clocks did while an arm ran.

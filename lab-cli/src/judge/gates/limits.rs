@@ -19,6 +19,9 @@ pub const NOISE: f64 = 0.03;
 pub const CLOCK_STEP_MS: f64 = 10.0;
 /// Clocks that run apart by so many millionths: more than the kernel corrects an honest clock by.
 pub const CLOCK_DRIFT_PPM: f64 = 500.0;
+/// By how much the service's processor may be faster in one arm than in another, or in one half of an arm: hosts that nobody tuned drift
+/// by as much (Hunter/Apache Otava's experience), and what differs by less may be that.
+pub const DRIFT: f64 = 0.10;
 /// Largest difference between the mean number in flight and rate times time, as a share of the former.
 pub const LITTLE: f64 = 0.05;
 /// Descriptors that should stay free.

@@ -36,7 +36,7 @@ fn model(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     }
 }
 
-fn overloaded(measured: &Measured) -> f64 {
+pub(super) fn overloaded(measured: &Measured) -> f64 {
     let not_in_time = measured.served_late
         + measured.rejected
         + measured.refused_locally

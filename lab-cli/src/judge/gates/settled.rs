@@ -12,13 +12,23 @@ const STEADY_S: f64 = 60.0;
 
 pub(super) fn check(arm: &Arm, reasons: &mut Vec<Reason>) {
     for phase in &arm.phases {
-        let Some(found) = phase.measures.steadiness.filter(|found| found.declared != Some(false)) else { continue };
+        let Some(found) = asked(phase) else { continue };
         if found.growth_per_s > 0.0 {
             unstable(phase, found, reasons);
-        } else if found.declared == Some(true) || phase.seconds >= STEADY_S {
+        } else if is_steady(phase, found) {
             warm_up(phase, found, reasons);
         }
     }
+}
+
+/// What is known of a phase that may be asked whether it settled.
+pub(super) fn asked(phase: &Phase) -> Option<Steadiness> {
+    phase.measures.steadiness.filter(|found| found.declared != Some(false))
+}
+
+/// It is read as a steady state.
+pub(super) fn is_steady(phase: &Phase, found: Steadiness) -> bool {
+    found.declared == Some(true) || phase.seconds >= STEADY_S
 }
 
 /// A finding about the service, not a fault of the measurement.

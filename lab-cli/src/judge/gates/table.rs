@@ -30,7 +30,7 @@ const fn gate(
 }
 
 /// In the order of `docs/validity.md`: the books, the load, the generator, the machine, the service, comparisons.
-pub const GATES: [Gate; 30] = [
+pub const GATES: [Gate; 31] = [
     gate(
         "LEDGER",
         &[Invalid],
@@ -180,6 +180,13 @@ pub const GATES: [Gate; 30] = [
         "the wall clock was set, clocks ran apart, or the kernel's clock is a slow one or changed",
         "10 ms; 500 millionths",
         "let the clock be kept by small corrections",
+    ),
+    gate(
+        "DRIFT",
+        &[Warn],
+        "the service's processor did the same work faster for one arm than for another of its block, or in one half of an arm than in the other",
+        "10 %",
+        "more blocks, a quieter machine",
     ),
     gate(
         "BACKLOG",

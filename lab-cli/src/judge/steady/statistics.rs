@@ -18,7 +18,7 @@ pub(super) fn spread(values: &[f64]) -> f64 {
     (squares / (values.len().saturating_sub(1)).max(1) as f64).sqrt()
 }
 
-pub(super) fn median(values: &[f64]) -> f64 {
+pub(in crate::judge) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let middle = sorted.len() / 2;

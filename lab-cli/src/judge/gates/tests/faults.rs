@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     judge::gates::table::{self, GATES},
-    summary::{Arrivals, Comparison, Headroom, Measures, PlannedLoad, Steadiness, Touched},
+    summary::{Arrivals, Comparison, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched},
 };
 
 /// How something is made wrong.
@@ -161,7 +161,19 @@ const PAIRS: [Pair; 45] = [
 ];
 
 /// Those whose fault takes more than one line.
-const MORE: [Pair; 8] = [
+const MORE: [Pair; 11] = [
+    ("DRIFT", Verdict::Warn, |arm, _| halves(arm, 100.0, 110.1), |arm, _| halves(arm, 100.0, 109.9)),
+    ("DRIFT", Verdict::Warn, |arm, _| halves(arm, 110.1, 100.0), |arm, _| halves(arm, 109.9, 100.0)),
+    // Generator and service on one processor; and the generator's own says nothing of the service.
+    (
+        "DRIFT",
+        Verdict::Warn,
+        |arm, _| arm.conditions.generator_speed = speed(100.0, 120.0),
+        |arm, _| {
+            halves(arm, 100.0, 100.0);
+            arm.conditions.generator_speed = speed(100.0, 150.0);
+        },
+    ),
     ("BACKLOG", Verdict::Invalid, |arm, _| arm.kernel.request_queue_full = 1, sound_as_it_is),
     (
         "CLOCK",
@@ -282,6 +294,14 @@ fn headroom(arm: &mut Arm, context: &mut Context, ceiling_per_s: f64, p99: f64) 
     context.headroom = Some(Headroom { ceiling_per_s, probed_per_s: 0.0, response_p99_ms: Some(p99) });
 }
 
+fn speed(first_half: f64, second_half: f64) -> Option<Speed> {
+    Some(Speed { median: first_half, first_half, second_half })
+}
+
+fn halves(arm: &mut Arm, first: f64, second: f64) {
+    arm.conditions.service_speed = speed(first, second);
+}
+
 fn clock(arm: &mut Arm, before: &str, after: &str) {
     let clocks = &mut arm.conditions.clocks;
     (clocks.source, clocks.source_at_end) = (before.to_owned(), after.to_owned());
@@ -344,6 +364,65 @@ fn fractions_are_as_far_from_nothing_as_they_say() {
     assert!(reasons[0].value.contains("3.0 %"), "{}", reasons[0].value);
 }
 
+/// An arm whose processors had this speed all the time.
+fn steady_at(policy: &str, block: u32, generator: f64, service: f64) -> Arm {
+    let mut arm = Arm { policy: policy.to_owned(), block, ..sound() };
+    arm.conditions.generator_speed = speed(generator, generator);
+    arm.conditions.service_speed = speed(service, service);
+    arm
+}
+
+#[test]
+fn arms_of_one_block_that_ran_at_two_speeds_are_found_and_blocks_may_differ() {
+    let found = |arms: &[Arm]| judge_drift(arms);
+    assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("seda", 1, 150.0, 109.9)]), []);
+    // All arms of a block alike: they are compared within it.
+    assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("none", 2, 200.0, 200.0)]), []);
+    let arms = [
+        steady_at("none", 1, 100.0, 100.0),
+        steady_at("seda", 1, 100.0, 112.0),
+        steady_at("none", 2, 100.0, 125.0),
+        steady_at("seda", 2, 100.0, 100.0),
+    ];
+    let reasons = found(&arms);
+    let [reason] = &reasons[..] else { panic!("{reasons:?}") };
+    assert_eq!((reason.code.as_str(), reason.verdict), ("DRIFT", Verdict::Warn));
+    assert_eq!(
+        reason.value,
+        "the service's processor was 1.25 times as fast for none (block 2) as for seda (block 2); so in 2 blocks"
+    );
+    // An arm that is left out of comparisons spoils none.
+    let mut arms = arms;
+    (arms[1].verdict, arms[2].verdict) = (Verdict::Invalid, Verdict::Invalid);
+    assert_eq!(found(&arms), []);
+}
+
+#[test]
+fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
+    let mut arm = steady_at("seda", 1, 100.0, 105.0);
+    arm.conditions.noise = Some(0.01);
+    arm.generator.cpu = 0.31;
+    busy(&mut arm, 10, 1000, 0);
+    files(&mut arm, 100);
+    steady(&mut arm, |_| ());
+    arm.phases[0].measures.arrivals = Some(Arrivals { windows: 100, per_window: 5.0, dispersion: 1.1 });
+    let bound = Arm { bound: true, ..Arm::default() };
+    let mut summary = Summary {
+        arms: vec![steady_at("none", 1, 1.0, 1.0), arm, bound],
+        headroom: Some(Headroom { ceiling_per_s: 9000.0, ..Headroom::default() }),
+        noise_floor: vec![twins("equivalent", Some([0.99, 1.02]))],
+        ..Summary::default()
+    };
+    for gate in GATES {
+        assert!(reading(gate.code, &summary).is_some(), "{} says nothing", gate.code);
+    }
+    assert_eq!(reading("CPU", &summary).as_deref(), Some("31 % (seda)"), "the worst arm");
+    assert_eq!(reading("UNSENT", &summary).as_deref(), Some("0"), "all arms alike");
+    assert_eq!(reading("CPUS", &summary), None);
+    summary.mode = Mode::Virtual;
+    assert_eq!((reading("CPU", &summary), reading("LEDGER", &summary).is_some()), (None, true));
+}
+
 #[test]
 fn every_gate_of_the_table_has_a_pair_for_each_of_its_verdicts() {
     let mut shown: BTreeSet<(&str, Verdict)> =
@@ -360,6 +439,7 @@ fn every_gate_of_the_table_has_a_pair_for_each_of_its_verdicts() {
 fn every_code_in_the_source_is_in_the_table() {
     let sources = [
         include_str!("../client.rs"),
+        include_str!("../drift.rs"),
         include_str!("../ledger.rs"),
         include_str!("../load.rs"),
         include_str!("../machine.rs"),

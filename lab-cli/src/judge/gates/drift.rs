@@ -1,0 +1,74 @@
+//! DRIFT: the machine's own speed changed. What differs between arms, or over time, may be that.
+//!
+//! It is the service's processor that is judged. The generator's follows the service's load, where both are halves of one core:
+//! it is half as fast again while the other one idles.
+
+use super::{label, limits::DRIFT, warn};
+use crate::summary::{Arm, Reason, Speed, Verdict};
+
+/// Of the service's processor, which may be the generator's too.
+pub(super) fn speed(arm: &Arm) -> Option<Speed> {
+    arm.conditions.service_speed.or(arm.conditions.generator_speed)
+}
+
+/// Within an arm: its halves.
+pub(super) fn check(arm: &Arm, reasons: &mut Vec<Reason>) {
+    let Some(speed) = speed(arm).filter(|speed| times(*speed) > 1.0 + DRIFT) else { return };
+    let faster = if speed.first_half > speed.second_half { "first" } else { "second" };
+    let times = times(speed);
+    reasons.push(warn(
+        "DRIFT",
+        format!("the service's processor was {times:.2} times as fast in the {faster} half as in the other"),
+        limit(),
+        "the machine changed its speed: what changed over the arm may be that",
+        "run again on a quieter machine, or more blocks; timeline.jsonl has the speed of each second",
+    ));
+}
+
+/// How many times as fast one half was as the other.
+pub(super) fn times(speed: Speed) -> f64 {
+    speed.first_half.max(speed.second_half) / speed.first_half.min(speed.second_half)
+}
+
+/// Between the arms of a block, which are compared with each other. Whole blocks may differ: pairs are made within them.
+pub fn judge_drift(arms: &[Arm]) -> Vec<Reason> {
+    let usable: Vec<(&Arm, f64)> = arms
+        .iter()
+        .filter(|arm| arm.verdict != Verdict::Invalid)
+        .filter_map(|arm| Some((arm, speed(arm)?.median)))
+        .collect();
+    let mut blocks: Vec<u32> = usable.iter().map(|(arm, _)| arm.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let found: Vec<Apart<'_>> = blocks.into_iter().filter_map(|block| apart(block, &usable)).collect();
+    let Some(worst) = found.iter().max_by(|a, b| a.times.total_cmp(&b.times)) else { return Vec::new() };
+    let also = if found.len() > 1 { format!("; so in {} blocks", found.len()) } else { String::new() };
+    let (times, fast, slow) = (worst.times, label(worst.fast), label(worst.slow));
+    vec![warn(
+        "DRIFT",
+        format!("the service's processor was {times:.2} times as fast for {fast} as for {slow}{also}"),
+        limit(),
+        "the machine changed its speed between arms that are compared: what differs between them may be that",
+        "run more blocks (repeat), whose order is drawn, or run on a quieter machine",
+    )]
+}
+
+/// Two arms of a block.
+struct Apart<'a> {
+    slow: &'a Arm,
+    fast: &'a Arm,
+    times: f64,
+}
+
+/// The slowest and the fastest arm of a block, if they are too far apart.
+fn apart<'a>(block: u32, arms: &[(&'a Arm, f64)]) -> Option<Apart<'a>> {
+    let own = || arms.iter().filter(|(arm, _)| arm.block == block);
+    let (slow, least) = own().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (fast, most) = own().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let times = most / least;
+    (times > 1.0 + DRIFT).then_some(Apart { slow, fast, times })
+}
+
+fn limit() -> String {
+    format!("{:.0} %", DRIFT * 100.0)
+}

@@ -1,0 +1,45 @@
+//! How fast a processor was over an arm, from a reading a second.
+
+use crate::{
+    judge::steady::median,
+    live::{CoreSpeeds, Second},
+    summary::Speed,
+};
+
+/// Readings that a half has at least: a single one is off by some percent.
+const LEAST: usize = 5;
+
+/// Medians of all readings and of both halves. `None` with too few.
+pub fn of(seconds: &[Second], read: fn(&CoreSpeeds) -> Option<f64>) -> Option<Speed> {
+    let all: Vec<f64> = seconds.iter().filter_map(|second| read(second.speed.as_ref()?)).collect();
+    let (first, second) = all.split_at(all.len() / 2);
+    (first.len() >= LEAST).then(|| Speed {
+        median: median(&all),
+        first_half: median(first),
+        second_half: median(second),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(speeds: &[f64]) -> Vec<Second> {
+        let second = |speed: &f64| Second {
+            speed: Some(CoreSpeeds { generator: Some(*speed), service: None }),
+            ..Second::default()
+        };
+        speeds.iter().map(second).collect()
+    }
+
+    #[test]
+    fn medians_of_the_whole_and_of_its_halves() {
+        let mut speeds = [100.0, 100.0, 5.0, 100.0, 100.0, 80.0, 80.0, 80.0, 900.0, 80.0].to_vec();
+        let found = of(&seconds(&speeds), |cores| cores.generator).expect("enough");
+        assert_eq!((found.first_half, found.second_half), (100.0, 80.0), "one that is off decides nothing");
+        assert!((80.0..=100.0).contains(&found.median));
+        assert_eq!(of(&seconds(&speeds), |cores| cores.service), None);
+        speeds.pop();
+        assert_eq!(of(&seconds(&speeds), |cores| cores.generator), None, "four in one half are too few");
+    }
+}
