@@ -3,7 +3,8 @@
 //! The verdict on the measurement comes first, then what was decided, then figures and tables, then everything that bears on
 //! them. Everything that is a text goes through [`maud`], which escapes it, after it was scrubbed of control and direction
 //! characters; nothing in the page can load or run anything (`Content-Security-Policy`, with the hash of its one style sheet).
-//! Values of figures show where the pointer rests: `title` elements, as a text-only browser has the tables.
+//! Values of figures show where the pointer rests (`title` elements). Labels of figures are made by the style sheet, from
+//! attributes, and each figure has a table: a text-only browser, which would run the labels together, shows the table alone.
 
 use base64::Engine as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -18,6 +19,8 @@ use crate::{
 mod chart;
 mod facts;
 mod figures;
+mod gates;
+mod measures;
 mod tables;
 
 const STYLE: &str = include_str!("html/style.css");
@@ -49,13 +52,14 @@ pub fn document(run: &Whole) -> String {
                     (validity(run))
                     (tables::comparison(run))
                     (tables::thresholds(run))
-                    (figures::sweep(run))
+                    (figures::curves(run))
                     (figures::time_lines(run))
                     (tables::phases(run))
                     (tables::types(run))
+                    (measures::section(run))
                     (tables::ledgers(run))
                     (facts::parameters(run))
-                    (facts::gates(run))
+                    (gates::section(run))
                     (facts::host(run))
                     (facts::limits(run))
                 }

@@ -16,6 +16,10 @@ const WASTED: f64 = 0.01;
 /// Jain's index below which it is said.
 const UNFAIR: f64 = 0.9;
 
+/// What is said of a phase.
+pub(super) const HEADS: [&str; 7] =
+    ["attempts each", "wasted", "fair to users", "worst tenth", "to classes", "backlog", "well again"];
+
 /// Its percentiles depend on how long it was.
 pub(super) fn is_unstable(phase: &Phase) -> bool {
     let found = phase.measures.steadiness.filter(|found| found.declared != Some(false));
@@ -34,22 +38,17 @@ pub(super) fn footnote(summary: &Summary) -> &'static str {
 
 /// A row for each phase of which there is something to say; nothing if there is none.
 pub(super) fn table(summary: &Summary) -> String {
-    let mut table = Columns::new(&[
-        ("over time", Align::Left),
-        ("phase", Align::Left),
-        ("attempts each", Align::Right),
-        ("wasted", Align::Right),
-        ("fair to users", Align::Right),
-        ("worst tenth", Align::Right),
-        ("to classes", Align::Right),
-        ("backlog", Align::Right),
-        ("well again", Align::Left),
-    ]);
+    let mut header = vec![("over time", Align::Left), ("phase", Align::Left)];
+    header.extend(HEADS[..HEADS.len() - 1].iter().map(|head| (*head, Align::Right)));
+    header.push((HEADS[HEADS.len() - 1], Align::Left));
+    let mut table = Columns::new(&header);
     let mut any = false;
     for arm in summary.arms.iter().filter(|arm| !arm.bound) {
         for phase in arm.phases.iter().filter(|phase| is_worth_a_line(phase)) {
             any = true;
-            table.row(row(name(arm, summary), phase));
+            let mut row = vec![name(arm, summary), phase.name.clone()];
+            row.extend(cells(phase));
+            table.row(row);
         }
     }
     if any { table.into_text() } else { String::new() }
@@ -72,14 +71,13 @@ fn is_worth_a_line(phase: &Phase) -> bool {
         || is_unstable(phase)
 }
 
-fn row(arm: String, phase: &Phase) -> Vec<String> {
+/// What is known of a phase, in the order of [`HEADS`]; `-` where nothing is.
+pub(super) fn cells(phase: &Phase) -> [String; HEADS.len()] {
     let measures = &phase.measures;
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let index = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.2}")));
     let growth = measures.steadiness.map(|found| found.growth_per_s);
-    vec![
-        arm,
-        phase.name.clone(),
+    [
         or_dash(measures.amplification.map(|times| format!("{times:.2}"))),
         or_dash(measures.wasted.map(percent)),
         index(user_fairness(phase).map(|found| found.jain)),

@@ -58,6 +58,11 @@ fn a_text_only_browser_reads_its_tables() {
     let row = plain.lines().find(words).expect("a row of phases");
     assert!(row.contains(" % ") || row.contains(" ms") || row.contains(" s"), "{row}");
     assert!(plain.contains("Validity") && plain.contains("Limits of what was measured"), "{plain}");
+    assert!(plain.contains("gates found nothing: what each saw"), "{plain}");
+    // Of a figure its table alone: between its title and that stands no tick, and no name of a line.
+    let figure = plain.split("Refused, requests a second, over s").nth(1).expect("a figure");
+    let before_table = figure.split("As a table").next().expect("its table");
+    assert_eq!(before_table.trim(), "", "{plain}");
 }
 
 #[test]

@@ -1,4 +1,7 @@
-//! A figure with one panel: lines over an axis, and a column under the pointer that tells its values.
+//! A figure with one panel: lines over an axis, a column under the pointer that tells its values, and a table of them.
+//!
+//! Its labels have no text of their own: the style sheet makes them from an attribute. So a browser without style sheets, which
+//! would run them together, shows the table alone.
 
 use std::fmt::Write as _;
 
@@ -17,6 +20,8 @@ const BOTTOM: f64 = 38.0;
 /// Colours and dashes: the pattern changes with each turn of the colours, so that lines differ without colour too.
 const COLOURS: usize = 6;
 const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
+/// Height of a label.
+const LABEL: f64 = 16.0;
 /// A line in the legend.
 const LEGEND: f64 = 18.0;
 const LEGEND_COLUMNS: usize = 4;
@@ -28,6 +33,17 @@ pub struct Line {
     pub name: String,
     /// Where there is no value, the line has a gap.
     pub points: Vec<(f64, Option<f64>)>,
+}
+
+/// A part of what goes to the right: a phase.
+#[derive(Debug, Clone)]
+pub struct Stretch {
+    /// Its name.
+    pub name: String,
+    /// Where it begins.
+    pub from: f64,
+    /// Where the next one does.
+    pub to: f64,
 }
 
 /// A figure.
@@ -43,8 +59,8 @@ pub struct Chart<'a> {
     pub marks: bool,
     /// A limit to be held against.
     pub bound: Option<f64>,
-    /// Stretches with a name: from where each begins.
-    pub stretches: Vec<(String, f64)>,
+    /// Stretches with a name, for which the table has values.
+    pub stretches: Vec<Stretch>,
     /// What is drawn.
     pub lines: Vec<Line>,
     /// A value in words.
@@ -70,14 +86,55 @@ impl Chart<'_> {
         html! {
             figure {
                 figcaption { (self.title) ", over " (self.across) }
-                svg viewBox={ "0 0 " (WIDTH) " " (space.bottom() + BOTTOM) } role="img" aria-label=(self.title) {
+                svg viewBox={ "0 0 " (WIDTH) " " (space.bottom() + BOTTOM) } role="img" aria-label=(self.in_a_sentence()) {
                     (self.legend())
                     (self.frame(&space))
                     @for (number, line) in self.lines.iter().enumerate() { (self.line(number, line, &space)) }
                     (self.columns(&space))
                 }
+                @if !self.stretches.is_empty() { (self.table()) }
             }
         }
+    }
+
+    /// For those who hear the page.
+    fn in_a_sentence(&self) -> String {
+        let names: Vec<String> = self.lines.iter().map(|line| shown(&line.name)).collect();
+        format!("{}, over {}, for {}. A table has its values.", self.title, self.across, names.join(", "))
+    }
+
+    /// What the lines come to in each stretch.
+    fn table(&self) -> Markup {
+        html! {
+            details {
+                summary { "As a table" }
+                div.wide { table {
+                    caption { (self.title) ": the " (self.middle()) " of each phase, and its highest value in parentheses" }
+                    thead { tr {
+                        th scope="col" { "arm" }
+                        @for stretch in &self.stretches { th.n scope="col" { (shown(&stretch.name)) } }
+                    } }
+                    tbody { @for line in &self.lines { tr {
+                        th scope="row" { (shown(&line.name)) }
+                        @for stretch in &self.stretches { td.n { (self.come_to(line, stretch)) } }
+                    } } }
+                } }
+            }
+        }
+    }
+
+    /// Percentiles are not averaged; counts that come in waves have no meaning in the middle.
+    fn middle(&self) -> &'static str {
+        if self.log { "median" } else { "mean" }
+    }
+
+    fn come_to(&self, line: &Line, stretch: &Stretch) -> String {
+        let inside = line.points.iter().filter(|(x, _)| (stretch.from..stretch.to).contains(x));
+        let mut values: Vec<f64> = inside.filter_map(|(_, value)| *value).collect();
+        values.sort_by(f64::total_cmp);
+        let (Some(&median), Some(&most)) = (values.get(values.len() / 2), values.last()) else { return "-".to_owned() };
+        let middle = if self.log { median } else { values.iter().sum::<f64>() / values.len() as f64 };
+        format!("{} ({})", (self.value)(middle), (self.value)(most))
     }
 
     fn legend(&self) -> Markup {
@@ -87,7 +144,7 @@ impl Chart<'_> {
             @for (number, line) in self.lines.iter().enumerate() {
                 @let (x, y) = place(number);
                 path d={ "M" (round(x)) " " (round(y)) "h26" } class={ "line s" (number % COLOURS) } stroke-dasharray=(dash(number)) {}
-                text x=(round(x + 32.0)) y=(round(y + 4.0)) { (shown(&line.name)) }
+                (label(&shown(&line.name), Stands::After(x + 32.0), y, wide - 36.0))
             }
         }
     }
@@ -96,18 +153,18 @@ impl Chart<'_> {
         let right = WIDTH - RIGHT;
         html! {
             @for value in &space.up.ticks {
-                @let y = round(space.y(*value));
-                path d={ "M" (LEFT) " " (y) "H" (right) } class="rule" {}
-                text x=(LEFT - 6.0) y=(round(space.y(*value) + 4.0)) text-anchor="end" { (tick(*value)) }
+                @let y = space.y(*value);
+                path d={ "M" (LEFT) " " (round(y)) "H" (right) } class="rule" {}
+                (label(&tick(*value), Stands::Before(LEFT - 6.0), y, LEFT - 6.0))
             }
             @for value in &space.across.ticks {
-                text x=(round(space.x(*value))) y=(round(space.bottom() + 16.0)) text-anchor="middle" { (tick(*value)) }
+                (label(&tick(*value), Stands::Around(space.x(*value)), space.bottom() + 12.0, 80.0))
             }
-            text x=(right) y=(round(space.bottom() + 32.0)) text-anchor="end" { (self.across) }
-            @for (name, begins) in &self.stretches {
-                @let x = round(space.x(*begins));
-                path d={ "M" (x) " " (round(space.top)) "V" (round(space.bottom())) } class="rule" stroke-dasharray="1 3" {}
-                text x=(round(space.x(*begins) + 3.0)) y=(round(space.top + 11.0)) { (shown(name)) }
+            (label(self.across, Stands::Before(right), space.bottom() + 28.0, 400.0))
+            @for stretch in &self.stretches {
+                @let x = space.x(stretch.from);
+                path d={ "M" (round(x)) " " (round(space.top)) "V" (round(space.bottom())) } class="rule" stroke-dasharray="1 3" {}
+                (label(&shown(&stretch.name), Stands::After(x + 3.0), space.top + 8.0, (space.x(stretch.to) - x - 3.0).max(24.0)))
             }
             @if let Some(bound) = self.bound {
                 path d={ "M" (LEFT) " " (round(space.y(bound))) "H" (right) } class="bound" {}
@@ -167,6 +224,27 @@ impl Chart<'_> {
             let _ = write!(text, "\n{}: {value}", shown(&line.name));
         }
         text
+    }
+}
+
+/// On which side of a place a label stands.
+enum Stands {
+    Before(f64),
+    Around(f64),
+    After(f64),
+}
+
+/// A label whose middle is at this height; what has no room is cut off.
+fn label(text: &str, stands: Stands, y: f64, room: f64) -> Markup {
+    let (x, class) = match stands {
+        Stands::Before(x) => (x - room, "label end"),
+        Stands::Around(x) => (x - room / 2.0, "label middle"),
+        Stands::After(x) => (x, "label"),
+    };
+    html! {
+        foreignObject x=(round(x)) y=(round(y - LABEL / 2.0)) width=(round(room)) height=(LABEL) {
+            span class=(class) data-label=(text) {}
+        }
     }
 }
 

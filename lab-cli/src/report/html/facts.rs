@@ -1,4 +1,4 @@
-//! What bears on the figures: parameters, the generator's health, the machine, and what was not measured.
+//! What bears on the figures: parameters, the machine, and what was not measured.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,8 @@ use serde_json::Value;
 
 use super::shown;
 use crate::{
-    judge::gates::limits,
     report::Whole,
     summary::{Arm, Mode},
-    text::{percent, time},
 };
 
 /// Every parameter of every arm, as it was in force.
@@ -50,44 +48,6 @@ fn settings(parameters: &BTreeMap<String, Value>) -> String {
         other => format!("{name}: {other}"),
     };
     shown(&parameters.iter().map(one).collect::<Vec<_>>().join(", "))
-}
-
-/// How the generator fared against the limits that gates hold it to.
-pub fn gates(run: &Whole) -> Markup {
-    let objective = run.summary.objective.response_time_ms;
-    html! {
-        section id="gates" {
-            h2 { "Gates" }
-            p.small { "How the load generator fared. Findings of all gates stand at the top." }
-            div.wide { table {
-                caption { "The generator of each turn" }
-                thead { tr {
-                    th scope="col" { "arm" } th.n scope="col" { "CPU" } th.n scope="col" { "send lag p99" } th.n scope="col" { "waited for its core" }
-                    th.n scope="col" { "stood still" } th.n scope="col" { "unsent" } th.n scope="col" { "stolen" } th.n scope="col" { "Little" }
-                } }
-                tbody {
-                    tr {
-                        th scope="row" { "limit" } td.n { (percent(limits::CPU)) } td.n { (time(limits::lag_ms(objective))) }
-                        td.n { (percent(limits::RUN_QUEUE)) } td.n { (time(limits::GAP_MS)) } td.n { (percent(limits::UNSENT)) }
-                        td.n { (percent(limits::STEAL.1)) } td.n { (percent(limits::LITTLE)) }
-                    }
-                    @for arm in run.summary.arms.iter().filter(|arm| !arm.bound) {
-                        @let generator = &arm.generator;
-                        tr {
-                            th scope="row" { (shown(&run.turn(arm))) }
-                            td.n { (percent(generator.cpu)) }
-                            td.n { (time(generator.send_lag_p99_ms)) }
-                            td.n { (percent(generator.run_queue)) }
-                            td.n { (time(generator.loop_gap_max_ms)) }
-                            td.n { (generator.unsent) }
-                            td.n { (percent(generator.steal)) }
-                            td.n { (percent(generator.little)) }
-                        }
-                    }
-                }
-            } }
-        }
-    }
 }
 
 /// The machine, the seeds, and how the work knob was set.

@@ -1,19 +1,20 @@
-//! Figures: over time, and over the offered load.
+//! Figures: over time, and over the load.
 
 use maud::{Markup, html};
 
-use super::chart::{Chart, Line};
+use super::{
+    chart::{Chart, Line, Stretch},
+    shown,
+};
 use crate::{
     live::Second,
-    report::Whole,
-    summary::{Arm, Phase},
+    report::{Whole, percentile},
+    summary::{Curve, CurvePoint, PlannedLoad},
     text::{percent, rate, time},
 };
 
 /// Points of a line over time: more of them are joined to one.
 const POINTS: u32 = 600;
-/// A sweep has at least so many loads.
-const LOADS: usize = 3;
 
 /// One quantity over time: how it is read from a second, and whether the worst or the mean of several stands for them.
 struct Quantity {
@@ -63,7 +64,7 @@ pub fn time_lines(run: &Whole) -> Markup {
     let mut begins = 0.0;
     let mut stretches = Vec::new();
     for phase in run.shape().map_or(&[][..], |shape| &shape.phases) {
-        stretches.push((phase.name.clone(), begins));
+        stretches.push(Stretch { name: phase.name.clone(), from: begins, to: begins + phase.seconds });
         begins += phase.seconds;
     }
     let objective = run.summary.objective.response_time_ms / 1e3;
@@ -126,56 +127,65 @@ fn joined(values: &[f64], quantity: &Quantity) -> Option<f64> {
     Some(if quantity.worst { most } else { values.iter().sum::<f64>() / values.len() as f64 })
 }
 
-/// Goodput, response time and refusals against what was offered, where phases differ in it: a load sweep.
-pub fn sweep(run: &Whole) -> Markup {
-    let mut arms: Vec<&Arm> = Vec::new();
-    for arm in run.summary.arms.iter().filter(|arm| !arm.bound) {
-        if !arms.iter().any(|known| known.shown_name() == arm.shown_name()) {
-            arms.push(arm);
-        }
-    }
-    if !arms.iter().any(|arm| is_sweep(arm)) {
+/// Goodput, response time and refusals over the planned load, where the run has curves.
+pub fn curves(run: &Whole) -> Markup {
+    let found = &run.summary.curves;
+    if found.is_empty() {
         return html! {};
     }
-    let line = |arm: &&Arm, read: fn(&Phase) -> Option<f64>| {
-        let mut points: Vec<(f64, Option<f64>)> =
-            arm.phases.iter().map(|phase| (phase.measured.offered_per_s, read(phase))).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Line { name: arm.shown_name().to_owned(), points }
+    let phases = run.summary.arms.iter().flat_map(|arm| &arm.phases);
+    let unit = phases.filter_map(|phase| phase.measures.load).next().map_or("load", PlannedLoad::unit);
+    let line = |curve: &Curve, read: fn(&CurvePoint) -> Option<f64>| Line {
+        name: curve.arm.clone(),
+        points: curve.points.iter().map(|point| (point.planned, read(point))).collect(),
     };
-    type Curve = (&'static str, fn(&Phase) -> Option<f64>, bool, fn(f64) -> String);
-    let curves: [Curve; 3] = [
-        ("Goodput, requests a second answered within the objective", |p| Some(p.measured.goodput_per_s), false, rate),
+    type Figure = (&'static str, fn(&CurvePoint) -> Option<f64>, bool, fn(f64) -> String);
+    let figures: [Figure; 3] = [
+        ("Goodput, requests a second answered within the objective", |point| Some(point.goodput_per_s), false, rate),
         (
             "99th percentile of response times, in seconds; time-outs hide the points that are missing",
-            |p| p.measured.response_time_ms.p99.map(|ms| ms / 1e3),
+            |point| point.p99_ms.map(|ms| ms / 1e3),
             true,
             |seconds| time(seconds * 1e3),
         ),
-        ("Share of requests refused", |p| (p.measured.sent > 0).then_some(p.measured.reject_fraction), false, percent),
+        ("Share of requests refused", |point| Some(point.reject_fraction), false, percent),
     ];
     html! {
         section id="load" {
-            h2 { "Over the offered load" }
-            p.small { "A point a phase, of the first block. Lines join what was measured; nothing was measured between the points." }
-            @for (title, read, log, value) in curves {
+            h2 { "Over the load" }
+            p.small { "A point a phase, medians over blocks. Lines join what was measured; nothing was measured between the points." }
+            @for (title, read, log, value) in figures {
                 (Chart {
-                    title, across: "requests offered a second", log, marks: true, bound: None, stretches: Vec::new(),
-                    lines: arms.iter().map(|arm| line(arm, read)).collect(), value,
+                    title, across: unit, log, marks: true, bound: None, stretches: Vec::new(),
+                    lines: found.iter().map(|curve| line(curve, read)).collect(), value,
                 }.drawn())
             }
+            (points(found, unit))
         }
     }
 }
 
-/// At least three phases, each with a fifth more offered load than the one before.
-fn is_sweep(arm: &Arm) -> bool {
-    let rising = |pair: &[Phase]| pair[1].measured.offered_per_s > 1.2 * pair[0].measured.offered_per_s;
-    let mut longest = 1;
-    let mut now = 1;
-    for pair in arm.phases.windows(2) {
-        now = if rising(pair) { now + 1 } else { 1 };
-        longest = longest.max(now);
+/// The same in numbers.
+fn points(curves: &[Curve], unit: &str) -> Markup {
+    html! {
+        div.wide { table {
+            caption { "Over the planned load, medians over blocks; goodput with its lowest and its highest" }
+            thead { tr {
+                th scope="col" { "arm" } th scope="col" { "phase" } th.n scope="col" { (unit) } th.n scope="col" { "offered/s" }
+                th.n scope="col" { "in time/s" } th.n scope="col" { "lowest to highest" } th.n scope="col" { "p99" }
+                th.n scope="col" { "rejected" } th.n scope="col" { "blocks" }
+            } }
+            tbody { @for curve in curves { @for point in &curve.points { tr {
+                th scope="row" { (shown(&curve.arm)) }
+                td { (shown(&point.phase)) }
+                td.n { (rate(point.planned)) }
+                td.n { (rate(point.offered_per_s)) }
+                td.n { (rate(point.goodput_per_s)) }
+                td.n { (rate(point.goodput_range[0])) " to " (rate(point.goodput_range[1])) }
+                td.n { (percentile(point.p99_ms, point.p99_at_least_ms)) }
+                td.n { (percent(point.reject_fraction)) }
+                td.n { (point.blocks) }
+            } } } }
+        } }
     }
-    longest >= LOADS
 }

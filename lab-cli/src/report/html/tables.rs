@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Blocks that are listed one by one.
-const BLOCKS: u32 = 10;
+pub(super) const BLOCKS: u32 = 10;
 
 /// What was decided.
 pub fn comparison(run: &Whole) -> Markup {

@@ -1,5 +1,9 @@
 use super::*;
-use crate::report::whole::sample::{hostile, run};
+use crate::{
+    judge::gates::table::GATES,
+    report::whole::sample::{hostile, run},
+    summary::{Curve, CurvePoint, Measures, Recovery},
+};
 
 #[test]
 fn the_verdict_comes_before_every_figure() {
@@ -64,17 +68,66 @@ fn figures_tell_their_values_and_have_a_gap_where_there_is_none() {
     assert!(page.contains("<title>10.5 s\nnone: 1.00 s\nseda: 1.00 s</title>"), "p90 of second 10");
     assert!(page.contains("<title>0.5 s\nnone: -\nseda: -</title>"));
     assert!(!page.contains("id=\"load\""), "one load is no sweep");
+    let point = |n: u32| CurvePoint {
+        phase: format!("at-{n}"),
+        planned: f64::from(n) * 10.0,
+        goodput_per_s: 7.0,
+        goodput_range: [6.0, 8.0],
+        p99_at_least_ms: (n == 3).then_some(10_000.0),
+        p99_ms: (n < 3).then_some(100.0),
+        blocks: 7,
+        ..CurvePoint::default()
+    };
     let mut sweep = run();
-    for arm in &mut sweep.summary.arms {
-        let phase = arm.phases[0].clone();
-        arm.phases = (1..=4_u32)
-            .map(|n| {
-                let mut phase = phase.clone();
-                phase.name = format!("at-{n}");
-                phase.measured.offered_per_s = f64::from(n) * 10.0;
-                phase
-            })
-            .collect();
+    sweep.summary.curves = vec![Curve { arm: "none".to_owned(), points: (1..=3).map(point).collect() }];
+    let page = document(&sweep);
+    let load = page.split("id=\"load\"").nth(1).and_then(|rest| rest.split("</section>").next()).expect("curves");
+    assert!(
+        load.contains("6.0 to 8.0")
+            && load.contains("&gt;= 10.0 s")
+            && load.contains("<title>20 load\nnone: 7.0</title>")
+    );
+}
+
+#[test]
+fn what_is_read_without_a_style_sheet_is_tables_and_no_label_of_a_figure() {
+    let page = document(&run());
+    // All text between tags, with which a text-only browser is left: no tick, no legend.
+    for figure in page.split("<svg").skip(1) {
+        let figure = figure.split("</svg>").next().expect("an end");
+        let titles: usize = figure.split("<title>").skip(1).map(|rest| rest.find("</title>").expect("an end")).sum();
+        let all: usize = figure.split('<').skip(1).filter_map(|tag| Some(tag.len() - tag.find('>')? - 1)).sum();
+        assert_eq!(all, titles, "{figure}");
+        assert!(figure.contains("data-label=\"seda\"") && figure.contains("aria-label="));
     }
-    assert!(document(&sweep).contains("id=\"load\""));
+    // p90 is known from second 4 on, and second n has n hundred milliseconds: 26 of them.
+    assert!(page.contains("<td class=\"n\">1.70 s (2.90 s)</td>"), "median and highest of a phase");
+    // Second n serves n: 14.5 on average.
+    assert!(page.contains("<td class=\"n\">14 (29)</td>") || page.contains("<td class=\"n\">15 (29)</td>"), "mean");
+}
+
+#[test]
+fn measures_and_every_gate_with_what_it_saw_are_in_it() {
+    let mut whole = run();
+    let recovery = Recovery { after_s_at_least: Some(51.0), verdict: "metastable".to_owned(), ..Recovery::default() };
+    let phase = &mut whole.summary.arms[0].phases[0];
+    phase.measures = Measures {
+        amplification: Some(2.5),
+        wasted: Some(0.25),
+        class_fairness: Some(0.75),
+        recovery: Some(recovery),
+        ..Measures::default()
+    };
+    whole.summary.arms[0].generator.cpu = 0.42;
+    let page = document(&whole);
+    for wanted in ["2.50", "25 %", "0.75", "not within 51.0 s: metastable"] {
+        assert!(page.contains(&format!("<td>{wanted}</td>")), "{wanted}");
+    }
+    for gate in GATES {
+        assert!(page.contains(&format!("<th scope=\"row\">{}</th>", gate.code)), "{}", gate.code);
+    }
+    let folded =
+        page.split("gates found nothing").nth(1).and_then(|rest| rest.split("</details>").next()).expect("a fold");
+    assert!(folded.contains("42 % (none)") && folded.contains("stop other programs"));
+    assert!(!folded.contains(">STEAL<"), "it found something, and is not folded away");
 }

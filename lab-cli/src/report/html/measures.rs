@@ -1,0 +1,61 @@
+//! What phases show beside counts and times: repeated attempts, wasted work, fairness, backlog, recovery.
+
+use maud::{Markup, html};
+
+use super::{shown, tables::BLOCKS};
+use crate::{
+    report::{Whole, measures},
+    text::percent,
+};
+
+/// Every phase of every turn of which something is known; nothing if there is none.
+pub fn section(run: &Whole) -> Markup {
+    let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
+    for arm in run.summary.arms.iter().filter(|arm| !arm.bound && arm.block <= BLOCKS) {
+        for phase in &arm.phases {
+            let cells = measures::cells(phase).to_vec();
+            if cells.iter().any(|cell| cell != "-") {
+                rows.push((run.turn(arm), phase.name.clone(), cells));
+            }
+        }
+        if let Some(wasted) = arm.wasted {
+            let mut cells = vec!["-".to_owned(); measures::HEADS.len()];
+            cells[WASTED] = percent(wasted);
+            rows.push((run.turn(arm), "all, with the drain".to_owned(), cells));
+        }
+    }
+    if rows.is_empty() {
+        return html! {};
+    }
+    html! {
+        section id="measures" {
+            h2 { "Attempts, waste, fairness, recovery" }
+            div.wide { table {
+                caption { "What phases show beside counts and times; - where it cannot be said" }
+                thead { tr {
+                    th scope="col" { "arm" } th scope="col" { "phase" }
+                    @for head in measures::HEADS { th scope="col" { (head) } }
+                } }
+                tbody { @for (arm, phase, cells) in &rows { tr {
+                    th scope="row" { (shown(arm)) }
+                    td { (shown(phase)) }
+                    @for cell in cells { td { (shown(cell)) } }
+                } } }
+            } }
+            ul.small { @for meaning in MEANINGS { li { (meaning) } } }
+        }
+    }
+}
+
+/// Where the share stands that is known of a whole arm too.
+const WASTED: usize = 1;
+
+const MEANINGS: [&str; 5] = [
+    "Attempts each: how many requests were planned for each that users wanted.",
+    "Wasted: the share of what the service finished that came late, or to nobody.",
+    "Fair: Jain's index over what users, or classes, got of what they wanted: 1 if it was the same for all. Worst tenth: what the tenth \
+     with the least got.",
+    "Backlog: steady, or by how much the requests in flight grew all the time.",
+    "Well again: after more load or a fault, how long it took until goodput was 95 % of what it was and the objective was kept for 10 s. \
+     Metastable: goodput was still under 80 % at the end, though it was watched for a minute and six times the trigger.",
+];
