@@ -6,6 +6,7 @@
 
 mod across;
 mod paired;
+pub mod power;
 mod sample;
 mod unpaired;
 mod verdict;

@@ -63,48 +63,8 @@ pub fn more_blocks(pairs: &dyn Sample, margin: f64, family: usize) -> Option<u32
 
 #[cfg(test)]
 mod tests {
-    use controllers::{Random as _, random::Seeded};
-
     use super::*;
     use crate::judge::compare::{paired::Paired, sample::least_blocks};
-
-    /// Standard deviation of the log-ratio of two turns of one policy in a block. Assumed: no live A/A has been measured yet.
-    const NOISE: f64 = 0.10;
-    const MARGIN: f64 = 0.0488; // ln 1.05
-
-    fn normal(random: &mut Seeded) -> f64 {
-        let radius = (-2.0 * (1.0 - random.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * random.uniform()).cos()
-    }
-
-    /// Shares of 2000 comparisons of 7 blocks that the test rejects, and that come out DIFFERENT.
-    fn simulated(effect: f64, noise: f64) -> [f64; 2] {
-        const RUNS: u32 = 2000;
-        let mut random = Seeded::new(20_261_122);
-        let [mut rejected, mut different] = [0_u32; 2];
-        for _ in 0..RUNS {
-            let pairs = Paired::new((0..7).map(|_| effect + noise * normal(&mut random)).collect()).expect("seven");
-            let p = pairs.p();
-            rejected += u32::from(p < LEVEL);
-            different += u32::from(decide(&pairs, p, MARGIN) == Decision::Different);
-        }
-        [rejected, different].map(|n| f64::from(n) / f64::from(RUNS))
-    }
-
-    #[test]
-    fn two_thousand_comparisons_of_a_policy_with_itself() {
-        for noise in [0.02, NOISE, 0.3] {
-            let [rejected, different] = simulated(0.0, noise);
-            assert!((0.03..=0.06).contains(&rejected), "{noise}: {rejected}");
-            assert!(different <= 0.05, "{noise}: {different}");
-        }
-    }
-
-    #[test]
-    fn a_fifth_more_is_found() {
-        let [_, different] = simulated(1.2_f64.ln(), NOISE);
-        assert!(different >= 0.80, "{different}");
-    }
 
     #[test]
     fn small_and_sure_is_equivalent_and_wide_is_neither() {

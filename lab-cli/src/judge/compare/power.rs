@@ -1,0 +1,146 @@
+//! What a comparison can find: simulated, with the noise of an arm against itself.
+
+use controllers::{Random as _, random::Seeded};
+
+use super::{Family, Metric, busiest, differences, paired::Paired, verdict};
+use crate::summary::Arm;
+
+/// Comparisons that are simulated.
+pub const COMPARISONS: u32 = 2000;
+/// Root of their draws: the same noise gives the same shares on any machine.
+const SEED: u64 = 20_261_122;
+/// Of a normal law, one side, 95 %.
+const Z: f64 = 1.6449;
+
+/// What two arms that are the same differ by, block by block, as the logarithm of a ratio.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noise {
+    /// Of which figure.
+    pub metric: Metric,
+    /// In which phase.
+    pub phase: String,
+    /// One for each block.
+    pub differences: Vec<f64>,
+    /// What matters in practice, as a share.
+    pub margin: f64,
+}
+
+impl Noise {
+    /// Of these two arms, in what decides the run. `None` if that is no ratio, or they share no block.
+    pub fn of(arms: &[Arm], twins: &[String; 2], family: Family<'_>) -> Option<Self> {
+        let [first, again] = twins;
+        let metric = family.primary;
+        let phase = family.phase.map(str::to_owned).or_else(|| busiest(arms, first))?;
+        let found = differences(arms, again, first, &phase, metric).filter(|_| metric.is_ratio())?;
+        let differences: Vec<f64> = found.into_iter().map(|difference| difference.by).collect();
+        let margin = family.margin.unwrap_or_else(|| metric.margin());
+        (!differences.is_empty()).then_some(Self { metric, phase, differences, margin })
+    }
+
+    /// Standard deviation of one block's difference; `None` with one block.
+    pub fn deviation(&self) -> Option<f64> {
+        Paired::new(self.differences.clone())?.deviation()
+    }
+
+    /// It is at most this, with 95 % confidence if differences are normal: few blocks know it badly. Chi-squared by Wilson
+    /// and Hilferty's cube (1931).
+    pub fn deviation_at_most(&self) -> Option<f64> {
+        let freedom = self.differences.len() as f64 - 1.0;
+        let spread = 2.0 / (9.0 * freedom);
+        let low = (1.0 - spread - Z * spread.sqrt()).powi(3);
+        self.deviation().map(|deviation| deviation / low.max(f64::MIN_POSITIVE).sqrt())
+    }
+}
+
+/// How often [`COMPARISONS`] comparisons come to what.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shares {
+    /// The unadjusted test says at 5 % that there is a difference.
+    pub rejected: f64,
+    /// DIFFERENT.
+    pub different: f64,
+    /// EQUIVALENT.
+    pub equivalent: f64,
+}
+
+/// Simulates comparisons of so many blocks. `effect`: the logarithm of the true ratio; `noise`: standard deviation of one
+/// block's; `margin`: what matters, as a share.
+pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares {
+    let mut random = Seeded::new(SEED);
+    let mut counts = [0_u32; 3];
+    for _ in 0..COMPARISONS {
+        let drawn = (0..blocks).map(|_| effect + noise * normal(&mut random)).collect();
+        let Some(pairs) = Paired::new(drawn) else { continue };
+        let p = pairs.p();
+        let decision = verdict::decide(&pairs, p, margin.ln_1p());
+        counts[0] += u32::from(p < verdict::LEVEL);
+        counts[1] += u32::from(decision == verdict::Decision::Different);
+        counts[2] += u32::from(decision == verdict::Decision::Equivalent);
+    }
+    let [rejected, different, equivalent] = counts.map(|n| f64::from(n) / f64::from(COMPARISONS));
+    Shares { rejected, different, equivalent }
+}
+
+/// By Box and Muller.
+fn normal(random: &mut Seeded) -> f64 {
+    let radius = (-2.0 * (1.0 - random.uniform()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.uniform()).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{Measured, Phase, Verdict};
+
+    /// Used where no live A/A run is at hand.
+    const NOISE: f64 = 0.10;
+    const MARGIN: f64 = 0.05;
+
+    #[test]
+    fn two_thousand_comparisons_of_a_policy_with_itself() {
+        for noise in [0.02, NOISE, 0.3] {
+            let found = simulated(0.0, noise, 7, MARGIN);
+            assert!((0.03..=0.06).contains(&found.rejected), "{noise}: {found:?}");
+            assert!(found.different <= 0.05, "{noise}: {found:?}");
+        }
+        assert!(simulated(0.0, 0.02, 7, MARGIN).equivalent > 0.95, "little noise shows that there is nothing");
+    }
+
+    #[test]
+    fn a_fifth_more_is_found_and_hardly_with_three_times_the_noise() {
+        let power = |noise| simulated(1.2_f64.ln(), noise, 7, MARGIN).different;
+        assert!(power(NOISE) >= 0.80, "{}", power(NOISE));
+        assert!(power(0.3) < 0.40, "{}", power(0.3));
+        assert_eq!(simulated(1.2_f64.ln(), 0.01, 5, MARGIN).different, 0.0, "five blocks never decide");
+    }
+
+    fn arm(name: &str, block: u32, goodput: f64) -> Arm {
+        let measured = Measured { planned: 10, sent: 10, goodput_per_s: goodput, ..Measured::default() };
+        let phase = Phase { name: "spike".to_owned(), seconds: 30.0, measured, ..Phase::default() };
+        Arm { name: name.to_owned(), block, phases: vec![phase], ..Arm::default() }
+    }
+
+    #[test]
+    fn noise_is_what_two_arms_that_are_the_same_differ_by() {
+        let twins = ["none".to_owned(), "again".to_owned()];
+        let order = twins.to_vec();
+        let family = Family { order: &order, baseline: None, phase: None, primary: Metric::Goodput, margin: None };
+        let mut arms: Vec<Arm> = (1..=4_u32)
+            .flat_map(|block| {
+                let by: f64 = if block % 2 == 0 { 0.1 } else { -0.1 };
+                [arm("none", block, 50.0), arm("again", block, 50.0 * by.exp())]
+            })
+            .collect();
+        let noise = Noise::of(&arms, &twins, family).expect("four blocks");
+        assert_eq!((noise.phase.as_str(), noise.differences.len(), noise.margin), ("spike", 4, 0.05));
+        // Four of 0.1 from their mean, over three: sqrt(0.04 / 3).
+        assert!(noise.deviation().is_some_and(|found| (found - 0.115_47).abs() < 1e-5), "{noise:?}");
+        // The tables have 0.352 for chi-squared with three degrees of freedom at 5 %: sqrt(3 / 0.352) = 2.92 times as much. The
+        // cube errs to the safe side.
+        assert!(noise.deviation_at_most().is_some_and(|most| (2.92..3.05).contains(&(most / 0.115_47))), "{noise:?}");
+        let rejects = Family { primary: Metric::RejectFraction, ..family };
+        assert_eq!(Noise::of(&arms, &twins, rejects), None, "no ratio");
+        arms.iter_mut().for_each(|arm| arm.verdict = Verdict::Invalid);
+        assert_eq!(Noise::of(&arms, &twins, family), None);
+    }
+}
