@@ -41,6 +41,14 @@ pub enum LiveEvent {
     },
     /// A second of the current arm is over.
     Second(Box<Second>),
+    /// How far a run in virtual time is, whose arms are computed side by side and told one after the other. For those who
+    /// watch: it is not recorded.
+    Computing {
+        /// Seconds of virtual time that have been computed, over all arms.
+        done_s: f64,
+        /// Of so many.
+        of_s: f64,
+    },
     /// The target's policy did something worth a line: switched, degraded, resized.
     Policy {
         /// Second of the arm.

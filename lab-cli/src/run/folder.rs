@@ -52,7 +52,7 @@ impl Folder {
         match event {
             LiveEvent::Second(second) => self.timeline.write(second),
             // The summary has these.
-            LiveEvent::ArmFinished(_) | LiveEvent::RunFinished(_) => Ok(()),
+            LiveEvent::ArmFinished(_) | LiveEvent::RunFinished(_) | LiveEvent::Computing { .. } => Ok(()),
             other => self.events.write(other),
         }
     }

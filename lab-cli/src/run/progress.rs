@@ -5,11 +5,14 @@ use std::io::{self, Write};
 use super::Sink;
 use crate::{
     live::{LiveEvent, Second},
-    text::{known_or_at_least, scrubbed},
+    text::{known_or_at_least, percent, scrubbed},
 };
 
 /// Seconds between two lines of one phase.
 const EVERY: u32 = 5;
+
+/// Parts of a run in virtual time, each worth a line.
+const PARTS: f64 = 5.0;
 
 /// Writes progress lines to standard error.
 #[derive(Debug, Default)]
@@ -17,6 +20,8 @@ pub struct Progress {
     last: Option<(String, u32)>,
     arms: usize,
     started: usize,
+    /// Parts of a run in virtual time that have been told.
+    computed: f64,
 }
 
 impl Sink for Progress {
@@ -41,12 +46,21 @@ impl Progress {
                 Some(format!("arm {} of {}: {arm} (block {block})", self.started, self.arms))
             }
             LiveEvent::PhaseStarted { .. } | LiveEvent::RunFinished(_) => None,
+            LiveEvent::Computing { done_s, of_s } => self.computing(*done_s, *of_s),
             LiveEvent::Second(second) => self.second(second),
             LiveEvent::Policy { second, stage, text } => Some(format!("  {second:.0} s  {stage}: {text}")),
             LiveEvent::Touched { second, touch } => Some(format!("  {second:.0} s  TOUCHED: {}", touch.in_words())),
             LiveEvent::ArmFinished(arm) => Some(format!("  {} is over: {}", arm.name, arm.verdict.word())),
             LiveEvent::Stopping => Some("stopping: what is open may end, then what was measured is saved".to_owned()),
         }
+    }
+
+    /// Every fifth part: what takes longer than a moment says how far it is.
+    fn computing(&mut self, done_s: f64, of_s: f64) -> Option<String> {
+        let part = (done_s / of_s * PARTS).floor();
+        let more = part > self.computed;
+        self.computed = self.computed.max(part);
+        more.then(|| format!("  computed {} of {of_s:.0} s of virtual time", percent(done_s / of_s)))
     }
 
     /// The first second of each phase, then every fifth.
@@ -84,5 +98,15 @@ mod tests {
         }
         // 0 begins a phase, 5 is five on, 8 begins the next; 13 would be next.
         assert_eq!(at, [0, 5, 8]);
+    }
+
+    #[test]
+    fn a_long_run_in_virtual_time_says_how_far_it_is_five_times() {
+        let mut progress = Progress::default();
+        let lines: Vec<String> = (0..=100)
+            .filter_map(|done| progress.line(&LiveEvent::Computing { done_s: f64::from(done), of_s: 100.0 }))
+            .collect();
+        assert_eq!(lines.len(), 5);
+        assert_eq!(lines[0], "  computed 20 % of 100 s of virtual time");
     }
 }

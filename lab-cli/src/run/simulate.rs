@@ -1,5 +1,7 @@
 //! One arm in virtual time: the plan and the target of the live arm, a plant in place of the target's process.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use controllers::{Timestamp, seed_for};
 use target_app::{
     control::wire::{Gauges, ReadRequests, StreamedEvent},
@@ -54,6 +56,8 @@ pub struct Told<'a> {
     pub watches: &'a [(usize, Watch)],
     /// Ends all arms.
     pub stop: &'a StopFlag,
+    /// Seconds that have been computed, over all arms.
+    pub computed: &'a AtomicU64,
 }
 
 /// An arm that was run.
@@ -193,7 +197,7 @@ fn run_on<W: Simulation>(
     plan: &LoadPlan,
     experiment: &Experiment,
     (arm, task): (&Arm, Task),
-    Told { mut events, watches, stop }: Told<'_>,
+    Told { mut events, watches, stop, computed }: Told<'_>,
 ) -> Result<Simulated, RunFailure> {
     let mut watches = watches.to_vec();
     let mut abort = None;
@@ -220,6 +224,7 @@ fn run_on<W: Simulation>(
             for event in policy_events::lines(plant.drain_events().into_iter(), 0) {
                 events.write(&event);
             }
+            computed.fetch_add(1, Ordering::Relaxed);
             let second = seconds.next(&window, Some(plant.shown(now)));
             if abort.is_none() {
                 abort = abort_at(&mut watches, &second);

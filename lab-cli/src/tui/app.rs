@@ -24,7 +24,7 @@ mod line;
 mod past;
 mod setup;
 
-pub(super) use compare::{Column, Compare};
+pub(super) use compare::{Column, Compare, Course};
 pub(super) use home::{Home, Kind, live_time};
 pub(super) use line::Line;
 pub(super) use past::Past;

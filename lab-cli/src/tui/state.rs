@@ -26,6 +26,8 @@ pub(super) struct State {
     pub running: Option<Running>,
     /// How many have begun.
     pub begun: usize,
+    /// Of a run in virtual time: seconds that are computed, and of how many.
+    pub computing: Option<(f64, f64)>,
     /// Those that are over.
     pub finished: VecDeque<Arm>,
     /// Newest last; scrubbed.

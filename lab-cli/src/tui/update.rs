@@ -103,6 +103,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
                 running.seconds.pop_front();
             }
         }
+        LiveEvent::Computing { done_s, of_s } => state.computing = Some((done_s, of_s)),
         LiveEvent::Policy { second, stage, text } => log(state, &format!("{second:.0} s: {stage}: {text}")),
         LiveEvent::Touched { second, touch } => {
             log(state, &format!("{second:.0} s: TOUCHED: {}", touch.in_words()));

@@ -16,6 +16,7 @@ use crate::text::scrubbed;
 mod arms;
 mod charts;
 mod compare;
+mod computing;
 mod form;
 mod groups;
 mod head;

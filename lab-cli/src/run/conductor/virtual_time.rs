@@ -3,10 +3,11 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+        mpsc::{self, RecvTimeoutError},
     },
     thread,
+    time::Duration,
 };
 
 use controllers::random::seed_for;
@@ -28,6 +29,9 @@ use crate::{
     },
     summary::{self, Capacity, LimitTry},
 };
+
+/// How often those who watch are told how far it is.
+const TOLD: Duration = Duration::from_millis(200);
 
 /// An arm's turn.
 enum Turn {
@@ -57,15 +61,22 @@ impl Run<'_> {
         let folder = self.folder.path().to_owned();
         let open = experiment.is_open();
         let watches = self.watches.clone();
+        let (computed, of_s) = (AtomicU64::new(0), self.planned_seconds() * tasks.len() as f64);
         let run = |task: Task| {
             let arm = &arms[task.arm];
             if open && arm.hindsight == Some(Hindsight::Oracle) {
                 return ground.bound(experiment, arm, task).map(|arm| Turn::Bound(Box::new(arm)));
             }
-            let told = Told { events: Spool::create(&folder)?, watches: &watches, stop: &flag };
+            let told = Told { events: Spool::create(&folder)?, watches: &watches, stop: &flag, computed: &computed };
             ground.run(experiment, &arms, task, capacity.as_ref(), told).map(|ran| Turn::Ran(Box::new(ran)))
         };
-        side_by_side(&tasks, run, |task, turn| {
+        side_by_side(&tasks, run, |ended| {
+            let Some((task, turn)) = ended else {
+                // What drains after its last phase is no part of the plan.
+                let done_s = (computed.load(Ordering::Relaxed) as f64).min(of_s);
+                self.sinks.tell(&LiveEvent::Computing { done_s, of_s });
+                return Ok(());
+            };
             if self.stop.is_asked() || self.abort.is_some() {
                 return Ok(());
             }
@@ -105,7 +116,8 @@ impl Run<'_> {
                 let mut tried: Vec<LimitTry> = limits.iter().map(|&limit| LimitTry { limit, in_time: 0 }).collect();
                 let run =
                     |(limit, seed): (u32, u64)| ground.in_time(experiment, &limited(arm, limit), seed, capacity, &flag);
-                side_by_side(&tasks, run, |(limit, _), in_time| {
+                side_by_side(&tasks, run, |ended| {
+                    let Some(((limit, _), in_time)) = ended else { return Ok(()) };
                     let in_time = in_time?;
                     tried.iter_mut().filter(|tried| tried.limit == limit).for_each(|tried| tried.in_time += in_time);
                     Ok(())
@@ -135,6 +147,11 @@ impl Run<'_> {
             tasks.extend(order.map(|arm| Task { arm, block, seed }));
         }
         (blocks, tasks)
+    }
+
+    /// Of one arm, without its drain.
+    fn planned_seconds(&self) -> f64 {
+        self.request.experiment.users.phases.iter().map(|phase| phase.duration.as_secs_f64()).sum()
     }
 
     fn take_bound(&mut self, index: usize, mut arm: summary::Arm, rate: Option<f64>) -> Result<(), RunFailure> {
@@ -168,11 +185,12 @@ fn limited(arm: &Arm, limit: u32) -> Arm {
     arm
 }
 
-/// Runs tasks on all cores, and hands each result over in the order of the tasks. The first failure ends it.
+/// Runs tasks on all cores, and hands each result over in the order of the tasks; `None`: it still waits for one. The first
+/// failure ends it.
 fn side_by_side<T: Copy + Sync, R: Send>(
     tasks: &[T],
     run: impl Fn(T) -> R + Sync,
-    mut done: impl FnMut(T, R) -> Result<(), RunFailure>,
+    mut done: impl FnMut(Option<(T, R)>) -> Result<(), RunFailure>,
 ) -> Result<(), RunFailure> {
     let next = AtomicUsize::new(0);
     let cores = thread::available_parallelism().map_or(1, usize::from).min(tasks.len().max(1));
@@ -193,16 +211,21 @@ fn side_by_side<T: Copy + Sync, R: Send>(
             });
         }
         drop(tell);
+        // Taken in here: after a failure nobody may wait to hand over a result.
+        let results = results;
         let mut waiting = BTreeMap::new();
         let mut wanted = 0;
-        for (number, result) in results {
-            waiting.insert(number, result);
+        loop {
+            match results.recv_timeout(TOLD) {
+                Ok((number, result)) => _ = waiting.insert(number, result),
+                Err(RecvTimeoutError::Timeout) => done(None)?,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
             while let Some(result) = waiting.remove(&wanted) {
-                done(tasks[wanted], result)?;
+                done(Some((tasks[wanted], result)))?;
                 wanted += 1;
             }
         }
-        Ok(())
     })
 }
 
@@ -215,8 +238,8 @@ mod tests {
         let tasks: Vec<Task> = (0..50).map(|arm| Task { arm, block: 1, seed: 0 }).collect();
         let mut order = Vec::new();
         let slow_ones_first = |task: Task| (0..(50 - task.arm) * 1000).fold(0_usize, |sum, n| sum ^ n);
-        side_by_side(&tasks, slow_ones_first, |task, _| {
-            order.push(task.arm);
+        side_by_side(&tasks, slow_ones_first, |ended| {
+            order.extend(ended.map(|(task, _)| task.arm));
             Ok(())
         })
         .expect("none fails");
@@ -229,11 +252,30 @@ mod tests {
         let failed = side_by_side(
             &tasks,
             |task| task.arm,
-            |_, arm| match arm {
-                7 => Err(RunFailure::Capacity("seven".to_owned())),
+            |ended| match ended.map(|(_, arm)| arm) {
+                Some(7) => Err(RunFailure::Capacity("seven".to_owned())),
                 _ => Ok(()),
             },
         );
         assert!(failed.is_err());
+    }
+
+    #[test]
+    fn while_a_task_takes_long_whoever_waits_is_told() {
+        let tasks = [Task { arm: 0, block: 1, seed: 0 }];
+        let (waited, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        // It ends once that has been seen: nothing here waits for a time.
+        let until_told = |_: Task| {
+            while waited.load(Ordering::Relaxed) < 2 {
+                thread::yield_now();
+            }
+        };
+        side_by_side(&tasks, until_told, |found| {
+            let counted = if found.is_none() { &waited } else { &ended };
+            counted.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        })
+        .expect("none fails");
+        assert!(waited.load(Ordering::Relaxed) >= 2 && ended.load(Ordering::Relaxed) == 1);
     }
 }

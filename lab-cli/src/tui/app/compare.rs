@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::OpenRun;
 use crate::{
     live::Second,
-    summary::{Arm, Comparison, Measured},
+    summary::{Arm, Comparison, Measured, Touched},
     tui::keymap::Action,
 };
 
@@ -178,6 +178,11 @@ impl Compare {
     pub fn seconds(&self, course: Course) -> impl Iterator<Item = &Second> {
         let name = self.arm_name(course);
         self.runs[course.run].timeline.iter().filter(move |second| second.arm == name && second.block == 1)
+    }
+
+    /// What a person changed in the turn that is drawn.
+    pub fn touches(&self, course: Course) -> impl Iterator<Item = &Touched> {
+        self.turns(course).filter(|arm| arm.block == 1).flat_map(|arm| &arm.touches)
     }
 
     /// What was found against the baseline.

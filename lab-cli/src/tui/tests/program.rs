@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{App, Effect, KeyCode, Told, frame, phase, press, second};
+use super::{App, Effect, KeyCode, Told, frame, happened, phase, press, second};
 use crate::{
-    live::{Second, Shape},
-    summary::{Arm, Comparison, Measured, Mode, Objective, Phase, Summary, ThresholdResult, Times, Verdict},
+    live::{LiveEvent, Second, Shape},
+    summary::{Arm, Comparison, Measured, Mode, Objective, Phase, Summary, ThresholdResult, Times, Touched, Verdict},
     tui::{Job, OpenRun, Palette, PastRun, PastSummary, app::Screen},
 };
 
@@ -321,16 +321,50 @@ fn a_number_leads_to_its_plot_and_a_bound_is_no_number() {
         press(&mut app, KeyCode::Right);
     }
     let drawn = frame(&app, Palette::Plain, 120, 40);
-    assert!(drawn.contains("p90 =target") && drawn.contains("> 10.4 s") && drawn.contains("890 ms"), "{drawn}");
+    assert!(drawn.contains("p90 =target") && drawn.contains(">= 10.4 s") && drawn.contains("890 ms"), "{drawn}");
     assert!(drawn.contains("seda · run-2"), "{drawn}");
     // A line is hidden, and the plot has the whole screen.
     press(&mut app, KeyCode::Char(' '));
     press(&mut app, KeyCode::Char('z'));
     let drawn = frame(&app, Palette::Plain, 120, 40);
     assert!(
-        !drawn.contains("none · run-1") && drawn.contains("none · run-2") && !drawn.contains("> 10.4 s"),
+        !drawn.contains("none · run-1") && drawn.contains("none · run-2") && !drawn.contains(">= 10.4 s"),
         "{drawn}"
     );
+}
+
+#[test]
+fn a_change_by_a_person_is_marked_on_the_axis_and_told() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    let touched = |second, what: &str| Touched { second, what: what.to_owned() };
+    run.summary.arms[1].touches = vec![touched(21.0, "30 more users for 10 s\u{1b}[2J"), touched(30.0, "policy codel")];
+    app.told(Told::Opened(vec![run]));
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("! a person changed an arm") && drawn.contains("seda !"), "{drawn}");
+    // Two upright lines of them, beside the two in words.
+    assert!(drawn.lines().filter(|line| line.matches('!').count() == 2).count() >= 5, "{drawn}");
+    press(&mut app, KeyCode::Down);
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("! 21 s: 30 more users for 10 s\u{fffd}[2J, and 1 more"), "{drawn}");
+    // Without its line there is nothing to mark.
+    press(&mut app, KeyCode::Char(' '));
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(!drawn.lines().any(|line| line.matches('!').count() == 2), "{drawn}");
+}
+
+#[test]
+fn a_run_in_virtual_time_shows_how_far_it_is_and_then_its_comparison() {
+    let mut app = set_up();
+    order_of(press(&mut app, KeyCode::Enter));
+    let shape = Shape { mode: Mode::Virtual, ..compared("run-1").shape.expect("a shape") };
+    happened(&mut app, LiveEvent::RunStarted(shape));
+    happened(&mut app, LiveEvent::Computing { done_s: 30.0, of_s: 80.0 });
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("38 %") && drawn.contains("30 s of 80 s"), "{drawn}");
+    assert!(drawn.contains("######"), "a bar: {drawn}");
+    app.told(Told::Opened(vec![compared("run-1")]));
+    assert_eq!(app.screen, Screen::Compare);
 }
 
 #[test]

@@ -54,11 +54,7 @@ fn row<'a>(arm: &'a Arm, phase: Option<&Phase>, objective: Option<f64>, palette:
     let measured = &phase.measured;
     let times = &measured.response_time_ms;
     let late = times.p90.or(times.p90_at_least).is_some_and(|p90| objective.is_some_and(|limit| p90 > limit));
-    let p90 = match (times.p90, times.p90_at_least) {
-        (Some(p90), _) => text::time(p90),
-        (None, Some(bound)) => format!(">{}", text::time(bound)),
-        (None, None) => "-".to_owned(),
-    };
+    let p90 = text::known_or_at_least(times.p90, times.p90_at_least);
     Row::new(vec![
         name,
         Cell::new(Span::styled(p90, if late { palette.bad() } else { palette.good() })),

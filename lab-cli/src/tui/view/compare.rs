@@ -19,7 +19,7 @@ use crate::{
     text::{self, scrubbed},
     tui::{
         Palette,
-        app::{Column, Compare},
+        app::{Column, Compare, Course},
     },
 };
 
@@ -91,9 +91,26 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         series.insert(0, Series { name: "target".to_owned(), style: palette.target(), mark: '=', points });
     }
     let blocks = compare.runs.iter().flat_map(|run| &run.summary.arms).map(|arm| arm.block).max().unwrap_or(1);
-    let latest = if blocks > 1 { " block 1 " } else { "" }.to_owned();
-    let (title, walls, marks) = (column.name(), walls(compare), Vec::new());
+    let latest = format!("{}{}", if blocks > 1 { " block 1 " } else { "" }, changed(compare));
+    let marks = shown().flat_map(|(_, course)| compare.touches(*course)).map(|touched| touched.second).collect();
+    let (title, walls) = (column.name(), walls(compare));
     Plot { title, latest, span: [0.0, end], y, labels, walls, marks, series }
+}
+
+/// What a person changed in the arm under the cursor, or that there is another in which they did.
+fn changed(compare: &Compare) -> String {
+    let Some(&course) = compare.courses.get(compare.at) else { return String::new() };
+    let own: Vec<_> = compare.touches(course).collect();
+    match &own[..] {
+        [] if compare.courses.iter().any(|course| compare.touches(*course).next().is_some()) => {
+            " ! a person changed an arm ".to_owned()
+        }
+        [] => String::new(),
+        [first, more @ ..] => {
+            let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+            format!(" ! {:.0} s: {}{more} ", first.second, scrubbed(&first.what))
+        }
+    }
 }
 
 fn walls(compare: &Compare) -> Vec<f64> {
@@ -114,7 +131,7 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
         let mut cells = vec![
             Cell::new(Span::styled(if hidden { ' ' } else { mark }.to_string(), style)),
             Cell::new(Span::styled(
-                scrubbed(&compare.name(course)),
+                name(compare, course),
                 if n == compare.at { palette.strong() } else { Style::new() },
             )),
         ];
@@ -127,7 +144,7 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
     });
     let mut header: Vec<Cell<'_>> = vec![Cell::new(""), Cell::new("arm")];
     header.extend(Column::ALL.map(|column| Cell::new(column.name())));
-    let name_width = compare.courses.iter().map(|course| compare.name(*course).chars().count()).max().unwrap_or(0);
+    let name_width = compare.courses.iter().map(|course| name(compare, *course).chars().count()).max().unwrap_or(0);
     let mut widths =
         vec![Constraint::Length(1), Constraint::Length(u16::try_from(name_width.clamp(8, 30)).unwrap_or(30))];
     widths.extend([Constraint::Length(10); Column::ALL.len()]);
@@ -138,6 +155,12 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
 }
 
+/// With a mark where a person changed it.
+fn name(compare: &Compare, course: Course) -> String {
+    let touched = compare.turns(course).any(|arm| !arm.touches.is_empty());
+    format!("{}{}", scrubbed(&compare.name(course)), if touched { " !" } else { "" })
+}
+
 fn figure(value: Option<(f64, bool)>, column: Column) -> String {
     let Some((value, bound)) = value else { return "-".to_owned() };
     let text = match column {
@@ -146,7 +169,7 @@ fn figure(value: Option<(f64, bool)>, column: Column) -> String {
         Column::TimedOut => format!("{value:.0}"),
         Column::Goodput | Column::Offered => text::rate(value),
     };
-    if bound { format!("> {text}") } else { text }
+    if bound { format!(">= {text}") } else { text }
 }
 
 /// What was found of the figure under the cursor.

@@ -6,7 +6,7 @@ use ratatui::{
     text::Line,
 };
 
-use super::{arms, charts, form, groups, head, health, log, outcomes, stages};
+use super::{arms, charts, computing, form, groups, head, health, log, outcomes, stages};
 use crate::tui::{Palette, panel::Panel, state::State};
 
 /// From this height on there is room for outcomes and types beside the rest.
@@ -46,9 +46,14 @@ fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     ])
     .areas(area);
     head::draw(frame, head, state, palette);
-    let [left, right] = halves(charts);
-    charts::rates(frame, left, state, palette);
-    charts::response_time(frame, right, state, palette);
+    match state.computing.filter(|_| state.running.is_none()) {
+        Some(far) => computing::draw(frame, charts, far, palette),
+        None => {
+            let [left, right] = halves(charts);
+            charts::rates(frame, left, state, palette);
+            charts::response_time(frame, right, state, palette);
+        }
+    }
     if more.height > 0 {
         let [left, right] = halves(more);
         outcomes::draw(frame, left, state, palette);
