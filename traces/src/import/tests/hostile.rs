@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// A sound beginning for each format, so that random bytes come to its importer.
-const BEGINNINGS: [(&str, &[u8]); 9] = [
+const BEGINNINGS: [(&str, &[u8]); 10] = [
     ("events", b"{\"event\":\"imap_command_finished\",\"start_time\":\"2026-11-21T01:39:32Z\","),
     ("mail.log", b"Nov 21 01:39:32 mail dovecot: imap-login: Login: user=<joe>, session=<S1>\nNov 21 01:39:33 m imap("),
     ("courier.log", b"Nov 21 01:39:32 mail imapd: LOGIN, user="),
@@ -18,6 +18,14 @@ const BEGINNINGS: [(&str, &[u8]); 9] = [
     ),
     ("a.har", b"{\"log\":{\"creator\":{},\"entries\":["),
     ("script", b"0.0\t/list\n"),
+    // pcap: little-endian, Ethernet; then a packet of 100 bytes at second 1, of which the rest follows.
+    (
+        "a.pcap",
+        b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x01\0\0\0\
+          \x01\0\0\0\0\0\0\0\x64\0\0\0\x64\0\0\0\
+          \x02\x02\x02\x02\x02\x02\x01\x01\x01\x01\x01\x01\x08\0\x45\0\0\x56\0\0\x40\0\x40\x06\0\0\
+          \xc0\0\x02\x01\xc0\0\x02\x02\x9c\x40\0\x8f",
+    ),
 ];
 
 fn tried(name: &str, bytes: Vec<u8>) {
@@ -72,9 +80,12 @@ fn a_huge_line_is_passed_over_and_named() {
 #[test]
 fn a_packed_file_that_was_cut_gives_what_stands_before_and_says_where() {
     use crate::pack::{Packer, Packing};
-    let log: String = (10..50)
-        .flat_map(|second| (0..100).map(move |_| second))
-        .map(|second| event(&format!("{second}.000"), 3, "S1", "FETCH", &format!("{second} RFC822")))
+    // Sessions of names that do not pack: zstd gives a block at a time, and this has many.
+    let log: String = (0_u64..4000)
+        .map(|n| {
+            let session = format!("{:016x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            event(&format!("{}.000", 10 + n / 100), 3, &session, "FETCH", &format!("{n} RFC822"))
+        })
         .collect();
     for packing in [Packing::Gzip, Packing::Zstd] {
         let mut packer = Packer::new(Vec::new(), packing).expect("memory");
@@ -82,13 +93,37 @@ fn a_packed_file_that_was_cut_gives_what_stands_before_and_says_where() {
         let packed = packer.finish().expect("memory");
         let (_, whole) = import_all(&[("a", packed.clone())], &options()).expect("a trace");
         assert_eq!((whole.files[0].units, &whole.files[0].cut), (4000, &None));
-        // zstd gives a block at a time; a small file has one.
-        if let Ok((_, tally)) = import_all(&[("a", packed[..packed.len() - 20].to_vec())], &options()) {
-            let cut = tally.files[0].cut.as_ref().expect("it was cut");
-            assert!(cut.contains("line "), "{cut}");
-            assert!(tally.files[0].units < 4000);
-        } else {
-            assert_eq!(packing, Packing::Zstd);
-        }
+        let (_, tally) = import_all(&[("a", packed[..packed.len() - 20].to_vec())], &options())
+            .unwrap_or_else(|error| panic!("{packing:?}: {error}"));
+        let cut = tally.files[0].cut.as_ref().expect("it was cut");
+        let (line, byte) = place(cut).unwrap_or_else(|| panic!("{packing:?}: {cut}"));
+        let units = tally.files[0].units;
+        // The place is where reading stopped: after the last whole line.
+        assert!(units > 2000 && units < 4000, "{packing:?}: {units}");
+        assert!(line > units && byte > units * 200 && byte < log.len() as u64, "{packing:?}: {cut}, {units} units");
     }
+}
+
+/// The numbers of `line 12 (byte 345): …`.
+fn place(said: &str) -> Option<(u64, u64)> {
+    let (line, rest) = said.strip_prefix("line ")?.split_once(" (byte ")?;
+    let (byte, _) = rest.split_once(')')?;
+    Some((line.parse().ok()?, byte.parse().ok()?))
+}
+
+#[test]
+fn a_packed_file_that_is_cut_before_its_first_line_names_the_file() {
+    use crate::pack::{Packer, Packing};
+    let mut packer = Packer::new(Vec::new(), Packing::Zstd).expect("memory");
+    packer.write_all(event("10.000", 3, "S1", "LIST", "").as_bytes()).expect("memory");
+    let packed = packer.finish().expect("memory");
+    let error = import_all(&[("mail.log.zst", packed[..packed.len() - 20].to_vec())], &options()).expect_err("no line");
+    assert!(error.to_string().contains("mail.log.zst"), "{error}");
+}
+
+#[test]
+fn every_beginning_is_taken_for_its_format() {
+    let formats: Vec<_> = BEGINNINGS.map(|(_, bytes)| sniff::Format::of(bytes)).into();
+    assert!(formats.iter().all(Option::is_some), "{formats:?}");
+    assert_eq!(formats.last(), Some(&Some(sniff::Format::Capture)));
 }
