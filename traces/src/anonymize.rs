@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use crate::{
     pseudonym::{Of, Pseudonyms},
-    trace::{ACTIONS, Footer, Header, LEAVE, Reader, Record, TraceError, Writer},
+    trace::{ACTIONS, Footer, Header, LEAVE, Reader, Record, TraceError, Writer, split_object},
 };
 
 /// Why nothing came of it.
@@ -37,16 +37,12 @@ pub fn anonymize<R: Read, W: Write>(trace: &mut Reader<R>, key: &Pseudonyms, out
 fn without_names<'r>(record: &Record<'r>, key: &Pseudonyms) -> Record<'r> {
     let action = &*record.action;
     let known = ACTIONS.contains(&action) || action == LEAVE;
-    let numbers = |text: &str| text.bytes().all(|c| c.is_ascii_digit() || b":,*".contains(&c));
-    let object = match record.object.rsplit_once('/') {
-        Some((folder, messages)) if numbers(messages) => key.of_object(folder, messages),
-        _ => key.of(Of::Folder, &record.object),
-    };
+    let (folder, messages) = split_object(&record.object);
     Record {
         user: key.of(Of::User, &record.user).into(),
         session: key.of(Of::Session, &record.session).into(),
         action: if known { record.action.clone() } else { key.of(Of::Action, action).into() },
-        object: object.into(),
+        object: key.of_object(folder, messages).into(),
         ..record.clone()
     }
 }

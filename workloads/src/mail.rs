@@ -13,7 +13,11 @@
 //!
 //! With a [`Script`](crate::replay::Script) the next state is read in place of being drawn, and so is its time:
 //! - A user signs in first, whether or not its script begins with that. What web-mail users do not know is passed over.
-//! - Which message, folder or word is the script's number modulo what the page offers.
+//! - A step names its folder by a number ([`Object`](crate::replay::Object)): that folder's list is opened, and before a step in
+//!   another folder than the user is in it is opened first (from the folders, if they are not known yet). A step without a
+//!   folder stays in the one that is open.
+//! - Which message or word is the step's number modulo what the page offers. Where a message is refiled to is chosen by that
+//!   number as well: recordings do not say it.
 //! - A state that the page does not offer is looked for on a list (from the folders, if need be); if it is not there either,
 //!   it is passed over.
 //! - After trouble that ends the session the user signs in again and goes on with the step after; the one that failed is lost.
@@ -23,6 +27,7 @@ mod course;
 mod judge;
 mod model;
 mod session;
+mod shelf;
 mod transitions;
 mod user;
 

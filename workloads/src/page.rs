@@ -137,6 +137,12 @@ impl<'a> Page<'a> {
         self.link(self.list?)
     }
 
+    /// All links to lists, in their order: of the folders one each. It goes through the page again.
+    pub fn lists(&self) -> impl Iterator<Item = String> {
+        let marks = memmem::find_iter(self.body, b"data-do=\"list\"");
+        marks.filter_map(|at| self.link(at + MARK.len()))
+    }
+
     /// How many links to messages there are.
     #[must_use]
     pub fn shows(&self) -> usize {

@@ -4,6 +4,7 @@
 //! [`Script`] in place of being drawn.
 
 mod course;
+mod object;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -11,6 +12,7 @@ use controllers::{Class, Kind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 pub(crate) use course::Course;
+pub use object::{Object, Texts};
 
 /// When the steps of a session are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +26,7 @@ pub enum Pace {
 }
 
 /// One request of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// What is asked for: an index into the crowd's request types.
     pub kind: Kind,
@@ -32,8 +34,10 @@ pub struct Step {
     pub at: Duration,
     /// Since the end of the answer before.
     pub pause: Duration,
-    /// Which message, folder, word or path: counted modulo what there is.
-    pub pick: u32,
+    /// What it is done to.
+    pub object: Object,
+    /// The same in the recording's words, where somebody needs them.
+    pub texts: Texts,
 }
 
 /// A session, whole.
@@ -43,6 +47,8 @@ pub struct Session {
     pub at: Duration,
     /// Who walks it: signs in with this account, modulo their number. Users of different numbers have draws of their own.
     pub user: u32,
+    /// The same in the recording's words, where somebody needs them; else empty.
+    pub name: Arc<str>,
     /// Class.
     pub class: Class,
     /// In order of time.
@@ -52,6 +58,8 @@ pub struct Session {
 /// What a user is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
+    /// [`Session::name`].
+    pub name: Arc<str>,
     /// In order of time.
     pub steps: Arc<[Step]>,
     /// When.

@@ -332,11 +332,14 @@ pub fn digest(plan: &LoadPlan) -> Result<String, serde_json::Error> {
                 if let Some(role) = role {
                     hash.update(format!("{role:?}"));
                 }
+                if let Some(script) = &script {
+                    hash.update(format!("{:?};", script.name));
+                }
                 for step in script.iter().flat_map(|script| script.steps.iter()) {
                     hash.update(step.kind.0.to_le_bytes());
                     hash.update(step.at.as_nanos().to_le_bytes());
                     hash.update(step.pause.as_nanos().to_le_bytes());
-                    hash.update(step.pick.to_le_bytes());
+                    hash.update(format!("{:?}{:?};", step.object, step.texts));
                 }
             }
         }

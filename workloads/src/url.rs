@@ -15,7 +15,8 @@ use crate::{
     plan::{Marks, UrlUsers},
     replay::{Course, Script, Step},
 };
-use template::Template;
+pub use template::PLACES;
+use template::{Template, Who};
 
 /// What all users of one URL share.
 #[derive(Debug, Clone)]
@@ -112,7 +113,7 @@ pub struct UrlUser {
 #[derive(Debug)]
 struct Recorded {
     course: Course,
-    user: u32,
+    user: Who,
     /// The step that is to be asked for, and since when.
     now: Option<(Step, Timestamp)>,
 }
@@ -155,6 +156,7 @@ impl UrlUser {
     /// The same user, number `user` of a recording, with this to do. Placeholders in the path are filled in for each step.
     #[must_use]
     pub fn with_script(self, script: Script, user: u32) -> Self {
+        let user = Who { number: user, name: script.name.clone() };
         Self { recorded: Some(Box::new(Recorded { course: Course::new(script), user, now: None })), ..self }
     }
 
@@ -177,9 +179,9 @@ impl UrlUser {
         self.step += 1;
         draws.at_step(self.step);
         let shared = &self.shared.0;
-        let step = self.recorded.as_ref().and_then(|recorded| Some((recorded.user, recorded.now?)));
+        let step = self.recorded.as_ref().and_then(|recorded| Some((&recorded.user, recorded.now.as_ref()?)));
         let (kind, path, wanted_at) = match step {
-            Some((user, (step, wanted_at))) => (step.kind, shared.template.fill(user, &step), wanted_at),
+            Some((user, (step, wanted_at))) => (step.kind, shared.template.fill(user, step), *wanted_at),
             None => (Kind(0), shared.path.clone(), now),
         };
         let call = Call {

@@ -11,8 +11,11 @@ use super::{Output, size, time};
 pub struct Replay {
     /// A trace that lab trace import or lab trace generate has written.
     pub trace: PathBuf,
-    /// Any HTTP service, by a URL for each record: {action}, {object} and {user} are filled in
-    /// (http://127.0.0.1:8080/{action}?id={object}) [default: Arashi, started by lab].
+    /// Any HTTP service, by a URL for each record (http://127.0.0.1:8080/{action}?id={object}) [default: Arashi, started by lab].
+    ///
+    /// {action}, {object} and {user} are the trace's own words, percent-encoded; {folder} and {message} the object's parts; {object-path}
+    /// keeps the object's slashes; {object-number} and {user-number} are numbers. Every request is a GET without a body, also where
+    /// the log had another method.
     #[arg(long, value_name = "URL", conflicts_with_all = ["policies", "virtual_time", "capacity", "repeat", "out", "no_tui"])]
     pub target: Option<String>,
     /// Times as fast as recorded, 0.1 to 1000.

@@ -8,6 +8,7 @@ use workloads::{
     Options,
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, UrlUsers, Users},
     replay::{Pace, Sessions},
+    url::PLACES,
 };
 
 use super::{
@@ -103,17 +104,27 @@ fn on_service(args: &args::Replay, url: &str) -> Outcome {
     report_on(&Told { url, how: &how, flat_out: false }, &plan, &report, args.output, &stop)
 }
 
+/// A place that is not known would be sent as it is, and every request would be wrong.
+fn known_places(path: &str) -> Result<(), String> {
+    let after_braces = path.split('{').skip(1);
+    let unknown = after_braces.filter_map(|rest| rest.split_once('}')).find(|(name, _)| !PLACES.contains(name));
+    unknown.map_or(Ok(()), |(name, _)| Err(format!("{{{name}}} is not filled in; write {{{}}}", PLACES.join("}, {"))))
+}
+
 fn plan(args: &args::Replay, url: &str, recording: &Recording) -> Result<LoadPlan, Failure> {
     // Braces have no place in URLs: the path is taken as it was typed.
     let (_, target) = destination(&url.replace(['{', '}'], "_"), &args.allow_host)?;
     let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let path = after_scheme.find('/').map_or("/", |at| &after_scheme[at..]);
+    let path = after_scheme.find(['/', '?', '#']).map_or("", |at| &after_scheme[at..]);
+    let path = path.split('#').next().unwrap_or(path);
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    known_places(&path).map_err(|problem| Failure::usage(format!("{url}: {problem}")))?;
     let leaves = OnTrouble::Login { wait: Duration::ZERO };
     Ok(LoadPlan {
         seed: args.seed,
         target,
         users: Users::Url(UrlUsers {
-            path: path.split('#').next().unwrap_or(path).to_owned(),
+            path,
             method: "GET".to_owned(),
             headers: args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?,
             body: None,
@@ -130,7 +141,7 @@ fn plan(args: &args::Replay, url: &str, recording: &Recording) -> Result<LoadPla
             name: "replay".to_owned(),
             duration: recording.lasts(),
             loads: vec![Load::Replay {
-                sessions: Sessions::from(recording.played()),
+                sessions: Sessions::from(recording.played().with_texts()),
                 pace: recording.pace,
                 classes: recording.classes.iter().copied().map(Class).collect(),
             }],

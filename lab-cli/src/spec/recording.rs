@@ -1,5 +1,6 @@
 //! `users.trace`: a recording in place of users that are drawn.
 
+mod names;
 mod played;
 
 use std::{
@@ -131,6 +132,9 @@ pub fn read(file: &Path, pace: Pace, cut: Cut, lasts: Option<Duration>) -> Resul
     let cut = Cut { lasts, ..cut };
     Ok(Recording { file: file.to_path_buf(), sha256, pace, cut, sessions, requests, other, classes })
 }
+
+#[cfg(test)]
+mod tests;
 
 const KNOWN_TO_MAIL: usize = 7;
 const _: () = assert!(KNOWN_TO_MAIL < REQUEST_TYPES.len());

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     pseudonym::{Of, Pseudonyms},
     spool::{Sorted, Spool},
-    trace::{LEAVE, LOGIN, Record, Totals},
+    trace::{LEAVE, LOGIN, Record, Totals, split_object},
 };
 
 /// A record that waits to be sorted.
@@ -58,12 +58,8 @@ impl Emit<'_> {
 
     /// A whole page of a web server. Such sessions need no login: a cookie may be older than the log.
     pub fn whole(&mut self, session: &mut Session, at: i64, page: &Page) -> io::Result<()> {
-        let number = |text: &str| text.bytes().all(|c| c.is_ascii_digit() || b":,*".contains(&c));
-        let object = match page.object.rsplit_once('/') {
-            Some((folder, messages)) if number(messages) => self.names.of_object(folder, messages),
-            _ => self.names.of(Of::Folder, &page.object),
-        };
-        self.action(session, at, &page.action, object, &page.cost)
+        let (folder, messages) = split_object(&page.object);
+        self.action(session, at, &page.action, self.names.of_object(folder, messages), &page.cost)
     }
 
     /// The end of a session: nothing more of it comes.

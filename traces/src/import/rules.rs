@@ -1,5 +1,8 @@
 //! Rules from requests of a web server to actions.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
 use regex::Regex;
 use serde::Deserialize;
 
@@ -81,9 +84,10 @@ impl Rules {
         Self::from_yaml(ARASHI).expect("the shipped rules are sound")
     }
 
-    /// What becomes of a request. `url`: path and query.
+    /// What becomes of a request. `url`: path and query. An object is text: what is percent-encoded in the URL is decoded.
     #[must_use]
     pub fn find(&self, method: &str, url: &str) -> Found<'_> {
+        let url = &*with_plain_spaces(url);
         for rule in &self.0 {
             if rule.method.as_ref().is_some_and(|wanted| wanted != method) {
                 continue;
@@ -94,11 +98,27 @@ impl Rules {
                 Then::Action { action, object } => {
                     let mut about = String::new();
                     groups.expand(object, &mut about);
-                    Found::Action(action, about)
+                    Found::Action(action, decoded(about))
                 }
             };
         }
         Found::Unknown
+    }
+}
+
+/// In a query, `+` is a space as `%20` is.
+fn with_plain_spaces(url: &str) -> Cow<'_, str> {
+    match url.split_once('?') {
+        Some((path, query)) if query.contains('+') => format!("{path}?{}", query.replace('+', "%20")).into(),
+        _ => url.into(),
+    }
+}
+
+/// The text that is encoded. What is not UTF-8 then stays as it is.
+fn decoded(text: String) -> String {
+    match percent_decode_str(&text).decode_utf8() {
+        Ok(Cow::Owned(plain)) => plain,
+        _ => text,
     }
 }
 
@@ -134,6 +154,20 @@ mod tests {
         assert_eq!(rules.find("GET", "/logo.png"), Found::Drop);
         assert_eq!(rules.find("POST", "/delete"), action("delete", ""));
         assert_eq!(rules.find("GET", "/wiki"), Found::Unknown);
+    }
+
+    #[test]
+    fn an_object_is_the_text_that_the_url_encodes() {
+        let rules = "rules: [{path: '^/find\\?q=([^&]*)', action: search, object: '$1'}, {path: '^/(.*)', action: page, object: '$1'}]";
+        let rules = Rules::from_yaml(rules).expect("sound");
+        let object = |url: &str| match rules.find("GET", url) {
+            Found::Action(_, object) => object,
+            found => panic!("{found:?}"),
+        };
+        assert_eq!(object("/wiki/Gr%C3%BC%C3%9Fe%20an+alle"), "wiki/Grüße an+alle");
+        assert_eq!(object("/find?q=a+b%2Bc&x=1"), "a b+c");
+        assert_eq!(object("/caf%E9"), "caf%E9", "this is Latin-1");
+        assert_eq!(object("/100%"), "100%");
     }
 
     #[test]

@@ -24,6 +24,13 @@ pub const ACTIONS: [&str; 9] = [
     "delete folder",
 ];
 
+/// An object's folder and messages: `INBOX/12:21` is `INBOX` and `12:21`. What has no numbers after its last slash is a folder.
+#[must_use]
+pub fn split_object(object: &str) -> (&str, &str) {
+    let numbers = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || b":,*".contains(&c));
+    object.rsplit_once('/').filter(|(_, messages)| numbers(messages)).unwrap_or((object, ""))
+}
+
 /// Longest name of a user, session, action or object, in bytes.
 pub const LONGEST_NAME: usize = 1024;
 

@@ -2,8 +2,8 @@
 
 use controllers::Timestamp;
 
-use super::model::State;
-use crate::replay::{Course, Script};
+use super::{model::State, shelf::Shelf};
+use crate::replay::{Course, Object, Script};
 
 /// A script, and whether the user has gone looking for its next step.
 #[derive(Debug)]
@@ -11,20 +11,22 @@ pub(super) struct Way {
     course: Course,
     /// The page did not offer the next step, and the user has asked for so many others to find it there.
     detours: u8,
+    /// The user's folders, as far as its session knows them.
+    pub(super) shelf: Shelf,
 }
 
 /// The next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ahead {
     pub(super) state: State,
-    pub(super) pick: u32,
+    pub(super) object: Object,
     /// When it is due.
     pub(super) due: Timestamp,
 }
 
 impl Way {
     pub(super) fn new(script: Script) -> Self {
-        Self { course: Course::new(script), detours: 0 }
+        Self { course: Course::new(script), detours: 0, shelf: Shelf::default() }
     }
 
     /// The user arrives, and signs in: a script that begins so has its first step done.
@@ -44,7 +46,7 @@ impl Way {
                 continue;
             };
             let due = if self.detours > 0 { self.course.still_due(&step, now) } else { self.course.due(&step, now) };
-            return Some(Ahead { state, pick: step.pick, due });
+            return Some(Ahead { state, object: step.object, due });
         }
     }
 

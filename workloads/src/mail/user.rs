@@ -7,10 +7,11 @@ use controllers::{Class, Timestamp};
 use super::{
     MailCrowd,
     ask::{Ask, Choice, ask, offers},
-    course::Way,
+    course::{Ahead, Way},
     judge::{Judgement, judge},
     model::State,
     session,
+    shelf::Shelf,
     transitions::Met,
 };
 use crate::{
@@ -57,6 +58,12 @@ enum Next {
     Login,
     Send(Ask),
     Resume,
+}
+
+impl Next {
+    fn list(path: Arc<str>) -> Self {
+        Self::Send(Ask { state: State::ListMessages, path, body: None })
+    }
 }
 
 impl MailUser {
@@ -188,7 +195,8 @@ impl MailUser {
         if self.asked == State::ListMessages {
             self.list = Some(self.errand.call().path.clone());
         }
-        if self.way.is_some() {
+        if let Some(way) = &mut self.way {
+            way.shelf.see(self.asked, &self.errand.call().path, page);
             return self.follow(page, now, draws);
         }
         let think = self.shared.0.walk.think(self.asked, draws);
@@ -213,16 +221,12 @@ impl MailUser {
     /// The next step of the script that can be done, or a way there; and when it is due.
     fn ahead(&self, way: &mut Way, page: &Page<'_>, now: Timestamp) -> Option<(Next, Timestamp)> {
         while let Some(ahead) = way.ahead(now) {
-            let list = self.list.clone().filter(|_| ahead.state == State::ListMessages);
-            let list = list.map(|path| Ask { state: State::ListMessages, path, body: None });
-            let next = match ahead.state {
-                State::Login => Some(Next::Login),
-                state => ask(page, state, Choice::Given(ahead.pick)).or(list).map(Next::Send),
-            };
-            if next.is_none() && way.may_look() {
-                let folders = page.folders().filter(|_| page.list().is_none() && self.list.is_none());
-                let folders = folders.map(|path| Ask { state: State::ListFolders, path: path.into(), body: None });
-                return Some((folders.map_or_else(|| self.list_instead(page), Next::Send), ahead.due));
+            let next = self.recorded(&ahead, &way.shelf, page);
+            if next.is_none()
+                && way.may_look()
+                && let Some(detour) = self.towards(&ahead, &way.shelf, page)
+            {
+                return Some((detour, ahead.due));
             }
             way.advance();
             if let Some(next) = next {
@@ -230,6 +234,46 @@ impl MailUser {
             }
         }
         None
+    }
+
+    /// A step of the script, if it can be asked for from this page.
+    fn recorded(&self, ahead: &Ahead, shelf: &Shelf, page: &Page<'_>) -> Option<Next> {
+        let choice = Choice::Given(ahead.object.message);
+        match (ahead.state, ahead.object.folder) {
+            (State::Login, _) => Some(Next::Login),
+            (State::ListMessages, Some(folder)) => shelf.list(folder).cloned().map(Next::list),
+            (State::ListMessages, None) => {
+                let here = ask(page, ahead.state, choice).map(Next::Send);
+                here.or_else(|| self.list.clone().map(Next::list))
+            }
+            // Rows of another folder are other messages.
+            (State::ShowMessage | State::Delete | State::Refile | State::Search, Some(folder))
+                if !shelf.is_in(folder) =>
+            {
+                None
+            }
+            (state, _) => ask(page, state, choice).map(Next::Send),
+        }
+    }
+
+    /// A page from which the step may be found: the list of its folder, or the folders as long as they are not known.
+    fn towards(&self, ahead: &Ahead, shelf: &Shelf, page: &Page<'_>) -> Option<Next> {
+        let folders =
+            || page.folders().map(|path| Next::Send(Ask { state: State::ListFolders, path: path.into(), body: None }));
+        let is_there = self.asked == State::ListMessages;
+        match ahead.object.folder {
+            // The very list does not offer it, and no other page will.
+            Some(folder) if is_there && shelf.is_in(folder) => None,
+            Some(folder) => match shelf.list(folder) {
+                Some(list) => Some(Next::list(list.clone())),
+                None => Some(folders().unwrap_or_else(|| self.list_instead(page))),
+            },
+            None if is_there => None,
+            None => {
+                let folders = folders().filter(|_| page.list().is_none() && self.list.is_none());
+                Some(folders.unwrap_or_else(|| self.list_instead(page)))
+            }
+        }
     }
 
     /// Does this when it is due, and at once if that has passed: it was wanted then all the same.
@@ -281,7 +325,7 @@ impl MailUser {
     /// The page does not offer what was drawn: its list, else the list last seen; a new session if there is neither.
     fn list_instead(&self, page: &Page<'_>) -> Next {
         let list = page.list().map(Arc::from).or_else(|| self.list.clone());
-        list.map_or(Next::Login, |path| Next::Send(Ask { state: State::ListMessages, path, body: None }))
+        list.map_or(Next::Login, Next::list)
     }
 
     fn sign_in_again(&mut self, now: Timestamp, draws: &Draws) -> Move {

@@ -24,7 +24,7 @@ impl Course {
 
     /// The next step.
     pub(crate) fn ahead(&self) -> Option<Step> {
-        self.script.steps.get(self.next).copied()
+        self.script.steps.get(self.next).cloned()
     }
 
     /// When it is due, if the answer before it came now.

@@ -16,17 +16,27 @@ const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
+fn about(folder: Option<u32>, message: u32) -> Object {
+    Object { folder, message }
+}
+
 /// Steps by the names of their requests, one every 100 ms, each asked for 80 ms after the answer before.
 fn steps(names: &[&str]) -> Arc<[Step]> {
     let step = |(n, name): (u32, &&str)| {
         let kind = REQUEST_TYPES.iter().position(|known| known == name).expect("a known request");
-        Step { kind: Kind(kind as u16), at: ms(100) * n, pause: ms(80), pick: n }
+        Step {
+            kind: Kind(kind as u16),
+            at: ms(100) * n,
+            pause: ms(80),
+            object: about(None, n),
+            texts: Texts::default(),
+        }
     };
     (0..).zip(names).map(step).collect()
 }
 
 fn session(at: Duration, user: u32, names: &[&str]) -> Session {
-    Session { at, user, class: Class(0), steps: steps(names) }
+    Session { at, user, name: "joe".into(), class: Class(0), steps: steps(names) }
 }
 
 const USUAL: [&str; 6] = ["login", "list folders", "list messages", "show message", "delete", "list messages"];
@@ -103,6 +113,76 @@ fn by_sessions_the_pauses_are_kept_and_the_rest_follows_the_service() {
     assert_eq!(report.total.ledger.served_intents, 6);
 }
 
+/// What was asked for, of a service whose users have folders of these sizes, where each step is about a folder and a message.
+fn asked_of(sizes: &[u32], script: &[(&str, Option<u32>, u32)]) -> Vec<String> {
+    let names: Vec<&str> = script.iter().map(|(name, ..)| *name).collect();
+    let mut session = session(ms(0), 0, &names);
+    let with_object = |(step, (_, folder, message)): (&Step, &(&str, Option<u32>, u32))| Step {
+        object: about(*folder, *message),
+        ..step.clone()
+    };
+    session.steps = session.steps.iter().zip(script).map(with_object).collect();
+    let mut mail = Mailboxes::with_folders(vec![sizes.to_vec()]);
+    let seen = RefCell::new(Vec::new());
+    let service = |_, call: &Call, _: Timestamp| {
+        let message = call.body.iter().flat_map(|body| body.split('&')).filter(|field| !field.starts_with("csrf"));
+        seen.borrow_mut()
+            .push(format!("{} {}", call.path, message.collect::<Vec<_>>().join("&")).trim_end().to_owned());
+        Reaction::Answer(ms(10), mail.answer(call))
+    };
+    let report = testing::run(&plan(&Sessions::listed("one", vec![session]), Pace::Clock), |_| {}, service);
+    assert_eq!(report.expect("there can be such users").total.ledger.failed, 0);
+    let mut seen = seen.into_inner();
+    assert!(seen.remove(0).starts_with("/login"));
+    seen
+}
+
+#[test]
+fn every_step_is_about_the_recorded_folder_and_message() {
+    let script = [
+        ("login", None, 0),
+        ("list folders", None, 0),
+        ("list messages", Some(0), 0),
+        ("show message", Some(0), 12),
+        ("list messages", Some(1), 0),
+        ("show message", Some(1), 3),
+        ("delete", Some(1), 3),
+        ("list messages", Some(0), 0),
+    ];
+    // Inbox of messages 1 to 40, of which a page has ten; another of 41 to 44.
+    let wanted = [
+        "/folderlist",
+        "/list?folderid=1",
+        "/show?folderid=1&entry=3",
+        "/list?folderid=2",
+        "/show?folderid=2&entry=44",
+        "/delete folderid=2&message=44",
+        "/list?folderid=1",
+    ];
+    assert_eq!(asked_of(&[40, 4], &script), wanted);
+    // With one folder all of them are that one.
+    let one: Vec<String> = asked_of(&[40], &script).iter().map(|path| path.replace("folderid=1", "")).collect();
+    assert_eq!(one.len(), 7);
+    assert!(one.iter().all(|path| !path.contains("folderid")), "{one:?}");
+}
+
+#[test]
+fn a_folder_that_is_not_open_is_opened_first_and_an_empty_one_offers_nothing() {
+    // It opens no list itself; its folders are not known yet.
+    let script = [("show message", Some(1), 0), ("show message", Some(0), 1), ("search", Some(0), 1)];
+    let wanted = [
+        "/folderlist",
+        "/list?folderid=2",
+        "/show?folderid=2&entry=6",
+        "/list?folderid=1",
+        "/show?folderid=1&entry=2",
+        "/search?folderid=1&scope=all&q=re",
+    ];
+    assert_eq!(asked_of(&[5, 4], &script), wanted);
+    let script = [("list messages", Some(1), 0), ("show message", Some(1), 0), ("list messages", None, 0)];
+    assert_eq!(asked_of(&[5, 0], &script), ["/folderlist", "/list?folderid=2", "/list?folderid=2"]);
+}
+
 #[test]
 fn what_a_page_does_not_offer_is_looked_for_on_a_list_and_then_passed_over() {
     // Cut in the middle: it begins with a message, of which the folders say nothing. Folders are made where nobody can.
@@ -161,7 +241,7 @@ fn recorded_requests_of_any_service_have_paths_by_template() {
     let mut plan = testing::url_plan(&[("all", 1, 0)]);
     plan.phases[0].loads = loads;
     if let Users::Url(users) = &mut plan.users {
-        users.path = "/{user}/{action}/{object}".to_owned();
+        users.path = "/{user}/{user-number}/{action}/{object-number}".to_owned();
     }
     let seen = RefCell::new(Vec::new());
     let service = |_, call: &Call, now: Timestamp| {
@@ -170,7 +250,7 @@ fn recorded_requests_of_any_service_have_paths_by_template() {
         Reaction::Answer(ms(250), testing::Response { status, headers, body, close: false })
     };
     let report = testing::run(&plan, |_| {}, service).expect("there can be such users");
-    assert_eq!(*seen.borrow(), [("/3/login/0".to_owned(), 0), ("/3/show-message/1".to_owned(), 250)]);
+    assert_eq!(*seen.borrow(), [("/joe/3/login/0".to_owned(), 0), ("/joe/3/show-message/1".to_owned(), 250)]);
     assert_eq!(report.total.behind_ms.max, Some(150.0));
     assert_eq!(report.total.by_type.keys().collect::<Vec<_>>(), ["login", "show message"]);
 }

@@ -64,7 +64,7 @@ impl Recorded {
         };
         self.at = Timestamp::ZERO + session.at;
         self.step();
-        let script = Some(Script { steps: session.steps, pace: self.pace });
+        let script = Some(Script { name: session.name, steps: session.steps, pace: self.pace });
         let (slot, class) = (session.user, session.class);
         Some(What::Arrive(Arrival { user, key, slot, class, stay: Stay::OneSession, role: None, script }))
     }

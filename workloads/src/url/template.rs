@@ -2,51 +2,115 @@
 
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::{mail::REQUEST_TYPES, replay::Step};
 
-/// A path with places that are filled in for each step: `{action}` (its request type, with `-` for spaces), `{object}` (the
-/// number of what it was done to) and `{user}` (the user's number). Anything else is sent as it is.
+/// Names of places in a path that are filled in for each recorded step, in braces there. Texts are the recording's own words:
+///
+/// - `action`: with `-` for spaces;
+/// - `object`, `user`;
+/// - `folder`, `message`: the object's two parts ([`traces::trace::split_object`]);
+/// - `object-path`: the object with its slashes, for objects that are paths themselves;
+/// - `object-number`, `user-number`: numbers from 0, for services that have other names.
+///
+/// A text is percent-encoded but for letters, digits, `-`, `_` and `~` and single dots (RFC 3986, section 2.3), so that it stays in its place:
+/// it can begin no segment, query, header line or host. A text of dots alone, which would be a step up, has its dots encoded
+/// twice. Where nothing is recorded stands `-`.
+pub const PLACES: [&str; 8] =
+    ["action", "object", "user", "folder", "message", "object-path", "object-number", "user-number"];
+
+/// A path with [`PLACES`]. Anything else is sent as it is.
 #[derive(Debug)]
 pub(super) struct Template(Vec<Part>);
 
 #[derive(Debug, PartialEq)]
 enum Part {
     Text(String),
-    Action,
-    Object,
-    User,
+    /// By its place in [`PLACES`].
+    Place(&'static str),
+}
+
+/// Who takes a step: a number, and the recording's name.
+#[derive(Debug, Clone)]
+pub(super) struct Who {
+    pub(super) number: u32,
+    pub(super) name: Arc<str>,
 }
 
 impl Template {
     pub(super) fn of(path: &str) -> Self {
         let mut parts = Vec::new();
+        let mut text = String::new();
         let mut rest = path;
-        while !rest.is_empty() {
-            let places = [("{action}", Part::Action), ("{object}", Part::Object), ("{user}", Part::User)];
-            let first = places.into_iter().filter_map(|(name, part)| Some((rest.find(name)?, name, part)));
-            let Some((at, name, part)) = first.min_by_key(|&(at, ..)| at) else { break };
-            parts.extend((at > 0).then(|| Part::Text(rest[..at].to_owned())));
-            parts.push(part);
-            rest = &rest[at + name.len()..];
+        while let Some(at) = rest.find('{') {
+            let place = PLACES.into_iter().find(|name| {
+                let inside = rest[at + 1..].strip_prefix(name);
+                inside.is_some_and(|after| after.starts_with('}'))
+            });
+            let end = at + place.map_or(1, |name| name.len() + 2);
+            text.push_str(&rest[..if place.is_some() { at } else { end }]);
+            if let Some(name) = place {
+                parts.extend((!text.is_empty()).then(|| Part::Text(std::mem::take(&mut text))));
+                parts.push(Part::Place(name));
+            }
+            rest = &rest[end..];
         }
-        parts.extend((!rest.is_empty()).then(|| Part::Text(rest.to_owned())));
+        text.push_str(rest);
+        parts.extend((!text.is_empty()).then_some(Part::Text(text)));
         Self(parts)
     }
 
-    pub(super) fn fill(&self, user: u32, step: &Step) -> Arc<str> {
+    pub(super) fn fill(&self, user: &Who, step: &Step) -> Arc<str> {
         let mut path = String::new();
         for part in &self.0 {
             match part {
                 Part::Text(text) => path.push_str(text),
-                Part::Action => {
-                    let name = REQUEST_TYPES.get(usize::from(step.kind.0)).copied().unwrap_or("other");
-                    path.extend(name.chars().map(|c| if c == ' ' { '-' } else { c }));
-                }
-                Part::Object => path.push_str(&step.pick.to_string()),
-                Part::User => path.push_str(&user.to_string()),
+                Part::Place(name) => place(&mut path, name, user, step),
             }
         }
         path.into()
+    }
+}
+
+fn place(path: &mut String, name: &str, user: &Who, step: &Step) {
+    let object = &*step.texts.object;
+    match name {
+        "action" if step.texts.action.is_empty() => {
+            let kind = REQUEST_TYPES.get(usize::from(step.kind.0)).copied().unwrap_or("other");
+            push(path, &kind.replace(' ', "-"));
+        }
+        "action" => push(path, &step.texts.action.replace(' ', "-")),
+        "object" => push(path, object),
+        "folder" => push(path, traces::trace::split_object(object).0),
+        "message" => push(path, traces::trace::split_object(object).1),
+        "object-path" => {
+            // Empty segments could name a host, where they are the first.
+            for (nth, segment) in object.split('/').filter(|segment| !segment.is_empty()).enumerate() {
+                path.push_str(if nth > 0 { "/" } else { "" });
+                push(path, segment);
+            }
+            if object.bytes().all(|byte| byte == b'/') {
+                push(path, "");
+            }
+        }
+        "user" => push(path, &user.name),
+        "object-number" => path.push_str(&step.object.message.to_string()),
+        _ => path.push_str(&user.number.to_string()),
+    }
+}
+
+/// All but what RFC 3986 (section 2.3) calls unreserved.
+const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+fn push(path: &mut String, text: &str) {
+    if text.is_empty() {
+        path.push('-');
+    } else if text.bytes().all(|byte| byte == b'.') {
+        // `%2E` alone is read as a dot (WHATWG URL, section 4.3).
+        path.push_str(&"%252E".repeat(text.len()));
+    } else {
+        path.extend(utf8_percent_encode(text, &RESERVED));
     }
 }
 
@@ -55,17 +119,99 @@ mod tests {
     use std::time::Duration;
 
     use controllers::Kind;
+    use proptest::prelude::*;
 
     use super::*;
+    use crate::replay::{Object, Texts};
+
+    fn step(action: &str, object: &str) -> Step {
+        Step {
+            kind: Kind(2),
+            at: Duration::ZERO,
+            pause: Duration::ZERO,
+            object: Object { folder: Some(1), message: 7 },
+            texts: Texts { action: action.into(), object: object.into() },
+        }
+    }
+
+    fn filled(path: &str, user: &str, step: &Step) -> String {
+        Template::of(path).fill(&Who { number: 3, name: user.into() }, step).to_string()
+    }
 
     #[test]
     fn places_are_filled_in_and_the_rest_is_sent_as_it_is() {
-        let step = Step { kind: Kind(2), at: Duration::ZERO, pause: Duration::ZERO, pick: 7 };
-        let filled = |path| Template::of(path).fill(3, &step).to_string();
-        assert_eq!(filled("/u{user}/{action}?id={object}&x={y}"), "/u3/list-messages?id=7&x={y}");
-        assert_eq!(filled("{object}{object}"), "77");
-        assert_eq!(filled("/"), "/");
-        let unknown = Step { kind: Kind(99), ..step };
-        assert_eq!(Template::of("/{action}").fill(0, &unknown).as_ref(), "/other");
+        let step = step("list messages", "Work/12");
+        let as_joe = |path: &str| filled(path, "joe@example.org", &step);
+        assert_eq!(
+            as_joe("/u/{user}/{action}?id={object}&x={y}"),
+            "/u/joe%40example.org/list-messages?id=Work%2F12&x={y}"
+        );
+        assert_eq!(as_joe("/show?folderid={folder}&entry={message}"), "/show?folderid=Work&entry=12");
+        assert_eq!(as_joe("/{object-path}"), "/Work/12");
+        assert_eq!(as_joe("{object-number}{user-number}"), "73");
+        assert_eq!(as_joe("/{{user}{"), "/{joe%40example.org{");
+        assert_eq!(as_joe("/"), "/");
+    }
+
+    #[test]
+    fn what_is_not_recorded_is_a_dash_and_an_action_has_its_request_type() {
+        let nothing = step("", "");
+        assert_eq!(filled("/{action}/{object}/{message}/{object-path}/{user}", "", &nothing), "/list-messages/-/-/-/-");
+        let unknown = Step { kind: Kind(99), ..nothing };
+        assert_eq!(filled("/{action}", "", &unknown), "/other");
+    }
+
+    #[test]
+    fn other_texts_are_written_as_they_were() {
+        let of = |object: &str| filled("/{object}", "", &step("", object));
+        assert_eq!(of("Gesendete Objekte"), "/Gesendete%20Objekte");
+        assert_eq!(of("Entwürfe"), "/Entw%C3%BCrfe");
+        assert_eq!(of("100%"), "/100%25");
+        assert_eq!(of("a.b-c_d~e"), "/a.b-c_d~e");
+    }
+
+    #[test]
+    fn a_hostile_text_stays_in_its_place() {
+        let texts = [
+            "..",
+            ".",
+            "../../etc",
+            "//evil.example/",
+            "a\r\nX: y",
+            "a b",
+            "?x=1",
+            "#",
+            "%2e%2e",
+            "@evil.example",
+            "a&b=c",
+        ];
+        for text in texts {
+            let path = filled("/a/{object}/b?c={user}&d=e", text, &step("", text));
+            assert_eq!(path.matches(['/', '?', '&', '=', '#']).count(), 7, "{path}");
+            let url = reqwest::Url::parse(&format!("http://127.0.0.1:80{path}")).expect("it is a URL");
+            let segments: Vec<&str> = url.path_segments().expect("it has a path").collect();
+            assert_eq!(
+                (url.host_str(), segments[0], segments[2], segments.len()),
+                (Some("127.0.0.1"), "a", "b", 3),
+                "{path}"
+            );
+        }
+        // Its slashes stay, and nothing else: it cannot climb, nor name a host.
+        let of = |object: &str| filled("/{object-path}", "", &step("", object));
+        assert_eq!(of("//evil.example/../x?y"), "/evil.example/%252E%252E/x%3Fy");
+        assert_eq!(of("/wiki/Main Page/"), "/wiki/Main%20Page");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_leaves_its_place(text in any::<String>()) {
+            let path = filled("/a/{object}/{user}?{action}", &text, &step(&text, &text));
+            prop_assert!(path.bytes().all(|byte| byte.is_ascii_graphic()), "{}", path);
+            prop_assert_eq!(path.matches(['/', '?', '#', '&']).count(), 4, "{}", path);
+            let base = reqwest::Url::parse("http://127.0.0.1:80/").expect("a URL");
+            let url = base.join(&path).expect("a path");
+            prop_assert_eq!(url.host_str(), Some("127.0.0.1"));
+            prop_assert_eq!(url.path_segments().map(Iterator::count), Some(3), "{}", url);
+        }
     }
 }

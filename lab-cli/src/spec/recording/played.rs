@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, HashMap},
+    collections::BinaryHeap,
     fs::File,
     io::{BufReader, Read},
     path::PathBuf,
@@ -16,6 +16,8 @@ use workloads::{
     mail::REQUEST_TYPES,
     replay::{Coming, Session, Source, Step},
 };
+
+use super::names::Names;
 
 /// Which part of a trace, how fast, how often.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -50,6 +52,7 @@ pub struct Played {
     file: PathBuf,
     cut: Cut,
     name: String,
+    with_texts: bool,
 }
 
 impl Played {
@@ -57,7 +60,12 @@ impl Played {
     pub fn new(file: PathBuf, sha256: &str, cut: Cut) -> Self {
         let Cut { from, lasts, speed, copies, sample } = &cut;
         let name = format!("trace {sha256} from {from:?} for {lasts:?} at {speed} times {copies}, share {sample}");
-        Self { file, cut, name }
+        Self { file, cut, name, with_texts: false }
+    }
+
+    /// The same, whose steps have the trace's own words too.
+    pub fn with_texts(self) -> Self {
+        Self { with_texts: true, ..self }
     }
 
     /// What is replayed, in order of start.
@@ -67,7 +75,7 @@ impl Played {
         Ok(Box::new(Playing {
             sessions: regroup::Sessions::new(reader),
             cut: self.cut,
-            users: HashMap::new(),
+            names: Names::new(self.with_texts),
             soon: BinaryHeap::new(),
             read_to: Duration::ZERO,
             number: 0,
@@ -89,8 +97,7 @@ impl Source for Played {
 struct Playing<R> {
     sessions: regroup::Sessions<R>,
     cut: Cut,
-    /// Users of the trace, numbered as they come.
-    users: HashMap<String, u32>,
+    names: Names,
     /// Sessions read, some of whose copies start later than one that is still to be read.
     soon: BinaryHeap<Reverse<Soon>>,
     read_to: Duration,
@@ -134,8 +141,7 @@ impl<R: Read> Playing<R> {
     fn take_in(&mut self, session: &regroup::Session) {
         let start = Duration::from_micros(session.start);
         let Some(into) = start.checked_sub(self.cut.from).filter(|into| *into < self.cut.lasts) else { return };
-        let users = self.users.len() as u32;
-        let user = *self.users.entry(session.user.clone()).or_insert(users);
+        let user = self.names.user(&session.user);
         // By user and start: the same sessions whatever else is in the trace.
         let key = seed_for(session.start, &session.user);
         if unit(key) >= self.cut.sample {
@@ -143,14 +149,16 @@ impl<R: Read> Playing<R> {
         }
         let scaled =
             |time: Duration| Duration::try_from_secs_f64(time.as_secs_f64() / self.cut.speed).unwrap_or(Duration::MAX);
+        let names = &mut self.names;
         let step = |step: &regroup::Step| Step {
             kind: kind(&step.action),
             at: scaled(Duration::from_micros(step.at)),
             pause: scaled(Duration::from_micros(step.pause)),
-            // What is not known is another one each time.
-            pick: if step.object.is_empty() { (mix(key ^ step.at) >> 32) as u32 } else { pick(&step.object) },
+            object: names.object(&session.user, &step.object, key ^ step.at),
+            texts: names.texts(step),
         };
         let steps: std::sync::Arc<[Step]> = session.steps.iter().map(step).collect();
+        let name = self.names.text(&session.user);
         self.read_to = scaled(into);
         for copy in 0..self.cut.copies {
             let later = if copy == 0 { Duration::ZERO } else { SPREAD.mul_f64(unit(mix(key ^ u64::from(copy)))) };
@@ -158,7 +166,8 @@ impl<R: Read> Playing<R> {
                 continue; // it would start when the run is over
             }
             let user = user.wrapping_mul(self.cut.copies).wrapping_add(copy);
-            let session = Session { at: self.read_to + later, user, class: Class(session.class), steps: steps.clone() };
+            let (at, class) = (self.read_to + later, Class(session.class));
+            let session = Session { at, user, name: name.clone(), class, steps: steps.clone() };
             self.soon.push(Reverse(Soon { number: self.number, session }));
             self.number += 1;
         }
@@ -200,9 +209,4 @@ fn unit(key: u64) -> f64 {
 fn kind(action: &str) -> Kind {
     let at = REQUEST_TYPES.iter().position(|known| *known == action).unwrap_or(REQUEST_TYPES.len() - 1);
     Kind(u16::try_from(at).unwrap_or(u16::MAX))
-}
-
-/// A number for an object: its own if it is one, else one that depends on every byte of it.
-fn pick(object: &str) -> u32 {
-    object.parse().unwrap_or_else(|_| (seed_for(0, object) >> 32) as u32)
 }

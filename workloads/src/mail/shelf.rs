@@ -1,0 +1,80 @@
+//! The folders of a user that follows a script: which there are, and which one it is in.
+
+use std::sync::Arc;
+
+use super::model::State;
+use crate::page::{Page, PageKind};
+
+/// Links to the lists of folders, in the order of the page of folders. A session's own: they may carry its key.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    lists: Vec<Arc<str>>,
+    /// The user is in this one.
+    open: Option<usize>,
+}
+
+/// Most folders that a user keeps in mind.
+const MOST: usize = 1000;
+
+impl Shelf {
+    /// A page that was asked for is here.
+    pub(super) fn see(&mut self, asked: State, path: &str, page: &Page<'_>) {
+        match asked {
+            State::Login => *self = Self::default(),
+            State::ListFolders if page.kind() == PageKind::Folders => {
+                self.lists = page.lists().take(MOST).map(Arc::from).collect();
+            }
+            State::ListMessages => self.open = self.lists.iter().position(|list| **list == *path),
+            _ => {}
+        }
+    }
+
+    /// The list of the folder that stands for this number; `None` as long as no folders are known. Numbers beyond the last folder
+    /// begin again with the first.
+    pub(super) fn list(&self, number: u32) -> Option<&Arc<str>> {
+        self.lists.get(self.index(number)?)
+    }
+
+    /// Is the user in the folder that stands for this number?
+    pub(super) fn is_in(&self, number: u32) -> bool {
+        self.open.is_some() && self.open == self.index(number)
+    }
+
+    fn index(&self, number: u32) -> Option<usize> {
+        (number as usize).checked_rem(self.lists.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOLDERS: &[u8] = br#"<body data-page="folders"><a data-do="folders" href="/folderlist">x</a>
+<a data-do="list" href="/list?folderid=4">in</a><a data-do="show" href="/show">x</a>
+<a data-do="list" href="/list?folderid=7&amp;key=2">out</a><a data-do="list" href="http://elsewhere/">y</a>"#;
+
+    #[test]
+    fn numbers_stand_for_folders_and_begin_again_after_the_last() {
+        let mut shelf = Shelf::default();
+        assert_eq!((shelf.list(0), shelf.is_in(0)), (None, false));
+        shelf.see(State::ListFolders, "/folderlist", &Page::read(FOLDERS));
+        let list = |number| shelf.list(number).map(ToString::to_string);
+        let (first, second) = ("/list?folderid=4", "/list?folderid=7&key=2");
+        assert_eq!([0, 1, 2, 3].map(list), [first, second, first, second].map(|list| Some(list.to_owned())));
+    }
+
+    #[test]
+    fn it_knows_the_folder_that_was_opened_until_another_is_or_a_session_begins() {
+        let mut shelf = Shelf::default();
+        let page = Page::read(FOLDERS);
+        shelf.see(State::ListFolders, "/folderlist", &page);
+        assert!(!shelf.is_in(0) && !shelf.is_in(1), "none is open yet");
+        shelf.see(State::ListMessages, "/list?folderid=7&key=2", &page);
+        shelf.see(State::ShowMessage, "/show?folderid=7&entry=1", &page);
+        assert!(shelf.is_in(1) && shelf.is_in(3) && !shelf.is_in(0));
+        shelf.see(State::ListMessages, "/list?folderid=4", &page);
+        assert!(shelf.is_in(0) && !shelf.is_in(1));
+        shelf.see(State::Login, "/login", &page);
+        assert!(!shelf.is_in(0) && shelf.list(0).is_none());
+    }
+}
