@@ -7,7 +7,7 @@ use super::{
     settled::{asked, is_steady},
 };
 use crate::{
-    summary::{Arm, Measured, Mode, Phase, Summary},
+    summary::{Arm, Joined, Measured, Mode, Phase, Summary},
     text::{percent, rate, time},
 };
 
@@ -159,7 +159,7 @@ fn sum(arm: &Arm, read: fn(&Measured) -> u64) -> Option<u64> {
 /// Written by one side and not read by the other, without those that are known to wait in the kernel.
 fn unexplained(arm: &Arm) -> Option<f64> {
     let written = sum(arm, Measured::written)?;
-    let waiting = arm.requests.as_ref().map_or(0, |joined| joined.unread());
+    let waiting = arm.requests.as_ref().map_or(0, Joined::unread);
     Some(written.abs_diff(arm.server.as_ref()?.requests_read + waiting) as f64)
 }
 

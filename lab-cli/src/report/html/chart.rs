@@ -228,6 +228,7 @@ impl Chart<'_> {
 }
 
 /// On which side of a place a label stands.
+#[derive(Clone, Copy)]
 enum Stands {
     Before(f64),
     Around(f64),
