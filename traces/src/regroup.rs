@@ -2,15 +2,24 @@
 //!
 //! Records of many sessions stand mixed in a trace; who replays it needs each session together. A session ends where the
 //! trace says so, after [`IDLE`] without a record, or after [`LONGEST`] or [`MOST_STEPS`] (then the rest is a session of its
-//! own). Memory is bounded by what happens within `LONGEST`, not by the length of the trace.
+//! own). So a session waits for those that began before it for no longer than `LONGEST`.
+//!
+//! Memory has [`HELD`] steps of sessions that wait or are going on; more are written to temporary files. What stays of a
+//! session is some 300 bytes as long as it goes on: memory grows with the sessions that are open at one time, not with the
+//! trace.
+
+mod overflow;
 
 use std::{
     collections::{BTreeMap, HashMap},
-    io::Read,
+    io::{self, Read},
     time::Duration,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::trace::{LEAVE, Reader, Record, TraceError};
+use overflow::{Overflow, Part};
 
 /// A session without a record for so long has ended.
 pub const IDLE: Duration = Duration::from_secs(30 * 60);
@@ -18,9 +27,11 @@ pub const IDLE: Duration = Duration::from_secs(30 * 60);
 pub const LONGEST: Duration = Duration::from_secs(3600);
 /// A session with more records is cut.
 pub const MOST_STEPS: usize = 10_000;
+/// Steps that are held in memory: each has some 150 bytes.
+pub const HELD: usize = 250_000;
 
 /// A session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Who.
     pub user: String,
@@ -30,12 +41,10 @@ pub struct Session {
     pub start: u64,
     /// In order of time.
     pub steps: Vec<Step>,
-    /// It goes on where another was cut.
-    pub cut: bool,
 }
 
 /// One request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// As in the trace.
     pub action: String,
@@ -55,6 +64,11 @@ pub struct Sessions<R> {
     open: HashMap<(String, String), Key>,
     /// By start: whole ones wait for those that began before.
     waiting: BTreeMap<Key, Building>,
+    /// Steps in `waiting`, and how many there may be.
+    held: usize,
+    room: usize,
+    /// What was too much: whole sessions, and the first steps of others.
+    overflow: Overflow,
     count: u64,
     now: u64,
     over: bool,
@@ -71,6 +85,8 @@ struct Building {
     /// When the last answer was there.
     done: u64,
     latest: u64,
+    /// Steps so far, wherever they are.
+    steps: usize,
     whole: bool,
 }
 
@@ -78,7 +94,22 @@ impl<R: Read> Sessions<R> {
     /// The sessions of this trace.
     #[must_use]
     pub fn new(reader: Reader<R>) -> Self {
-        Self { reader, open: HashMap::new(), waiting: BTreeMap::new(), count: 0, now: 0, over: false }
+        Self::holding(reader, HELD)
+    }
+
+    /// The same with so many steps in memory.
+    fn holding(reader: Reader<R>, room: usize) -> Self {
+        Self {
+            reader,
+            open: HashMap::new(),
+            waiting: BTreeMap::new(),
+            held: 0,
+            room,
+            overflow: Overflow::default(),
+            count: 0,
+            now: 0,
+            over: false,
+        }
     }
 
     /// Takes in one record; `false` at the end of the trace.
@@ -91,6 +122,9 @@ impl<R: Read> Sessions<R> {
         let record = record.into_owned();
         self.now = record.offset;
         self.take_in(&record);
+        if self.held > self.room {
+            self.spill().map_err(TraceError::Spool)?;
+        }
         Ok(true)
     }
 
@@ -100,51 +134,88 @@ impl<R: Read> Sessions<R> {
         let leaves = record.action == LEAVE;
         let Some(building) = key.and_then(|key| self.waiting.get_mut(&key)) else {
             if !leaves {
-                self.begin(record, name, false);
+                self.begin(record, name);
             }
             return;
         };
-        if leaves || building.is_over(record.offset) {
+        if leaves || building.has_ended(record.offset) {
             building.whole = true;
             self.open.remove(&name);
             if !leaves {
-                self.begin(record, name, false);
+                self.begin(record, name);
             }
             return;
         }
-        if building.is_full(record.offset) {
-            building.whole = true;
-            self.begin(record, name, true);
-            return;
-        }
         building.push(record);
+        self.held += 1;
     }
 
-    fn begin(&mut self, record: &Record<'_>, name: (String, String), cut: bool) {
+    fn begin(&mut self, record: &Record<'_>, name: (String, String)) {
         let key = (record.offset, self.count);
         self.count += 1;
-        let session =
-            Session { user: name.0.clone(), class: record.class, start: record.offset, steps: Vec::new(), cut };
-        let mut building =
-            Building { session, name: name.clone(), done: record.offset, latest: record.offset, whole: false };
+        let session = Session { user: name.0.clone(), class: record.class, start: record.offset, steps: Vec::new() };
+        let mut building = Building {
+            session,
+            name: name.clone(),
+            done: record.offset,
+            latest: record.offset,
+            steps: 0,
+            whole: false,
+        };
         building.push(record);
+        self.held += 1;
         self.waiting.insert(key, building);
         self.open.insert(name, key);
     }
 
+    /// Writes all steps away. Of sessions that are whole nothing stays.
+    fn spill(&mut self) -> io::Result<()> {
+        let now = self.now;
+        let (mut parts, mut going_on) = (Vec::new(), BTreeMap::new());
+        for (key, mut building) in std::mem::take(&mut self.waiting) {
+            let steps = std::mem::take(&mut building.session.steps);
+            if !steps.is_empty() {
+                parts.push(Part { key, session: Session { steps, ..building.session.clone() } });
+            }
+            if building.has_ended(now) {
+                self.close(&building.name, key);
+            } else {
+                going_on.insert(key, building);
+            }
+        }
+        self.waiting = going_on;
+        self.held = 0;
+        self.overflow.push(parts.into_iter())
+    }
+
+    /// Nothing can be added to this session any more.
+    fn close(&mut self, name: &(String, String), key: Key) {
+        if self.open.get(name) == Some(&key) {
+            self.open.remove(name);
+        }
+    }
+
     /// The first session, if nothing can be added to it any more.
-    fn first(&mut self) -> Option<Session> {
-        let mut first = self.waiting.first_entry()?;
-        let building = first.get_mut();
-        if !building.whole && !building.is_over(self.now) && !building.is_full(self.now) {
-            return None;
+    fn first(&mut self) -> io::Result<Option<Session>> {
+        let keys = [self.waiting.keys().next().copied(), self.overflow.first()];
+        let Some(key) = keys.into_iter().flatten().min() else { return Ok(None) };
+        if self.waiting.get(&key).is_some_and(|building| !building.has_ended(self.now)) {
+            return Ok(None);
         }
-        let key = *first.key();
-        let building = first.remove();
-        if self.open.get(&building.name) == Some(&key) {
-            self.open.remove(&building.name);
+        let late = self.waiting.remove(&key);
+        if let Some(building) = &late {
+            self.held -= building.session.steps.len();
+            self.close(&building.name, key);
         }
-        Some(building.session)
+        let late = late.map(|building| building.session);
+        let early = if self.overflow.first() == Some(key) { self.overflow.take(key)? } else { None };
+        Ok(match early {
+            None => late,
+            Some(Part { mut session, .. }) => {
+                session.steps.extend(late.into_iter().flat_map(|late| late.steps));
+                Some(session)
+            }
+        })
     }
 }
 
@@ -156,6 +227,7 @@ impl Building {
             at: record.offset - self.session.start,
             pause: record.offset.saturating_sub(self.done),
         });
+        self.steps += 1;
         self.latest = record.offset;
         self.done = self.done.max(record.done());
     }
@@ -165,7 +237,11 @@ impl Building {
     }
 
     fn is_full(&self, now: u64) -> bool {
-        now - self.session.start > LONGEST.as_micros() as u64 || self.session.steps.len() >= MOST_STEPS
+        now - self.session.start > LONGEST.as_micros() as u64 || self.steps >= MOST_STEPS
+    }
+
+    fn has_ended(&self, now: u64) -> bool {
+        self.whole || self.is_over(now) || self.is_full(now)
     }
 }
 
@@ -174,21 +250,23 @@ impl<R: Read> Iterator for Sessions<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(session) = self.first() {
-                return Some(Ok(session));
-            }
-            if self.over {
-                return None;
-            }
-            match self.step() {
-                Ok(more) => self.over = !more,
-                Err(problem) => {
-                    // What stands before the problem is sound, but its sessions may not be whole.
-                    self.over = true;
-                    self.waiting.clear();
-                    return Some(Err(problem));
-                }
-            }
+            let problem = match self.first() {
+                Ok(Some(session)) => return Some(Ok(session)),
+                Ok(None) if self.over => return None,
+                Ok(None) => match self.step() {
+                    Ok(more) => {
+                        self.over = !more;
+                        continue;
+                    }
+                    Err(problem) => problem,
+                },
+                Err(error) => TraceError::Spool(error),
+            };
+            // What stands before the problem is sound, but its sessions may not be whole.
+            self.over = true;
+            self.waiting.clear();
+            self.overflow = Overflow::default();
+            return Some(Err(problem));
         }
     }
 }

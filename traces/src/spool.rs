@@ -89,7 +89,7 @@ impl<T: Sorted> Spool<T> {
 }
 
 /// Writes what is sorted into a temporary file that has no name: it is gone with the process, however that ends.
-fn written<T: Serialize>(items: impl Iterator<Item = io::Result<T>>) -> io::Result<File> {
+pub(crate) fn written<T: Serialize>(items: impl Iterator<Item = io::Result<T>>) -> io::Result<File> {
     let mut packed = io::BufWriter::new(zstd::Encoder::new(tempfile::tempfile()?, 1)?);
     for item in items {
         serde_json::to_writer(&mut packed, &item?)?;
@@ -100,7 +100,19 @@ fn written<T: Serialize>(items: impl Iterator<Item = io::Result<T>>) -> io::Resu
     Ok(file)
 }
 
-type Packed = BufReader<zstd::Decoder<'static, BufReader<File>>>;
+pub(crate) type Packed = BufReader<zstd::Decoder<'static, BufReader<File>>>;
+
+/// A file that was [written], from its beginning.
+pub(crate) fn opened(file: File) -> io::Result<Packed> {
+    Ok(BufReader::new(zstd::Decoder::new(file)?))
+}
+
+/// The next item of a file that was [written]. `line` is room to read it into.
+pub(crate) fn next_of<T: DeserializeOwned>(file: &mut Packed, line: &mut String) -> io::Result<Option<T>> {
+    line.clear();
+    let read = file.read_line(line)?;
+    Ok(if read > 0 { Some(serde_json::from_str(line)?) } else { None })
+}
 
 /// Gives everything in the order of keys.
 pub struct Merge<T> {
@@ -125,8 +137,7 @@ struct Next<T> {
 
 impl<T: Sorted> Merge<T> {
     fn of(files: Vec<File>, last: Vec<T>) -> io::Result<Self> {
-        let open = |file| Ok(BufReader::new(zstd::Decoder::new(file)?));
-        let files = files.into_iter().map(open).collect::<io::Result<Vec<Packed>>>()?;
+        let files = files.into_iter().map(opened).collect::<io::Result<Vec<Packed>>>()?;
         let mut merge = Self { files, last: last.into_iter(), next: BinaryHeap::new(), line: String::new() };
         for source in 0..=merge.files.len() {
             merge.refill(source)?;
@@ -138,11 +149,7 @@ impl<T: Sorted> Merge<T> {
     fn refill(&mut self, source: usize) -> io::Result<()> {
         let item = match self.files.get_mut(source) {
             None => self.last.next(),
-            Some(file) => {
-                self.line.clear();
-                let read = file.read_line(&mut self.line)?;
-                if read > 0 { Some(serde_json::from_str(&self.line)?) } else { None }
-            }
+            Some(file) => next_of(file, &mut self.line)?,
         };
         if let Some(item) = item {
             self.next.push(Reverse(Next { key: T::key(&item), source, item }));

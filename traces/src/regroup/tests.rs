@@ -1,32 +1,83 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::trace::{Footer, Header, Names, Writer};
 
 const SECOND: u64 = 1_000_000;
 
 /// Second, user, session, action; each is answered after 0.2 s.
-fn sessions(records: &[(u64, &'static str, &'static str, &'static str)]) -> Vec<Session> {
+fn trace(records: &[(u64, &str, &str, &str)]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &Header::new("test", "made up", Names::Generated)).expect("memory");
     for &(second, user, session, action) in records {
         let record = Record {
             offset: second * SECOND,
-            user: user.into(),
-            session: session.into(),
-            action: action.into(),
+            user: user.to_owned().into(),
+            session: session.to_owned().into(),
+            action: action.to_owned().into(),
             duration: Some(SECOND / 5),
             ..Record::default()
         };
         writer.write(&record).expect("sound");
     }
-    let written = writer.finish(Footer::default()).expect("memory");
-    Sessions::new(Reader::open(&written[..]).expect("sound")).collect::<Result<_, _>>().expect("sound")
+    writer.finish(Footer::default()).expect("memory")
+}
+
+fn sessions(records: &[(u64, &str, &str, &str)]) -> Vec<Session> {
+    Sessions::new(Reader::open(&trace(records)[..]).expect("sound")).collect::<Result<_, _>>().expect("sound")
+}
+
+proptest! {
+    /// Whatever the room, sessions are the same, and no more steps are held than there is room for.
+    #[test]
+    fn what_does_not_fit_into_memory_comes_as_if_it_did(
+        some in prop::collection::vec((0_u64..400, 0_usize..3, 0_usize..4, 0_usize..6), 1..200),
+        room in 0_usize..20,
+    ) {
+        const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+        const ACTIONS: [&str; 6] = ["login", "search", "delete", "refile", "show message", LEAVE];
+        let mut second = 0;
+        let record = |(pause, user, session, action)| {
+            second += pause;
+            (second, NAMES[user], NAMES[session], ACTIONS[action])
+        };
+        let records: Vec<_> = some.into_iter().map(record).collect();
+        let written = trace(&records);
+        let mut few = Sessions::holding(Reader::open(&written[..]).expect("sound"), room);
+        let mut found = Vec::new();
+        while let Some(session) = few.next() {
+            found.push(session.expect("sound"));
+            prop_assert!(few.held <= room);
+        }
+        prop_assert_eq!(found, sessions(&records));
+    }
+}
+
+#[test]
+fn many_sessions_behind_one_that_goes_on_are_not_held() {
+    // One asks for something every quarter of an hour; meanwhile 20 000 others of two steps come and go.
+    let names: Vec<String> = (0..20_000).map(|n| format!("u{n}")).collect();
+    let mut records = vec![(0, "first", "1", "login")];
+    for (n, name) in (0..).zip(names.iter().map(String::as_str)) {
+        let second = n / 10;
+        if n % 9000 == 0 {
+            records.push((second, "first", "1", "search"));
+        }
+        records.extend([(second, name, "2", "login"), (second, name, "2", "search"), (second, name, "2", LEAVE)]);
+    }
+    let written = trace(&records);
+    let mut few = Sessions::holding(Reader::open(&written[..]).expect("sound"), 1000);
+    let first = few.next().expect("there is one").expect("sound");
+    assert_eq!((first.user.as_str(), first.steps.len()), ("first", 4));
+    assert!(few.waiting.len() <= 1000 && few.open.len() <= 1000, "{} wait", few.waiting.len());
+    let rest: Vec<String> = few.map(|session| session.expect("sound").user).collect();
+    assert!(rest == names, "all come, in the order of their start");
 }
 
 fn shown(sessions: &[Session]) -> Vec<String> {
     let one = |session: &Session| {
         let steps: Vec<String> =
             session.steps.iter().map(|step| format!("{} {}", step.at / SECOND, step.action)).collect();
-        let cut = if session.cut { " (cut)" } else { "" };
-        format!("{} {}{cut}: {}", session.start / SECOND, session.user, steps.join(", "))
+        format!("{} {}: {}", session.start / SECOND, session.user, steps.join(", "))
     };
     sessions.iter().map(one).collect()
 }
@@ -62,7 +113,7 @@ fn one_that_never_ends_is_cut_and_holds_nobody_back() {
     let lines = ["0 a: 0 search, 900 search, 1800 search, 2700 search, 3600 search", "10 b: 0 login"];
     assert_eq!(shown(&all), lines);
     records.push((4500, "a", "1", "delete"));
-    assert_eq!(shown(&sessions(&records))[2], "4500 a (cut): 0 delete");
+    assert_eq!(shown(&sessions(&records))[2], "4500 a: 0 delete");
     let many: Vec<_> = (0..MOST_STEPS as u64 + 1).map(|n| (n / 100, "a", "1", "search")).collect();
     assert_eq!(sessions(&many).iter().map(|session| session.steps.len()).collect::<Vec<_>>(), [MOST_STEPS, 1]);
 }

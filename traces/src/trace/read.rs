@@ -32,6 +32,9 @@ pub enum TraceError {
         /// The cause.
         error: io::Error,
     },
+    /// A temporary file that holds what does not fit into memory.
+    #[error("a temporary file (in TMPDIR): {0}")]
+    Spool(io::Error),
     /// No trace at all.
     #[error("this is no trace: its first line must be {{\"trace\":1,…}}; `lab trace import` makes a trace from a log")]
     NoTrace,
