@@ -90,7 +90,7 @@ fn told(pair: &[String; 2], noise: &Noise, blocks: usize) -> Result<String, Stri
         return Err(format!("{first} and {again} share one block: two at least say something of noise"));
     };
     let of = noise.differences.len();
-    let ratios: Vec<String> = noise.differences.iter().map(|by| format!("{:.3}", by.exp())).collect();
+    let ratios: Vec<String> = noise.differences.iter().map(|by| format!("{:.3}", libm::exp(*by))).collect();
     let mut text = format!(
         "{} of {again} over {first} in {}, {of} blocks: {}\nnoise (standard deviation of the logarithm): {found:.3}, with 95 % confidence \
          at most {most:.3}\n",
@@ -115,7 +115,7 @@ fn head(blocks: usize, margin: f64) -> String {
 }
 
 fn row(name: &str, noise: f64, blocks: usize, margin: f64) -> String {
-    let shares = |ratio: f64| simulated(ratio.ln(), noise, blocks, margin);
+    let shares = |ratio: f64| simulated(libm::log(ratio), noise, blocks, margin);
     let same = shares(1.0);
     let percents = [same.rejected, same.different, same.equivalent, shares(1.2).different, shares(0.8).different];
     let cells: Vec<String> = percents.iter().map(|share| format!("{:.1} %", share * 100.0)).collect();

@@ -72,14 +72,26 @@ fn the_document_has_every_artefact_with_every_claim() {
         .collect();
     let written: BTreeSet<&str> = sections.iter().map(|(id, _)| *id).collect();
     assert_eq!(written, Library::atlas().map(|entry| entry.id).collect::<BTreeSet<_>>());
+    let (mut held_in_all, mut claims) = (0, 0);
     for (id, section) in sections {
         let entry = Library::find(id).expect("it is there");
         let experiment = lab_cli::spec::read(entry.text, &lab_cli::spec::Changes::default()).expect("it is good");
         let section = section.split("\n## ").next().unwrap_or(section);
-        let rows =
-            section.lines().filter(|line| line.starts_with("| held |") || line.starts_with("| FAILED |")).count();
-        assert_eq!(rows, experiment.thresholds.len(), "{id}: a row for each claim");
+        let held = section.lines().filter(|line| line.starts_with("| held |"));
+        let failed = section.lines().filter(|line| line.starts_with("| FAILED |"));
+        let (rows, held) = (held.clone().chain(failed), held.count());
+        assert_eq!(rows.clone().count(), experiment.thresholds.len(), "{id}: a row for each claim");
+        assert!(section.contains(&format!("\n{held} of {} held.", experiment.thresholds.len())), "{id}: how many held");
+        // A claim that is several thresholds gives each in its own words.
+        let texts: Vec<String> = experiment.thresholds.iter().map(ToString::to_string).collect();
+        for text in rows.filter_map(|row| row.split('`').nth(1)) {
+            assert!(texts.iter().any(|known| known == text), "{id}: it has no threshold {text:?}");
+        }
+        held_in_all += held;
+        claims += experiment.thresholds.len();
     }
+    let total = format!("**{held_in_all} of {claims} claims held;");
+    assert!(document.contains(&total), "{total}");
 }
 
 #[test]

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(drawn(&Think::Constant(ms(20)), &[]), ms(20));
         assert_eq!(drawn(&Think::Uniform { min: ms(5000), max: ms(10_000) }, &[0.25]), ms(6250));
         // -ln(1 - (1 - 1/e)) = 1: the mean itself.
-        let pause = drawn(&Think::Exponential { mean: ms(100) }, &[1.0 - (-1.0f64).exp()]);
+        let pause = drawn(&Think::Exponential { mean: ms(100) }, &[1.0 - libm::exp(-1.0)]);
         assert!(pause.abs_diff(ms(100)) < Duration::from_nanos(10), "{pause:?}");
         // A quarter turn: the cosine is 0, so the normal draw is 0 and the pause is the median.
         let pause = drawn(&Think::Lognormal { median: ms(100), sigma: 2.0 }, &[0.5, 0.25]);

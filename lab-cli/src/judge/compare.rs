@@ -11,7 +11,7 @@ mod sample;
 mod unpaired;
 mod verdict;
 
-use crate::summary::{Arm, Comparison, Measured, Times, Verdict};
+use crate::summary::{Arm, Comparison, Measured, Times};
 use paired::{Paired, holm};
 use sample::Sample;
 use verdict::{decide, more_blocks};
@@ -79,7 +79,7 @@ impl Metric {
 
     /// On the scale of the differences.
     fn scaled(self, number: f64) -> f64 {
-        if self.is_ratio() { number.ln() } else { number }
+        if self.is_ratio() { libm::log(number) } else { number }
     }
 
     fn read(self, measured: &Measured, seconds: f64) -> Option<Value> {
@@ -166,8 +166,8 @@ impl Compared<'_> {
     fn in_numbers(&self, family: usize) -> Comparison {
         let ratio = self.metric.is_ratio();
         // On the scale of the differences.
-        let margin = if ratio { self.margin.ln_1p() } else { self.margin };
-        let shown = |by: f64| if ratio { by.exp() } else { by };
+        let margin = if ratio { libm::log1p(self.margin) } else { self.margin };
+        let shown = |by: f64| if ratio { libm::exp(by) } else { by };
         let decision = decide(self.pairs, self.adjusted, margin);
         // A bound says that there is a difference, never that there is none.
         let decision = match decision {
@@ -197,8 +197,7 @@ impl Compared<'_> {
 /// those that a person changed while they ran.
 fn differences(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric) -> Option<Vec<Difference>> {
     let turns = |name: &str| -> Vec<(u32, Option<Value>)> {
-        let usable = |arm: &&Arm| arm.verdict != Verdict::Invalid && arm.touches.is_empty();
-        let of = arms.iter().filter(|arm| arm.shown_name() == name).filter(usable);
+        let of = arms.iter().filter(|arm| arm.shown_name() == name && arm.is_comparable());
         of.filter_map(|arm| {
             let phase = arm.phases.iter().find(|found| found.name == phase)?;
             Some((arm.block, metric.read(&phase.measured, phase.seconds)))
@@ -215,7 +214,7 @@ fn differences(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: 
 }
 
 fn difference(ours: Value, theirs: Value, metric: Metric) -> Option<Difference> {
-    let by = |ours: f64, theirs: f64| if metric.is_ratio() { (ours / theirs).ln() } else { ours - theirs };
+    let by = |ours: f64, theirs: f64| if metric.is_ratio() { libm::log(ours / theirs) } else { ours - theirs };
     match (ours, theirs) {
         (Value::Known(ours), Value::Known(theirs)) => Some(Difference { by: by(ours, theirs), bound: false }),
         (Value::AtLeast(ours), Value::Known(theirs)) if ours > theirs => {
@@ -237,7 +236,7 @@ fn busiest(arms: &[Arm], baseline: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Phase, Times, Touched};
+    use crate::summary::{Phase, Times, Touched, Verdict};
 
     fn arm(policy: &str, block: u32, goodput: f64, p90: Option<f64>) -> Arm {
         let spike = Measured {

@@ -105,4 +105,9 @@ impl Arm {
     pub fn shown_name(&self) -> &str {
         if self.name.is_empty() { &self.policy } else { &self.name }
     }
+
+    /// Whether its figures may stand beside those of others: it is not INVALID, and nobody changed it while it ran.
+    pub fn is_comparable(&self) -> bool {
+        self.verdict != Verdict::Invalid && self.touches.is_empty()
+    }
 }

@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn many_runs_are_drawn_and_come_near_what_is_exact() {
-        let values = |n: u32, shift: f64| -> Vec<f64> { (0..n).map(|i| shift + (f64::from(i) * 1.7).sin()).collect() };
+        let values =
+            |n: u32, shift: f64| -> Vec<f64> { (0..n).map(|i| shift + libm::sin(f64::from(i) * 1.7)).collect() };
         let exact = of(&values(8, 0.6), &values(8, 0.0));
         assert!(ways(16, 8) <= MOST_EXACT && ways(20, 10) > MOST_EXACT);
         let p = exact.p();

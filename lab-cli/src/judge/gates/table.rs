@@ -205,7 +205,7 @@ pub const GATES: [Gate; 31] = [
     gate(
         "TOUCHED",
         &[Warn],
-        "a person changed the run while it went on: from then on it is another experiment, and compared with nothing",
+        "a person changed the run while it went on: from then on it is another experiment: left out of comparisons and curves; thresholds are judged as they stand",
         "nothing",
         "run it again without a touch",
     ),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::summary::{Arm, Curve, CurvePoint, Phase, Verdict};
+use crate::summary::{Arm, Curve, CurvePoint, Phase};
 
 /// Loads from which on a picture is one of a curve.
 const FEWEST: usize = 3;
@@ -20,8 +20,7 @@ pub fn curves(arms: &[Arm]) -> Vec<Curve> {
 }
 
 fn curve(name: &str, arms: &[Arm]) -> Option<Curve> {
-    let own: Vec<&Arm> =
-        arms.iter().filter(|arm| arm.shown_name() == name && arm.verdict != Verdict::Invalid).collect();
+    let own: Vec<&Arm> = arms.iter().filter(|arm| arm.shown_name() == name && arm.is_comparable()).collect();
     let mut phases: Vec<&Phase> = own.first()?.phases.iter().filter(|phase| phase.measures.load.is_some()).collect();
     let units: BTreeSet<&str> = phases.iter().filter_map(|phase| Some(phase.measures.load?.unit())).collect();
     phases.sort_by(|a, b| planned(a).total_cmp(&planned(b)));

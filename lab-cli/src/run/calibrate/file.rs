@@ -85,7 +85,7 @@ fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
     }
-    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 8);
+    let digits = (2 - libm::log10(value.abs()).floor() as i32).clamp(0, 8);
     let text = format!("{value:.0$}", usize::try_from(digits).unwrap_or(0));
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

@@ -90,14 +90,14 @@ fn upright(data: &[(f64, f64)], mark: char, style: Style) -> Dataset<'_> {
 pub(super) fn decades(values: impl Iterator<Item = f64>, target: f64) -> ([f64; 2], Vec<String>) {
     let (low, high) = values.fold((target, target * 1.01), |(low, high), ms| (low.min(ms), high.max(ms)));
     let low = log(low).floor();
-    let high = high.log10().ceil().max(low + 1.0);
-    let labels = (0..=(high - low) as usize).map(|i| short_time(10_f64.powf(low + i as f64))).collect();
+    let high = libm::log10(high).ceil().max(low + 1.0);
+    let labels = (0..=(high - low) as usize).map(|i| short_time(libm::pow(10.0, low + i as f64))).collect();
     ([low, high], labels)
 }
 
 /// Where a time lies on it.
 pub(super) fn log(ms: f64) -> f64 {
-    ms.max(0.1).log10()
+    libm::log10(ms.max(0.1))
 }
 
 /// Axis labels: powers of ten.
