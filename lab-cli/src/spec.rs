@@ -5,6 +5,7 @@ mod client;
 pub mod fields;
 pub mod hindsight;
 pub mod library;
+pub mod own_target;
 pub mod plan;
 pub mod problem;
 pub mod raw;

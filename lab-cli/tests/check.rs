@@ -99,6 +99,8 @@ fn classes_laws_and_durability_are_read() {
         ("flash-crowd", "target.connection_requests=0"),
         ("flash-crowd", "target.stages={search: {on_refuse: {redirect: http://127.0.0.1:8081/}}}"),
         ("flash-crowd", "arms.seda.on_refuse={redirect: http://127.0.0.1:8081}"),
+        ("flash-crowd", "arms.seda.target={workers: 4, stages: {search: {queue: 3}}, search: full-text}"),
+        ("overload-sweep", "arms.seda.target={service: 5ms, queue: 20}"),
     ] {
         let output = lab(&["check", id, "--set", set]);
         assert!(output.status.success(), "{set}: {}", String::from_utf8_lossy(&output.stderr));
@@ -116,6 +118,12 @@ fn classes_laws_and_durability_are_read() {
         ("flash-crowd", "target.stages={search: {on_refuse: {redirect: http://127.0.0.1:8081/elsewhere}}}"),
         ("flash-crowd", "arms.seda.on_refuse={away: http://127.0.0.1:8081}"),
         ("overload-sweep", "target.service={empirical: []}"),
+        ("flash-crowd", "arms.seda.target={capacity: 50/s}"),
+        ("flash-crowd", "arms.seda.target={wrkers: 4}"),
+        ("flash-crowd", "arms.seda.target={workers: many}"),
+        ("flash-crowd", "arms.seda.target={service: 5ms}"),
+        ("flash-crowd", "arms.seda.target=4"),
+        ("retry-stack", "arms.none.target={workers: 4}"),
     ] {
         assert_eq!(lab(&["check", id, "--set", set]).status.code(), Some(2), "{set}");
     }

@@ -58,6 +58,24 @@ fn without_control_the_crowd_waits_and_with_it_is_refused() {
 }
 
 #[test]
+fn an_arm_may_change_the_service() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let phases = "users.phases=[{name: over, requests: 200/s, for: 20s}]";
+    let arms =
+        "arms=[queue-length: {max: 10}, queue-length: {as: slower, max: 10, target: {service: {exponential: 20ms}}}]";
+    let args = ["run", "overload-sweep", "--virtual", "--set", phases, "--set", arms, "--set", "thresholds=[]"];
+    let output = lab(folder.path(), &[&args[..], &["--out", "run", "--output", "json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let served = |arm: usize| summary["arms"][arm]["phases"][0]["served"].as_f64().expect("a count");
+    // Work of twice the length on the same arrivals: half is served, but for the few jobs that wait at the end.
+    let ratio = served(1) / served(0);
+    assert!((0.47..0.53).contains(&ratio), "{ratio}");
+    assert_eq!(summary["arms"][1]["parameters"]["target.service"]["exponential"], "20ms");
+    assert!(summary["noise_floor"].is_null(), "the two arms are no twins: {}", summary["noise_floor"]);
+}
+
+#[test]
 fn repetitions_have_seeds_of_their_own_and_come_in_order() {
     let folder = tempfile::tempdir().expect("a folder");
     let (summary, out) = run(folder.path(), "run", &["--repeat", "4", "--policy", "none", "--policy", "seda"]);

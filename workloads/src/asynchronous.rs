@@ -69,11 +69,12 @@ pub(crate) fn run(
         .enable_all()
         .build()
         .map_err(|cause| RunError::Setup { what: "an async runtime", cause })?;
+    let crew = Crew::new(plan, Crowd::new(plan)?, options.requests_limit, false).keeping_times(options.second_times);
     let (cutter, cut) = watch::channel(false);
     let floor = Rc::new(Floor {
         clock: Clock::start(),
         clients,
-        crew: RefCell::new(Crew::new(plan, Crowd::new(plan)?, options.requests_limit, false)),
+        crew: RefCell::new(crew),
         changed: Notify::new(),
         cut,
         timeout: plan.timeout,

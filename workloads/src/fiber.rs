@@ -73,7 +73,7 @@ pub(crate) fn run(
     };
     let process = ProcessSample::take();
     let (tell, news) = mpsc::channel();
-    let crew = Crew::new(plan, crowd, options.requests_limit, options.numbered);
+    let crew = Crew::new(plan, crowd, options.requests_limit, options.numbered).keeping_times(options.second_times);
     let squad = Squad::new(Clock::start(), network, crew, allowance.in_flight);
     let pacer = Pacer::new(Arc::clone(&squad), plan, options, stop.clone(), tell);
     let pacing = runtime::spawn(move || pacer.run()).map_err(|cause| RunError::Setup { what: "a fiber", cause })?;

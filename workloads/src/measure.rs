@@ -32,7 +32,7 @@ pub use recorder::{Recorder, Ticket};
 pub use report::{GeneratorReport, Little, PhaseReport, Report};
 pub use shares::{Fairness, jain};
 pub use spread::Dispersion;
-pub use window::{UserStates, Window};
+pub use window::{SecondTimes, UserStates, Window};
 
 #[cfg(test)]
 mod tests;

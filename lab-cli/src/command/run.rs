@@ -18,7 +18,8 @@ use crate::{
 };
 
 pub fn run(args: &args::Run, color: Color) -> Outcome {
-    let one_place = [("--out", &args.out), ("--svg", &args.svg), ("--series", &args.series)];
+    let one_place =
+        [("--out", &args.out), ("--svg", &args.svg), ("--series", &args.series), ("--curves", &args.curves)];
     if let Some((flag, _)) = one_place.iter().find(|(_, path)| path.is_some() && args.experiments.len() > 1) {
         let message = format!("{flag} names one place, and there are several experiments: run them one by one");
         return Err(Failure::usage(message));

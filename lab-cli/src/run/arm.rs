@@ -16,6 +16,7 @@ use super::{
     kernel::Counters,
     policy_events::PolicyEvents,
     renew::Renewals,
+    seconds_log::SecondsLog,
     site::{Controls, Site, SiteSpec},
     speed::SpeedMeter,
     surroundings::Surroundings,
@@ -83,6 +84,7 @@ pub fn run(
 
     let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
     let mut seconds = Seconds::new(&turn.arm.label, turn.block, names);
+    let mut times = SecondsLog::create(folder.path(), &turn.arm.label, turn.block)?;
     let mut timeline = Vec::new();
     let mut phase = None;
     let mut stopping = false;
@@ -105,7 +107,7 @@ pub fn run(
         SpeedMeter::begin(turn.cpus).map_err(super::snapshot::machine("the thread that times the processors"))?;
     let report = workloads::run(
         &plan,
-        &Options { numbered: true, orders, ..Options::default() },
+        &Options { numbered: true, second_times: true, orders, ..Options::default() },
         |window| {
             let mut events = Vec::new();
             if phase != Some(window.phase) {
@@ -127,6 +129,10 @@ pub fn run(
             events.extend(policy_events.take());
             events.extend(hands.take());
             touches.extend(events.iter().filter_map(touched));
+            if let Err(failure) = times.add(&window) {
+                failed.get_or_insert(failure);
+                flag.stop();
+            }
             let second = Second { speed: speed.take(), ..seconds.next(&window, watch.take()) };
             timeline.push(second.clone());
             if abort.is_none() {
@@ -178,7 +184,7 @@ pub fn run(
     let arm = summary::Arm {
         name: turn.arm.label.clone(),
         policy: turn.arm.policy.name.clone(),
-        parameters: assemble::parameters(&turn.arm.policy),
+        parameters: assemble::parameters_of(turn.arm),
         client: plan.client.as_ref().map(assemble::client),
         block: turn.block,
         generator: assemble::generator(&report),

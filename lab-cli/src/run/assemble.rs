@@ -135,7 +135,9 @@ pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
             substituted: t.substituted,
         };
         let to = out.map(|t| (t.to.clone(), cell(t))).collect();
-        WalkRow { from: fit.from, made: fit.seen, p: fit.p, to }
+        // The library's gamma function may differ between machines in its last bits, and nobody reads more than these.
+        let p = (fit.p * 1e9).round() / 1e9;
+        WalkRow { from: fit.from, made: fit.seen, p, to }
     });
     rows.collect()
 }
@@ -245,8 +247,16 @@ pub fn service(books: ServiceBooks) -> Service {
     }
 }
 
+/// Every parameter of an arm's policy as it was in force, and what it changes about the service (`target.workers`).
+pub fn parameters_of(arm: &crate::spec::plan::Arm) -> BTreeMap<String, Value> {
+    let mut all = parameters(&arm.policy);
+    let changes = arm.own_target.iter().flat_map(|own| &own.changes);
+    all.extend(changes.map(|(key, setting)| (format!("target.{key}"), setting_as_json(setting))));
+    all
+}
+
 /// Every parameter of a policy as it was in force: defaults, preset, settings.
-pub fn parameters(policy: &PolicySpec) -> BTreeMap<String, Value> {
+fn parameters(policy: &PolicySpec) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
     if let Some(entry) = Catalogue::find(&policy.name) {
         let preset = entry.preset(&policy.settings).ok().flatten();

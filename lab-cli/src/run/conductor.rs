@@ -363,7 +363,7 @@ impl Run<'_> {
         gates::Context {
             objective: experiment.objective,
             closed: any_closed && !declared(Declared::ClosedOverload),
-            kernel_backlog_declared: resolve::works_at_accept(arm) || declared(Declared::KernelBacklog),
+            kernel_backlog_declared: resolve::works_at_accept(&arm.policy) || declared(Declared::KernelBacklog),
             own_target: true,
             headroom: self.headroom,
         }

@@ -1,32 +1,15 @@
-//! `*.hlog`: the histograms of an arm in the interval log format of HdrHistogram, a line each, tagged `phase/family` or
-//! `phase/family/type`. Times of requests that were given up are known only to be longer: they are lines of their own,
-//! tagged `…/censored`.
-//!
-//! Header lines and compressed histograms are those of format 1.3, as HdrHistogram's own readers and plotters want them
-//! (`HistogramLogReader`: the legend, `StartTime` and `BaseTime` in square brackets; histograms of the kind V2, deflated). Times
-//! count from the beginning of the arm, so the log begins at time 0: it says nothing of when it was.
+//! `*.hlog`: the histograms of an arm as an [interval log](super::interval_log), tagged `phase/family` or `phase/family/type`. Times of
+//! requests that were given up are known only to be longer: they are lines of their own, tagged `…/censored`.
 
-use std::{
-    path::Path,
-    time::{Duration, SystemTime},
-};
+use std::{path::Path, time::Duration};
 
-use hdrhistogram::{
-    Histogram,
-    serialization::{
-        Deserializer, V2DeflateSerializer,
-        interval_log::{IntervalLogHistogram, IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag},
-    },
-};
+use hdrhistogram::{Histogram, serialization::Deserializer};
 use workloads::measure::{Family, Report};
 
-use super::RunFailure;
-
-/// What a reader looks for first.
-const FORMAT: &str = "[Histogram log format version 1.3]";
-const LEGEND: &str = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
-/// Values are microseconds; the column of maxima is in milliseconds, as usual.
-const MICROS_IN_A_MILLISECOND: f64 = 1000.0;
+use super::{
+    RunFailure,
+    interval_log::{self, Interval, entries},
+};
 
 /// The name of an arm's log.
 pub fn file_name(arm: &str, block: u32) -> String {
@@ -44,34 +27,15 @@ pub fn write(report: &Report, path: &Path) -> Result<(), RunFailure> {
 
 /// The log of a report.
 fn log(report: &Report) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let mut serializer = V2DeflateSerializer::new();
-    let mut log = IntervalLogWriterBuilder::new()
-        .add_comment(FORMAT)
-        .with_start_time(SystemTime::UNIX_EPOCH)
-        .with_base_time(SystemTime::UNIX_EPOCH)
-        .with_max_value_divisor(MICROS_IN_A_MILLISECOND)
-        .begin_log_with(&mut bytes, &mut serializer)
-        .map_err(|error| error.to_string())?;
     let mut begins = Duration::ZERO;
+    let mut all = Vec::new();
     for phase in &report.phases {
         let lasts = Duration::from_secs_f64(phase.seconds);
-        for (name, histogram) in histograms(report, &phase.name, phase.by_type.keys())? {
-            // A tag has neither spaces nor commas.
-            let Some(tag) = Tag::new(&name) else { continue };
-            log.write_histogram(&histogram, begins, lasts, Some(tag)).map_err(|error| format!("{error:?}"))?;
-        }
+        let found = histograms(report, &phase.name, phase.by_type.keys())?;
+        all.extend(found.into_iter().map(|(tag, histogram)| Interval { tag, begins, lasts, histogram }));
         begins += lasts;
     }
-    drop(log);
-    Ok(with_legend(&bytes))
-}
-
-/// The library writes no legend. Readers take it for the end of the header.
-fn with_legend(log: &[u8]) -> Vec<u8> {
-    let header: usize =
-        log.split_inclusive(|&byte| byte == b'\n').take_while(|line| line.starts_with(b"#")).map(<[u8]>::len).sum();
-    [&log[..header], LEGEND.as_bytes(), &log[header..]].concat()
+    interval_log::whole(all)
 }
 
 /// The histograms of a phase, of all requests and by type, each with its tag.
@@ -108,38 +72,11 @@ pub fn same(report: &Report, found: &[u8]) -> Result<bool, String> {
     Ok(entries(&log(report)?)? == entries(found)?)
 }
 
-/// Of each line: tag, begin and length in milliseconds, and the histogram's values with their counts.
-type Entry = (Option<String>, u128, u128, Vec<(u64, u64)>);
-
-fn entries(log: &[u8]) -> Result<Vec<Entry>, String> {
-    let mut deserializer = Deserializer::new();
-    let mut found = Vec::new();
-    for entry in IntervalLogIterator::new(log) {
-        let LogEntry::Interval(line) = entry.map_err(|error| format!("{error:?}"))? else { continue };
-        found.push(read(&line, &mut deserializer)?);
-    }
-    Ok(found)
-}
-
-fn read(line: &IntervalLogHistogram<'_>, deserializer: &mut Deserializer) -> Result<Entry, String> {
-    let bytes = base64(line.encoded_histogram())?;
-    let histogram: Histogram<u64> =
-        deserializer.deserialize(&mut bytes.as_slice()).map_err(|error| format!("{error:?}"))?;
-    let counts = histogram.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
-    let tag = line.tag().map(|tag| tag.as_str().to_owned());
-    Ok((tag, line.start_timestamp().as_millis(), line.duration().as_millis(), counts))
-}
-
-fn base64(text: &str) -> Result<Vec<u8>, String> {
-    use base64::Engine as _;
-    base64::engine::general_purpose::STANDARD.decode(text).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use workloads::testing::{Reaction, Response, run, url_plan};
 
-    use super::*;
+    use super::{super::interval_log::LEGEND, *};
 
     /// One user for ten seconds; answers take this long.
     fn report(takes: Duration) -> Report {

@@ -18,6 +18,7 @@ use super::{
     leaves::differ,
     record::{self, ArmRecord},
     recorded::Manifest,
+    seconds_log,
     sum_up::{Findings, sum_up},
 };
 use crate::{
@@ -74,6 +75,7 @@ pub fn recheck(path: &Path) -> Result<Rechecked, RunFailure> {
     for turn in &turns {
         log(path, turn, &mut differences);
         seconds(&recorded.timeline, turn, &mut differences);
+        times(path, &recorded.timeline, turn, &mut differences);
     }
     if recorded.torn {
         notes.push("the last line of a file is torn: the run was killed in a write".to_owned());
@@ -134,6 +136,10 @@ fn turns(
             }
             if kept.context.objective != manifest.experiment.objective {
                 return Err(senseless(&"it has another objective than the manifest"));
+            }
+            let of_plan = (manifest.closed(), manifest.kernel_backlog_declared(label));
+            if (kept.context.closed, kept.context.kernel_backlog_declared) != of_plan {
+                return Err(senseless(&"it was judged by other declarations than the manifest's"));
             }
             kept.seen.touches = touches(&recorded.events, label, block.block);
             let of_turn = |second: &&Second| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
@@ -247,6 +253,27 @@ fn seconds(timeline: &[Second], turn: &Turn, differences: &mut Vec<Difference>) 
             differs(what, found, computed);
         }
     }
+}
+
+/// The log of an arm's seconds, where it has one (live arms do), has as many times in each as its line in the timeline says.
+fn times(path: &Path, timeline: &[Second], turn: &Turn, differences: &mut Vec<Difference>) {
+    let (name, block) = (turn.arm.shown_name(), turn.arm.block);
+    let file = seconds_log::file_name(name, block);
+    if turn.report.is_none() || !path.join(&file).is_file() {
+        return;
+    }
+    let own = timeline.iter().filter(|second| (second.arm.as_str(), second.block) == (name, block));
+    let (place, found, computed) = match fs::read(path.join(&file))
+        .map_err(|error| error.to_string())
+        .and_then(|log| seconds_log::differs(&log, own))
+    {
+        Ok(None) => return,
+        Ok(Some((second, found, computed))) => {
+            (format!("times in second {second}"), Some(found.into()), Some(computed.into()))
+        }
+        Err(cause) => (format!("it cannot be read: {cause}"), None, None),
+    };
+    differences.push(Difference { file, place, found, computed });
 }
 
 fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, RunFailure> {

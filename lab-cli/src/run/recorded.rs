@@ -7,11 +7,12 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::Value;
+use target_app::spec::PolicySpec;
 use traces::UserModel;
 
-use super::{RunFailure, manifest::Block};
+use super::{RunFailure, manifest::Block, resolve::works_at_accept};
 use crate::{
-    spec::plan::{Abort, Compare},
+    spec::plan::{Abort, Compare, Declared},
     summary::{Capacity, LimitSearch, Mode, Objective},
     text::nearest,
 };
@@ -57,6 +58,9 @@ pub struct Planned {
     pub aborts: Vec<Abort>,
     /// How arms are compared.
     pub compare: Compare,
+    /// Conditions that are not held against it.
+    #[serde(default)]
+    pub declares: Vec<Declared>,
     /// In the order of the file.
     pub arms: Vec<PlannedArm>,
 }
@@ -66,6 +70,8 @@ pub struct Planned {
 pub struct PlannedArm {
     /// Its name.
     pub label: String,
+    /// Who decides, where it is told.
+    pub policy: Option<PolicySpec>,
 }
 
 impl Manifest {
@@ -102,6 +108,21 @@ impl Manifest {
             Some([label(first)?, label(arm)?])
         };
         arms.iter().enumerate().filter_map(twin).collect()
+    }
+
+    /// Whether the load is closed, and the file does not say that it is about that.
+    pub fn closed(&self) -> bool {
+        let phases = self.whole.pointer("/experiment/users/phases").and_then(Value::as_array);
+        let loads = phases.into_iter().flatten().filter_map(|phase| phase.get("loads")?.as_array()).flatten();
+        let any_closed = loads.into_iter().any(|load| load.get("users").is_some());
+        any_closed && !self.experiment.declares.contains(&Declared::ClosedOverload)
+    }
+
+    /// Whether connections that wait in the kernel are part of what this arm is about.
+    pub fn kernel_backlog_declared(&self, label: &str) -> bool {
+        let arm = self.experiment.arms.iter().find(|arm| arm.label == label);
+        arm.and_then(|arm| arm.policy.as_ref()).is_some_and(works_at_accept)
+            || self.experiment.declares.contains(&Declared::KernelBacklog)
     }
 
     /// The Markov model that users walked, if they had one.

@@ -38,7 +38,7 @@ pub fn target_spec(
     seed: u64,
     cpus: &Cpus,
 ) -> TargetSpec {
-    let target = &experiment.target;
+    let target = arm.target(experiment);
     let app = match &target.app {
         App::Arashi(arashi) => spec::App::Arashi {
             database: database.unwrap_or_default(),
@@ -176,13 +176,13 @@ pub fn work(experiment: &Experiment, capacity: Option<&Capacity>) -> f64 {
 }
 
 fn backlog(experiment: &Experiment, arm: &Arm) -> u32 {
-    let by_place = if works_at_accept(arm) { SHORT_BACKLOG } else { LONG_BACKLOG };
-    arm.backlog.or(experiment.target.backlog).unwrap_or(by_place)
+    let by_place = if works_at_accept(&arm.policy) { SHORT_BACKLOG } else { LONG_BACKLOG };
+    arm.backlog.or(arm.target(experiment).backlog).unwrap_or(by_place)
 }
 
 /// A policy at accept leaves connections to the kernel: overflows of its queue belong to the experiment.
-pub fn works_at_accept(arm: &Arm) -> bool {
-    let place = arm.policy.place.or_else(|| Catalogue::find(&arm.policy.name)?.place(&arm.policy.settings).ok());
+pub fn works_at_accept(policy: &spec::PolicySpec) -> bool {
+    let place = policy.place.or_else(|| Catalogue::find(&policy.name)?.place(&policy.settings).ok());
     place == Some(Place::Accept)
 }
 

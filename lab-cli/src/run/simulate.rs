@@ -247,7 +247,7 @@ fn run_on<W: Simulation>(
     let found = summary::Arm {
         name: arm.label.clone(),
         policy: arm.policy_name().to_owned(),
-        parameters: assemble::parameters(&arm.policy),
+        parameters: assemble::parameters_of(arm),
         block: task.block,
         generator: assemble::generator(&report),
         conditions: assemble::conditions(&report),

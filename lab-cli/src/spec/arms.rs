@@ -13,6 +13,7 @@ use super::{
     client::client,
     fields::{Fields, count_in, join},
     hindsight,
+    own_target::{Base, own_target},
     plan::{App, Arm},
     problem::{Place, Problems},
     raw::{Entry, Node, Value},
@@ -22,20 +23,20 @@ use super::{
 use crate::text::suggestion;
 
 /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
-pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client", "services", "calls"];
+pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client", "services", "calls", "target"];
 
 /// Places, as they are written.
 const PLACES: &[(&str, Seat)] =
     &[("accept", Seat::Accept), ("single", Seat::Single), ("stage", Seat::Stage), ("per-stage", Seat::Stage)];
 
-/// Reads `arms`. `app`: what is served, if its kind is known.
-pub fn arms(fields: &Fields<'_>, app: Option<&App>) -> Vec<Arm> {
+/// Reads `arms`. `base`: what is served, if that can be read.
+pub fn arms(fields: &Fields<'_>, base: Option<Base<'_>>) -> Vec<Arm> {
     if fields.node("arms").is_none() {
         fields.missing("arms", "[none, seda]");
     }
     let mut arms: Vec<Arm> = Vec::new();
     for node in fields.list("arms") {
-        let Some(arm) = arm(node, app, fields.problems()) else { continue };
+        let Some(arm) = arm(node, base, fields.problems()) else { continue };
         if arms.iter().any(|other| other.label == arm.label) {
             let message = format!("there are two arms called {:?}", arm.label);
             let hint = format!("give one a label: - {}: {{as: another}}", arm.policy.name);
@@ -47,7 +48,7 @@ pub fn arms(fields: &Fields<'_>, app: Option<&App>) -> Vec<Arm> {
 }
 
 /// Keeps the named arms; a name that no arm has is a policy with its defaults.
-pub fn only(arms: &[Arm], names: &[String], app: Option<&App>, problems: &Problems) -> Vec<Arm> {
+pub fn only(arms: &[Arm], names: &[String], base: Option<Base<'_>>, problems: &Problems) -> Vec<Arm> {
     let mut kept = Vec::new();
     for name in names {
         let of_file = arms.iter().filter(|arm| arm.label == *name || arm.policy.name == *name).cloned();
@@ -56,14 +57,15 @@ pub fn only(arms: &[Arm], names: &[String], app: Option<&App>, problems: &Proble
         if kept.len() == before {
             let place = Place::Flag(format!("--policy {name}"));
             let node = Node { value: Value::Text(name.clone()), place };
-            kept.extend(arm(&node, app, problems));
+            kept.extend(arm(&node, base, problems));
         }
     }
     kept
 }
 
 /// `- none` or `- seda: {scope: per-stage}`.
-fn arm(node: &Node, app: Option<&App>, problems: &Problems) -> Option<Arm> {
+fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<Arm> {
+    let app = base.map(|base| &base.target.app);
     let (name, settings) = policy_and_settings(node, "arms", problems)?;
     let path = join("arms", name);
     let mut arm = Arm {
@@ -75,6 +77,7 @@ fn arm(node: &Node, app: Option<&App>, problems: &Problems) -> Option<Arm> {
         hindsight: None,
         services: std::collections::BTreeMap::new(),
         calls: CallChanges::default(),
+        own_target: None,
     };
     let mut own = Vec::new();
     if let Some(settings) = settings {
@@ -89,7 +92,7 @@ fn arm(node: &Node, app: Option<&App>, problems: &Problems) -> Option<Arm> {
         };
         for entry in entries {
             if ARM_KEYS.contains(&entry.key.as_str()) {
-                lab_key(&mut arm, entry, &path, app, problems);
+                lab_key(&mut arm, entry, &path, base, problems);
             } else {
                 own.push(entry);
             }
@@ -194,8 +197,9 @@ pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) 
     }
 }
 
-fn lab_key(arm: &mut Arm, entry: &Entry, path: &str, app: Option<&App>, problems: &Problems) {
+fn lab_key(arm: &mut Arm, entry: &Entry, path: &str, base: Option<Base<'_>>, problems: &Problems) {
     let (key, node) = (entry.key.as_str(), &entry.node);
+    let app = base.map(|base| &base.target.app);
     let tree = app.and_then(|app| if let App::Tree(tree) = app { Some(tree) } else { None });
     if matches!(key, "services" | "calls") && app.is_some() && tree.is_none() {
         let hint = "it is about several services: target.app: tree";
@@ -221,6 +225,7 @@ fn lab_key(arm: &mut Arm, entry: &Entry, path: &str, app: Option<&App>, problems
             Err((message, hint)) => problems.add(&node.place, &full, message, hint),
         },
         "client" => arm.client = client(node, &full, problems),
+        "target" => arm.own_target = base.and_then(|base| own_target(node, base, &full, problems)),
         "services" => arm.services = tree::policies(node, &full, tree, problems),
         "calls" => arm.calls = tree::call_changes(node, &full, problems).unwrap_or_default(),
         _ => match count_in(node, 1..=65_535) {

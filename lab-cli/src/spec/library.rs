@@ -44,6 +44,8 @@ static ALL: &[Library] = library! {
     "one-slow-task" false None;
     "partial-search" false None;
     "metastable" false None;
+    "four-policies" false None;
+    "noise" false None;
     "seda-fig7" true None;
     "seda-fig8" true Some("user-ramp");
     "seda-fig9" true Some("per-type");

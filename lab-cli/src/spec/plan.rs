@@ -12,7 +12,7 @@ mod target;
 mod twins;
 mod users;
 
-pub use arm::{Arm, Client};
+pub use arm::{Arm, Client, OwnTarget};
 pub use services::{Tree, TreeCall, TreeService};
 pub use target::{App, Arashi, Mail, Target, Work};
 pub use users::{Load, Model, Phase, Rate, Users, file_name_only};

@@ -5,6 +5,7 @@ use std::{ops::RangeInclusive, time::Duration};
 use super::{
     arms,
     fields::Fields,
+    own_target::Base,
     plan::{Compare, Declared, Experiment, Load, Rate},
     problem::{Problem, Problems},
     raw::{self, Value},
@@ -88,11 +89,11 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         }
         Some(node) => users::users(node, problems),
     };
-    let app = target.as_ref().map(|target| &target.app);
-    let mut arms = arms::arms(&fields, app);
+    let base = fields.node("target").zip(target.as_ref()).map(|(node, target)| Base { node, target });
+    let mut arms = arms::arms(&fields, base);
     let all_arms: Vec<String> = arms.iter().map(|arm| arm.label.clone()).collect();
     if !changes.policies.is_empty() {
-        arms = arms::only(&arms, &changes.policies, app, problems);
+        arms = arms::only(&arms, &changes.policies, base, problems);
     }
     let repeat = fields.count("repeat", 1..=1000).map_or(1, |n| n as u32);
     let seed = fields.count("seed", 0..=(1 << 53)).unwrap_or(1);

@@ -22,7 +22,7 @@ struct Experiment {
     target: Target,
     objective: Objective,
     users: Users,
-    /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog`, `client`, `services` and `calls` are the lab's, all others the policy's (`lab policies NAME`).
+    /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog`, `client`, `services`, `calls` and `target` are the lab's, all others the policy's (`lab policies NAME`).
     arms: Vec<Policy>,
     /// How often every arm is run.
     repeat: Option<u32>,
@@ -257,7 +257,7 @@ struct Service {
     /// What is balanced: `request` or `connection`.
     per: Option<String>,
     slow: Option<Slow>,
-    /// Most requests under way at a task: the balancer refuses what is beyond. In virtual time alone, with `per: request`.
+    /// Most requests under way at a task: the balancer refuses what is beyond. With `per: request`.
     cap: Option<u32>,
     /// What it asks of services below: their names, or tables.
     calls: Option<Vec<CallOrName>>,

@@ -113,6 +113,12 @@ fn changed_evidence_is_found_too() {
         1,
         "another objective",
     );
+    changed(
+        "none-1.record.json",
+        &|text| text.replace("\"kernel_backlog_declared\":false", "\"kernel_backlog_declared\":true"),
+        1,
+        "other declarations",
+    );
     changed("manifest.json", &|text| text.replace("busy.rejected > 0", "busy.rejected > 1"), 4, "/thresholds/0/text");
     changed("manifest.json", &|_| "{}".to_owned(), 1, "makes no sense");
     let records = ["none-1.record.json", "concurrency-1.record.json"];

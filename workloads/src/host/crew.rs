@@ -98,6 +98,11 @@ impl<C> Crew<C> {
         }
     }
 
+    /// Windows have their times, or not.
+    pub(crate) fn keeping_times(self, keep: bool) -> Self {
+        if keep { Self { recorder: self.recorder.keeping_times(), ..self } } else { self }
+    }
+
     /// Lets everything happen that is due by `now`.
     pub(crate) fn advance(&mut self, now: Timestamp) {
         loop {

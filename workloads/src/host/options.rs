@@ -23,6 +23,8 @@ pub struct Options {
     /// Each request carries its number (`X-Request-Number`), which our own services write down: what they never read can
     /// then be told. Only the fiber host knows how.
     pub numbered: bool,
+    /// Windows have all times of their second, as buckets of a histogram: for who writes them down second by second.
+    pub second_times: bool,
     /// What somebody may ask of the users while the run goes on.
     pub orders: Orders,
 }
@@ -35,6 +37,7 @@ impl Default for Options {
             insecure: false,
             requests_limit: None,
             numbered: false,
+            second_times: false,
             orders: Orders::default(),
         }
     }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use super::{
-    Beside, Distribution, Family, Fate, Health, Ledger, Report, UserStates, Window,
+    Beside, Distribution, Family, Fate, Health, Ledger, Report, SecondTimes, UserStates, Window,
     cell::Cell,
     distribution::Percentile,
     groups::{Ended, Groups},
@@ -58,6 +58,8 @@ pub struct Recorder {
     groups: Groups,
     window_response: Distribution,
     window_lag: Distribution,
+    /// Times of rejections in this second; `None`: seconds' times are not asked for.
+    window_reject: Option<Distribution>,
     closed_windows: VecDeque<Window>,
     in_flight: u64,
     /// Requests in flight times how long, in nanoseconds, up to `area_until`.
@@ -77,11 +79,19 @@ impl Recorder {
             window: Window::default(),
             window_response: Distribution::new(most),
             window_lag: Distribution::new(most),
+            window_reject: None,
             closed_windows: VecDeque::new(),
             in_flight: 0,
             area: 0,
             area_until: Timestamp::ZERO,
         }
+    }
+
+    /// From now on windows have their times ([`Window::times`]).
+    #[must_use]
+    pub fn keeping_times(mut self) -> Self {
+        self.window_reject = Some(Distribution::new(self.raw.most));
+        self
     }
 
     /// Enters a request into the plan at its intended start, before anything is done about it. Only for
@@ -218,6 +228,9 @@ impl Recorder {
                 self.window.rejected += 1;
                 self.groups.ended(ticket.cell, Ended::Rejected);
                 self.raw.time(ticket.cell, Family::Reject).record(response);
+                if let Some(rejects) = &mut self.window_reject {
+                    rejects.record(response);
+                }
                 return;
             }
             Fate::TimedOut => {
@@ -321,6 +334,12 @@ impl Recorder {
             Percentile::At(value) | Percentile::AtLeast(value) => Some(value),
             Percentile::Unknown => self.window_lag.max_ms(),
         };
+        if let Some(rejects) = &mut self.window_reject {
+            let [response, response_censored] = self.window_response.buckets();
+            let [reject, _] = rejects.buckets();
+            closed.times = Some(Box::new(SecondTimes { response, response_censored, reject }));
+            rejects.clear();
+        }
         self.window_response.clear();
         self.window_lag.clear();
         self.closed_windows.push_back(closed);

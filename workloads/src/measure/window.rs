@@ -35,6 +35,17 @@ impl UserStates {
     }
 }
 
+/// The times of one second: of each histogram bucket its least microsecond, and how many lie in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SecondTimes {
+    /// Response times of what was answered as asked.
+    pub response: Vec<[u64; 2]>,
+    /// What was given up had waited for so long.
+    pub response_censored: Vec<[u64; 2]>,
+    /// Times of rejections.
+    pub reject: Vec<[u64; 2]>,
+}
+
 /// One second of a run. Counts are of what happened in this second, whenever it was planned.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {
@@ -92,6 +103,9 @@ pub struct Window {
     /// By class, where there are several.
     #[serde(default)]
     pub by_class: BTreeMap<String, Group>,
+    /// Its times one by one, where they are asked for ([`Options::second_times`](crate::Options::second_times)).
+    #[serde(skip)]
+    pub times: Option<Box<SecondTimes>>,
     /// What users were doing at its end.
     pub users: UserStates,
     /// What their own policies showed at its end, where they have one.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use target_app::spec::PolicySpec;
 use workloads::plan::ClientScope;
 
+use super::{Experiment, Target};
 use crate::spec::{
     hindsight::{self, Hindsight},
     tree::CallChanges,
@@ -31,6 +32,17 @@ pub struct Arm {
     pub services: BTreeMap<String, PolicySpec>,
     /// What is different about all calls between services.
     pub calls: CallChanges,
+    /// The service of this arm, where it is another than that of the experiment.
+    pub own_target: Option<Box<OwnTarget>>,
+}
+
+/// A service as one arm changes it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OwnTarget {
+    /// What was written, by key.
+    pub changes: controllers::Settings,
+    /// All of it.
+    pub target: Target,
 }
 
 /// A policy on the users' own side.
@@ -56,7 +68,13 @@ impl Arm {
             hindsight: None,
             services: BTreeMap::new(),
             calls: CallChanges::default(),
+            own_target: None,
         }
+    }
+
+    /// What this arm runs against: its own service, else the experiment's.
+    pub fn target<'a>(&'a self, experiment: &'a Experiment) -> &'a Target {
+        self.own_target.as_ref().map_or(&experiment.target, |own| &own.target)
     }
 
     /// The name of who decides, in tables.
