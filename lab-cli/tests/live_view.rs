@@ -42,7 +42,8 @@ fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
     tmux.type_in("q");
     let after = tmux.wait_for(&["code=130"]);
     assert!(!after.contains("q stop and save"), "the view is still there:\n{after}");
-    assert!(after.contains("PARTIAL"), "what was measured is not shown:\n{after}");
+    // On a busy machine the verdict has so many codes that its line is broken.
+    assert!(after.replace('\n', "").contains("PARTIAL"), "what was measured is not shown:\n{after}");
     let summary = fs::read_to_string(scratch.path().join("result/summary.json")).expect("saved");
     let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
     assert_eq!(summary["partial"], true);
