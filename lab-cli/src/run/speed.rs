@@ -1,8 +1,8 @@
 //! How fast the processors of generator and service are: a fixed piece of work on each of them, timed once a second.
 //!
 //! On a machine that others share, above all on a virtual one, the same work may take a quarter more time a minute later, and
-//! no counter of the kernel says so. A policy that ran meanwhile would look worse. The work takes a fifth of a millisecond on
-//! either processor, which is a five-thousandth of it; what is timed is CPU time, so that waiting for the processor is no part.
+//! no counter of the kernel says so. A policy that ran meanwhile would look worse. The work takes 0.1 to 0.2 ms on
+//! either processor, a five-thousandth of it at the most; what is timed is CPU time, so that waiting for the processor is no part.
 
 use std::{
     hint::black_box,
