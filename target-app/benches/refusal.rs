@@ -19,7 +19,7 @@ use target_app::{
     control::{client::ControlClient, wire::Ready, wire::SetPolicy},
     mail::corpus::{self, CorpusSpec},
     serve::serve_blocking,
-    spec::{App, ClassRule, EdgeSpec, OnRefuse, PolicySpec, StageSpec, TargetSpec, WorkSpec},
+    spec::{App, ClassRule, EdgeSpec, PolicySpec, TargetSpec, WorkSpec},
 };
 
 const SPEC: &str = "REFUSAL_BENCH_SPEC";
@@ -62,40 +62,25 @@ fn main() {
 }
 
 fn spec(database: &Path) -> TargetSpec {
-    let any = "127.0.0.1:0".parse().unwrap();
     let processors = thread::available_parallelism().unwrap().get();
+    let app = App::Arashi {
+        database: database.to_owned(),
+        connections: 4,
+        work: WorkSpec::default(),
+        session_in_links: false,
+        full_text: false,
+        durability: target_app::spec::Durability::Normal,
+        stale: Duration::ZERO,
+    };
+    let policy = PolicySpec { name: "none".to_owned(), place: None, settings: BTreeMap::new() };
+    let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
     TargetSpec {
-        app: App::Arashi {
-            database: database.to_owned(),
-            connections: 4,
-            work: WorkSpec::default(),
-            session_in_links: false,
-            full_text: false,
-            durability: target_app::spec::Durability::Normal,
-            stale: std::time::Duration::ZERO,
-        },
-        listen: any,
-        control: any,
-        policy: PolicySpec { name: "none".to_owned(), place: None, settings: BTreeMap::new() },
-        machines: Vec::new(),
-        objective: Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
-        stage_defaults: StageSpec {
-            queue: 10_000,
-            workers: 2,
-            batch: 8,
-            on_refuse: OnRefuse::Reject,
-            drop_abandoned: false,
-            criticality: None,
-        },
-        stages: BTreeMap::new(),
         // Refusals are measured on kept connections: the cost of a new one is not theirs.
         edge: EdgeSpec { connection_requests: 0, ..EdgeSpec::default() },
         class: ClassRule::Header("User-Class".to_owned()),
-        criticality: BTreeMap::new(),
-        health: target_app::spec::Health::default(),
-        seed: 1,
         cpus: vec![processors - 1],
         die_with: Some(std::process::id()),
+        ..TargetSpec::new(app, policy, objective)
     }
 }
 

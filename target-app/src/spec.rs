@@ -1,6 +1,11 @@
-//! What a target is, as resolved values: `lab` writes this to a starting `lab serve`, and the simulator will take the same.
+//! What a target is, as resolved values: `lab` writes this to a starting `lab serve`, and a plant is made of the same.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 pub use crate::mail::store::Durability;
 pub use controllers::ClassRule;
@@ -49,6 +54,29 @@ pub struct TargetSpec {
 }
 
 impl TargetSpec {
+    /// A target on free ports of 127.0.0.1, with everything as usual that is not said here.
+    #[must_use]
+    pub fn new(app: App, policy: PolicySpec, objective: Objective) -> Self {
+        let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self {
+            app,
+            listen: loopback,
+            control: loopback,
+            policy,
+            machines: Vec::new(),
+            objective,
+            stage_defaults: StageSpec::default(),
+            stages: BTreeMap::new(),
+            edge: EdgeSpec::default(),
+            health: Health::default(),
+            class: ClassRule::default(),
+            criticality: BTreeMap::new(),
+            seed: 1,
+            cpus: Vec::new(),
+            die_with: None,
+        }
+    }
+
     /// Queue, pool and batch of the stage with that name.
     #[must_use]
     pub fn stage(&self, name: &str) -> &StageSpec {
@@ -81,32 +109,66 @@ pub enum App {
         stale: Duration,
     },
     /// Reads and checksums a file, at a quality between 0 and 1 (USITS'03, section 4.5).
-    Checksum {
-        /// Rounds at quality 1 (50 in the original code), each of `reads` reads of 100 bytes and a sum for
-        /// every second one.
-        rounds: u32,
-        /// Rounds more, done in full at any quality: what a page costs however poor it is (0: the original code has none).
-        #[serde(default)]
-        fixed_rounds: u32,
-        /// Reads a round (100 in the original code).
-        reads: u32,
-        /// Bytes of the answer (8192 in the original code).
-        answer_bytes: u32,
-    },
+    Checksum(ChecksumSpec),
     /// Answers after an emulated service time.
-    Emulated {
-        /// The law of service times.
-        service: ServiceTime,
-        /// Servers that work side by side.
-        servers: u32,
-        /// In turn, or all at once sharing the servers.
-        discipline: Discipline,
-        /// Bytes of the answer.
-        answer_bytes: u32,
-        /// Share of the work that shrinks with quality, 0 to 1: with 0.8, a request at quality 0.5 takes 0.6 of its time.
-        #[serde(default)]
-        degradable: f64,
-    },
+    Emulated(EmulatedSpec),
+}
+
+/// How much a page of the checksum service is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChecksumSpec {
+    /// Rounds at quality 1 (50 in the original code), each of `reads` reads of 100 bytes and a sum for
+    /// every second one.
+    pub rounds: u32,
+    /// Rounds more, done in full at any quality: what a page costs however poor it is (0: the original code has none).
+    #[serde(default)]
+    pub fixed_rounds: u32,
+    /// Reads a round (100 in the original code).
+    pub reads: u32,
+    /// Bytes of the answer (8192 in the original code).
+    pub answer_bytes: u32,
+}
+
+impl ChecksumSpec {
+    /// Reads of a round at a quality: at least one.
+    #[must_use]
+    pub fn reads_at(&self, quality: f64) -> u32 {
+        (f64::from(self.reads) * quality.clamp(0.0, 1.0)).round().max(1.0) as u32
+    }
+}
+
+/// Servers whose service times are drawn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmulatedSpec {
+    /// The law of service times.
+    pub service: ServiceTime,
+    /// Servers that work side by side.
+    pub servers: u32,
+    /// In turn, or all at once sharing the servers.
+    pub discipline: Discipline,
+    /// Bytes of the answer.
+    pub answer_bytes: u32,
+    /// Share of the work that shrinks with quality, 0 to 1: with 0.8, a request at quality 0.5 takes 0.6 of its time.
+    #[serde(default)]
+    pub degradable: f64,
+}
+
+impl EmulatedSpec {
+    /// One server that takes this long for a request, in turn, and answers with nothing.
+    #[must_use]
+    pub fn one(service: ServiceTime) -> Self {
+        Self { service, servers: 1, discipline: Discipline::Fifo, answer_bytes: 0, degradable: 0.0 }
+    }
+
+    /// Requests a second that it can serve with so many workers, who bring the jobs: no more servers are busy than there are
+    /// workers. `None`: any number.
+    #[must_use]
+    pub fn capacity(&self, workers: u32) -> Option<f64> {
+        let mean = self.service.mean().as_secs_f64();
+        (mean > 0.0).then(|| f64::from(workers.min(self.servers)) / mean)
+    }
 }
 
 /// The work knob: extra database operations a request. Fractions are met on average.
@@ -180,6 +242,22 @@ pub enum ServiceTime {
     },
     /// Drawn from these with equal chances.
     Empirical(#[serde(with = "controllers::millis::list")] Vec<Duration>),
+}
+
+impl ServiceTime {
+    /// Its mean.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        match self {
+            Self::Constant(time) => *time,
+            Self::Exponential { mean } => *mean,
+            Self::Lognormal { median, sigma } => median.mul_f64(libm::exp(sigma * sigma / 2.0)),
+            Self::Bimodal { short, long, long_share } => short.mul_f64(1.0 - long_share) + long.mul_f64(*long_share),
+            Self::Pareto { min, alpha } => min.mul_f64(alpha / (alpha - 1.0)),
+            Self::Uniform { min, max } => (*min + *max) / 2,
+            Self::Empirical(all) => all.iter().sum::<Duration>() / u32::try_from(all.len().max(1)).unwrap_or(u32::MAX),
+        }
+    }
 }
 
 /// How emulated servers are shared.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use controllers::{ClassRule, Objective, Settings};
+use controllers::{Objective, Settings};
 use target_app::{
     plant::{Plant, PlantPlan},
-    spec::{App, Discipline, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
+    spec::{App, EmulatedSpec, PolicySpec, ServiceTime, StageSpec, TargetSpec},
 };
 use workloads::{
     StopFlag,
@@ -14,36 +14,13 @@ use workloads::{
 
 /// A service of 8000 requests a second on 8 servers.
 fn target(policy: &str) -> TargetSpec {
-    let address = ([127, 0, 0, 1], 0).into();
+    let one = EmulatedSpec::one(ServiceTime::Exponential { mean: Duration::from_millis(1) });
+    let policy = PolicySpec { name: policy.to_owned(), place: None, settings: Settings::new() };
+    let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
     TargetSpec {
-        app: App::Emulated {
-            service: ServiceTime::Exponential { mean: Duration::from_millis(1) },
-            servers: 8,
-            discipline: Discipline::Fifo,
-            answer_bytes: 0,
-            degradable: 0.0,
-        },
-        listen: address,
-        control: address,
-        policy: PolicySpec { name: policy.to_owned(), place: None, settings: Settings::new() },
-        machines: Vec::new(),
-        objective: Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
-        stage_defaults: StageSpec {
-            queue: 10_000,
-            workers: 8,
-            batch: 1,
-            on_refuse: OnRefuse::Reject,
-            drop_abandoned: false,
-            criticality: None,
-        },
-        stages: std::collections::BTreeMap::new(),
-        edge: EdgeSpec::default(),
-        class: ClassRule::default(),
-        criticality: std::collections::BTreeMap::new(),
-        health: target_app::spec::Health::default(),
+        stage_defaults: StageSpec { workers: 8, batch: 1, ..StageSpec::default() },
         seed: 5,
-        cpus: Vec::new(),
-        die_with: None,
+        ..TargetSpec::new(App::Emulated(EmulatedSpec { servers: 8, ..one }), policy, objective)
     }
 }
 

@@ -95,7 +95,7 @@ fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
         };
         for mut experiment in of_name {
             let app = |experiment: &Experiment| std::mem::discriminant(&experiment.target.app);
-            if matches!(experiment.target.app, App::Emulated { .. } | App::Tree(_)) {
+            if matches!(experiment.target.app, App::Emulated(_) | App::Tree(_)) {
                 let why = format!("{name}: an emulated service takes the times that its experiment says");
                 return Err(Failure::usage(why));
             }

@@ -156,7 +156,7 @@ impl Run<'_> {
                 self.note("preparing mail (seconds the first time, then kept)")?;
                 Some(Corpus::prepare(&arashi.mail)?)
             }
-            App::Checksum { .. } | App::Emulated { .. } | App::Tree(_) => None,
+            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => None,
         };
         let capacity = match (&experiment.target.app, &corpus) {
             (App::Arashi(Arashi { work: Work::Capacity(wanted), .. }), Some(corpus)) => {

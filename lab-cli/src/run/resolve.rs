@@ -1,10 +1,6 @@
 //! From the plan of an experiment to what a target and a generator take.
 
-use std::{
-    net::{Ipv4Addr, SocketAddr},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use controllers::{Catalogue, Class, Objective, Place, random::seed_for};
 use target_app::{
@@ -49,21 +45,10 @@ pub fn target_spec(
             durability: arashi.durability,
             stale: arashi.stale,
         },
-        App::Checksum { rounds, fixed_rounds, reads, answer_bytes } => spec::App::Checksum {
-            rounds: *rounds,
-            fixed_rounds: *fixed_rounds,
-            reads: *reads,
-            answer_bytes: *answer_bytes,
-        },
-        App::Emulated { service, servers, discipline, answer_bytes, degradable } => spec::App::Emulated {
-            service: service.clone(),
-            servers: *servers,
-            discipline: *discipline,
-            answer_bytes: *answer_bytes,
-            degradable: *degradable,
-        },
+        App::Checksum(page) => spec::App::Checksum(page.clone()),
+        App::Emulated(emulated) => spec::App::Emulated(emulated.clone()),
         // Who starts a tree takes [`tree_spec`]; of one target there is only the first service.
-        App::Tree(tree) => tree_app(&tree.services[0]),
+        App::Tree(tree) => spec::App::Emulated(tree.services[0].emulated.clone()),
     };
     let mut stage_defaults = target.stage_defaults.clone();
     let mut stages = target.stages.clone();
@@ -71,14 +56,8 @@ pub fn target_spec(
         stage_defaults.on_refuse = on_refuse.clone();
         stages.values_mut().for_each(|stage| stage.on_refuse = on_refuse.clone());
     }
-    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     TargetSpec {
-        app,
-        listen: loopback,
-        control: loopback,
-        policy: arm.policy.clone(),
         machines: target.machines.clone(),
-        objective: objective(experiment),
         stage_defaults,
         stages,
         edge: EdgeSpec {
@@ -95,6 +74,7 @@ pub fn target_spec(
         seed: seed_for(seed, "target"),
         cpus: cpus.target.into_iter().collect(),
         die_with: Some(std::process::id()),
+        ..TargetSpec::new(app, arm.policy.clone(), objective(experiment))
     }
 }
 
@@ -104,7 +84,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu
     let (machines, beside): (Vec<_>, Vec<_>) = experiment.target.machines.iter().partition(of_tree);
     let one = |service: &TreeService| {
         let mut task = target_spec(experiment, arm, None, 0.0, seed, cpus);
-        task.app = tree_app(service);
+        task.app = spec::App::Emulated(service.emulated.clone());
         task.policy = arm.services.get(&service.name).unwrap_or(&arm.policy).clone();
         task.machines = beside.iter().copied().cloned().collect();
         task.stage_defaults = service.stage.clone();
@@ -132,16 +112,6 @@ pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu
         services: tree.services.iter().map(one).collect(),
         entries: tree.entries.iter().map(entry).collect(),
         machines: machines.into_iter().cloned().collect(),
-    }
-}
-
-fn tree_app(service: &TreeService) -> spec::App {
-    spec::App::Emulated {
-        service: service.service.clone(),
-        servers: service.servers,
-        discipline: service.discipline,
-        answer_bytes: 0,
-        degradable: service.degradable,
     }
 }
 

@@ -82,10 +82,10 @@ impl Ground {
                 let who = accounts(&spec).into_iter().map(|(user, password)| Account { user, password });
                 (who.collect(), spec.folders())
             }
-            App::Checksum { .. } | App::Emulated { .. } | App::Tree(_) => (Vec::new(), Vec::new()),
+            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => (Vec::new(), Vec::new()),
         };
         let simulation = &experiment.simulation;
-        let emulated = matches!(experiment.target.app, App::Emulated { .. });
+        let emulated = matches!(experiment.target.app, App::Emulated(_));
         let plan = PlantPlan {
             costs: if emulated { simulation.emulated_costs() } else { simulation.costs.clone() },
             wire: emulated,

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use workloads::plan::OnTrouble;
 
 mod arm;
-mod capacity;
 mod services;
 mod target;
 mod twins;
@@ -23,7 +22,6 @@ use crate::{
     summary::Objective,
 };
 use arm::steers_by;
-use capacity::emulated_capacity;
 
 /// A whole experiment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -117,17 +115,17 @@ impl Experiment {
             && gives_in(&behaviour.on_failure)
             && !behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
             && matches!(users.model, Model::Url { .. })
-            && matches!(self.target.app, App::Emulated { .. } | App::Checksum { .. })
+            && matches!(self.target.app, App::Emulated(_) | App::Checksum(_))
     }
 
     /// The rate that the target can serve, if it is known before it is measured.
     pub fn nominal_capacity(&self) -> Option<f64> {
         match &self.target.app {
             App::Arashi(Arashi { work: Work::Capacity(rate), .. }) => Some(*rate),
-            App::Arashi(_) | App::Checksum { .. } => None,
-            App::Emulated { service, servers, .. } => {
+            App::Arashi(_) | App::Checksum(_) => None,
+            App::Emulated(emulated) => {
                 let stage = self.target.stages.get("work").unwrap_or(&self.target.stage_defaults);
-                emulated_capacity(service, *servers, stage.workers)
+                emulated.capacity(stage.workers)
             }
             App::Tree(tree) => tree.capacity(),
         }

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use controllers::catalogue::parse_time;
 use target_app::{
-    spec::{ClassRule, Discipline, Durability, EdgeSpec, Health, OnRefuse, ServiceTime, StageSpec},
+    spec::{
+        ChecksumSpec, ClassRule, Discipline, Durability, EdgeSpec, EmulatedSpec, Health, OnRefuse, ServiceTime,
+        StageSpec,
+    },
     synthetic::Law,
 };
 
@@ -169,21 +172,13 @@ fn app(fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option<App> {
     }
     Some(match kind {
         Kind::Arashi => App::Arashi(arashi(fields)),
-        Kind::Checksum => App::Checksum {
+        Kind::Checksum => App::Checksum(ChecksumSpec {
             rounds: fields.count("rounds", 1..=100_000).map_or(50, |n| n as u32),
             fixed_rounds: fields.count("fixed_rounds", 0..=100_000).map_or(0, |n| n as u32),
             reads: fields.count("reads", 1..=100_000).map_or(100, |n| n as u32),
-            answer_bytes: fields.count("answer", 0..=1_000_000).map_or(8192, |n| n as u32),
-        },
-        Kind::Emulated => {
-            let service = service(fields);
-            let servers = fields.count("servers", 1..=1024).map_or(1, |n| n as u32);
-            let words = [("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)];
-            let discipline = fields.choice("discipline", &words).unwrap_or(Discipline::Fifo);
-            let answer_bytes = fields.count("answer", 0..=1_000_000).map_or(1024, |n| n as u32);
-            let degradable = fields.number("degradable", 0.0..=1.0).unwrap_or(0.0);
-            App::Emulated { service: service?, servers, discipline, answer_bytes, degradable }
-        }
+            answer_bytes: answer_bytes(fields, 8192),
+        }),
+        Kind::Emulated => App::Emulated(emulated(fields, answer_bytes(fields, 1024))?),
         Kind::Tree => App::Tree(super::tree::tree(fields, stage_defaults)?),
     })
 }
@@ -225,7 +220,22 @@ fn arashi(fields: &Fields<'_>) -> Arashi {
     }
 }
 
-pub(super) fn service(fields: &Fields<'_>) -> Option<ServiceTime> {
+fn answer_bytes(fields: &Fields<'_>, otherwise: u32) -> u32 {
+    fields.count("answer", 0..=1_000_000).map_or(otherwise, |n| n as u32)
+}
+
+/// Emulated servers, of a target or of one of its services.
+pub(super) fn emulated(fields: &Fields<'_>, answer_bytes: u32) -> Option<EmulatedSpec> {
+    // All of them are read before a law that makes no sense ends it.
+    let service = service(fields);
+    let words = [("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)];
+    let servers = fields.count("servers", 1..=1024).map_or(1, |n| n as u32);
+    let discipline = fields.choice("discipline", &words).unwrap_or(Discipline::Fifo);
+    let degradable = fields.number("degradable", 0.0..=1.0).unwrap_or(0.0);
+    Some(EmulatedSpec { service: service?, servers, discipline, answer_bytes, degradable })
+}
+
+fn service(fields: &Fields<'_>) -> Option<ServiceTime> {
     let law = service_law(fields)?;
     Law::new(&law).map_err(|error| fields.problem("service", error.to_string(), "")).ok()?;
     Some(law)

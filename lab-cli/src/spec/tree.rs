@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use controllers::Class;
 use target_app::{
-    spec::{Discipline, PolicySpec, StageSpec},
+    spec::{PolicySpec, StageSpec},
     tree::{Balancer, Per, Slow, WhenRefused},
 };
 
@@ -16,7 +16,7 @@ use super::{
     problem::Problems,
     raw::{Entry, Node, Value},
     simulation::{COSTS_KEYS, CostChanges, cost_changes},
-    target::{service, stage},
+    target::{emulated, stage},
 };
 use crate::text::suggestion;
 
@@ -88,7 +88,6 @@ pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
 }
 
 fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -> Option<TreeService> {
-    let words = [("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)];
     let balancers =
         [("round-robin", Balancer::RoundRobin), ("random", Balancer::Random), ("least-loaded", Balancer::LeastLoaded)];
     let tasks = fields.count("tasks", 1..=1000).map_or(1, |n| n as u32);
@@ -99,10 +98,7 @@ fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -
     let calls = fields.list("calls").iter().filter_map(|node| call(node, fields, after)).collect();
     Some(TreeService {
         name: name.to_owned(),
-        service: service(fields)?,
-        servers: fields.count("servers", 1..=1024).map_or(1, |n| n as u32),
-        discipline: fields.choice("discipline", &words).unwrap_or(Discipline::Fifo),
-        degradable: fields.number("degradable", 0.0..=1.0).unwrap_or(0.0),
+        emulated: emulated(fields, 0)?,
         stage: StageSpec { criticality: criticality_of_all(fields), ..stage(fields, otherwise) },
         tasks,
         balancer: fields.choice("balancer", &balancers).unwrap_or_default(),

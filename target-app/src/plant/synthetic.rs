@@ -14,7 +14,7 @@ use super::{
 use crate::{
     graph::{Branch, Graph},
     service::Route,
-    spec::Discipline,
+    spec::{ChecksumSpec, Discipline},
     synthetic::{Checksum, Emulated, Law},
 };
 
@@ -62,15 +62,13 @@ impl Backend for PlantEmulated {
 /// The checksum service: reads that cost the same each.
 #[derive(Debug)]
 pub(super) struct PlantChecksum {
-    rounds: u32,
-    fixed_rounds: u32,
-    reads: u32,
+    spec: ChecksumSpec,
     read: Duration,
 }
 
 impl PlantChecksum {
-    pub(super) fn new(spec: &PlantSpec, rounds: u32, fixed_rounds: u32, reads: u32) -> Self {
-        Self { rounds, fixed_rounds, reads, read: ms(spec.checksum_read_ms) }
+    pub(super) fn new(costs: &PlantSpec, spec: &ChecksumSpec) -> Self {
+        Self { spec: spec.clone(), read: ms(costs.checksum_read_ms) }
     }
 }
 
@@ -88,9 +86,8 @@ impl Backend for PlantChecksum {
     }
 
     fn steps(&mut self, _: Kind, _: u64, quality: f64) -> Vec<Step> {
-        // As in the live service: a round has at least one read.
-        let reads = (f64::from(self.reads) * quality.clamp(0.0, 1.0)).round().max(1.0) as u32;
-        let all = self.rounds.saturating_mul(reads).saturating_add(self.fixed_rounds.saturating_mul(self.reads));
+        let ChecksumSpec { rounds, fixed_rounds, reads, .. } = self.spec;
+        let all = rounds.saturating_mul(self.spec.reads_at(quality)).saturating_add(fixed_rounds.saturating_mul(reads));
         vec![Step { pool: None, demand: self.read.saturating_mul(all) }]
     }
 

@@ -14,7 +14,7 @@ use workloads::{
 use super::*;
 use crate::{
     control::wire::Gauges,
-    spec::{App, Discipline, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
+    spec::{App, EmulatedSpec, PolicySpec, ServiceTime, StageSpec, TargetSpec},
 };
 
 mod draws;
@@ -25,38 +25,18 @@ fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
     PolicySpec { name: name.to_owned(), place: None, settings }
 }
 
+/// One server.
+pub(crate) fn emulated(service: ServiceTime) -> App {
+    App::Emulated(EmulatedSpec::one(service))
+}
+
 /// One server that takes 10 ms a request, behind a stage with one worker.
 pub(crate) fn target(policy: PolicySpec) -> TargetSpec {
-    let address = ([127, 0, 0, 1], 0).into();
+    let objective = controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
     TargetSpec {
-        app: App::Emulated {
-            service: ServiceTime::Constant(Duration::from_millis(10)),
-            servers: 1,
-            discipline: Discipline::Fifo,
-            answer_bytes: 0,
-            degradable: 0.0,
-        },
-        listen: address,
-        control: address,
-        policy,
-        machines: Vec::new(),
-        objective: controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
-        stage_defaults: StageSpec {
-            queue: 10_000,
-            workers: 1,
-            batch: 1,
-            on_refuse: OnRefuse::Reject,
-            drop_abandoned: false,
-            criticality: None,
-        },
-        stages: std::collections::BTreeMap::new(),
-        edge: EdgeSpec::default(),
-        class: controllers::ClassRule::default(),
-        criticality: std::collections::BTreeMap::new(),
-        health: crate::spec::Health::default(),
+        stage_defaults: StageSpec { workers: 1, batch: 1, ..StageSpec::default() },
         seed: 5,
-        cpus: Vec::new(),
-        die_with: None,
+        ..TargetSpec::new(emulated(ServiceTime::Constant(Duration::from_millis(10))), policy, objective)
     }
 }
 
@@ -159,9 +139,7 @@ fn two_plants_of_one_seed_agree_and_draws_do_not_depend_on_the_policy() {
         users.think = traces::Think::Exponential { mean: Duration::from_millis(200) };
     }
     let mut spec = target(policy("seda", &[]));
-    if let App::Emulated { service, .. } = &mut spec.app {
-        *service = ServiceTime::Exponential { mean: Duration::from_millis(10) };
-    }
+    spec.app = emulated(ServiceTime::Exponential { mean: Duration::from_millis(10) });
     let run_once = |spec: &TargetSpec| {
         let (finished, gauges) = ran(&plan, spec, &PlantPlan::default());
         (finished.events, finished.ended, format!("{gauges:?}"), format!("{:?}", finished.report.total.ledger))

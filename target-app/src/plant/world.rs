@@ -31,7 +31,7 @@ use crate::{
     policies::{Resolved, Seating, listed, machines},
     running,
     signals::Probe,
-    spec::{App, EdgeSpec, Health, TargetSpec},
+    spec::{App, EdgeSpec, EmulatedSpec, Health, TargetSpec},
     stage::{Watcher, earliest},
     synthetic::Law,
 };
@@ -468,7 +468,7 @@ pub(super) fn wall(now: Timestamp) -> UnixSeconds {
 /// plan says that it does.
 fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
     match spec.app {
-        App::Emulated { .. } if !plan.wire => PlantSpec {
+        App::Emulated(_) if !plan.wire => PlantSpec {
             accept_ms: 0.0,
             read_ms: 0.0,
             refuse_ms: 0.0,
@@ -476,7 +476,7 @@ fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
             idle_ms: 0.0,
             ..plan.costs.clone()
         },
-        App::Emulated { .. } | App::Arashi { .. } | App::Checksum { .. } => plan.costs.clone(),
+        App::Emulated(_) | App::Arashi { .. } | App::Checksum(_) => plan.costs.clone(),
     }
 }
 
@@ -488,12 +488,10 @@ fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32
         App::Arashi { connections, work, stale, .. } => {
             (Box::new(PlantMail::new(costs, *connections, work, &plan.folders, *stale)?), costs.cores)
         }
-        App::Checksum { rounds, fixed_rounds, reads, .. } => {
-            (Box::new(PlantChecksum::new(costs, *rounds, *fixed_rounds, *reads)), costs.cores)
-        }
-        App::Emulated { service, servers, discipline, degradable, .. } => {
-            let law = Law::new(service)?.degradable(*degradable)?;
-            (Box::new(PlantEmulated { law, servers: *servers, discipline: *discipline, seed }), *servers)
+        App::Checksum(page) => (Box::new(PlantChecksum::new(costs, page)), costs.cores),
+        App::Emulated(emulated) => {
+            let EmulatedSpec { servers, discipline, .. } = *emulated;
+            (Box::new(PlantEmulated { law: Law::of(emulated)?, servers, discipline, seed }), servers)
         }
     })
 }

@@ -132,12 +132,10 @@ async fn open(app: &spec::App, speed: f64, seed: u64, clock: Clock) -> Result<Ar
             let arashi = Arashi::open(&settings).await.map_err(|error| ServeError::Service(Box::new(error)))?;
             Ok(Arc::new(arashi))
         }
-        spec::App::Checksum { rounds, fixed_rounds, reads, answer_bytes } => {
-            Ok(Checksum::new(*rounds, *fixed_rounds, *reads, *answer_bytes, seed)?)
-        }
-        spec::App::Emulated { service, servers, discipline, answer_bytes, degradable } => {
-            let law = Law::new(service)?.degradable(*degradable)?.at_speed(speed)?;
-            Ok(Emulated::new(law, *servers, *discipline, *answer_bytes, seed, clock))
+        spec::App::Checksum(page) => Ok(Checksum::new(page, seed)?),
+        spec::App::Emulated(emulated) => {
+            let law = Law::of(emulated)?.at_speed(speed)?;
+            Ok(Emulated::new(law, emulated.servers, emulated.discipline, emulated.answer_bytes, seed, clock))
         }
     }
 }

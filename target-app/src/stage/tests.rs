@@ -13,7 +13,7 @@ use controllers::{
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::{policies::Resolved, service::Boxed, spec::OnRefuse};
+use crate::{policies::Resolved, service::Boxed};
 
 mod disciplines;
 
@@ -70,7 +70,7 @@ struct Bench {
 }
 
 fn spec(workers: u32, queue: u32) -> StageSpec {
-    StageSpec { queue, workers, batch: 1, on_refuse: OnRefuse::Reject, drop_abandoned: false, criticality: None }
+    StageSpec { queue, workers, batch: 1, ..StageSpec::default() }
 }
 
 fn site() -> controllers::Site {

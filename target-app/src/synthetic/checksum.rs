@@ -22,6 +22,7 @@ use super::emulated::{answer, page};
 use crate::{
     graph::{Branch, Graph, Role},
     service::{At, Boxed, Bytes, Handled, Request, Route, Service},
+    spec::ChecksumSpec,
 };
 
 /// Bytes of one read, as in the original code.
@@ -33,9 +34,7 @@ const FILE_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Checksum {
     file: File,
-    rounds: u32,
-    fixed_rounds: u32,
-    reads: u32,
+    spec: ChecksumSpec,
     seed: u64,
     page: Bytes,
 }
@@ -66,25 +65,18 @@ impl Checksum {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn new(
-        rounds: u32,
-        fixed_rounds: u32,
-        reads: u32,
-        answer_bytes: u32,
-        seed: u64,
-    ) -> Result<Arc<Self>, ChecksumError> {
+    pub fn new(spec: &ChecksumSpec, seed: u64) -> Result<Arc<Self>, ChecksumError> {
         let path = std::env::temp_dir().join(format!("lab-checksum-{}-{seed:016x}", std::process::id()));
         let file = write(&path, seed).map_err(|source| ChecksumError { path: path.clone(), source })?;
-        Ok(Arc::new(Self { file, rounds, fixed_rounds, reads, seed, page: page(answer_bytes) }))
+        Ok(Arc::new(Self { file, spec: spec.clone(), seed, page: page(spec.answer_bytes) }))
     }
 
     /// One round at that quality: `reads` reads at quality 1, at least one, and a sum for every second one, from the first.
     /// None if the file cannot be read.
     fn round(&self, quality: f64, random: &mut Seeded) -> Option<Sums> {
-        let reads = (f64::from(self.reads) * quality.clamp(0.0, 1.0)).round().max(1.0) as u32;
         let mut bytes = [0; READ_BYTES];
         let mut sums = Sums { number: 0, of_all: 0 };
-        for read in 0..reads {
+        for read in 0..self.spec.reads_at(quality) {
             let at = random.below(FILE_BYTES - READ_BYTES as u64);
             self.file.read_exact_at(&mut bytes, at).ok()?;
             if read % 2 == 0 {
@@ -108,8 +100,8 @@ impl Service for Checksum {
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
         Box::pin(async move {
             let mut random = Seeded::new(self.seed ^ request.id.0);
-            let fixed = (0..self.fixed_rounds).map(|_| 1.0);
-            for quality in fixed.chain((0..self.rounds).map(|_| at.quality)) {
+            let fixed = (0..self.spec.fixed_rounds).map(|_| 1.0);
+            for quality in fixed.chain((0..self.spec.rounds).map(|_| at.quality)) {
                 if self.round(quality, &mut random).is_none() {
                     let mut failed = answer(self.error_page(http::StatusCode::INTERNAL_SERVER_ERROR));
                     *failed.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
@@ -143,7 +135,8 @@ mod tests {
 
     #[test]
     fn quality_scales_the_reads() {
-        let service = Checksum::new(1, 0, 10, 100, 7).unwrap();
+        let spec = ChecksumSpec { rounds: 1, fixed_rounds: 0, reads: 10, answer_bytes: 100 };
+        let service = Checksum::new(&spec, 7).unwrap();
         assert_eq!(service.page.len(), 100);
         let sum = |quality| service.round(quality, &mut Seeded::new(1)).unwrap();
         assert_eq!(sum(0.0), sum(0.1), "one read at least");

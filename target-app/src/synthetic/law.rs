@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use controllers::{JobId, Random, Seeded, random::mix};
 
-use crate::spec::ServiceTime;
+use crate::spec::{EmulatedSpec, ServiceTime};
 
 /// A checked [`ServiceTime`].
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,14 @@ pub struct Law {
 pub struct LawError(String);
 
 impl Law {
+    /// That of an emulated service.
+    ///
+    /// # Errors
+    /// Parameters out of their range.
+    pub fn of(emulated: &EmulatedSpec) -> Result<Self, LawError> {
+        Self::new(&emulated.service)?.degradable(emulated.degradable)
+    }
+
     /// Checks a law.
     ///
     /// # Errors

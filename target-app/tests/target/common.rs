@@ -19,8 +19,8 @@ use target_app::{
     },
     serve::{ServeError, serve_blocking},
     spec::{
-        App, ClassRule, Discipline, Durability, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec,
-        WorkSpec,
+        App, ChecksumSpec, ClassRule, Durability, EdgeSpec, EmulatedSpec, PolicySpec, ServiceTime, StageSpec,
+        TargetSpec, WorkSpec,
     },
 };
 
@@ -34,30 +34,13 @@ pub struct Target {
 
 /// A small emulated service on free ports.
 pub fn spec() -> TargetSpec {
-    let any = "127.0.0.1:0".parse().unwrap();
+    let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
     TargetSpec {
-        app: emulated(Duration::from_millis(1), 4),
-        listen: any,
-        control: any,
-        policy: policy("none", &[]),
-        machines: Vec::new(),
-        objective: Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
-        stage_defaults: StageSpec {
-            queue: 1000,
-            workers: 4,
-            batch: 4,
-            on_refuse: OnRefuse::Reject,
-            drop_abandoned: false,
-            criticality: None,
-        },
-        stages: BTreeMap::new(),
+        stage_defaults: StageSpec { queue: 1000, workers: 4, batch: 4, ..StageSpec::default() },
         edge: edge(),
         class: ClassRule::Header("User-Class".to_owned()),
-        criticality: BTreeMap::new(),
-        health: target_app::spec::Health::default(),
         seed: 7,
-        cpus: Vec::new(),
-        die_with: None,
+        ..TargetSpec::new(emulated(Duration::from_millis(1), 4), policy("none", &[]), objective)
     }
 }
 
@@ -69,13 +52,11 @@ pub fn edge() -> EdgeSpec {
 }
 
 pub fn emulated(time: Duration, servers: u32) -> App {
-    App::Emulated {
-        service: ServiceTime::Constant(time),
-        servers,
-        discipline: Discipline::Fifo,
-        answer_bytes: 200,
-        degradable: 0.0,
-    }
+    App::Emulated(EmulatedSpec { servers, answer_bytes: 200, ..EmulatedSpec::one(ServiceTime::Constant(time)) })
+}
+
+pub fn checksum(rounds: u32, reads: u32) -> App {
+    App::Checksum(ChecksumSpec { rounds, fixed_rounds: 0, reads, answer_bytes: 100 })
 }
 
 /// Fills a database with forty messages of ann's, in folder 1.

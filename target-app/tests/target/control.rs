@@ -16,10 +16,10 @@ use controllers::{Place, PolicyEvent, catalogue::Setting};
 use target_app::{
     control::wire::SetPolicy,
     serve::{ServeError, serve_blocking},
-    spec::{App, ClassRule, OnRefuse, PolicySpec, StageSpec, TargetSpec, WorkSpec},
+    spec::{ClassRule, OnRefuse, PolicySpec, StageSpec, TargetSpec, WorkSpec},
 };
 
-use crate::common::{Target, answer, emulated, policy, spec, start, status};
+use crate::common::{Target, answer, checksum, emulated, policy, spec, start, status};
 
 fn raw(target: &Target, request: &str) -> String {
     let mut stream = TcpStream::connect(target.control_address).unwrap();
@@ -140,12 +140,7 @@ fn events_are_streamed_with_the_names_of_their_stages() {
 fn quality_falls_when_the_checksum_service_cannot_keep_up() {
     let objective = controllers::Objective { percentile: 90.0, response_time: Duration::from_millis(1) };
     let degrade = PolicySpec { place: Some(Place::Stage), ..policy("degrade", &[]) };
-    let target = start(TargetSpec {
-        app: App::Checksum { rounds: 10, fixed_rounds: 0, reads: 100, answer_bytes: 100 },
-        policy: degrade,
-        objective,
-        ..spec()
-    });
+    let target = start(TargetSpec { app: checksum(10, 100), policy: degrade, objective, ..spec() });
     let _load = Load::on(&target, 8);
     target.until("quality to fall", |gauges| {
         let stage = gauges.stages.iter().find(|stage| stage.name == "checksum").unwrap();

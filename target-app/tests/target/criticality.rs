@@ -13,7 +13,7 @@ use target_app::{
     spec::{PolicySpec, StageSpec, TargetSpec},
 };
 
-use crate::common::{Target, arashi, emulated, mailbox, policy, sign_in, spec, start, status};
+use crate::common::{Target, arashi, checksum, emulated, mailbox, policy, sign_in, spec, start, status};
 
 fn get(target: &Target, header: &str) -> String {
     let mut stream = target.connect();
@@ -139,7 +139,7 @@ fn a_policy_is_told_what_requests_cost() {
     assert!((emulated - 30.0).abs() < 0.01, "{emulated}");
     // Real work is CPU time: no more than what the process used, shared by all that was done.
     let before = target_app::signals::cpu_time();
-    let app = target_app::spec::App::Checksum { rounds: 20, fixed_rounds: 0, reads: 100, answer_bytes: 100 };
+    let app = checksum(20, 100);
     let checksum = mean_cost_ms(TargetSpec { app, ..spec() });
     let used = (target_app::signals::cpu_time() - before).as_secs_f64() * 1e3;
     assert!(checksum > 0.05 && checksum * 6.0 < used, "{checksum} of {used}");

@@ -8,10 +8,10 @@ use std::{
 
 use target_app::{
     control::wire::Hinder,
-    spec::{App, StageSpec, TargetSpec},
+    spec::{StageSpec, TargetSpec},
 };
 
-use crate::common::{Target, answer, emulated, spec, start};
+use crate::common::{Target, answer, checksum, emulated, spec, start};
 
 const LONG: f64 = 60_000.0;
 
@@ -61,8 +61,7 @@ fn stalled_workers_stand_still_and_the_backlog_is_worked_off_afterwards() {
 #[test]
 fn work_that_burns_cpu_is_held_back_too() {
     // The share of CPU time itself is tested where its arithmetic is: this process is shared with other tests.
-    let target =
-        start(TargetSpec { app: App::Checksum { rounds: 1, fixed_rounds: 0, reads: 10, answer_bytes: 100 }, ..spec() });
+    let target = start(TargetSpec { app: checksum(1, 10), ..spec() });
     target.control.hinder(&Hinder::Capacity { share: 0.0, for_ms: 300.0 }).unwrap();
     let begun = Instant::now();
     asked(&mut target.connect());

@@ -22,10 +22,10 @@ use target_app::{
         wire::{Hinder, Ready},
     },
     serve::serve_blocking,
-    spec::{App, EdgeSpec, TargetSpec},
+    spec::{EdgeSpec, TargetSpec},
 };
 
-use crate::common::{answer, edge, emulated, spec};
+use crate::common::{answer, checksum, edge, emulated, spec};
 
 /// Tells this very test binary, started again, what to be.
 const ROLE: &str = "TARGET_TEST_ROLE";
@@ -159,7 +159,7 @@ fn without_descriptors_it_goes_on_for_those_inside_and_lets_others_in() {
 /// With a process of its own: its CPU time is nobody else's.
 #[test]
 fn a_capacity_cut_is_kept_over_all_jobs() {
-    let app = App::Checksum { rounds: 20, fixed_rounds: 0, reads: 100, answer_bytes: 100 };
+    let app = checksum(20, 100);
     let mut child = start_with(&TargetSpec { app, cpus: vec![0], ..spec() }, "target", None);
     let ready = ready(&mut child);
     let control = ControlClient::new(&ready.control).unwrap();

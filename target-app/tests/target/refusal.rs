@@ -22,7 +22,7 @@ use crate::common::{Target, answer, edge, emulated, policy, spec, start, status}
 
 /// One worker, one server, a queue of one: the third request at once is refused.
 fn tight(on_refuse: OnRefuse) -> Target {
-    let stage = StageSpec { queue: 1, workers: 1, batch: 1, on_refuse, drop_abandoned: false, criticality: None };
+    let stage = StageSpec { queue: 1, workers: 1, batch: 1, on_refuse, ..StageSpec::default() };
     start(TargetSpec {
         app: emulated(Duration::from_millis(300), 1),
         stage_defaults: StageSpec { workers: 8, queue: 8, ..stage.clone() },
@@ -71,14 +71,7 @@ fn a_refusal_becomes_a_wait() {
 
 #[test]
 fn waiting_fills_the_dispatch_stage_and_is_refused_there() {
-    let stage = StageSpec {
-        queue: 1,
-        workers: 1,
-        batch: 1,
-        on_refuse: OnRefuse::Block,
-        drop_abandoned: false,
-        criticality: None,
-    };
+    let stage = StageSpec { queue: 1, workers: 1, batch: 1, on_refuse: OnRefuse::Block, ..StageSpec::default() };
     let target = start(TargetSpec { app: emulated(Duration::from_millis(300), 1), stage_defaults: stage, ..spec() });
     // One is worked on, one is in the stage's queue, one blocks the only dispatcher, one is in its queue.
     let answers = five(&target);

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use controllers::random::seed_for;
 use target_app::{
     plant::{PlantSpec, TypeCost},
-    spec::{self, WorkSpec},
+    spec::{self, ChecksumSpec, WorkSpec},
     tree::TaskSpec,
 };
 use workloads::{
@@ -142,7 +142,7 @@ pub fn measure(request: &Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<
                 sinks.note("preparing mail (seconds the first time, then kept)");
                 Some(Corpus::prepare(&arashi.mail)?)
             }
-            App::Checksum { .. } | App::Emulated { .. } | App::Tree(_) => None,
+            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => None,
         };
         for turn in 1..=request.repeat {
             sinks.note(format!("{}: measuring, {turn} of {}", experiment.name, request.repeat));
@@ -265,7 +265,7 @@ impl Bench<'_> {
     fn connections(&self) -> u32 {
         match &self.experiment.target.app {
             App::Arashi(arashi) => arashi.connections,
-            App::Checksum { .. } | App::Emulated { .. } | App::Tree(_) => 0,
+            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => 0,
         }
     }
 
@@ -276,7 +276,7 @@ impl Bench<'_> {
     /// A page of the checksum service is its reads, and its reading as a request.
     fn checksum(&self, measured: &mut Measured) -> Result<(), RunFailure> {
         let spec = target_spec(self.experiment, &Arm::none(), None, 0.0, self.seed(), self.request.cpus);
-        let spec::App::Checksum { rounds, fixed_rounds, reads, .. } = spec.app else { return Ok(()) };
+        let spec::App::Checksum(ChecksumSpec { rounds, fixed_rounds, reads, .. }) = spec.app else { return Ok(()) };
         let target = self.target(0)?;
         let seen = self.load(&target, &url_users("/", ConnectionHabit::PerUser), 4, None)?;
         target.stop()?;

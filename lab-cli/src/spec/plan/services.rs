@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, time::Duration};
 use controllers::Class;
 use serde::Serialize;
 use target_app::{
-    spec::{Discipline, ServiceTime, StageSpec},
+    spec::{EmulatedSpec, StageSpec},
     tree::{Balancer, Per, Slow, WhenRefused},
 };
 
-use super::{Client, emulated_capacity};
+use super::Client;
 use crate::spec::simulation::CostChanges;
 
 /// Several services.
@@ -26,14 +26,9 @@ pub struct Tree {
 pub struct TreeService {
     /// Its name.
     pub name: String,
-    /// Law of its own service times.
-    pub service: ServiceTime,
-    /// How many side by side in one task.
-    pub servers: u32,
-    /// In turn or sharing.
-    pub discipline: Discipline,
-    /// Share of the work that shrinks with quality, 0 to 1.
-    pub degradable: f64,
+    /// The servers of one task.
+    #[serde(flatten)]
+    pub emulated: EmulatedSpec,
     /// Queue, pool and batch.
     pub stage: StageSpec,
     /// Equal tasks.
@@ -111,7 +106,7 @@ impl TreeService {
     /// Requests a second that all its tasks together can serve.
     fn capacity(&self) -> Option<f64> {
         let slow = self.slow.map_or(0.0, |slow| f64::from(slow.tasks.min(self.tasks)) * (1.0 - slow.speed));
-        let one = emulated_capacity(&self.service, self.servers, self.stage.workers)?;
+        let one = self.emulated.capacity(self.stage.workers)?;
         Some(one * (f64::from(self.tasks) - slow))
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use target_app::{
     graph::Graph,
     mail::corpus::CorpusSpec,
-    spec::{ClassRule, Discipline, Durability, Health, PolicySpec, ServiceTime, StageSpec},
+    spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, Health, PolicySpec, StageSpec},
     synthetic::{Checksum, Emulated},
 };
 
@@ -50,29 +50,9 @@ pub enum App {
     /// The web-mail service.
     Arashi(Arashi),
     /// The checksum service.
-    Checksum {
-        /// Rounds at quality 1.
-        rounds: u32,
-        /// Rounds more, done in full at any quality.
-        fixed_rounds: u32,
-        /// Reads a round.
-        reads: u32,
-        /// Bytes of the answer.
-        answer_bytes: u32,
-    },
+    Checksum(ChecksumSpec),
     /// Emulated service times.
-    Emulated {
-        /// Their law.
-        service: ServiceTime,
-        /// How many side by side.
-        servers: u32,
-        /// In turn or sharing.
-        discipline: Discipline,
-        /// Bytes of the answer.
-        answer_bytes: u32,
-        /// Share of the work that shrinks with quality, 0 to 1.
-        degradable: f64,
-    },
+    Emulated(EmulatedSpec),
     /// Several services with emulated service times that call each other.
     Tree(Tree),
 }
@@ -140,9 +120,9 @@ impl App {
     pub fn graph(&self) -> Graph {
         match self {
             Self::Arashi(_) => target_app::mail::Arashi::stage_graph(),
-            Self::Checksum { .. } => Checksum::stage_graph(),
+            Self::Checksum(_) => Checksum::stage_graph(),
             // Every service of a tree has the same stages.
-            Self::Emulated { .. } | Self::Tree(_) => Emulated::stage_graph(),
+            Self::Emulated(_) | Self::Tree(_) => Emulated::stage_graph(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Services that call each other, with numbers worked by hand.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use controllers::{Criticality, Objective, Settings, catalogue::Setting};
 use workloads::{
@@ -14,7 +14,7 @@ use super::*;
 use crate::{
     calls::CallCounts,
     plant::{PlantPlan, PlantSpec},
-    spec::{App, Discipline, EdgeSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
+    spec::{App, EmulatedSpec, PolicySpec, ServiceTime, StageSpec, TargetSpec},
     tree::{Balancer, CallSpec, EntrySpec, Per, ServiceSpec, Slow, TreeSpec, WhenRefused},
 };
 
@@ -27,36 +27,11 @@ fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
 
 /// A service of one task with so many servers and workers, which takes so many milliseconds a request.
 fn service(name: &str, millis: u64, servers: u32, calls: &[&str]) -> ServiceSpec {
-    let address = ([127, 0, 0, 1], 0).into();
+    let one = EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(millis)));
     let task = TargetSpec {
-        app: App::Emulated {
-            service: ServiceTime::Constant(Duration::from_millis(millis)),
-            servers,
-            discipline: Discipline::Fifo,
-            answer_bytes: 0,
-            degradable: 0.0,
-        },
-        listen: address,
-        control: address,
-        policy: policy("none", &[]),
-        machines: Vec::new(),
-        objective: OBJECTIVE,
-        stage_defaults: StageSpec {
-            queue: 10_000,
-            workers: servers,
-            batch: 1,
-            on_refuse: OnRefuse::Reject,
-            drop_abandoned: false,
-            criticality: None,
-        },
-        stages: BTreeMap::new(),
-        edge: EdgeSpec::default(),
-        class: controllers::ClassRule::default(),
-        criticality: BTreeMap::new(),
-        health: crate::spec::Health::default(),
+        stage_defaults: StageSpec { workers: servers, batch: 1, ..StageSpec::default() },
         seed: 5,
-        cpus: Vec::new(),
-        die_with: None,
+        ..TargetSpec::new(App::Emulated(EmulatedSpec { servers, ..one }), policy("none", &[]), OBJECTIVE)
     };
     ServiceSpec {
         name: name.to_owned(),
@@ -226,8 +201,8 @@ fn stack(attempts: u8, when_refused: WhenRefused) -> TreeSpec {
     }
     // One request that takes longer than the run fills the only place there is.
     services[3].task.policy = policy("concurrency", &[("max", 1.0)]);
-    if let App::Emulated { service, .. } = &mut services[3].task.app {
-        *service = ServiceTime::Constant(Duration::from_secs(3600));
+    if let App::Emulated(emulated) = &mut services[3].task.app {
+        emulated.service = ServiceTime::Constant(Duration::from_secs(3600));
     }
     tree(services)
 }

@@ -69,9 +69,7 @@ fn crowd() -> LoadPlan {
 
 fn watched(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
     let mut spec = target(policy);
-    if let App::Emulated { service, .. } = &mut spec.app {
-        *service = ServiceTime::Exponential { mean: Duration::from_millis(10) };
-    }
+    spec.app = emulated(ServiceTime::Exponential { mean: Duration::from_millis(10) });
     let plant = Plant::new(&spec, &PlantPlan::default()).expect("it can be");
     let mut world = Watched::new(plant);
     let finished = run(plan, LinkSpec::default(), &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");

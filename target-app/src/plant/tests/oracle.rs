@@ -15,9 +15,7 @@ fn of_a_crowd_that_comes_at_once_it_finishes_as_many_as_can_be_finished() {
         plan.objective = Duration::from_millis(200);
         let mut spec = target(policy("none", &[]));
         spec.objective.response_time = plan.objective;
-        if let App::Emulated { service, .. } = &mut spec.app {
-            *service = ServiceTime::Exponential { mean: Duration::from_millis(10) };
-        }
+        spec.app = emulated(ServiceTime::Exponential { mean: Duration::from_millis(10) });
         let plant = Plant::new(&spec, &PlantPlan { oracle: true, ..PlantPlan::default() }).expect("it can be");
         let mut world = Watched::new(plant);
         let finished = run(&plan, LinkSpec::default(), &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");
