@@ -27,7 +27,7 @@ use nix::{
 };
 use workloads::{
     Options, StopFlag,
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
 const PAIRS: usize = 7;
@@ -138,15 +138,15 @@ fn stalls(address: SocketAddr) {
 // The clients.
 
 fn closed(address: SocketAddr, connections: u32, seconds: u64) {
-    let users = Load::Users { from: connections, to: connections, class: controllers::Class(0) };
-    let plan = plan(address, Duration::from_secs(seconds), vec![users], ConnectionHabit::PerUser);
+    let users = vec![Load::users(connections)];
+    let plan = plan(address, Duration::from_secs(seconds), users, ConnectionHabit::PerUser);
     let report = run(&plan);
     println!("{}", report.total.ledger.served);
 }
 
 fn many(address: SocketAddr, users: u32, ramp_seconds: u64, seconds: u64) {
     let ramp = Load::Users { from: 0, to: users, class: controllers::Class(0) };
-    let all = Load::Users { from: users, to: users, class: controllers::Class(0) };
+    let all = Load::users(users);
     let mut plan = plan(address, Duration::from_secs(ramp_seconds), vec![ramp], ConnectionHabit::Mixed { keep: KEPT });
     plan.phases.push(Phase { name: "all".to_owned(), duration: Duration::from_secs(seconds), loads: vec![all] });
     if let Users::Url(users) = &mut plan.users {
@@ -176,7 +176,7 @@ fn many(address: SocketAddr, users: u32, ramp_seconds: u64, seconds: u64) {
 
 /// 50 requests a second and user.
 fn paced(address: SocketAddr, users: u32, seconds: u64) {
-    let load = Load::Users { from: users, to: users, class: controllers::Class(0) };
+    let load = Load::users(users);
     let mut plan = plan(address, Duration::from_secs(seconds), vec![load], ConnectionHabit::PerUser);
     if let Users::Url(users) = &mut plan.users {
         users.think = traces::Think::Exponential { mean: Duration::from_millis(20) };
@@ -208,37 +208,13 @@ fn run(plan: &LoadPlan) -> workloads::measure::Report {
 }
 
 fn plan(address: SocketAddr, duration: Duration, loads: Vec<Load>, connections: ConnectionHabit) -> LoadPlan {
-    let wait = Duration::from_secs(5);
-    let behaviour = Behaviour {
-        on_reject: OnTrouble::Login { wait },
-        on_failure: OnTrouble::Login { wait },
-        patience: None,
-        redirects: 0,
-        refresh: false,
-        retry_after_at_most: None,
-        heed_dont_retry: true,
-        retry_budget: None,
-    };
+    let behaviour = Behaviour { redirects: 0, refresh: false, ..Behaviour::default() };
+    let users = Users::Url(UrlUsers { behaviour, connections, ..UrlUsers::new("/") });
     LoadPlan {
-        seed: 1,
-        target: Target::at(address),
-        users: Users::Url(UrlUsers {
-            path: "/".to_owned(),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body: None,
-            think: traces::Think::Constant(Duration::ZERO),
-            behaviour,
-            connections,
-        }),
-        phases: vec![Phase { name: "load".to_owned(), duration, loads }],
         timeout: Duration::from_secs(10),
         connect_timeout: Duration::from_secs(5),
-        objective: Duration::from_secs(1),
         drain: Duration::from_secs(2),
-        sources: 1,
-        marks: Marks::default(),
-        client: None,
+        ..LoadPlan::new(Target::at(address), users, vec![Phase { name: "load".to_owned(), duration, loads }])
     }
 }
 

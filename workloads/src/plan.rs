@@ -46,6 +46,25 @@ pub struct LoadPlan {
 }
 
 impl LoadPlan {
+    /// These users go there in these phases, with everything as usual: answers are waited for up to a minute, connections for
+    /// 10 s, and so is what is in flight at the end; answers are late after a second.
+    #[must_use]
+    pub fn new(target: Target, users: Users, phases: Vec<Phase>) -> Self {
+        Self {
+            seed: 1,
+            target,
+            users,
+            marks: Marks::default(),
+            phases,
+            timeout: Duration::from_secs(60),
+            connect_timeout: Duration::from_secs(10),
+            objective: Duration::from_secs(1),
+            drain: Duration::from_secs(10),
+            sources: 1,
+            client: None,
+        }
+    }
+
     /// Some of the load is recorded.
     #[must_use]
     pub fn replays(&self) -> bool {
@@ -202,6 +221,12 @@ pub enum Load {
 }
 
 impl Load {
+    /// So many users, from beginning to end.
+    #[must_use]
+    pub fn users(number: u32) -> Self {
+        Self::Users { from: number, to: number, class: Class::default() }
+    }
+
     /// The classes of its users.
     #[must_use]
     pub fn classes(&self) -> &[Class] {
@@ -281,6 +306,22 @@ pub struct UrlUsers {
     pub connections: ConnectionHabit,
 }
 
+impl UrlUsers {
+    /// They get this path, again at once after each answer, each on a connection that it keeps.
+    #[must_use]
+    pub fn new(path: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: None,
+            think: traces::Think::Constant(Duration::ZERO),
+            behaviour: Behaviour::default(),
+            connections: ConnectionHabit::PerUser,
+        }
+    }
+}
+
 /// A name and a password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
@@ -328,6 +369,14 @@ impl Default for Behaviour {
             heed_dont_retry: true,
             retry_budget: None,
         }
+    }
+}
+
+impl Behaviour {
+    /// The same after a reject and after a failure; for the rest as usual.
+    #[must_use]
+    pub fn in_trouble(reaction: OnTrouble) -> Self {
+        Self { on_reject: reaction.clone(), on_failure: reaction, ..Self::default() }
     }
 }
 

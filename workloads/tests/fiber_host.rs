@@ -7,12 +7,12 @@ mod support;
 use std::time::{Duration, Instant};
 
 use controllers::Objective;
-use support::{Server, closed, phase, plan, with_users};
+use support::{Server, phase, plan, with_users};
 use workloads::{
     Options, Order, Orders, RunError, StopFlag,
     balance::{Balancer, Per},
     measure::{Fate, Report},
-    plan::{ClientScope, ClientSpec, ConnectionHabit, Entry, LoadPlan, OnTrouble, Patience},
+    plan::{ClientScope, ClientSpec, ConnectionHabit, Entry, Load, LoadPlan, OnTrouble, Patience},
     run,
 };
 
@@ -218,9 +218,9 @@ fn users_come_and_go_with_the_phases() {
     let server = Server::start();
     let mut plan = plan(server.address, "/slow?20", 0, SHORT);
     plan.phases = vec![
-        phase("before", Duration::from_millis(300), vec![closed(2)]),
-        phase("spike", Duration::from_millis(300), vec![closed(40)]),
-        phase("after", Duration::from_millis(300), vec![closed(2)]),
+        phase("before", Duration::from_millis(300), vec![Load::users(2)]),
+        phase("spike", Duration::from_millis(300), vec![Load::users(40)]),
+        phase("after", Duration::from_millis(300), vec![Load::users(2)]),
     ];
     let report = go(&plan);
     let [before, spike, after] = &report.phases[..] else { panic!("three phases") };
@@ -304,7 +304,7 @@ fn twenty_thousand_users_that_mostly_think() {
     let arrive = workloads::plan::Load::Users { from: 0, to: 20_000, class: controllers::Class(0) };
     plan.phases = vec![
         phase("arrive", Duration::from_secs(4), vec![arrive]),
-        phase("think", Duration::from_secs(2), vec![closed(20_000)]),
+        phase("think", Duration::from_secs(2), vec![Load::users(20_000)]),
     ];
     plan.sources = 8;
     (plan.timeout, plan.connect_timeout, plan.drain) =

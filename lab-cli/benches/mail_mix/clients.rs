@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use traces::Think;
 use workloads::{
     Options, StopFlag,
-    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, MailUsers, Marks, Phase, PreviousPage, Target, Users},
+    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, MailUsers, Phase, PreviousPage, Target, Users},
 };
 
 use super::{
@@ -167,32 +167,20 @@ pub fn users(address: &str, seconds: &str, accounts: &str) -> Result<(), String>
     for think in model.think.values_mut() {
         *think = Think::Constant(Duration::ZERO);
     }
-    let everybody = Load::Users { from: CONNECTIONS, to: CONNECTIONS, class: controllers::Class(0) };
+    let users = Users::Mail(MailUsers {
+        model,
+        previous_page: PreviousPage::Literal,
+        accounts: accounts.map(|(user, password)| Account { user: user.into(), password: password.into() }).collect(),
+        behaviour: Behaviour::default(),
+        connections: ConnectionHabit::PerUser,
+    });
+    let loads = vec![Load::users(CONNECTIONS)];
+    let phases = vec![Phase { name: "load".into(), duration: Duration::from_secs(seconds), loads }];
     let plan = LoadPlan {
-        seed: 1,
-        target: Target {
-            url: format!("http://{address}"),
-            address: address.parse().map_err(|_| "address")?,
-            host: address.to_owned(),
-            entries: Vec::new(),
-        },
-        users: Users::Mail(MailUsers {
-            model,
-            previous_page: PreviousPage::Literal,
-            accounts: accounts
-                .map(|(user, password)| Account { user: user.into(), password: password.into() })
-                .collect(),
-            behaviour: Behaviour::default(),
-            connections: ConnectionHabit::PerUser,
-        }),
-        phases: vec![Phase { name: "load".into(), duration: Duration::from_secs(seconds), loads: vec![everybody] }],
         timeout: Duration::from_secs(10),
         connect_timeout: Duration::from_secs(5),
-        objective: Duration::from_secs(1),
         drain: Duration::from_secs(2),
-        sources: 1,
-        marks: Marks::default(),
-        client: None,
+        ..LoadPlan::new(Target::at(address.parse().map_err(|_| "address")?), users, phases)
     };
     let report = workloads::run(&plan, &Options::default(), |_| {}, &StopFlag::new()).map_err(|e| e.to_string())?;
     let ledger = report.total.ledger;

@@ -9,11 +9,10 @@ use std::{
 use controllers::Class;
 use reqwest::Url;
 use serde::Serialize;
-use traces::Think;
 use workloads::{
     Options,
     measure::{Report, least_samples},
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{ArrivalLaw, Behaviour, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
 };
 
 use super::print;
@@ -143,12 +142,10 @@ fn plan(args: &args::Load, (url, target): (Url, Target)) -> Result<LoadPlan, Fai
     }
     let headers = args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?;
     let connections = u32::try_from(connections(args)).map_err(|_| Failure::usage("-c: too many connections"))?;
-    let asks_again = OnTrouble::Login { wait: Duration::ZERO };
     let (duration, loads) = match args.rate {
         None => {
             let longest = if args.requests.is_some() { LONGEST } else { DEFAULT_TIME };
-            let users = Load::Users { from: connections, to: connections, class: Class::default() };
-            (args.duration.unwrap_or(longest), vec![users])
+            (args.duration.unwrap_or(longest), vec![Load::users(connections)])
         }
         Some(rate) => {
             let rate = rate as f64;
@@ -158,32 +155,21 @@ fn plan(args: &args::Load, (url, target): (Url, Target)) -> Result<LoadPlan, Fai
             (args.duration.or(by_count).unwrap_or(DEFAULT_TIME), vec![load])
         }
     };
+    let asks_again = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    let users = Users::Url(UrlUsers {
+        method: args.method.clone(),
+        headers,
+        body: args.body.clone(),
+        behaviour: Behaviour { redirects: 0, refresh: false, ..asks_again },
+        ..UrlUsers::new(path)
+    });
     Ok(LoadPlan {
         seed: args.seed,
-        target,
-        users: Users::Url(UrlUsers {
-            path,
-            method: args.method.clone(),
-            headers,
-            body: args.body.clone(),
-            think: Think::Constant(Duration::ZERO),
-            behaviour: Behaviour {
-                on_reject: asks_again.clone(),
-                on_failure: asks_again,
-                redirects: 0,
-                refresh: false,
-                ..Behaviour::default()
-            },
-            connections: ConnectionHabit::PerUser,
-        }),
-        phases: vec![Phase { name: "load".to_owned(), duration, loads }],
         timeout: args.timeout,
         connect_timeout: args.timeout.min(Duration::from_secs(10)),
         objective: args.timeout,
         drain: args.timeout.min(Duration::from_secs(10)),
-        sources: 1,
-        marks: Marks::default(),
-        client: None,
+        ..LoadPlan::new(target, users, vec![Phase { name: "load".to_owned(), duration, loads }])
     })
 }
 

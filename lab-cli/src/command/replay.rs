@@ -2,12 +2,10 @@
 
 use std::{fmt::Write, path::Path, time::Duration};
 
-use controllers::Class;
-use traces::Think;
 use workloads::{
     Options,
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, UrlUsers, Users},
-    replay::{Pace, Sessions},
+    plan::{Behaviour, LoadPlan, OnTrouble, Phase, UrlUsers, Users},
+    replay::Pace,
     url::PLACES,
 };
 
@@ -119,39 +117,13 @@ fn plan(args: &args::Replay, url: &str, recording: &Recording) -> Result<LoadPla
     let path = path.split('#').next().unwrap_or(path);
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     known_places(&path).map_err(|problem| Failure::usage(format!("{url}: {problem}")))?;
-    let leaves = OnTrouble::Login { wait: Duration::ZERO };
-    Ok(LoadPlan {
-        seed: args.seed,
-        target,
-        users: Users::Url(UrlUsers {
-            path,
-            method: "GET".to_owned(),
-            headers: args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?,
-            body: None,
-            think: Think::Constant(Duration::ZERO),
-            behaviour: Behaviour {
-                // What fails is lost; the recording goes on.
-                on_reject: leaves.clone(),
-                on_failure: leaves,
-                ..Behaviour::default()
-            },
-            connections: ConnectionHabit::PerUser,
-        }),
-        phases: vec![Phase {
-            name: "replay".to_owned(),
-            duration: recording.lasts(),
-            loads: vec![Load::Replay {
-                sessions: Sessions::from(recording.played().with_texts()),
-                pace: recording.pace,
-                classes: recording.classes.iter().copied().map(Class).collect(),
-            }],
-        }],
-        timeout: Duration::from_secs(60),
-        connect_timeout: Duration::from_secs(10),
-        objective: Duration::from_secs(1),
-        drain: Duration::from_secs(10),
-        sources: 1,
-        marks: Marks::default(),
-        client: None,
-    })
+    let users = Users::Url(UrlUsers {
+        headers: args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?,
+        // What fails is lost; the recording goes on.
+        behaviour: Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO }),
+        ..UrlUsers::new(path)
+    });
+    let loads = vec![recording.load(recording.played().with_texts())];
+    let phase = Phase { name: "replay".to_owned(), duration: recording.lasts(), loads };
+    Ok(LoadPlan { seed: args.seed, ..LoadPlan::new(target, users, vec![phase]) })
 }

@@ -6,7 +6,6 @@
 
 use std::{net::SocketAddr, thread, time::Duration};
 
-use controllers::Class;
 use nix::{
     sched::{CpuSet, sched_setaffinity},
     unistd::Pid,
@@ -14,7 +13,7 @@ use nix::{
 use workloads::{
     Options, StopFlag,
     null::Null,
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
 };
 
 use super::{Cpus, RunFailure, snapshot::machine};
@@ -61,28 +60,16 @@ fn run(
 }
 
 fn plan(address: SocketAddr, users: u32, think: traces::Think, connections: ConnectionHabit) -> LoadPlan {
-    let load = Load::Users { from: users, to: users, class: Class::default() };
-    let at_once = OnTrouble::Login { wait: Duration::ZERO };
+    let longest = Duration::from_secs(2);
+    let behaviour = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    let who = Users::Url(UrlUsers { think, behaviour, connections, ..UrlUsers::new("/") });
+    let phases = vec![Phase { name: "null".to_owned(), duration: LASTS, loads: vec![Load::users(users)] }];
     LoadPlan {
-        seed: 1,
-        target: Target::at(address),
-        users: Users::Url(UrlUsers {
-            path: "/".to_owned(),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body: None,
-            think,
-            behaviour: Behaviour { on_reject: at_once.clone(), on_failure: at_once, ..Behaviour::default() },
-            connections,
-        }),
-        phases: vec![Phase { name: "null".to_owned(), duration: LASTS, loads: vec![load] }],
-        timeout: Duration::from_secs(2),
-        connect_timeout: Duration::from_secs(2),
-        objective: Duration::from_secs(2),
-        drain: Duration::from_secs(2),
-        sources: 1,
-        marks: Marks::default(),
-        client: None,
+        timeout: longest,
+        connect_timeout: longest,
+        objective: longest,
+        drain: longest,
+        ..LoadPlan::new(Target::at(address), who, phases)
     }
 }
 

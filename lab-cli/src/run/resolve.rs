@@ -9,7 +9,7 @@ use target_app::{
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
 use workloads::plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers};
-use workloads::{presence::Role, replay::Sessions};
+use workloads::presence::Role;
 
 use super::{Cpus, RunFailure};
 use crate::{
@@ -175,15 +175,10 @@ pub fn load_plan(
             behaviour,
             connections: users.connections,
         }),
-        Model::Url { path, think } => plan::Users::Url(UrlUsers {
-            path: path.clone(),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body: None,
-            think: think.clone(),
-            behaviour,
-            connections: users.connections,
-        }),
+        Model::Url { path, think } => {
+            let (think, connections) = (think.clone(), users.connections);
+            plan::Users::Url(UrlUsers { think, behaviour, connections, ..UrlUsers::new(path) })
+        }
     };
     LoadPlan {
         seed: seed_for(seed, "load"),
@@ -230,11 +225,7 @@ pub fn destination(ready: &Ready) -> Result<plan::Target, RunFailure> {
 fn resolved(phase: &crate::spec::plan::Phase, trace: Option<&Recording>, capacity: Option<f64>) -> plan::Phase {
     let load = |load: &Load| match *load {
         Load::Replay => match trace {
-            Some(trace) => plan::Load::Replay {
-                sessions: Sessions::from(trace.played()),
-                pace: trace.pace,
-                classes: trace.classes.iter().copied().map(Class).collect(),
-            },
+            Some(trace) => trace.load(trace.played()),
             None => unreachable!("the reader gives such a load only where there is a trace"),
         },
         Load::Users { from, to, class } => plan::Load::Users { from, to, class: Class(class) },

@@ -12,9 +12,14 @@ use std::{
     time::Duration,
 };
 
+use controllers::Class;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use workloads::{mail::REQUEST_TYPES, replay::Pace};
+use workloads::{
+    mail::REQUEST_TYPES,
+    plan::Load,
+    replay::{Pace, Sessions},
+};
 
 pub use played::{Cut, Played};
 
@@ -62,6 +67,15 @@ impl Recording {
     /// What is replayed.
     pub fn played(&self) -> Played {
         Played::new(self.file.clone(), &self.sha256, self.cut)
+    }
+
+    /// The same as a load.
+    pub fn load(&self, played: Played) -> Load {
+        Load::Replay {
+            sessions: Sessions::from(played),
+            pace: self.pace,
+            classes: self.classes.iter().copied().map(Class).collect(),
+        }
     }
 }
 

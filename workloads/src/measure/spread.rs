@@ -107,8 +107,7 @@ mod tests {
         assert!(Spread::of(&phase(vec![requests(100.0, ArrivalLaw::Poisson)])).is_some());
         assert!(Spread::of(&phase(vec![requests(200.0, ArrivalLaw::Poisson)])).is_none(), "a ramp");
         assert!(Spread::of(&phase(vec![requests(100.0, ArrivalLaw::Constant)])).is_none());
-        let users = Load::Users { from: 3, to: 3, class: Class(0) };
-        assert!(Spread::of(&phase(vec![requests(100.0, ArrivalLaw::Poisson), users])).is_none());
+        assert!(Spread::of(&phase(vec![requests(100.0, ArrivalLaw::Poisson), Load::users(3)])).is_none());
         assert!(Spread::of(&phase(Vec::new())).is_none());
     }
 

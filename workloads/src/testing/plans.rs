@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use controllers::Class;
-
 use crate::{
     behaviour::Home,
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, Phase, Target, UrlUsers, Users},
+    plan::{Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
 /// Users of `/` on a host that is not there, in these phases: name, seconds, closed users of class 0. They think 100 ms,
@@ -16,29 +14,11 @@ pub fn url_plan(phases: &[(&str, u64, u32)]) -> LoadPlan {
     let phase = |&(name, seconds, users): &(&str, u64, u32)| Phase {
         name: name.into(),
         duration: Duration::from_secs(seconds),
-        loads: vec![Load::Users { from: users, to: users, class: Class(0) }],
+        loads: vec![Load::users(users)],
     };
-    LoadPlan {
-        seed: 7,
-        target: target(),
-        users: Users::Url(UrlUsers {
-            path: "/".into(),
-            method: "GET".into(),
-            headers: Vec::new(),
-            body: None,
-            think: traces::Think::Constant(Duration::from_millis(100)),
-            behaviour: Behaviour::default(),
-            connections: ConnectionHabit::PerUser,
-        }),
-        phases: phases.iter().map(phase).collect(),
-        timeout: Duration::from_secs(60),
-        connect_timeout: Duration::from_secs(10),
-        objective: Duration::from_secs(1),
-        drain: Duration::from_secs(10),
-        sources: 1,
-        marks: Marks::default(),
-        client: None,
-    }
+    let think = traces::Think::Constant(Duration::from_millis(100));
+    let users = Users::Url(UrlUsers { think, ..UrlUsers::new("/") });
+    LoadPlan { seed: 7, ..LoadPlan::new(target(), users, phases.iter().map(phase).collect()) }
 }
 
 fn target() -> Target {

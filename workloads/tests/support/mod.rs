@@ -15,7 +15,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::oneshot,
 };
-use workloads::plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target, UrlUsers, Users};
+use workloads::plan::{Behaviour, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users};
 
 /// What the service saw.
 #[derive(Debug, Default)]
@@ -131,18 +131,13 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>) {
 
 /// `users` closed users of one path for `duration`, without a pause, each with its own connection.
 pub fn plan(address: SocketAddr, path: &str, users: u32, duration: Duration) -> LoadPlan {
+    let phases = vec![phase("all", duration, vec![Load::users(users)])];
     LoadPlan {
         seed: 7,
-        target: Target::at(address),
-        users: Users::Url(url_users(path)),
-        phases: vec![phase("all", duration, vec![closed(users)])],
         timeout: Duration::from_secs(5),
         connect_timeout: Duration::from_secs(2),
-        objective: Duration::from_secs(1),
         drain: Duration::from_secs(2),
-        sources: 1,
-        marks: Marks::default(),
-        client: None,
+        ..LoadPlan::new(Target::at(address), Users::Url(url_users(path)), phases)
     }
 }
 
@@ -150,35 +145,13 @@ pub fn phase(name: &str, duration: Duration, loads: Vec<Load>) -> Phase {
     Phase { name: name.to_owned(), duration, loads }
 }
 
-pub fn closed(users: u32) -> Load {
-    Load::Users { from: users, to: users, class: controllers::Class(0) }
-}
-
 pub fn url_users(path: &str) -> UrlUsers {
-    UrlUsers {
-        path: path.to_owned(),
-        method: "GET".to_owned(),
-        headers: Vec::new(),
-        body: None,
-        think: traces::Think::Constant(Duration::ZERO),
-        behaviour: behaviour(),
-        connections: ConnectionHabit::PerUser,
-    }
+    UrlUsers { behaviour: behaviour(), ..UrlUsers::new(path) }
 }
 
 /// Users that take what comes: after trouble they wait 50 ms and begin anew.
 pub fn behaviour() -> Behaviour {
-    let wait = Duration::from_millis(50);
-    Behaviour {
-        on_reject: OnTrouble::Login { wait },
-        on_failure: OnTrouble::Login { wait },
-        patience: None,
-        redirects: 5,
-        refresh: true,
-        retry_after_at_most: None,
-        heed_dont_retry: true,
-        retry_budget: None,
-    }
+    Behaviour { redirects: 5, ..Behaviour::in_trouble(OnTrouble::Login { wait: Duration::from_millis(50) }) }
 }
 
 /// Changes the users of a plan of URL users.

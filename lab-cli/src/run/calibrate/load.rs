@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use traces::Think;
 use workloads::{
     Options, StopFlag,
     measure::Family,
-    plan::{
-        Behaviour, ConnectionHabit, Load, LoadPlan, Marks, OnTrouble, Phase, Target as Destination, UrlUsers, Users,
-    },
+    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target as Destination, UrlUsers, Users},
 };
 
 use super::{super::RunFailure, super::target::Target, threads::ByThread};
@@ -29,19 +26,13 @@ pub struct Busy {
 impl Busy {
     /// As the host takes it.
     pub fn plan(&self, target: Destination) -> LoadPlan {
-        let load = Load::Users { from: self.at_once, to: self.at_once, class: controllers::Class::default() };
+        let loads = vec![Load::users(self.at_once)];
+        let phases = vec![Phase { name: PHASE.to_owned(), duration: self.lasts, loads }];
         LoadPlan {
             seed: self.seed,
-            target,
-            users: self.users.clone(),
-            phases: vec![Phase { name: PHASE.to_owned(), duration: self.lasts, loads: vec![load] }],
-            timeout: Duration::from_secs(60),
-            connect_timeout: Duration::from_secs(10),
             objective: Duration::from_secs(60),
             drain: Duration::from_secs(5),
-            sources: 1,
-            marks: Marks::default(),
-            client: None,
+            ..LoadPlan::new(target, self.users.clone(), phases)
         }
     }
 }
@@ -50,16 +41,8 @@ const PHASE: &str = "busy";
 
 /// Users of one page who ask again at once, also when they are refused.
 pub fn url_users(path: &str, connections: ConnectionHabit) -> Users {
-    let asks_again = OnTrouble::Login { wait: Duration::ZERO };
-    Users::Url(UrlUsers {
-        path: path.to_owned(),
-        method: "GET".to_owned(),
-        headers: Vec::new(),
-        body: None,
-        think: Think::Constant(Duration::ZERO),
-        behaviour: Behaviour { on_reject: asks_again.clone(), on_failure: asks_again, ..Behaviour::default() },
-        connections,
-    })
+    let behaviour = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    Users::Url(UrlUsers { behaviour, connections, ..UrlUsers::new(path) })
 }
 
 /// What a load saw, and what it cost the target.
