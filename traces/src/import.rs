@@ -151,7 +151,6 @@ pub fn import<W: Write>(
     let mut tally = Tally { window_us: options.window.as_micros().try_into().unwrap_or(u64::MAX), ..Tally::default() };
     let mut entries = Spool::new(options.part);
     read_all(inputs, options, &mut tally, &mut entries)?;
-    tally.out_of_order = entries.out_of_order();
     let mut records = Spool::new(options.part);
     let emit = Emit { names: &options.pseudonyms, tally: &mut tally, out: &mut records };
     let mut sessions = Sessions::new(micros(options.gap), micros(options.window), emit);

@@ -27,8 +27,6 @@ pub struct Spool<T> {
     part: Vec<T>,
     limit: usize,
     files: Vec<File>,
-    before: i64,
-    out_of_order: u64,
 }
 
 impl<T> fmt::Debug for Spool<T> {
@@ -41,7 +39,7 @@ impl<T: Sorted> Spool<T> {
     /// Sorts `limit` at a time in memory.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { part: Vec::new(), limit: limit.max(1), files: Vec::new(), before: i64::MIN, out_of_order: 0 }
+        Self { part: Vec::new(), limit: limit.max(1), files: Vec::new() }
     }
 
     /// Takes one.
@@ -49,11 +47,6 @@ impl<T: Sorted> Spool<T> {
     /// # Errors
     /// If a temporary file cannot be written.
     pub fn push(&mut self, item: T) -> io::Result<()> {
-        let key = item.key();
-        if key < self.before {
-            self.out_of_order += 1;
-        }
-        self.before = key;
         self.part.push(item);
         if self.part.len() >= self.limit {
             self.part.sort_by_key(Sorted::key);
@@ -65,17 +58,6 @@ impl<T: Sorted> Spool<T> {
             }
         }
         Ok(())
-    }
-
-    /// What comes now is from another source: that it begins before the end of the last one is no disorder.
-    pub fn other_source(&mut self) {
-        self.before = i64::MIN;
-    }
-
-    /// How many came directly after one with a greater key.
-    #[must_use]
-    pub fn out_of_order(&self) -> u64 {
-        self.out_of_order
     }
 
     /// Gives all back, sorted.
@@ -207,8 +189,6 @@ mod tests {
             for item in &items {
                 spool.push(*item).expect("a temporary file");
             }
-            let late = items.windows(2).filter(|pair| pair[0].0 > pair[1].0);
-            prop_assert_eq!(spool.out_of_order(), late.count() as u64);
             let sorted: Vec<(i64, u32)> = spool.sorted().expect("readable").map(|item| item.expect("readable")).collect();
             let mut expected = items;
             expected.sort_by_key(|item| item.0);

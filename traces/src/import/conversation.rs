@@ -7,6 +7,7 @@ use super::{
     entry::{Command, Cost, Meaning, What},
     imap::{first_word, meaning},
     sink::Sink,
+    when::within_second,
 };
 use crate::trace::{Outcome, Totals};
 
@@ -92,6 +93,7 @@ impl Conversation {
 
     /// Bytes from the client.
     pub fn client(&mut self, at: i64, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
+        self.written(at, sink);
         if self.closed_to_us {
             return Ok(());
         }
@@ -110,6 +112,7 @@ impl Conversation {
 
     /// Bytes from the server.
     pub fn server(&mut self, at: i64, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
+        self.written(at, sink);
         self.received += bytes.len() as u64;
         if self.closed_to_us {
             return Ok(());
@@ -130,6 +133,10 @@ impl Conversation {
             sink.entry(at, &self.session, &self.user, What::End(Totals::default()))?;
         }
         Ok(())
+    }
+
+    fn written(&self, at: i64, sink: &mut Sink<'_>) {
+        sink.written(if self.coarse { within_second(at) } else { at..=at });
     }
 
     /// A line of the client: a command, or what goes on with one (DONE, the words of AUTHENTICATE).

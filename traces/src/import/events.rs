@@ -57,6 +57,8 @@ pub fn hear(line: &str, sink: &mut Sink<'_>) -> io::Result<Heard> {
     };
     let Event { event, start_time: When(start), end_time: When(end), fields } = event;
     let session = &fields.session;
+    // A line tells of what is over: it is written at its end.
+    sink.written(end..=end);
     match &*event {
         "imap_command_finished" | "mail_user_session_finished" if session.is_empty() => {
             Ok(Heard::Not("the event names no session"))

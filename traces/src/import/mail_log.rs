@@ -36,6 +36,7 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
         let rest = stamp.map_or(line, |stamp| &line[stamp.length..]);
         let Some(says) = Says::of(rest) else { return Ok(Heard::Beside) };
         let Some(stamp) = stamp else { return Ok(NO_TIME) };
+        sink.written(stamp.span());
         says.told(&stamp, sink)
     })
 }

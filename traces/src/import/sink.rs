@@ -3,6 +3,7 @@
 use std::{
     fmt::Display,
     io::{self, Read},
+    ops::RangeInclusive,
 };
 
 use super::{
@@ -29,6 +30,8 @@ pub struct Sink<'a> {
     pub options: &'a Options,
     /// The account of this file.
     pub file: FileTally,
+    /// The earliest moment at which the line before can have been written.
+    before: i64,
     tally: &'a mut Tally,
     spool: &'a mut Spool<Entry>,
 }
@@ -62,8 +65,7 @@ pub enum Heard {
 impl<'a> Sink<'a> {
     /// For one file.
     pub fn new(options: &'a Options, tally: &'a mut Tally, spool: &'a mut Spool<Entry>) -> Self {
-        spool.other_source();
-        Self { options, file: FileTally::default(), tally, spool }
+        Self { options, file: FileTally::default(), before: i64::MIN, tally, spool }
     }
 
     /// One more entry.
@@ -73,6 +75,13 @@ impl<'a> Sink<'a> {
     pub fn entry(&mut self, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
         let entry = Entry { at: at.clamp(*TIMES.start(), *TIMES.end()), session: cut(session), user: cut(user), what };
         self.spool.push(entry)
+    }
+
+    /// A line, packet or entry was written at a moment in here: a stamp of whole seconds leaves a second open, and a line that
+    /// tells of something long is written when that is over. One that must be older than the one before it stands out of order.
+    pub fn written(&mut self, at: RangeInclusive<i64>) {
+        self.tally.out_of_order += u64::from(*at.end() < self.before);
+        self.before = *at.start();
     }
 
     /// A connection on which nobody logged in.

@@ -27,7 +27,8 @@ pub struct Tally {
     pub without_login: u64,
     /// Connections on which nobody logged in. They are no sessions.
     pub without_user: u64,
-    /// Entries that stood after later ones. They were sorted.
+    /// Lines and packets that were written before the ones that they stand after. All were sorted. What a line tells of may be
+    /// older than the line: that is no disorder.
     pub out_of_order: u64,
     /// Longest pause after which a command followed a SELECT directly: microseconds.
     pub window_us: u64,

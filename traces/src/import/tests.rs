@@ -97,6 +97,30 @@ fn lines_out_of_order_are_sorted_however_small_the_parts() {
 }
 
 #[test]
+fn a_line_about_what_began_long_ago_is_in_order_and_one_that_was_written_before_is_not() {
+    let over = |session: &str, from: &str, to: &str| {
+        format!(
+            "{{\"event\":\"mail_user_session_finished\",\"start_time\":\"2026-11-21T01:39:{from}Z\",\
+             \"end_time\":\"2026-11-21T01:39:{to}Z\",\"fields\":{{\"user\":\"joe\",\"session\":\"{session}\"}}}}\n"
+        )
+    };
+    let stamp = "2026-11-21 01:39:12 imap-login: Info: Login: user=<ann>, rip=192.0.2.1, session=<S3>\n".to_owned();
+    let log = [
+        event("10.200", 3, "S1", "LIST", "\"\" \"*\""),
+        // Both began before the line above, and are told of when they are over.
+        event("10.100", 800, "S2", "LIST", "\"\" \"*\""),
+        over("S1", "09.000", "12.700"),
+        // Somewhere in second 12.
+        stamp,
+        event("12.750", 3, "S2", "SELECT", "INBOX"),
+    ];
+    let count = |log: &[String]| actions(&[("a", &log.concat())], &options()).1.out_of_order;
+    assert_eq!(count(&log), 0);
+    let moved = [log[2].clone(), log[0].clone(), log[1].clone(), log[3].clone(), log[4].clone()];
+    assert_eq!(count(&moved), 1, "the session's end stands before what came first");
+}
+
+#[test]
 fn a_session_is_joined_from_all_its_files() {
     let events =
         [event("10.500", 3, "S1", "LIST", "\"\" \"*\""), event("11.500", 9, "S1", "FETCH", "4 (RFC822)")].concat();

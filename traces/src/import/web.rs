@@ -14,9 +14,13 @@ use super::{
     entry::{Cost, Page, What},
     rules::Found,
     sink::{Heard, Sink, Stop},
-    when::{rfc3339, with_month_name},
+    when::{rfc3339, with_month_name, within_second},
 };
 use crate::trace::Outcome;
+
+/// So long web servers usually let a request take, microseconds: 60 s in nginx and Apache. For logs that do not say how long it
+/// took.
+const LONGEST: i64 = 60_000_000;
 
 /// Reads an access log to its end.
 pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
@@ -25,7 +29,9 @@ pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
             return Ok(Heard::Not("this is no line of the Common or Combined log format"));
         };
         let Some(at) = with_month_name(request.stamp) else { return Ok(Heard::Not("its time cannot be read")) };
-        // The server writes the line, and the time in it, when it has answered; the stamp is that of the request.
+        // Some servers stamp a line with when they write it, which is when they have answered, others with when they were asked.
+        let longest = request.cost.lasted.map_or(LONGEST, |lasted| i64::try_from(lasted).unwrap_or(LONGEST));
+        sink.written(at..=within_second(at).end() + longest);
         page(at, "", &request.user, request.method, request.url, request.cost, sink)
     })
 }
@@ -38,6 +44,7 @@ pub fn script(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
         match offset.trim().parse::<f64>() {
             Ok(offset) if (0.0..=1e12).contains(&offset) => {
                 let at = (offset * 1000.0).round() as i64;
+                sink.written(at..=at);
                 page(at, "script", "script", "GET", path_of(uri.trim()), Cost::default(), sink)
             }
             _ => Ok(wrong),
@@ -258,6 +265,7 @@ impl<'de> de::Visitor<'de> for Entries<'_, '_> {
 
 fn heard(name: &str, entry: &HarEntry, sink: &mut Sink<'_>) -> io::Result<Heard> {
     let Some(at) = rfc3339(&entry.started) else { return Ok(Heard::Not("its startedDateTime cannot be read")) };
+    sink.written(at..=at);
     let size = |size: i64| u64::try_from(size).ok();
     let cost = Cost {
         lasted: (0.0..1e9).contains(&entry.time).then(|| (entry.time * 1000.0).round() as u64),

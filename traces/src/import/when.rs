@@ -14,6 +14,11 @@ pub const TIMES: RangeInclusive<i64> = 0..=4_102_444_800_000_000;
 
 const SECOND: i64 = 1_000_000;
 
+/// All moments that a time in whole seconds can mean.
+pub fn within_second(at: i64) -> RangeInclusive<i64> {
+    at..=at + SECOND - 1
+}
+
 /// What the lines of a log leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
@@ -44,10 +49,16 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// All moments that it can mean.
+    #[must_use]
+    pub fn span(&self) -> RangeInclusive<i64> {
+        if self.whole_second { within_second(self.at) } else { self.at..=self.at }
+    }
+
     /// The last moment that it can mean. For ends: what happened before one is then before it.
     #[must_use]
     pub fn latest(&self) -> i64 {
-        if self.whole_second { self.at + SECOND - 1 } else { self.at }
+        *self.span().end()
     }
 }
 

@@ -118,6 +118,7 @@ fn a_session_is_read_from_packets_in_any_order() {
         assert_eq!(shown, EXPECTED);
         assert_eq!((tally.files[0].units, tally.files[0].understood, tally.files[0].cut.as_ref()), (17, 17, None));
         assert_eq!((tally.sessions, tally.without_end, tally.dropped["NOOP"]), (1, 0, 1));
+        assert_eq!(tally.out_of_order, 0, "TCP's order is not that of the capture");
     }
 }
 

@@ -144,6 +144,12 @@ fn access_logs_become_sessions_by_their_pauses() {
         "no line\n".to_owned(),
     ]
     .concat();
+    // Each took 0.25 s, so that a line may be a second and a quarter older than the one before it, and no more.
+    let back = |seconds: u32| {
+        line("01:00:09", "joe", "GET /list", 200) + &line(&format!("01:00:{:02}", 9 - seconds), "joe", "GET /list", 200)
+    };
+    let out_of_order = |seconds: u32| actions(&[("access.log", &back(seconds))], &options()).1.out_of_order;
+    assert_eq!((out_of_order(1), out_of_order(2)), (0, 1));
     let (shown, tally) = actions(&[("access.log", &log)], &options());
     assert_eq!(shown[0], "0 joe login");
     assert!(shown.contains(&"2000 joe list messages 3".to_owned()), "{shown:?}");
@@ -153,6 +159,7 @@ fn access_logs_become_sessions_by_their_pauses() {
         (tally.sessions, tally.without_end, tally.dropped["GET /logo.png"], tally.unknown["GET /wiki"]),
         (3, 1, 1, 1)
     );
+    assert_eq!(tally.out_of_order, 0);
     assert_eq!(tally.files[0].not_understood, 1);
     let (text, _) = import_all(&[("access.log", log.into())], &options()).expect("a trace");
     assert!(text.contains(r#""out":99,"d":250000,"r":"rejected""#) && !text.contains("secret"), "{text}");
