@@ -72,6 +72,11 @@ impl Metric {
         }
     }
 
+    /// The margin in a family whose primary metric may have been given one.
+    fn margin_in(self, primary: Self, given: Option<f64>) -> f64 {
+        given.filter(|_| self == primary).unwrap_or_else(|| self.margin())
+    }
+
     /// Fractions are compared by their difference, all else by the ratio.
     fn is_ratio(self) -> bool {
         self != Self::RejectFraction
@@ -128,68 +133,76 @@ pub fn against_the_baseline(arms: &[Arm], family: Family<'_>) -> Vec<Comparison>
     let others: Vec<&String> = family.order.iter().filter(|name| *name != baseline).collect();
     let mut found = Vec::new();
     for metric in Metric::ALL {
-        let margin = family.margin.filter(|_| metric == family.primary).unwrap_or_else(|| metric.margin());
-        let differences: Vec<Option<Vec<Difference>>> =
-            others.iter().map(|policy| differences(arms, policy, baseline, &phase, metric)).collect();
-        let pairs: Vec<Option<Paired>> = differences
-            .iter()
-            .map(|differences| Paired::new(differences.as_ref()?.iter().map(|difference| difference.by).collect()))
-            .collect();
-        let chances: Vec<f64> = pairs.iter().flatten().map(Paired::p).collect();
-        let mut adjusted = holm(&chances).into_iter();
-        for ((policy, pairs), differences) in others.iter().zip(&pairs).zip(&differences) {
-            let Some(pairs) = pairs else { continue };
-            let bound = differences.iter().flatten().any(|difference| difference.bound);
-            let compared = Compared { metric, pairs, adjusted: adjusted.next().unwrap_or(1.0), margin, bound };
+        let margin = metric.margin_in(family.primary, family.margin);
+        let met: Vec<Option<Met>> =
+            others.iter().map(|policy| Met::in_pairs(&differences(arms, policy, baseline, &phase, metric)?)).collect();
+        for (policy, numbers) in others.iter().zip(in_family(&met, metric, margin)) {
+            let Some(numbers) = numbers else { continue };
             found.push(Comparison {
                 phase: phase.clone(),
                 baseline: baseline.to_owned(),
                 policy: (*policy).clone(),
                 primary: metric == family.primary,
-                ..compared.in_numbers(chances.len())
+                ..numbers
             });
         }
     }
     found
 }
 
-/// One arm's pairs with the baseline.
-struct Compared<'a> {
-    metric: Metric,
-    pairs: &'a dyn Sample,
-    adjusted: f64,
-    margin: f64,
+/// Figures of two arms that met.
+struct Met {
+    sample: Box<dyn Sample>,
+    /// Some of them are bounds.
     bound: bool,
 }
 
-impl Compared<'_> {
-    fn in_numbers(&self, family: usize) -> Comparison {
-        let ratio = self.metric.is_ratio();
-        // On the scale of the differences.
-        let margin = if ratio { libm::log1p(self.margin) } else { self.margin };
-        let shown = |by: f64| if ratio { libm::exp(by) } else { by };
-        let decision = decide(self.pairs, self.adjusted, margin);
+impl Met {
+    /// `None` without any.
+    fn in_pairs(differences: &[Difference]) -> Option<Self> {
+        let sample = Paired::new(differences.iter().map(|difference| difference.by).collect())?;
+        let bound = differences.iter().any(|difference| difference.bound);
+        Some(Self { sample: Box::new(sample), bound })
+    }
+}
+
+/// One metric of a family of comparisons: what can be said of each that met, with chances adjusted over all of them.
+fn in_family(met: &[Option<Met>], metric: Metric, margin: f64) -> Vec<Option<Comparison>> {
+    let chances: Vec<f64> = met.iter().flatten().map(|met| met.sample.p()).collect();
+    let mut adjusted = chances.iter().copied().zip(holm(&chances));
+    let in_numbers = |met: &Option<Met>| {
+        let met = met.as_ref()?;
+        Some(in_numbers(met, metric, margin, adjusted.next()?, chances.len()))
+    };
+    met.iter().map(in_numbers).collect()
+}
+
+fn in_numbers(met: &Met, metric: Metric, margin: f64, (p, adjusted): (f64, f64), family: usize) -> Comparison {
+    let Met { sample, bound } = met;
+    let ratio = metric.is_ratio();
+    // On the scale of the differences.
+    let scaled = if ratio { libm::log1p(margin) } else { margin };
+    let shown = |by: f64| if ratio { libm::exp(by) } else { by };
+    let decision = match decide(&**sample, adjusted, scaled) {
         // A bound says that there is a difference, never that there is none.
-        let decision = match decision {
-            Decision::Equivalent if self.bound => Decision::Inconclusive,
-            decision => decision,
-        };
-        let effect = shown(self.pairs.effect());
-        let undecided = decision == Decision::Inconclusive;
-        Comparison {
-            metric: self.metric.name().to_owned(),
-            verdict: decision.word().to_owned(),
-            ratio: ratio.then_some(effect),
-            difference: (!ratio).then_some(effect),
-            interval: self.pairs.interval(0.95).map(|ends| ends.map(shown)),
-            bound: self.bound,
-            blocks: u32::try_from(self.pairs.len()).unwrap_or(u32::MAX),
-            p: Some(self.pairs.p()),
-            p_adjusted: Some(self.adjusted),
-            margin: self.margin,
-            more_blocks: if undecided { more_blocks(self.pairs, margin, family) } else { None },
-            ..Comparison::default()
-        }
+        Decision::Equivalent if *bound => Decision::Inconclusive,
+        decision => decision,
+    };
+    let effect = shown(sample.effect());
+    let undecided = decision == Decision::Inconclusive;
+    Comparison {
+        metric: metric.name().to_owned(),
+        verdict: decision.word().to_owned(),
+        ratio: ratio.then_some(effect),
+        difference: (!ratio).then_some(effect),
+        interval: sample.interval(0.95).map(|ends| ends.map(shown)),
+        bound: *bound,
+        blocks: u32::try_from(sample.len()).unwrap_or(u32::MAX),
+        p: Some(p),
+        p_adjusted: Some(adjusted),
+        margin,
+        more_blocks: if undecided { more_blocks(&**sample, scaled, family) } else { None },
+        ..Comparison::default()
     }
 }
 

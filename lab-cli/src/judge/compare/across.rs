@@ -2,9 +2,7 @@
 
 use serde::Serialize;
 
-use super::{
-    Compared, Difference, Metric, Value, difference, holm, paired::Paired, sample::Sample, unpaired::Unpaired,
-};
+use super::{Difference, Met, Metric, Value, difference, in_family, unpaired::Unpaired};
 use crate::summary::{Arm, Comparison};
 
 /// One turn of an arm.
@@ -50,37 +48,26 @@ pub struct Across {
 pub fn across(contests: &[Contest<'_>], phase: &str, primary: Metric, margin: Option<f64>) -> Vec<Across> {
     let mut found = Vec::new();
     for metric in Metric::ALL {
-        let margin = margin.filter(|_| metric == primary).unwrap_or_else(|| metric.margin());
-        let met: Vec<(bool, Option<Met>)> = contests
-            .iter()
-            .map(|contest| {
-                let pairs = pairs(contest);
-                let met = match &pairs {
-                    Some(pairs) => in_pairs(pairs, phase, metric),
-                    None => all_against_all(contest, phase, metric),
-                };
-                (pairs.is_some(), met)
-            })
-            .collect();
-        let chances: Vec<f64> = met.iter().filter_map(|(_, met)| Some(met.as_ref()?.sample.p())).collect();
-        let mut adjusted = holm(&chances).into_iter();
-        for (contest, (paired, met)) in contests.iter().zip(&met) {
-            let numbers = match met {
-                // Nobody knows which is larger.
-                None => Comparison {
-                    metric: metric.name().to_owned(),
-                    verdict: super::Decision::Inconclusive.word().to_owned(),
-                    margin,
-                    ..Comparison::default()
-                },
-                Some(Met { sample, bound }) => {
-                    let adjusted = adjusted.next().unwrap_or(1.0);
-                    Compared { metric, pairs: sample.as_ref(), adjusted, margin, bound: *bound }
-                        .in_numbers(chances.len())
-                }
+        let margin = metric.margin_in(primary, margin);
+        let meet = |contest: &Contest<'_>| {
+            let pairs = pairs(contest);
+            let met = match &pairs {
+                Some(pairs) => in_pairs(pairs, phase, metric),
+                None => all_against_all(contest, phase, metric),
             };
+            (pairs.is_some(), met)
+        };
+        let (paired, met): (Vec<bool>, Vec<Option<Met>>) = contests.iter().map(meet).unzip();
+        for ((contest, paired), numbers) in contests.iter().zip(paired).zip(in_family(&met, metric, margin)) {
+            // Nobody knows which is larger.
+            let numbers = numbers.unwrap_or_else(|| Comparison {
+                metric: metric.name().to_owned(),
+                verdict: super::Decision::Inconclusive.word().to_owned(),
+                margin,
+                ..Comparison::default()
+            });
             found.push(Across {
-                paired: *paired,
+                paired,
                 turns: [contest.ours.turns.len(), contest.theirs.turns.len()],
                 comparison: Comparison {
                     phase: phase.to_owned(),
@@ -93,13 +80,6 @@ pub fn across(contests: &[Contest<'_>], phase: &str, primary: Metric, margin: Op
         }
     }
     found
-}
-
-/// Figures that met.
-struct Met {
-    sample: Box<dyn Sample>,
-    /// Some of them are bounds.
-    bound: bool,
 }
 
 /// Turns with the same plan; `None` unless every turn of one side at least has its like on the other.
@@ -120,10 +100,7 @@ fn in_pairs(pairs: &[(Turn<'_>, Turn<'_>)], phase: &str, metric: Metric) -> Opti
         .iter()
         .map(|(ours, theirs)| difference(value(ours, phase, metric)?, value(theirs, phase, metric)?, metric))
         .collect();
-    let differences = differences?;
-    let bound = differences.iter().any(|difference| difference.bound);
-    let sample = Paired::new(differences.iter().map(|difference| difference.by).collect())?;
-    Some(Met { sample: Box::new(sample), bound })
+    Met::in_pairs(&differences?)
 }
 
 fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option<Met> {

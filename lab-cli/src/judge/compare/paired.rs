@@ -3,14 +3,10 @@
 
 use controllers::{Random as _, random::Seeded};
 
-/// Up to so many pairs every assignment of signs is looked at: 2^14.
-const MOST_EXACT: usize = 14;
-/// With more, so many drawn ones.
-const DRAWN: u32 = 20_000;
-/// Root of those draws: the same differences give the same answer on any machine.
+use super::sample::{MOST_EXACT, Sample, as_far, cut_off, drawn, least_blocks, middle, variance};
+
+/// Root of what is drawn: the same differences give the same answer on any machine.
 const SEED: u64 = 0x5349_474e;
-/// Sums that differ by less are equal: the order of adding must not decide.
-const EQUAL: f64 = 1e-9;
 
 /// Differences, one for each block.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,68 +31,56 @@ impl Paired {
         Some(Self { differences, walsh })
     }
 
-    /// How many pairs.
-    pub fn len(&self) -> usize {
-        self.differences.len()
+    /// How far from nothing the sum is with other signs.
+    fn with_signs(&self, negative: impl Fn(usize) -> bool) -> f64 {
+        let signed = self.differences.iter().enumerate().map(|(i, d)| if negative(i) { -d } else { *d });
+        signed.sum::<f64>().abs()
+    }
+}
+
+impl Sample for Paired {
+    /// The median of all means of two.
+    fn effect(&self) -> f64 {
+        middle(&self.walsh)
     }
 
-    /// The median of all means of two (Hodges and Lehmann): the effect.
-    pub fn effect(&self) -> f64 {
-        let n = self.walsh.len();
-        (self.walsh[(n - 1) / 2] + self.walsh[n / 2]) / 2.0
+    /// The signed-rank test: 95 % need six pairs, 90 % five.
+    fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
+        cut_off(&self.walsh, &signed_rank_counts(self.len()), confidence)
     }
 
-    /// Where the effect lies, with at least this confidence: by inverting the signed-rank test, whose law is counted out.
-    /// `None` with too few pairs for it: 95 % need six, 90 % five.
-    pub fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
-        let tail = (1.0 - confidence) / 2.0;
-        let counts = signed_rank_counts(self.len());
-        let all: f64 = counts.iter().sum();
-        // The most values that may be cut off at each end: P(W < k) is at most the tail.
-        let mut below = 0.0;
-        let mut cut = 0;
-        for count in counts {
-            below += count;
-            if below / all > tail + f64::EPSILON {
-                break;
-            }
-            cut += 1;
-        }
-        let last = self.walsh.len().checked_sub(cut)?;
-        (cut > 0 && cut <= last).then(|| [self.walsh[cut - 1], self.walsh[last]])
-    }
-
-    /// The chance of a sum at least as far from nothing if each difference might as well have had the other sign.
-    pub fn p(&self) -> f64 {
+    /// Each difference might as well have had the other sign.
+    fn p(&self) -> f64 {
         let n = self.len();
-        let found = self.differences.iter().sum::<f64>().abs();
         let scale = self.differences.iter().map(|d| d.abs()).sum::<f64>();
-        let as_far = |sum: f64| sum.abs() >= found - EQUAL * scale;
-        if n <= MOST_EXACT {
+        let as_far = as_far(self.with_signs(|_| false), scale);
+        if 2_f64.powi(n as i32) <= MOST_EXACT {
             let all = 1_u32 << n;
             let far = (0..all).filter(|signs| as_far(self.with_signs(|i| signs >> i & 1 == 1)));
             return far.count() as f64 / f64::from(all);
         }
         let mut random = Seeded::new(SEED);
-        let mut far = 0_u32;
-        for _ in 0..DRAWN {
+        drawn(|| {
             let signs: Vec<bool> = (0..n).map(|_| random.uniform() < 0.5).collect();
-            far += u32::from(as_far(self.with_signs(|i| signs[i])));
-        }
-        // What was found is one of the assignments itself.
-        f64::from(far + 1) / f64::from(DRAWN + 1)
+            as_far(self.with_signs(|i| signs[i]))
+        })
     }
 
-    fn with_signs(&self, negative: impl Fn(usize) -> bool) -> f64 {
-        self.differences.iter().enumerate().map(|(i, d)| if negative(i) { -d } else { *d }).sum()
+    fn deviation(&self) -> Option<f64> {
+        variance(&self.differences).map(f64::sqrt)
     }
 
-    /// Standard deviation of the differences; `None` with one.
-    pub fn deviation(&self) -> Option<f64> {
-        let n = self.len() as f64;
-        let mean = self.differences.iter().sum::<f64>() / n;
-        let squares = self.differences.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>();
-        (self.len() > 1).then(|| (squares / (n - 1.0)).sqrt())
+    fn len(&self) -> usize {
+        self.differences.len()
+    }
+
+    /// All of one sign.
+    fn least_p(blocks: u32) -> f64 {
+        2.0 / 2_f64.powi(blocks as i32)
+    }
+
+    fn least(&self, family: usize) -> u32 {
+        least_blocks::<Self>(family)
     }
 }
 

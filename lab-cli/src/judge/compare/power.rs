@@ -2,7 +2,12 @@
 
 use controllers::{Random as _, random::Seeded};
 
-use super::{Family, Metric, busiest, differences, paired::Paired, verdict};
+use super::{
+    Family, Metric, busiest, differences,
+    paired::Paired,
+    sample::{Sample as _, variance},
+    verdict,
+};
 use crate::summary::Arm;
 
 /// Comparisons that are simulated.
@@ -39,7 +44,7 @@ impl Noise {
 
     /// Standard deviation of one block's difference; `None` with one block.
     pub fn deviation(&self) -> Option<f64> {
-        Paired::new(self.differences.clone())?.deviation()
+        variance(&self.differences).map(f64::sqrt)
     }
 
     /// It is at most this, with 95 % confidence if differences are normal: few blocks know it badly. Chi-squared by Wilson

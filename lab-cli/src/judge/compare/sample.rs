@@ -1,13 +1,14 @@
-//! What a decision asks of figures that were held against each other, in pairs or not.
+//! What a decision asks of figures that were held against each other, in pairs or not; and what exact tests of both kinds share.
 
-use super::{paired::Paired, unpaired::Unpaired, verdict::LEVEL};
+use super::verdict::LEVEL;
 
 /// Differences between two arms, on the scale of their metric.
 pub trait Sample {
-    /// How large the difference is, in the middle.
+    /// How large the difference is, in the middle (Hodges and Lehmann).
     fn effect(&self) -> f64;
 
-    /// Where it lies, with at least this confidence; `None` with too few runs.
+    /// Where it lies, with at least this confidence, by inverting a test of ranks whose law is counted out; `None` with too few
+    /// runs for it.
     fn interval(&self, confidence: f64) -> Option<[f64; 2]>;
 
     /// The chance of one at least as large if there is none.
@@ -19,82 +20,66 @@ pub trait Sample {
     /// Blocks of each arm; where they have not as many, of the one with fewer.
     fn len(&self) -> usize;
 
+    /// The smallest p value that this many blocks can have.
+    fn least_p(blocks: u32) -> f64
+    where
+        Self: Sized;
+
     /// The fewest blocks with which a difference can be found, over so many comparisons.
     fn least(&self, family: usize) -> u32;
 }
 
-impl Sample for Paired {
-    fn effect(&self) -> f64 {
-        Paired::effect(self)
-    }
+/// Up to so many ways to give out signs or runs every one is looked at: 2^14.
+pub const MOST_EXACT: f64 = 16_384.0;
+/// With more, so many drawn ones.
+const DRAWN: u32 = 20_000;
 
-    fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
-        Paired::interval(self, confidence)
-    }
-
-    fn p(&self) -> f64 {
-        Paired::p(self)
-    }
-
-    fn deviation(&self) -> Option<f64> {
-        Paired::deviation(self)
-    }
-
-    fn len(&self) -> usize {
-        Paired::len(self)
-    }
-
-    fn least(&self, family: usize) -> u32 {
-        least_blocks(family)
-    }
+/// Whether a sum is as far from nothing as the one that was found, where values are of this size. Sums that differ by less than
+/// a billionth of it are equal: the order of adding must not decide.
+pub fn as_far(found: f64, scale: f64) -> impl Fn(f64) -> bool {
+    move |sum: f64| sum >= found - 1e-9 * scale
 }
 
-impl Sample for Unpaired {
-    fn effect(&self) -> f64 {
-        Unpaired::effect(self)
-    }
+/// The share of drawn ways that are as far as the one that was found, which is one of the ways itself.
+pub fn drawn(mut is_far: impl FnMut() -> bool) -> f64 {
+    let far = (0..DRAWN).filter(|_| is_far()).count();
+    (far + 1) as f64 / f64::from(DRAWN + 1)
+}
 
-    fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
-        Unpaired::interval(self, confidence)
+/// Between the ends of the values, in order, that may be cut off at each: `counts` has in how many ways 0, 1, 2, … of them lie
+/// on the wrong side by chance. `None` if not one may be cut off.
+pub fn cut_off(sorted: &[f64], counts: &[f64], confidence: f64) -> Option<[f64; 2]> {
+    let tail = (1.0 - confidence) / 2.0;
+    let all: f64 = counts.iter().sum();
+    let mut below = 0.0;
+    let mut cut = 0;
+    for count in counts {
+        below += count;
+        if below / all > tail + f64::EPSILON {
+            break;
+        }
+        cut += 1;
     }
+    let last = sorted.len().checked_sub(cut)?;
+    (cut > 0 && cut <= last).then(|| [sorted[cut - 1], sorted[last]])
+}
 
-    fn p(&self) -> f64 {
-        Unpaired::p(self)
-    }
+/// Of values in order.
+pub fn middle(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
+}
 
-    fn deviation(&self) -> Option<f64> {
-        Unpaired::deviation(self)
-    }
-
-    fn len(&self) -> usize {
-        Unpaired::len(self)
-    }
-
-    fn least(&self, family: usize) -> u32 {
-        least_runs(family)
-    }
+/// `None` of one value.
+pub fn variance(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (values.len() > 1).then(|| squares / (n - 1.0))
 }
 
 /// The fewest blocks with which the smallest p value, after Holm over so many comparisons, is below the level.
-pub fn least_blocks(family: usize) -> u32 {
+pub fn least_blocks<S: Sample>(family: usize) -> u32 {
     let family = family.max(1) as f64;
-    (1..).find(|&n| family * 2.0 / 2_f64.powi(n) < LEVEL).map_or(6, |n| n as u32)
-}
-
-/// The fewest unpaired runs of each arm for the same.
-pub fn least_runs(family: usize) -> u32 {
-    let family = family.max(1) as f64;
-    // All runs of one arm above all of the other: two of the ways to choose n of 2n.
-    let ways = |n: u32| (1..=n).fold(1.0, |ways, k| ways * f64::from(n + k) / f64::from(k));
-    (1..100).find(|&n| family * 2.0 / ways(n) < LEVEL).unwrap_or(100)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fewest_runs_as_in_the_usual_table() {
-        assert_eq!([1, 3, 6, 10, 15, 28].map(least_runs), [4, 5, 5, 6, 6, 7]);
-    }
+    (1..100).find(|&blocks| family * S::least_p(blocks) < LEVEL).unwrap_or(100)
 }

@@ -3,14 +3,10 @@
 
 use controllers::{Random as _, random::Seeded};
 
-/// Up to so many ways to share out the runs every one is looked at: 2^14.
-const MOST_EXACT: f64 = 16_384.0;
-/// With more, so many drawn ones.
-const DRAWN: u32 = 20_000;
-/// Root of those draws: the same runs give the same answer on any machine.
+use super::sample::{MOST_EXACT, Sample, as_far, cut_off, drawn, least_blocks, middle, variance};
+
+/// Root of what is drawn: the same runs give the same answer on any machine.
 const SEED: u64 = 0x5045_524d;
-/// Sums that differ by less are equal: the order of adding must not decide.
-const EQUAL: f64 = 1e-9;
 
 /// Figures of two arms.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,79 +28,64 @@ impl Unpaired {
         shifts.sort_by(f64::total_cmp);
         Some(Self { ours, theirs, shifts })
     }
+}
 
-    /// Runs of the arm that has fewer.
-    pub fn len(&self) -> usize {
-        self.ours.len().min(self.theirs.len())
+impl Sample for Unpaired {
+    /// The median of all differences between one of ours and one of theirs.
+    fn effect(&self) -> f64 {
+        middle(&self.shifts)
     }
 
-    /// The median of all differences between one of ours and one of theirs (Hodges and Lehmann).
-    pub fn effect(&self) -> f64 {
-        let n = self.shifts.len();
-        (self.shifts[(n - 1) / 2] + self.shifts[n / 2]) / 2.0
+    /// The rank-sum test (Mann and Whitney).
+    fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
+        cut_off(&self.shifts, &rank_sum_counts(self.ours.len(), self.theirs.len()), confidence)
     }
 
-    /// By inverting the rank-sum test (Mann and Whitney), whose law is counted out. `None` with too few runs for it.
-    pub fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
-        let tail = (1.0 - confidence) / 2.0;
-        let counts = rank_sum_counts(self.ours.len(), self.theirs.len());
-        let all: f64 = counts.iter().sum();
-        let mut below = 0.0;
-        let mut cut = 0;
-        for count in counts {
-            below += count;
-            if below / all > tail + f64::EPSILON {
-                break;
-            }
-            cut += 1;
-        }
-        let last = self.shifts.len().checked_sub(cut)?;
-        (cut > 0 && cut <= last).then(|| [self.shifts[cut - 1], self.shifts[last]])
-    }
-
-    /// The chance of means at least as far apart if the runs are shared out by chance.
-    pub fn p(&self) -> f64 {
+    /// The runs are shared out by chance, and their means held against each other.
+    fn p(&self) -> f64 {
         let all: Vec<f64> = self.ours.iter().chain(&self.theirs).copied().collect();
         let (n, total) = (self.ours.len(), all.iter().sum::<f64>());
         let rest = self.theirs.len() as f64;
         let apart = |sum: f64| (sum / n as f64 - (total - sum) / rest).abs();
-        let found = apart(self.ours.iter().sum());
         let scale = all.iter().map(|value| value.abs()).sum::<f64>();
-        let as_far = |sum: f64| apart(sum) >= found - EQUAL * scale;
+        let as_far = as_far(apart(self.ours.iter().sum()), scale);
         if ways(all.len(), n) <= MOST_EXACT {
             let (mut far, mut looked_at) = (0_u32, 0_u32);
             each_choice(&all, n, 0.0, &mut |sum| {
                 looked_at += 1;
-                far += u32::from(as_far(sum));
+                far += u32::from(as_far(apart(sum)));
             });
             return f64::from(far) / f64::from(looked_at);
         }
         let mut random = Seeded::new(SEED);
         let mut shuffled = all;
-        let mut far = 0_u32;
-        for _ in 0..DRAWN {
+        drawn(|| {
             for place in 0..n {
                 let left = shuffled.len() - place;
                 let pick = place + ((random.uniform() * left as f64) as usize).min(left - 1);
                 shuffled.swap(place, pick);
             }
-            far += u32::from(as_far(shuffled[..n].iter().sum()));
-        }
-        // What was found is one of the ways itself.
-        f64::from(far + 1) / f64::from(DRAWN + 1)
+            as_far(apart(shuffled[..n].iter().sum()))
+        })
     }
 
-    /// Of a difference between one of ours and one of theirs; `None` where a side has one run.
-    pub fn deviation(&self) -> Option<f64> {
+    /// Of a difference between one of ours and one of theirs.
+    fn deviation(&self) -> Option<f64> {
         Some((variance(&self.ours)? + variance(&self.theirs)?).sqrt())
     }
-}
 
-fn variance(values: &[f64]) -> Option<f64> {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    (values.len() > 1).then(|| squares / (n - 1.0))
+    fn len(&self) -> usize {
+        self.ours.len().min(self.theirs.len())
+    }
+
+    /// All runs of one arm above all of the other.
+    fn least_p(blocks: u32) -> f64 {
+        2.0 / ways(2 * blocks as usize, blocks as usize)
+    }
+
+    fn least(&self, family: usize) -> u32 {
+        least_blocks::<Self>(family)
+    }
 }
 
 /// Ways to choose n of so many.
@@ -184,6 +165,11 @@ mod tests {
         let drawn = of(&values(10, 0.6), &values(10, 0.0)).p();
         assert_eq!(drawn, of(&values(10, 0.6), &values(10, 0.0)).p(), "the same again");
         assert!((0.01..0.5).contains(&drawn), "{drawn}");
+    }
+
+    #[test]
+    fn fewest_runs_as_in_the_usual_table() {
+        assert_eq!([1, 3, 6, 10, 15, 28].map(least_blocks::<Unpaired>), [4, 5, 5, 6, 6, 7]);
     }
 
     #[test]

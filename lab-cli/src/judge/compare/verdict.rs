@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn blocks_that_it_takes() {
         // 2 m / 2^n < 0.05: as in the usual table.
-        assert_eq!([1, 3, 6, 10, 15, 28].map(least_blocks), [6, 7, 8, 9, 10, 11]);
+        assert_eq!([1, 3, 6, 10, 15, 28].map(least_blocks::<Paired>), [6, 7, 8, 9, 10, 11]);
         let one = Paired::new(vec![0.5]).expect("a pair");
         assert_eq!(more_blocks(&one, 0.05, 1), None, "one block has no spread");
         let two = Paired::new(vec![0.5, 0.6]).expect("pairs");
