@@ -135,6 +135,49 @@ fn a_clock_in_a_policy_fails_clippy_with_the_reason() {
     }
 }
 
+#[test]
+fn every_source_file_is_in_a_crate() {
+    for file in sources() {
+        let (stem, folder) = (file.file_stem().expect("a name"), file.parent().expect("a folder"));
+        if matches!(stem.to_str(), Some("lib" | "main")) {
+            continue;
+        }
+        // A module is declared by the file of its folder's name, or in the crate's root.
+        let above = [folder.with_extension("rs"), folder.join("lib.rs"), folder.join("main.rs")];
+        let above = above.iter().filter_map(|file| fs::read_to_string(root().join(file)).ok());
+        let declared = format!("mod {};", stem.display());
+        let found = above.into_iter().any(|text| text.contains(&declared));
+        assert!(found, "{}: no module declares it, so that nothing compiles it", file.display());
+    }
+}
+
+#[test]
+fn a_test_that_is_not_run_says_why_and_which_command_of_the_docs_runs_it() {
+    let mut files = Vec::new();
+    for (name, _) in MAY_DEPEND_ON {
+        ["src", "tests"]
+            .map(|part| root().join(name).join(part))
+            .iter()
+            .filter(|folder| folder.is_dir())
+            .for_each(|folder| collect(folder, &mut files));
+    }
+    // In two parts, so that this file has no such attribute.
+    let attribute = format!("#[{}", "ignore");
+    let mut found = 0;
+    for file in files {
+        let text = fs::read_to_string(&file).expect("readable source");
+        for line in text.lines().map(str::trim_start).filter(|line| line.starts_with(&attribute)) {
+            found += 1;
+            let reason = line.split('"').nth(1).unwrap_or_default();
+            let place = reason.split_once("; ").and_then(|(_, place)| place.split_once(": "));
+            let Some((doc, command)) = place else { panic!("{}: {line}: why; docs/FILE.md: command", file.display()) };
+            let doc = fs::read_to_string(root().join(doc)).unwrap_or_else(|error| panic!("{doc}: {error}"));
+            assert!(doc.contains(&format!("`{command}`")), "{}: the docs do not have {command}", file.display());
+        }
+    }
+    assert!(found > 3, "the search for tests that are not run went wrong");
+}
+
 /// True if the line uses the library as a path or imports it. Comments do not count.
 fn names(line: &str, library: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use terminal::Tmux;
 
-/// `cargo test --release -p lab-cli --test picture -- --ignored --nocapture`
 #[test]
-#[ignore = "three minutes of a whole machine, for a picture"]
+#[ignore = "three minutes of a whole machine, for a picture; docs/benchmarks.md: cargo test --release -p lab-cli --test picture -- --ignored --nocapture"]
 fn a_flash_crowd_under_two_policies() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let Some(tmux) = Tmux::start(120, 40) else { return };

@@ -104,9 +104,8 @@ fn nonsense_is_refused() {
     }
 }
 
-/// Not run by default: `cargo test --release -p target-app --lib timings -- --ignored --nocapture`.
 #[test]
-#[ignore = "prints how long generating takes; what it says depends on the machine"]
+#[ignore = "prints times of this machine; docs/benchmarks.md: cargo test --release -p target-app --lib timings -- --ignored --nocapture"]
 fn timings() {
     for users in [100, 1000] {
         let dir = tempfile::tempdir().expect("temporary directory");

@@ -1,5 +1,4 @@
-//! What requests cost. Prints, and asserts nothing: what it says depends on the machine and on the build.
-//! `cargo test --release -p target-app --lib costs -- --ignored --nocapture`.
+//! What requests cost. Prints, and says nothing of how much it may be: that depends on the machine and on the build.
 
 use std::path::Path;
 
@@ -30,7 +29,7 @@ async fn open(database: &Path) -> Arashi {
 }
 
 #[tokio::test]
-#[ignore = "prints what requests cost"]
+#[ignore = "prints costs on this machine; docs/benchmarks.md: cargo test --release -p target-app --lib costs::costs -- --ignored --nocapture"]
 async fn costs() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let database = dir.path().join("mail.sqlite");
