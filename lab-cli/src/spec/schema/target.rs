@@ -26,7 +26,8 @@ pub(super) struct Target {
     search: Option<String>,
     /// arashi: `normal` survives a kill of the process, `full` a power cut as well, at the cost of a sync a change.
     durability: Option<String>,
-    /// arashi: with `on_refuse: degrade`, copies of lists up to this age are shown: `30s`.
+    /// arashi: copies of lists up to this age are shown where the list is refused (`on_refuse: degrade`) or the policy asks for
+    /// less than full quality: `30s`.
     stale: Option<String>,
     /// checksum: rounds at quality 1.
     rounds: Option<u32>,
