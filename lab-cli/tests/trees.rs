@@ -10,168 +10,129 @@ use std::{
 
 use serde_json::Value;
 
-/// A front that only passes on, a middle that tries again, and an end that lets one request in at a time and takes long:
-/// nearly all that comes is refused there. Class 1 goes straight to the end, which lets CRITICAL_PLUS in alone.
-const STACK: &str = "
-name: stack
-about: three services, the last of which refuses
-target:
-  app: tree
-  services:
-    a: {service: 1ms, servers: 8, workers: 64, calls: [b]}
-    b: {service: 1ms, servers: 8, workers: 64, calls: [c]}
-    c: {service: 1s, servers: 1, workers: 1, batch: 1}
-objective: {percentile: 90, response_time: 1s}
+/// An experiment on a tree of services: what differs from one to the next.
+struct Tree {
+    /// All of `target` but its app.
+    target: &'static str,
+    /// All of `users` but what is the same for all.
+    users: &'static str,
+    /// The arms, and what comes after them.
+    arms: &'static str,
+}
+
+impl Tree {
+    fn as_yaml(&self) -> String {
+        let Self { target, users, arms } = self;
+        format!(
+            "name: tree\nabout: several services, live\ntarget:\n  app: tree{target}
+objective: {{percentile: 90, response_time: 1s}}
 users:
   model: url
   path: /
   timeout: 5s
   drain: 2s
-  on_reject: {then: leave}
-  on_failure: {then: leave}
-  phases: [{name: all, requests: 40/s, for: 2s}]
-arms:
-  - none: {as: rule, services: {c: {concurrency: {max: 1}}}, calls: {attempts: 3, when_refused: dont-retry}}
-";
+  on_reject: {{then: leave}}
+  on_failure: {{then: leave}}{users}
+arms:{arms}
+"
+        )
+    }
+}
+
+/// A front that only passes on, a middle that tries again, and an end that lets one request in at a time and takes long:
+/// nearly all that comes is refused there.
+const STACK: Tree = Tree {
+    target: "
+  services:
+    a: {service: 1ms, servers: 8, workers: 64, calls: [b]}
+    b: {service: 1ms, servers: 8, workers: 64, calls: [c]}
+    c: {service: 1s, servers: 1, workers: 1, batch: 1}",
+    users: "
+  phases: [{name: all, requests: 40/s, for: 2s}]",
+    arms: "
+  - none: {as: rule, services: {c: {concurrency: {max: 1}}}, calls: {attempts: 3, when_refused: dont-retry}}",
+};
 
 /// Two tasks behind a front, one entry for each class, and customers with a quota of nothing at the last service.
-const MARKS: &str = "
-name: marks
-about: what a request says of itself arrives two calls further down
-target:
-  app: tree
+const MARKS: Tree = Tree {
+    target: "
   entry: {0: a, 1: c}
   services:
     a: {service: 1ms, servers: 8, workers: 64, calls: [b]}
     b: {service: 1ms, servers: 8, workers: 64, calls: [c]}
-    c: {service: 1ms, servers: 8, workers: 64, tasks: 2}
-objective: {percentile: 90, response_time: 1s}
-users:
-  model: url
-  path: /
-  timeout: 5s
-  drain: 2s
-  on_reject: {then: leave}
-  on_failure: {then: leave}
+    c: {service: 1ms, servers: 8, workers: 64, tasks: 2}",
+    users: "
   customer: {0: 7, 1: 8}
   phases:
-    - {name: all, for: 2s, loads: [{requests: 40/s, class: 0}, {requests: 40/s, class: 1}]}
-arms:
-  - none: {as: quota, services: {c: {quota: {limits: {7: 0, 8: 1}, default_limit: 0, reserve: 0}}}}
-";
+    - {name: all, for: 2s, loads: [{requests: 40/s, class: 0}, {requests: 40/s, class: 1}]}",
+    arms: "
+  - none: {as: quota, services: {c: {quota: {limits: {7: 0, 8: 1}, default_limit: 0, reserve: 0}}}}",
+};
 
 /// The front decides nothing; the service behind it sheds by criticality, which it knows from the call alone.
-const LEVELS: &str = "
-name: levels
-about: criticality travels on with the call
-target:
-  app: tree
+const LEVELS: Tree = Tree {
+    target: "
   services:
     front: {service: 0.1ms, servers: 16, workers: 512, calls: [back]}
-    back: {service: 20ms, servers: 1, workers: 1, batch: 1}
-objective: {percentile: 90, response_time: 1s}
-users:
-  model: url
-  path: /
-  timeout: 5s
-  drain: 2s
-  on_reject: {then: leave}
-  on_failure: {then: leave}
+    back: {service: 20ms, servers: 1, workers: 1, batch: 1}",
+    users: "
   criticality: {0: SHEDDABLE, 1: CRITICAL_PLUS}
   phases:
-    - {name: all, for: 5s, loads: [{requests: 150/s, class: 0}, {requests: 20/s, class: 1}]}
-arms: [none: {as: sheds, services: {back: {utilization: {preset: few-processors}}}}]
-";
+    - {name: all, for: 5s, loads: [{requests: 150/s, class: 0}, {requests: 20/s, class: 1}]}",
+    arms: " [none: {as: sheds, services: {back: {utilization: {preset: few-processors}}}}]",
+};
 
 /// Each of two tasks would let the customer have a whole CPU; a quota server beside them knows of a limit for both.
-const QUOTAS: &str = "
-name: quotas
-about: a limit for all tasks together is pushed to them
-target:
-  app: tree
+const QUOTAS: Tree = Tree {
+    target: "
   services:
     back: {service: 10ms, servers: 2, workers: 2, batch: 1, tasks: 2}
   machines:
-    - quota-server: {limits: {1: 0.1}}
-objective: {percentile: 90, response_time: 1s}
-users:
-  model: url
-  path: /
-  timeout: 5s
-  drain: 2s
-  on_reject: {then: leave}
-  on_failure: {then: leave}
+    - quota-server: {limits: {1: 0.1}}",
+    users: "
   customer: {0: 1}
-  phases: [{name: all, requests: 80/s, for: 6s}]
-arms: [{quota: {place: stage, default_limit: 1, report_usage: true, report_every: 500ms}}]
-";
+  phases: [{name: all, requests: 80/s, for: 6s}]",
+    arms: " [{quota: {place: stage, default_limit: 1, report_usage: true, report_every: 500ms}}]",
+};
 
 /// Two services of two tasks with a cap: users ask the one themselves, the other is called by a front of one task.
-const CAP: &str = "
-name: cap
-about: balancers that refuse what is too much
-target:
-  app: tree
+const CAP: Tree = Tree {
+    target: "
   entry: {0: a, 1: front}
   services:
     front: {service: 0.1ms, servers: 16, workers: 256, calls: [b]}
     a: {service: 200ms, servers: 64, workers: 64, tasks: 2, cap: 3}
-    b: {service: 200ms, servers: 64, workers: 64, tasks: 2, cap: 1}
-objective: {percentile: 90, response_time: 1s}
-users:
-  model: url
-  path: /
-  timeout: 5s
-  drain: 2s
-  on_reject: {then: leave}
-  on_failure: {then: leave}
+    b: {service: 200ms, servers: 64, workers: 64, tasks: 2, cap: 1}",
+    users: "
   phases:
-    - {name: all, for: 3s, loads: [{requests: 100/s, class: 0}, {requests: 50/s, class: 1}]}
-arms: [none]
-";
+    - {name: all, for: 3s, loads: [{requests: 100/s, class: 0}, {requests: 50/s, class: 1}]}",
+    arms: " [none]",
+};
 
 /// A connection keeps the only server busy for a tenth of a second.
-const ACCEPT: &str = "
-name: accept
-about: connections cost
-target:
-  app: tree
+const ACCEPT: Tree = Tree {
+    target: "
   services:
-    back: {service: 1ms, servers: 1, workers: 1, costs: {accept: 100ms}}
-objective: {percentile: 90, response_time: 1s}
-users:
-  model: url
-  path: /
+    back: {service: 1ms, servers: 1, workers: 1, costs: {accept: 100ms}}",
+    users: "
   think: 10ms
-  timeout: 10s
-  drain: 2s
-  phases: [{name: all, users: 8, for: 3s}]
-arms: [none]
-declares: [closed-overload]
-";
+  phases: [{name: all, users: 8, for: 3s}]",
+    arms: " [none]
+declares: [closed-overload]",
+};
 
 /// Reading and refusing take time of the only server. Customer 7 is refused, customer 8 is not.
-const COSTS: &str = "
-name: costs
-about: reading and refusing cost
-target:
-  app: tree
+const COSTS: Tree = Tree {
+    target: "
   services:
-    back: {service: 1ms, servers: 1, workers: 8, costs: {read: 10ms, refuse: 80ms}}
-objective: {percentile: 90, response_time: 1s}
-users:
-  model: url
-  path: /
-  timeout: 5s
-  drain: 2s
-  on_reject: {then: leave}
-  on_failure: {then: leave}
+    back: {service: 1ms, servers: 1, workers: 8, costs: {read: 10ms, refuse: 80ms}}",
+    users: "
   customer: {0: 7, 1: 8}
   phases:
-    - {name: all, for: 5s, loads: [{requests: 4/s, class: 0}, {requests: 4/s, class: 1}]}
-arms:
-  - none: {as: quota, services: {back: {quota: {limits: {7: 0, 8: 1}, default_limit: 0, reserve: 0}}}}
-";
+    - {name: all, for: 5s, loads: [{requests: 4/s, class: 0}, {requests: 4/s, class: 1}]}",
+    arms: "
+  - none: {as: quota, services: {back: {quota: {limits: {7: 0, 8: 1}, default_limit: 0, reserve: 0}}}}",
+};
 
 fn lab(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
@@ -184,9 +145,9 @@ fn stderr(output: &Output) -> String {
 }
 
 /// The first arm of a run, and its seconds.
-fn ran(text: &str) -> (Value, Vec<Value>) {
+fn ran(tree: &Tree) -> (Value, Vec<Value>) {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("tree.yaml"), text).expect("written");
+    fs::write(folder.path().join("tree.yaml"), tree.as_yaml()).expect("written");
     let output = lab(folder.path()).args(["run", "tree.yaml", "--out", "run"]).output().expect("lab runs");
     // A crowded machine may make the measurement INVALID; that the run is whole does not depend on it.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
@@ -211,7 +172,7 @@ fn service<'a>(arm: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn only_the_layer_right_above_the_refusing_one_tries_again() {
-    let (arm, seconds) = ran(STACK);
+    let (arm, seconds) = ran(&STACK);
     let (a, b, c) = (service(&arm, "a"), service(&arm, "b"), service(&arm, "c"));
     let asked = count(&a["users_requests_read"]);
     assert!(asked > 50, "{a}");
@@ -242,7 +203,7 @@ fn only_the_layer_right_above_the_refusing_one_tries_again() {
 
 #[test]
 fn what_a_request_says_of_itself_arrives_at_the_last_service_and_classes_at_their_own() {
-    let (arm, _) = ran(MARKS);
+    let (arm, _) = ran(&MARKS);
     let class = |class: &str, what: &str| count(&arm["phases"][0]["by_class"][class][what]);
     // Customer 7 may use nothing there, and is known two calls further down.
     let refused = class("0", "rejected");
@@ -257,7 +218,7 @@ fn what_a_request_says_of_itself_arrives_at_the_last_service_and_classes_at_thei
 
 #[test]
 fn criticality_decides_one_call_further_down() {
-    let (arm, _) = ran(LEVELS);
+    let (arm, _) = ran(&LEVELS);
     let share = |class: &str| arm["phases"][0]["by_class"][class]["reject_fraction"].as_f64().expect("a share");
     assert!(share("0") > 0.5 && share("1") < 0.1, "{} of SHEDDABLE, {} of CRITICAL_PLUS", share("0"), share("1"));
     assert!(
@@ -268,7 +229,7 @@ fn criticality_decides_one_call_further_down() {
 
 #[test]
 fn a_limit_for_all_tasks_reaches_them() {
-    let (arm, seconds) = ran(QUOTAS);
+    let (arm, seconds) = ran(&QUOTAS);
     let all = &arm["phases"][0];
     // 80 requests of 10 ms a second want 0.8 CPUs of both tasks; each alone would let in 1.
     assert!(count(&all["rejected"]) > 40, "{all}");
@@ -279,7 +240,7 @@ fn a_limit_for_all_tasks_reaches_them() {
 
 #[test]
 fn balancers_refuse_what_is_beyond_their_cap_and_the_books_agree() {
-    let (arm, seconds) = ran(CAP);
+    let (arm, seconds) = ran(&CAP);
     let class = |class: &str, what: &str| count(&arm["phases"][0]["by_class"][class][what]);
     // At most six of a's at a time, each for 200 ms, are 30 a second, and the six that are there at the end.
     assert!((60..=100).contains(&class("0", "served")) && class("0", "rejected") > 150, "{arm}");
@@ -303,7 +264,7 @@ fn balancers_refuse_what_is_beyond_their_cap_and_the_books_agree() {
 
 #[test]
 fn a_connection_costs_what_it_is_said_to() {
-    let (arm, _) = ran(ACCEPT);
+    let (arm, _) = ran(&ACCEPT);
     let times = &arm["phases"][0]["response_time_ms"];
     // Eight connect at once: 800 ms until the last one's first request, 1 ms for each of those that follow.
     let (p50, max) = (times["p50"].as_f64().expect("known"), times["max"].as_f64().expect("known"));
@@ -312,7 +273,7 @@ fn a_connection_costs_what_it_is_said_to() {
 
 #[test]
 fn reading_and_refusing_cost_what_they_are_said_to() {
-    let (arm, _) = ran(COSTS);
+    let (arm, _) = ran(&COSTS);
     let p50 = |class: &str, times: &str| arm["phases"][0]["by_class"][class][times]["p50"].as_f64().expect("known");
     // A crowded machine makes all of it longer, and none of it shorter.
     let (served, refused) = (p50("1", "response_time_ms"), p50("0", "reject_time_ms"));
@@ -322,7 +283,7 @@ fn reading_and_refusing_cost_what_they_are_said_to() {
 
 /// A run of a minute, once its first second is recorded, and the processes of its three tasks.
 fn started(folder: &Path) -> (Child, Vec<String>) {
-    fs::write(folder.join("tree.yaml"), STACK.replace("for: 2s", "for: 60s")).expect("written");
+    fs::write(folder.join("tree.yaml"), STACK.as_yaml().replace("for: 2s", "for: 60s")).expect("written");
     let mut command = lab(folder);
     let run = command.args(["run", "tree.yaml", "--out", "run"]).stdout(Stdio::null()).stderr(Stdio::piped());
     let child = run.spawn().expect("lab starts");
