@@ -246,14 +246,19 @@ async fn what_sqlites_threads_do_for_a_request_is_on_its_account() {
         cost
     };
     let here = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).expect("a clock");
-    let before = here();
-    // Side by side, each on a connection of its own.
-    let (one, three) = tokio::join!(cost(0), cost(1));
-    let here = here() - before;
-    // Of 800 operations each takes SQLite more than 15 us.
-    assert!(one + three > here + Duration::from_millis(12), "{one:?} and {three:?}; on this thread {here:?}");
-    let ratio = three.as_secs_f64() / one.as_secs_f64();
-    assert!((2.2..4.2).contains(&ratio), "{three:?} over {one:?}");
+    let mut ratios = Vec::new();
+    for _ in 0..5 {
+        let before = here();
+        // Side by side, each on a connection of its own.
+        let (one, three) = tokio::join!(cost(0), cost(1));
+        let here = here() - before;
+        // Of 800 operations each takes SQLite more than 15 us.
+        assert!(one + three > here + Duration::from_millis(12), "{one:?} and {three:?}; on this thread {here:?}");
+        ratios.push(three.as_secs_f64() / one.as_secs_f64());
+    }
+    // On a crowded machine the same work takes a thread more CPU time at one moment than at another.
+    ratios.sort_by(f64::total_cmp);
+    assert!((2.2..4.2).contains(&ratios[2]), "{ratios:?}");
 }
 
 #[tokio::test]
