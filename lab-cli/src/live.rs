@@ -8,6 +8,8 @@ use target_app::spec::PolicySpec;
 mod touch;
 
 pub use touch::{NOT_DONE, Touch, value_in_words};
+// What users measure is told as it is.
+pub use workloads::measure::Group;
 
 use crate::summary::{Arm, Mode, Objective, Summary};
 
@@ -150,10 +152,10 @@ pub struct Second {
     pub in_flight: u64,
     /// By request type; those without any request are left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub by_type: BTreeMap<String, GroupSecond>,
+    pub by_type: BTreeMap<String, Group>,
     /// By class, where there are several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub by_class: BTreeMap<String, GroupSecond>,
+    pub by_class: BTreeMap<String, Group>,
     /// Median response time of what was served in this second; `None` with too few.
     pub p50_ms: Option<f64>,
     /// 90th percentile.
@@ -189,24 +191,6 @@ pub struct CoreSpeeds {
     /// The service's; `None` where both have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<f64>,
-}
-
-/// Requests of one type, or of one class, in a second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default)]
-pub struct GroupSecond {
-    /// Intended starts, retries included.
-    pub planned: u64,
-    /// Answered in time.
-    pub served: u64,
-    /// Answered too late.
-    pub late: u64,
-    /// Refused, by the service or on the users' own side.
-    pub rejected: u64,
-    /// Without an answer as asked: timed out, given up, failed, or without a connection.
-    pub lost: u64,
-    /// Mean response time of what was answered.
-    pub mean_ms: Option<f64>,
 }
 
 /// The generator's health in a second.

@@ -42,7 +42,7 @@ mod touches;
 mod watch;
 
 pub use alike::unlike;
-pub use assemble::{conditions as conditions_of, generator as generator_of, phase as phase_of, times as times_of};
+pub use assemble::{conditions as conditions_of, generator as generator_of, phase as phase_of};
 pub use calibrate::{
     Measured, Request as PlantRequest, as_table, as_yaml, measure as measure_plant, search as search_capacity,
 };

@@ -21,17 +21,19 @@ mod touched;
 mod verdict;
 
 pub use arm::{Arm, Client, WalkCell, WalkRow};
-pub use conditions::{Arrivals, Clocks, Conditions, Headroom, Speed};
+pub use conditions::{Clocks, Conditions, Headroom, Speed};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ThresholdResult};
-pub use measured::{Measured, Times};
-pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadiness, UserFairness};
-pub use phase::{Beside, Phase};
+pub use measured::Measured;
+pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadiness};
+pub use phase::Phase;
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
 pub use services::{Calls, Service};
 pub use sides::{Generator, Kernel, Server};
 pub use touched::Touched;
 pub use verdict::{Reason, Verdict};
+// What users measure is in the summary as it is.
+pub use workloads::measure::{Beside, Dispersion, Fairness, Times};
 
 /// Version of the layout of `summary.json`.
 pub const SCHEMA: u32 = 1;

@@ -23,7 +23,7 @@ mod window;
 pub use crate::health::Health;
 pub use beside::Beside;
 pub use cell::Family;
-pub use distribution::{Distribution, Percentile, Percentiles, least_samples};
+pub use distribution::{Distribution, Percentile, Times, least_samples};
 pub use groups::Group;
 pub use ledger::{Fate, Ledger};
 pub use numbers::Numbers;

@@ -20,7 +20,7 @@ use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
     judge::gates,
-    run::{Stop, conditions_of, generator_of, phase_of, times_of},
+    run::{Stop, conditions_of, generator_of, phase_of},
     summary::{Arm, Generator, Measured, Objective, Reason, Times, Verdict},
 };
 
@@ -218,7 +218,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, partial: bool) -> L
         reasons: arm.reasons,
         generator: arm.generator,
         requests_per_s: if seconds > 0.0 { answered as f64 / seconds } else { 0.0 },
-        behind_ms: (!report.total.behind_ms.is_empty()).then(|| times_of(&report.total.behind_ms)),
+        behind_ms: (!report.total.behind_ms.is_empty()).then_some(report.total.behind_ms),
         measured,
     }
 }

@@ -5,7 +5,7 @@ use super::{
     name,
 };
 use crate::{
-    summary::{Phase, Recovery, Summary, UserFairness},
+    summary::{Fairness, Phase, Recovery, Summary},
     text::{percent, rate, time},
 };
 
@@ -55,7 +55,7 @@ pub(super) fn table(summary: &Summary) -> String {
 }
 
 /// Of users that come for one request, fairness is the share that was served, which stands in another table.
-fn user_fairness(phase: &Phase) -> Option<UserFairness> {
+fn user_fairness(phase: &Phase) -> Option<Fairness> {
     let wanted = phase.measured.planned.saturating_sub(phase.measured.retries);
     phase.measures.user_fairness.filter(|found| wanted >= 2 * found.users)
 }
@@ -126,7 +126,7 @@ mod tests {
         let calm = Measures {
             amplification: Some(1.0),
             wasted: Some(0.0),
-            user_fairness: Some(UserFairness { users: 3, jain: 0.99, worst_tenth: 0.97 }),
+            user_fairness: Some(Fairness { users: 3, jain: 0.99, worst_tenth: 0.97 }),
             steadiness: Some(Steadiness::default()),
             ..Measures::default()
         };
@@ -139,7 +139,7 @@ mod tests {
         let measures = Measures {
             amplification: Some(2.5),
             wasted: Some(0.5),
-            user_fairness: Some(UserFairness { users: 10, jain: 0.5, worst_tenth: 0.01 }),
+            user_fairness: Some(Fairness { users: 10, jain: 0.5, worst_tenth: 0.01 }),
             class_fairness: Some(0.75),
             steadiness: Some(Steadiness { growth_per_s: 42.0, ..Steadiness::default() }),
             recovery: Some(recovery),
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn of_users_that_come_once_fairness_says_nothing_new() {
-        let users = UserFairness { users: 51, jain: 0.2, worst_tenth: 0.0 };
+        let users = Fairness { users: 51, jain: 0.2, worst_tenth: 0.0 };
         assert_eq!(table(&summary(Measures { user_fairness: Some(users), ..Measures::default() })), "");
-        let users = UserFairness { users: 50, ..users };
+        let users = Fairness { users: 50, ..users };
         let found = cells(Measures { user_fairness: Some(users), ..Measures::default() });
         assert!(found.contains(&"0.20".to_owned()), "{found:?}");
     }

@@ -13,13 +13,12 @@ use target_app::{
 use traces::UserModel;
 use workloads::{
     mail::TransitionCount,
-    measure::{self, Percentiles, PhaseReport, Report},
+    measure::{PhaseReport, Report},
     plan::{ClientScope, ClientSpec, LoadPlan, Users},
 };
 
 use crate::summary::{
-    Arrivals, Beside, Calls, Client, Clocks, Conditions, Generator, Joined, Measured, Measures, Phase, Server, Service,
-    Times, UserFairness, WalkCell, WalkRow,
+    Calls, Client, Clocks, Conditions, Generator, Joined, Measured, Measures, Phase, Server, Service, WalkCell, WalkRow,
 };
 
 /// One phase.
@@ -32,7 +31,7 @@ pub fn phase(report: &PhaseReport) -> Phase {
         seconds: report.seconds,
         users: report.users.and_then(|users| u32::try_from(users).ok()).unwrap_or(0),
         of_oracle: None,
-        beside: (!report.beside.is_nothing()).then(|| beside(&report.beside)),
+        beside: (!report.beside.is_nothing()).then_some(report.beside),
         measures: measures(report),
         measured: measured(report),
         by_type: groups(&report.by_type),
@@ -42,27 +41,12 @@ pub fn phase(report: &PhaseReport) -> Phase {
 
 /// What the generator knows of them; the rest follows from the seconds.
 fn measures(report: &PhaseReport) -> Measures {
-    let fairness = |found: measure::Fairness| UserFairness {
-        users: found.users,
-        jain: found.jain,
-        worst_tenth: found.worst_tenth,
-    };
-    let arrivals = |found: measure::Dispersion| Arrivals {
-        windows: found.windows,
-        per_window: found.per_window,
-        dispersion: found.index,
-    };
     Measures {
         amplification: report.ledger.amplification(),
-        user_fairness: report.fairness.map(fairness),
-        arrivals: report.arrivals.map(arrivals),
+        user_fairness: report.fairness,
+        arrivals: report.arrivals,
         ..Measures::default()
     }
-}
-
-fn beside(found: &measure::Beside) -> Beside {
-    let measure::Beside { connections, connect_failed, checks, answered, refused, failed, in_flight } = *found;
-    Beside { connections, connect_failed, checks, answered, refused, failed, in_flight }
 }
 
 fn measured(report: &PhaseReport) -> Measured {
@@ -90,30 +74,10 @@ fn measured(report: &PhaseReport) -> Measured {
         retries: ledger.retries,
         clients: report.clients,
         clients_with_connect_timeout: share(report.clients_connect_timed_out, report.clients),
-        response_time_ms: times(&report.response_time_ms),
-        service_time_ms: times(&report.service_time_ms),
-        reject_time_ms: times(&report.reject_time_ms),
-        connect_time_ms: times(&report.connect_time_ms),
-    }
-}
-
-/// Percentiles.
-pub fn times(found: &Percentiles) -> Times {
-    Times {
-        p50: found.p50,
-        p90: found.p90,
-        p95: found.p95,
-        p99: found.p99,
-        p999: found.p999,
-        max: found.max,
-        mean: found.mean,
-        count: found.count,
-        censored: found.censored,
-        p50_at_least: found.p50_at_least,
-        p90_at_least: found.p90_at_least,
-        p95_at_least: found.p95_at_least,
-        p99_at_least: found.p99_at_least,
-        p999_at_least: found.p999_at_least,
+        response_time_ms: report.response_time_ms,
+        service_time_ms: report.service_time_ms,
+        reject_time_ms: report.reject_time_ms,
+        connect_time_ms: report.connect_time_ms,
     }
 }
 

@@ -14,11 +14,11 @@ use target_app::control::wire::{Gauges, StageGauges};
 use workloads::{
     client::ClientGauges,
     health::{ProcessSample, open_descriptors},
-    measure::{Group, Window},
+    measure::Window,
 };
 
 use super::site::Controls;
-use crate::live::{GeneratorSecond, GroupSecond, Second, StageSecond, TargetSecond};
+use crate::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
 
 const PERIOD: Duration = Duration::from_millis(250);
 
@@ -127,18 +127,6 @@ fn grown<'a>(
     now.iter().map(of)
 }
 
-fn groups(found: &BTreeMap<String, Group>) -> BTreeMap<String, GroupSecond> {
-    let group = |&Group { planned, served, late, rejected, lost, mean_ms }: &Group| GroupSecond {
-        planned,
-        served,
-        late,
-        rejected,
-        lost,
-        mean_ms,
-    };
-    found.iter().map(|(name, found)| (name.clone(), group(found))).collect()
-}
-
 impl Seconds {
     /// For one arm.
     pub fn new(arm: &str, block: u32, phases: Vec<String>) -> Self {
@@ -189,8 +177,8 @@ impl Seconds {
             abandoned: window.abandoned,
             connect_failed: window.connect_failed,
             in_flight: window.in_flight,
-            by_type: groups(&window.by_type),
-            by_class: groups(&window.by_class),
+            by_type: window.by_type.clone(),
+            by_class: window.by_class.clone(),
             p50_ms: window.p50_ms,
             p90_ms: window.p90_ms,
             p99_ms: window.p99_ms,

@@ -64,17 +64,6 @@ pub struct Clocks {
     pub suspended_ms: f64,
 }
 
-/// How independently users came in a phase where they were to come independently, at one rate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Arrivals {
-    /// Windows of 100 ms.
-    pub windows: u64,
-    /// Arrivals in each on average.
-    pub per_window: f64,
-    /// Variance of their number over its mean: 1 if they are independent.
-    pub dispersion: f64,
-}
-
 /// What the generator can do on this machine, measured against a service that does nothing, before the first arm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headroom {

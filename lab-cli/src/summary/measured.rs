@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workloads::measure::Times;
 
 /// What was measured of a group of requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,45 +59,6 @@ pub struct Measured {
     pub reject_time_ms: Times,
     /// From the first SYN to an open connection.
     pub connect_time_ms: Times,
-}
-
-/// Percentiles of a set of times. One that has too few samples is `None`; one that time-outs hide has a bound instead.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Times {
-    /// Median.
-    pub p50: Option<f64>,
-    /// 90th percentile.
-    pub p90: Option<f64>,
-    /// 95th percentile.
-    pub p95: Option<f64>,
-    /// 99th percentile.
-    pub p99: Option<f64>,
-    /// 99.9th percentile.
-    pub p999: Option<f64>,
-    /// Longest of the known ones.
-    pub max: Option<f64>,
-    /// Mean of the known ones.
-    pub mean: Option<f64>,
-    /// How many are known.
-    pub count: u64,
-    /// How many are only known to be longer than something (time-outs, requests given up): they hide `max` and `mean`.
-    pub censored: u64,
-    /// The median is hidden by time-outs and is at least this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p50_at_least: Option<f64>,
-    /// The same for the 90th percentile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p90_at_least: Option<f64>,
-    /// The same for the 95th percentile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p95_at_least: Option<f64>,
-    /// The same for the 99th percentile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p99_at_least: Option<f64>,
-    /// The same for the 99.9th percentile.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p999_at_least: Option<f64>,
 }
 
 impl Measured {

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workloads::measure::{Dispersion, Fairness};
 
 /// Measures of one phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +20,7 @@ pub struct Measures {
     pub wasted: Option<f64>,
     /// How evenly users were served.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_fairness: Option<UserFairness>,
+    pub user_fairness: Option<Fairness>,
     /// Jain's index of the share of what they wanted that the classes were given: 1 if it was the same. `None` for one class,
     /// or if none was given anything.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +30,7 @@ pub struct Measures {
     pub steadiness: Option<Steadiness>,
     /// How independently users came, where they were to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub arrivals: Option<super::Arrivals>,
+    pub arrivals: Option<Dispersion>,
     /// How the service recovered from what was before this phase, or from the last fault in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
@@ -45,18 +46,6 @@ pub enum PlannedLoad {
     SessionsPerS(f64),
     /// Requests a second.
     RequestsPerS(f64),
-}
-
-/// How evenly users were served.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UserFairness {
-    /// Users that wanted something.
-    pub users: u64,
-    /// Jain's index of the share of what it wanted that each was given within the objective: 1 if it was the same for all,
-    /// 1/users if one was given everything.
-    pub jain: f64,
-    /// That share, on average over the tenth of the users who were given the least.
-    pub worst_tenth: f64,
 }
 
 /// Whether a phase settled.

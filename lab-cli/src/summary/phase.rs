@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workloads::measure::Beside;
 
 use super::{Measured, Measures};
 
@@ -34,25 +35,4 @@ pub struct Phase {
     /// By user class.
     #[serde(default)]
     pub by_class: BTreeMap<String, Measured>,
-}
-
-/// Connections that were opened for their own sake, and health checks: in no ledger of requests, and no goodput.
-/// `checks = answered + refused + failed + in_flight`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Beside {
-    /// Connections made.
-    pub connections: u64,
-    /// Connections that could not be made.
-    pub connect_failed: u64,
-    /// Health checks begun.
-    pub checks: u64,
-    /// Answered as asked.
-    pub answered: u64,
-    /// Refused because of load.
-    pub refused: u64,
-    /// Answered otherwise, or not at all.
-    pub failed: u64,
-    /// Open as the run ended.
-    pub in_flight: u64,
 }

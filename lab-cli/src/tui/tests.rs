@@ -10,7 +10,7 @@ use super::{
     view,
 };
 use crate::{
-    live::{GeneratorSecond, GroupSecond, LiveEvent, PhaseShape, Second, Shape, StageSecond, TargetSecond},
+    live::{GeneratorSecond, Group, LiveEvent, PhaseShape, Second, Shape, StageSecond, TargetSecond},
     summary::{Arm, Measured, Mode, Objective, Phase, Reason, Times, Verdict},
 };
 
@@ -70,7 +70,7 @@ fn second(at: u32) -> Second {
         gauges: [("admission_rate_per_s".to_owned(), rate), ("p90_ms".to_owned(), p90)].into(),
     };
     let refused = if spike { 130 } else { 0 };
-    let group = |planned, served, late, rejected, mean| GroupSecond {
+    let group = |planned, served, late, rejected, mean| Group {
         planned,
         served,
         late,

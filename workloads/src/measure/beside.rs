@@ -2,19 +2,21 @@
 
 use std::ops::AddAssign;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::persona::{Ending, Want};
 
 use super::Fate;
 
-/// Connections that were opened for their own sake or for health checks, and these checks. Whatever began in a phase is
-/// counted there.
+/// Connections that were opened for their own sake or for health checks, and these checks: in no ledger of requests, and no
+/// goodput. Whatever began in a phase is counted there.
 ///
 /// ```text
 /// checks = answered + refused + failed + in_flight
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Beside {
     /// Connections made.
     pub connections: u64,

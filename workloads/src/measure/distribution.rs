@@ -6,6 +6,7 @@ use hdrhistogram::{
     Histogram,
     serialization::{Serializer, V2Serializer},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Times of one kind: whole microseconds, three significant digits, from 1 us to a bound. What is over the bound is
@@ -133,9 +134,9 @@ impl Distribution {
 
     /// The percentiles that every table shows.
     #[must_use]
-    pub fn percentiles(&self) -> Percentiles {
+    pub fn percentiles(&self) -> Times {
         let [p50, p90, p95, p99, p999] = [50.0, 90.0, 95.0, 99.0, 99.9].map(|p| self.percentile(p));
-        Percentiles {
+        Times {
             p50: p50.number(),
             p90: p90.number(),
             p95: p95.number(),
@@ -223,46 +224,46 @@ impl Percentile {
     }
 }
 
-/// Percentiles in milliseconds. One with too few samples is `null`; one hidden by time-outs is `null` beside a bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Percentiles {
+/// Percentiles of a set of times, in milliseconds. One that has too few samples is `None`; one that time-outs hide has a bound instead.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Times {
     /// Median.
     pub p50: Option<f64>,
-    /// 90th.
+    /// 90th percentile.
     pub p90: Option<f64>,
-    /// 95th.
+    /// 95th percentile.
     pub p95: Option<f64>,
-    /// 99th.
+    /// 99th percentile.
     pub p99: Option<f64>,
-    /// 99.9th.
+    /// 99.9th percentile.
     pub p999: Option<f64>,
-    /// Lower bound of the median, where time-outs hide it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p50_at_least: Option<f64>,
-    /// Lower bound of the 90th.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p90_at_least: Option<f64>,
-    /// Lower bound of the 95th.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p95_at_least: Option<f64>,
-    /// Lower bound of the 99th.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p99_at_least: Option<f64>,
-    /// Lower bound of the 99.9th.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p999_at_least: Option<f64>,
-    /// Longest known time.
+    /// Longest of the known ones.
     pub max: Option<f64>,
-    /// Mean of the known times.
+    /// Mean of the known ones.
     pub mean: Option<f64>,
-    /// Known times.
+    /// How many are known.
     pub count: u64,
-    /// Times only known to be longer than something.
-    #[serde(default)]
+    /// How many are only known to be longer than something (time-outs, requests given up): they hide `max` and `mean`.
     pub censored: u64,
+    /// The median is hidden by time-outs and is at least this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_at_least: Option<f64>,
+    /// The same for the 90th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90_at_least: Option<f64>,
+    /// The same for the 95th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95_at_least: Option<f64>,
+    /// The same for the 99th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_at_least: Option<f64>,
+    /// The same for the 99.9th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p999_at_least: Option<f64>,
 }
 
-impl Percentiles {
+impl Times {
     /// Nothing was timed.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -3,10 +3,12 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::Class;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What happened to the requests of one type, or of one class, in a second.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Group {
     /// Intended starts, retries included.
     pub planned: u64,

@@ -6,8 +6,8 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beside, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Percentiles, cell::Cell,
-    recorder::PARTS, shares::Shares, spread::Spread, user_set::UserSet,
+    Beside, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Times, cell::Cell, recorder::PARTS,
+    shares::Shares, spread::Spread, user_set::UserSet,
 };
 use crate::{
     balance::TurnedBack,
@@ -110,16 +110,16 @@ pub struct PhaseReport {
     /// Attempts per request wanted.
     pub amplification: Option<f64>,
     /// Of what was answered as asked, connecting included; time-outs are censored.
-    pub response_time_ms: Percentiles,
+    pub response_time_ms: Times,
     /// Of the same, from the actual send.
-    pub service_time_ms: Percentiles,
+    pub service_time_ms: Times,
     /// Response time of rejects.
-    pub reject_time_ms: Percentiles,
+    pub reject_time_ms: Times,
     /// Of connections made; connect time-outs are censored.
-    pub connect_time_ms: Percentiles,
+    pub connect_time_ms: Times,
     /// In replays: how far behind their recorded times first attempts were, because their users were still at something else.
-    #[serde(skip_serializing_if = "Percentiles::is_empty", default)]
-    pub behind_ms: Percentiles,
+    #[serde(skip_serializing_if = "Times::is_empty", default)]
+    pub behind_ms: Times,
     /// Different users that planned a request in it.
     pub clients: u64,
     /// Of these: users with at least one connect time-out.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most users of a phase that are told apart: 8 MiB.
@@ -30,11 +31,11 @@ struct Share {
 }
 
 /// How evenly users were served.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fairness {
     /// Users that wanted something.
     pub users: u64,
-    /// Jain's index of the share that each was given of what it wanted: 1 if all were given the same share, 1/n if one was
+    /// Jain's index of the share that each was given, within the objective, of what it wanted: 1 if all were given the same share, 1/n if one was
     /// given everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
     pub jain: f64,
     /// That share, on average over the tenth of the users that were given the least (at least one).

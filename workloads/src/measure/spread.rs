@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{ArrivalLaw, Load, Phase};
@@ -11,14 +12,16 @@ use crate::plan::{ArrivalLaw, Load, Phase};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spread(Vec<u32>);
 
-/// How much the number of arrivals varied from window to window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+/// How independently users came in a phase where they were to come independently, at one rate: how much the number of arrivals
+/// varied from window to window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dispersion {
     /// Windows of a tenth of a second.
     pub windows: u64,
     /// Arrivals in each on average.
     pub per_window: f64,
     /// Variance of their number over its mean: 1 for independent arrivals, less for even ones, more for bunches.
+    #[serde(rename = "dispersion")]
     pub index: f64,
 }
 

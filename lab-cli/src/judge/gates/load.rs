@@ -7,7 +7,7 @@ use super::{
     limits::{ARRIVALS_CHANCE, ARRIVALS_PER_WINDOW, ARRIVALS_WINDOWS, HEADROOM, NULL_SHARE, OVERLOADED},
     warn,
 };
-use crate::summary::{Arm, Arrivals, Measured, Reason};
+use crate::summary::{Arm, Dispersion, Measured, Reason};
 
 pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     model(arm, context, reasons);
@@ -66,7 +66,7 @@ fn cap(arm: &Arm, reasons: &mut Vec<Reason>) {
 /// A caution: one sound arm in a thousand is found by chance, and a generator that does not keep to its plan is found by LAG
 /// and UNSENT. What is left for this one is a plan that is not what its law says.
 fn arrivals(arm: &Arm, reasons: &mut Vec<Reason>) {
-    let judged: Vec<(&str, Arrivals)> = arm
+    let judged: Vec<(&str, Dispersion)> = arm
         .phases
         .iter()
         .filter_map(|phase| Some((phase.name.as_str(), phase.measures.arrivals?)))
@@ -74,10 +74,10 @@ fn arrivals(arm: &Arm, reasons: &mut Vec<Reason>) {
         .collect();
     for (phase, found) in &judged {
         let (low, high) = dispersion(found.windows, ARRIVALS_CHANCE / judged.len() as f64);
-        if found.dispersion < low || found.dispersion > high {
+        if found.index < low || found.index > high {
             reasons.push(warn(
                 "ARRIVALS",
-                format!("{phase}: dispersion {:.2} over {} windows of 100 ms", found.dispersion, found.windows),
+                format!("{phase}: dispersion {:.2} over {} windows of 100 ms", found.index, found.windows),
                 format!("{low:.2} to {high:.2} (one sound arm in a thousand is outside)"),
                 "arrivals were to be independent, and came too evenly or in bunches",
                 "if LAG or HICCUP is found as well, mend that; else run with another seed, and report it if it stays",

@@ -46,9 +46,7 @@ pub fn reading(code: &str, summary: &Summary) -> Option<String> {
         }),
         "ARRIVALS" => run.most(
             |arm| {
-                greatest(
-                    arm.phases.iter().filter_map(|p| p.measures.arrivals).map(|found| (found.dispersion - 1.0).abs()),
-                )
+                greatest(arm.phases.iter().filter_map(|p| p.measures.arrivals).map(|found| (found.index - 1.0).abs()))
             },
             |far, _| format!("{far:.2} from 1"),
         ),

@@ -79,14 +79,14 @@ mod tests {
     use super::*;
     use crate::{
         judge::threshold::{RunEvidence, Threshold},
-        summary::{Arm, Measured, Phase, Recovery, Steadiness, UserFairness},
+        summary::{Arm, Fairness, Measured, Phase, Recovery, Steadiness},
     };
 
     fn arm(name: &str, recovery: Option<Recovery>) -> Arm {
         let measures = Measures {
             recovery,
             wasted: Some(0.25),
-            user_fairness: Some(UserFairness { users: 10, jain: 0.9, worst_tenth: 0.0 }),
+            user_fairness: Some(Fairness { users: 10, jain: 0.9, worst_tenth: 0.0 }),
             steadiness: Some(Steadiness { warm_up_s: 5.0, growth_per_s: 12.0, ..Steadiness::default() }),
             ..Measures::default()
         };

@@ -10,7 +10,7 @@ use ratatui::{
 };
 
 use crate::{
-    live::{GroupSecond, Second},
+    live::{Group, Second},
     text::{self, scrubbed},
     tui::{
         Palette,
@@ -63,9 +63,9 @@ fn groups(running: &Running) -> Vec<(String, Mean)> {
     types.into_iter().chain(classes).collect()
 }
 
-fn over<'a>(seconds: impl Iterator<Item = &'a BTreeMap<String, GroupSecond>>, count: usize) -> BTreeMap<String, Mean> {
+fn over<'a>(seconds: impl Iterator<Item = &'a BTreeMap<String, Group>>, count: usize) -> BTreeMap<String, Mean> {
     // Of answers and of their times: a mean of means would weigh seconds alike.
-    let mut sums: BTreeMap<String, (GroupSecond, f64)> = BTreeMap::new();
+    let mut sums: BTreeMap<String, (Group, f64)> = BTreeMap::new();
     for (name, group) in seconds.flatten() {
         let (sum, time) = sums.entry(name.clone()).or_default();
         sum.planned += group.planned;
@@ -76,7 +76,7 @@ fn over<'a>(seconds: impl Iterator<Item = &'a BTreeMap<String, GroupSecond>>, co
         *time += group.mean_ms.unwrap_or(0.0) * (group.served + group.late) as f64;
     }
     let a_second = |n: u64| n as f64 / count.max(1) as f64;
-    let mean = |(name, (sum, time)): (String, (GroupSecond, f64))| {
+    let mean = |(name, (sum, time)): (String, (Group, f64))| {
         let answered = sum.served + sum.late;
         let mean = Mean {
             planned: a_second(sum.planned),
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn the_last_seconds_are_taken_together_and_times_weigh_by_their_answers() {
         let second = |second, served, mean_ms| {
-            let group = GroupSecond { planned: 10, served, mean_ms, ..GroupSecond::default() };
+            let group = Group { planned: 10, served, mean_ms, ..Group::default() };
             Second { second, by_type: [("login".to_owned(), group)].into(), ..Second::default() }
         };
         let mut seconds: std::collections::VecDeque<Second> = (0..10).map(|at| second(at, 100, Some(900.0))).collect();

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     judge::gates::table::{self, GATES},
     summary::{
-        Arrivals, Comparison, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched,
+        Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched,
         Verdict::{Invalid, Unstable, Warn},
     },
 };
@@ -124,7 +124,7 @@ fn busy(arm: &mut Arm, most: u32, limit: u32, waited: u64) {
 }
 
 fn arrivals(arm: &mut Arm, windows: u64, per_window: f64, dispersion: f64) {
-    arm.phases[0].measures.arrivals = Some(Arrivals { windows, per_window, dispersion });
+    arm.phases[0].measures.arrivals = Some(Dispersion { windows, per_window, index: dispersion });
 }
 
 /// Two minutes under one load, in batches of 5 s.
@@ -303,7 +303,7 @@ fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
     busy(&mut arm, 10, 1000, 0);
     files(&mut arm, 100);
     steady(&mut arm, |_| ());
-    arm.phases[0].measures.arrivals = Some(Arrivals { windows: 100, per_window: 5.0, dispersion: 1.1 });
+    arm.phases[0].measures.arrivals = Some(Dispersion { windows: 100, per_window: 5.0, index: 1.1 });
     let bound = Arm { bound: true, ..Arm::default() };
     let mut summary = Summary {
         arms: vec![steady_at("none", 1, 1.0, 1.0), arm, bound],
