@@ -7,6 +7,7 @@ use crate::{
     text::{known_or_at_least, percent, rate, scrubbed},
 };
 
+mod behind;
 pub(crate) mod columns;
 mod comparison;
 pub mod csv;
@@ -27,10 +28,9 @@ pub fn text(summary: &Summary) -> String {
     let mut out = String::new();
     out.push_str(&arms(summary));
     out.push_str(measures::footnote(summary));
-    let measured = measures::table(summary);
-    if !measured.is_empty() {
+    for table in [measures::table(summary), behind::table(summary)].iter().filter(|table| !table.is_empty()) {
         out.push('\n');
-        out.push_str(&measured);
+        out.push_str(table);
     }
     out.push('\n');
     out.push_str(&ledgers(summary));

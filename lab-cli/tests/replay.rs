@@ -56,6 +56,10 @@ fn a_speed_divides_all_times() {
         let wanted = last / speed.parse::<f64>().expect("a number") + 1.0;
         let seconds = count(&summary, 0, "seconds");
         assert!((seconds - wanted).abs() < 0.01, "{speed}: {seconds} s, not {wanted}");
+        // Of every first attempt it is told how late its user was for it.
+        let behind = &summary["arms"][0]["phases"][0]["behind_ms"];
+        let first = count(&summary, 0, "planned") - count(&summary, 0, "retries");
+        assert_eq!(behind["count"].as_f64(), Some(first), "{speed}: {behind}");
         // All are asked for in that time: they come faster too. What is under way at the end may keep a few back; what a page does
         // not offer costs a list more (a message again after one was deleted).
         let planned = count(&summary, 0, "planned") / requests;
@@ -66,6 +70,7 @@ fn a_speed_divides_all_times() {
             "{speed}: {planned}, and {own:?} at its own"
         );
     }
+    done(at, &["recheck", "10"]);
     let twice = replayed(at, &["--copies", "2", "--out", "twice"]);
     let planned = count(&twice, 0, "planned") / requests;
     assert!(own.is_some_and(|own| (planned / own - 2.0).abs() < 0.1), "{planned} for {own:?}");

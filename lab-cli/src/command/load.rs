@@ -41,9 +41,6 @@ pub(super) struct Loaded {
     reasons: Vec<Reason>,
     generator: Generator,
     requests_per_s: f64,
-    /// In replays: how far behind the recorded times requests were because their users were still at something else.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    behind_ms: Option<Times>,
     #[serde(flatten)]
     measured: Measured,
 }
@@ -218,7 +215,6 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, partial: bool) -> L
         reasons: arm.reasons,
         generator: arm.generator,
         requests_per_s: if seconds > 0.0 { answered as f64 / seconds } else { 0.0 },
-        behind_ms: (!report.total.behind_ms.is_empty()).then_some(report.total.behind_ms),
         measured,
     }
 }
@@ -246,7 +242,7 @@ fn for_people(told: &Told<'_>, loaded: &Loaded) -> String {
     if found.rejected > 0 {
         percentiles(&mut text, "rejects", &found.reject_time_ms);
     }
-    if let Some(behind) = &loaded.behind_ms {
+    if let Some(behind) = &found.behind_ms {
         percentiles(&mut text, "behind the recorded times", behind);
     }
     let _ = writeln!(

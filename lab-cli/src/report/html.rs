@@ -16,6 +16,7 @@ use crate::{
     text::scrubbed,
 };
 
+mod behind;
 mod chart;
 mod facts;
 mod figures;
@@ -55,6 +56,7 @@ pub fn document(run: &Whole) -> String {
                     (figures::curves(run))
                     (figures::time_lines(run))
                     (tables::phases(run))
+                    (behind::table(run))
                     (tables::types(run))
                     (measures::section(run))
                     (tables::ledgers(run))

@@ -78,6 +78,7 @@ fn measured(report: &PhaseReport) -> Measured {
         service_time_ms: report.service_time_ms,
         reject_time_ms: report.reject_time_ms,
         connect_time_ms: report.connect_time_ms,
+        behind_ms: (!report.behind_ms.is_empty()).then_some(report.behind_ms),
     }
 }
 

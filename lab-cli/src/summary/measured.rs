@@ -59,6 +59,10 @@ pub struct Measured {
     pub reject_time_ms: Times,
     /// From the first SYN to an open connection.
     pub connect_time_ms: Times,
+    /// In replays: how long after its recorded time a request was wanted of the service, because its user was still at the one
+    /// before. First attempts; the generator's own lateness is not in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behind_ms: Option<Times>,
 }
 
 impl Measured {

@@ -63,6 +63,17 @@ fn tables_can_be_read_without_a_screen() {
 }
 
 #[test]
+fn a_replay_tells_how_far_behind_it_was() {
+    assert!(!document(&run()).contains("id=\"behind\""));
+    let mut replay = run();
+    let behind = crate::summary::Times { p90: Some(1420.0), ..Default::default() };
+    replay.summary.arms[1].phases[0].measured.behind_ms = Some(behind);
+    let page = document(&replay);
+    let section = page.split("id=\"behind\"").nth(1).expect("a section");
+    assert!(section.contains("<td class=\"n\">1.42 s</td>"), "{section}");
+}
+
+#[test]
 fn figures_tell_their_values_and_have_a_gap_where_there_is_none() {
     let page = document(&run());
     assert!(page.contains("<title>10.5 s\nnone: 1.00 s\nseda: 1.00 s</title>"), "p90 of second 10");
