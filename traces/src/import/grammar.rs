@@ -216,5 +216,4 @@ fn ask(asked: &mut Vec<u64>, question: u64) -> bool {
 }
 
 #[cfg(test)]
-#[path = "grammar_tests.rs"]
 mod tests;
