@@ -11,7 +11,7 @@ pub use touch::{NOT_DONE, Touch, value_in_words};
 // What users measure is told as it is.
 pub use workloads::measure::Group;
 
-use crate::summary::{Arm, Mode, Objective, Summary};
+use crate::summary::{Arm, Mode, Objective, Summary, Touched};
 
 /// One thing that happened. Texts may come from the target: whoever prints them scrubs them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,6 +74,16 @@ pub enum LiveEvent {
     Stopping,
     /// The run is over. Comes last.
     RunFinished(Box<Summary>),
+}
+
+impl LiveEvent {
+    /// What a person changed, as the summary has it.
+    pub fn touched(&self) -> Option<Touched> {
+        match self {
+            Self::Touched { second, touch } => Some(Touched { second: *second, what: touch.in_words() }),
+            _ => None,
+        }
+    }
 }
 
 /// What is going to happen.

@@ -22,8 +22,8 @@ pub struct RowFit {
     pub p: f64,
 }
 
-/// Fewest expected transitions in a cell: below it chi-square is no good approximation (Cochran, Biometrics 10, 1954).
-const LEAST_EXPECTED: f64 = 5.0;
+/// Fewest that must be expected in a cell: below it chi-square is no good approximation (Cochran, Biometrics 10, 1954).
+pub(crate) const LEAST_EXPECTED: f64 = 5.0;
 
 /// The fit of every row of the model, given transitions (from, to, how often). States without a row are not tested.
 ///
@@ -53,21 +53,25 @@ fn row_fit(from: &str, row: &BTreeMap<String, f64>, counts: &BTreeMap<(&str, &st
         })
         .collect();
     merge_rare(&mut cells);
-    let degrees = u32::try_from(cells.len().saturating_sub(1)).unwrap_or(u32::MAX);
-    let statistic = cells.iter().map(|(expected, seen)| (seen - expected) * (seen - expected) / expected).sum();
-    let p = match ChiSquared::new(f64::from(degrees)) {
-        Ok(law) if degrees > 0 && seen > 0 => law.sf(statistic),
-        _ => 1.0,
-    };
-    RowFit { from: from.into(), seen, statistic: if seen > 0 { statistic } else { 0.0 }, degrees, p }
+    let Pearson { statistic, degrees, p } = pearson(&cells, 0);
+    let (statistic, p) = if seen > 0 { (statistic, p.unwrap_or(1.0)) } else { (0.0, 1.0) };
+    RowFit { from: from.into(), seen, statistic, degrees, p }
 }
 
-/// Pearson's test of cells (expected, seen): the chance of cells at least as far from what is expected; `None` if there are not
-/// two of them.
-pub(crate) fn pearson(cells: &[(f64, f64)]) -> Option<f64> {
-    let degrees = cells.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
-    let statistic: f64 = cells.iter().map(|(expected, seen)| (seen - expected) * (seen - expected) / expected).sum();
-    ChiSquared::new(degrees as f64).ok().map(|law| law.sf(statistic))
+/// What Pearson's test found.
+pub(crate) struct Pearson {
+    pub(crate) statistic: f64,
+    pub(crate) degrees: u32,
+    /// The chance of cells at least as far from what is expected; `None`: there is nothing to test.
+    pub(crate) p: Option<f64>,
+}
+
+/// Pearson's test of cells (expected, seen). `fitted`: so many numbers of what is expected were taken from what was seen.
+pub(crate) fn pearson(cells: &[(f64, f64)], fitted: usize) -> Pearson {
+    let statistic = cells.iter().map(|(expected, seen)| (seen - expected) * (seen - expected) / expected).sum();
+    let degrees = u32::try_from(cells.len().saturating_sub(1 + fitted)).unwrap_or(u32::MAX);
+    let law = ChiSquared::new(f64::from(degrees)).ok().filter(|_| degrees > 0);
+    Pearson { statistic, degrees, p: law.map(|law| law.sf(statistic)) }
 }
 
 /// Merges cells (expected, seen) with few expected into the next rarer one.

@@ -23,6 +23,7 @@ pub(crate) use walks::{STATES, Walks};
 
 use crate::{
     ModelError, PreviousPage, Statistics, UserModel,
+    fit::{LEAST_EXPECTED, pearson},
     trace::{LOGIN, Reader, TraceError},
 };
 use fitted::{Back, Cell, Extent, Lengths};
@@ -199,12 +200,9 @@ fn lengths(walks: &Walks, model: &UserModel, previous: PreviousPage) -> Result<O
         last.0 += expected;
         last.1 += counted;
     }
-    let p = crate::fit::pearson(&cells);
+    let p = pearson(&cells, 0).p;
     Ok(Some(Lengths { seen, model_mean: statistics.mean, p }))
 }
-
-/// Fewest expected sessions in a cell (Cochran, Biometrics 10, 1954).
-const LEAST_EXPECTED: f64 = 5.0;
 
 fn index(state: &str) -> Option<usize> {
     STATES.iter().position(|known| *known == state)

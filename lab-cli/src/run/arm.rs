@@ -128,7 +128,7 @@ pub fn run(
             }
             events.extend(policy_events.take());
             events.extend(hands.take());
-            touches.extend(events.iter().filter_map(touched));
+            touches.extend(events.iter().filter_map(LiveEvent::touched));
             if let Err(failure) = times.add(&window) {
                 failed.get_or_insert(failure);
                 flag.stop();
@@ -162,7 +162,7 @@ pub fn run(
         return Err(RunFailure::Target(format!("{died} during the run")));
     }
     for event in hands.end() {
-        touches.extend(touched(&event));
+        touches.extend(event.touched());
         tell(&event, folder, sinks)?;
     }
     let renewal_failed = renewals.end();
@@ -206,14 +206,6 @@ pub fn run(
         tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
     }
     Ok(Ended { arm, report, timeline, abort })
-}
-
-/// For the summary.
-fn touched(event: &LiveEvent) -> Option<summary::Touched> {
-    match event {
-        LiveEvent::Touched { second, touch } => Some(summary::Touched { second: *second, what: touch.in_words() }),
-        _ => None,
-    }
 }
 
 /// The target's last look at itself, once what clients wrote has been read, which requests that were, and the books of

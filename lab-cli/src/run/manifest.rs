@@ -80,13 +80,13 @@ pub fn manifest(
 
 impl Host {
     fn of(cpus: &Cpus) -> Self {
-        let line = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
         Self {
             cores: std::thread::available_parallelism().map_or(0, usize::from),
             generator_cpu: cpus.generator,
             target_cpu: cpus.target,
-            kernel: line("/proc/sys/kernel/osrelease"),
-            clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            kernel: kernel.map(|text| text.trim().to_owned()).unwrap_or_default(),
+            clocksource: workloads::clock::clock_source(),
             descriptor_limit: workloads::health::descriptor_limit(),
             debug_build: cfg!(debug_assertions),
         }

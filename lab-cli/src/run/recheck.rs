@@ -159,13 +159,10 @@ fn touches(events: &[LiveEvent], label: &str, in_block: u32) -> Vec<Touched> {
     let mut own = false;
     let mut found = Vec::new();
     for event in events {
-        match event {
-            LiveEvent::ArmStarted { arm, block, .. } => own = (arm.as_str(), *block) == (label, in_block),
-            LiveEvent::Touched { second, touch } if own => {
-                found.push(Touched { second: *second, what: touch.in_words() });
-            }
-            _ => {}
+        if let LiveEvent::ArmStarted { arm, block, .. } = event {
+            own = (arm.as_str(), *block) == (label, in_block);
         }
+        found.extend(event.touched().filter(|_| own));
     }
     found
 }

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use statrs::distribution::{ChiSquared, ContinuousCDF};
-
 use super::{
     fitted::{Family, Pauses},
     sample::Sample,
 };
-use crate::Think;
+use crate::{Think, fit::pearson};
 
 /// Fewest pauses that a family is tested on: ten cells of five.
 const LEAST: usize = 50;
@@ -116,9 +114,9 @@ impl Candidate {
             seen[cell.min(cells - 1)] += 1;
         }
         let expected = sorted.len() as f64 / cells as f64;
-        let statistic: f64 = seen.iter().map(|&n| (n as f64 - expected) * (n as f64 - expected) / expected).sum();
+        let cells: Vec<(f64, f64)> = seen.iter().map(|&n| (expected, n as f64)).collect();
         let numbers = if matches!(self.shape, Shape::Exponential(_)) { 1 } else { 2 };
-        ChiSquared::new((cells - 1 - numbers) as f64).map_or(0.0, |law| law.sf(statistic))
+        pearson(&cells, numbers).p.unwrap_or(0.0)
     }
 
     fn law(&self) -> Think {
