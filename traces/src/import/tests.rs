@@ -1,5 +1,8 @@
 use super::*;
-use crate::trace::{Names, Reader};
+use crate::{
+    pack::{Packer, Packing},
+    trace::{Names, Reader},
+};
 
 mod captures;
 mod formats;
@@ -25,10 +28,15 @@ fn import_all(files: &[(&str, Vec<u8>)], options: &Options) -> Result<(String, T
     Ok((String::from_utf8(bytes).expect("text"), tally))
 }
 
-/// Records as `milliseconds user action object`, with `?` after what was inferred, and the account.
+/// What comes of texts.
 fn actions(files: &[(&str, &str)], options: &Options) -> (Vec<String>, Tally) {
     let files: Vec<(&str, Vec<u8>)> = files.iter().map(|(name, text)| (*name, text.as_bytes().to_vec())).collect();
-    let (text, tally) = import_all(&files, options).unwrap_or_else(|error| panic!("{error}"));
+    shown(&files, options)
+}
+
+/// Records as `milliseconds user action object`, with `?` after what was inferred, and the account.
+fn shown(files: &[(&str, Vec<u8>)], options: &Options) -> (Vec<String>, Tally) {
+    let (text, tally) = import_all(files, options).unwrap_or_else(|error| panic!("{error}"));
     let mut reader = Reader::new(text.as_bytes()).expect("a trace");
     let mut shown = Vec::new();
     while let Some(record) = reader.next_record().expect("sound") {
@@ -48,6 +56,20 @@ fn event(second: &str, lasted_ms: u32, session: &str, command: &str, args: &str)
          \"end_time\":\"2026-11-21T01:39:{whole}.{end:03}Z\",\"fields\":{{\"user\":\"joe\",\"session\":\"{session}\",\
          \"cmd_name\":\"{command}\",\"cmd_args\":{args:?},\"tagged_reply_state\":\"OK\",\"bytes_in\":7,\"bytes_out\":90}}}}\n"
     )
+}
+
+/// That a session is over.
+fn session_over(session: &str, from: &str, to: &str) -> String {
+    format!(
+        "{{\"event\":\"mail_user_session_finished\",\"start_time\":\"2026-11-21T01:39:{from}Z\",\
+         \"end_time\":\"2026-11-21T01:39:{to}Z\",\"fields\":{{\"user\":\"joe\",\"session\":\"{session}\"}}}}\n"
+    )
+}
+
+fn packed(bytes: &[u8], packing: Packing) -> Vec<u8> {
+    let mut packer = Packer::new(Vec::new(), packing).expect("memory");
+    packer.write_all(bytes).expect("memory");
+    packer.finish().expect("memory")
 }
 
 #[test]
@@ -98,18 +120,12 @@ fn lines_out_of_order_are_sorted_however_small_the_parts() {
 
 #[test]
 fn a_line_about_what_began_long_ago_is_in_order_and_one_that_was_written_before_is_not() {
-    let over = |session: &str, from: &str, to: &str| {
-        format!(
-            "{{\"event\":\"mail_user_session_finished\",\"start_time\":\"2026-11-21T01:39:{from}Z\",\
-             \"end_time\":\"2026-11-21T01:39:{to}Z\",\"fields\":{{\"user\":\"joe\",\"session\":\"{session}\"}}}}\n"
-        )
-    };
     let stamp = "2026-11-21 01:39:12 imap-login: Info: Login: user=<ann>, rip=192.0.2.1, session=<S3>\n".to_owned();
     let log = [
         event("10.200", 3, "S1", "LIST", "\"\" \"*\""),
         // Both began before the line above, and are told of when they are over.
         event("10.100", 800, "S2", "LIST", "\"\" \"*\""),
-        over("S1", "09.000", "12.700"),
+        session_over("S1", "09.000", "12.700"),
         // Somewhere in second 12.
         stamp,
         event("12.750", 3, "S2", "SELECT", "INBOX"),
@@ -130,12 +146,11 @@ fn a_session_is_joined_from_all_its_files() {
 2026-11-21 01:39:12.000000 imap(joe)<8716><S1>: Info: Disconnected: Connection closed in=1 out=2 deleted=3 body_count=1 body_bytes=9
 2026-11-21 01:39:13.000000 lmtp(joe)<8717><S3>: Info: saved mail
 ";
-    let finished = "{\"event\":\"mail_user_session_finished\",\"start_time\":\"2026-11-21T01:39:09.251000Z\",\
-        \"end_time\":\"2026-11-21T01:39:12.001Z\",\"fields\":{\"user\":\"joe\",\"session\":\"S1\"}}\n";
+    let finished = session_over("S1", "09.251000", "12.001");
     let expected = ["0 joe login", "1250 joe list folders", "2250 joe show message /4", "2750 joe leave"];
     for files in [
         vec![("events", events.as_str()), ("log", log)],
-        vec![("log", log), ("finished", finished), ("events", events.as_str())],
+        vec![("log", log), ("finished", finished.as_str()), ("events", events.as_str())],
     ] {
         let (shown, tally) = actions(&files, &options());
         assert_eq!(shown, expected);

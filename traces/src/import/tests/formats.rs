@@ -1,7 +1,6 @@
 //! Each format, by what a server would write.
 
 use super::*;
-use crate::pack::{Packer, Packing};
 
 #[test]
 fn names_of_dovecot_2_4_are_read_and_seconds_since_1970() {
@@ -68,10 +67,7 @@ const OUT: &str = "\
 
 #[test]
 fn rawlogs_are_read_in_pairs_packed_or_not() {
-    let mut packer = Packer::new(Vec::new(), Packing::Gzip).expect("memory");
-    packer.write_all(OUT.as_bytes()).expect("memory");
-    let packed = packer.finish().expect("memory");
-    let files = [("raw/joe/1.out.gz", packed), ("raw/joe/1.in", IN.as_bytes().to_vec())];
+    let files = [("raw/joe/1.out.gz", packed(OUT.as_bytes(), Packing::Gzip)), ("raw/joe/1.in", IN.as_bytes().to_vec())];
     let (text, tally) = import_all(&files, &options()).expect("a trace");
     assert_eq!(tally.files.len(), 1);
     let lines: Vec<&str> = text.lines().collect();

@@ -79,7 +79,6 @@ fn a_huge_line_is_passed_over_and_named() {
 
 #[test]
 fn a_packed_file_that_was_cut_gives_what_stands_before_and_says_where() {
-    use crate::pack::{Packer, Packing};
     // Sessions of names that do not pack: zstd gives a block at a time, and this has many.
     let log: String = (0_u64..4000)
         .map(|n| {
@@ -88,9 +87,7 @@ fn a_packed_file_that_was_cut_gives_what_stands_before_and_says_where() {
         })
         .collect();
     for packing in [Packing::Gzip, Packing::Zstd] {
-        let mut packer = Packer::new(Vec::new(), packing).expect("memory");
-        packer.write_all(log.as_bytes()).expect("memory");
-        let packed = packer.finish().expect("memory");
+        let packed = packed(log.as_bytes(), packing);
         let (_, whole) = import_all(&[("a", packed.clone())], &options()).expect("a trace");
         assert_eq!((whole.files[0].units, &whole.files[0].cut), (4000, &None));
         let (_, tally) = import_all(&[("a", packed[..packed.len() - 20].to_vec())], &options())
@@ -113,10 +110,7 @@ fn place(said: &str) -> Option<(u64, u64)> {
 
 #[test]
 fn a_packed_file_that_is_cut_before_its_first_line_names_the_file() {
-    use crate::pack::{Packer, Packing};
-    let mut packer = Packer::new(Vec::new(), Packing::Zstd).expect("memory");
-    packer.write_all(event("10.000", 3, "S1", "LIST", "").as_bytes()).expect("memory");
-    let packed = packer.finish().expect("memory");
+    let packed = packed(event("10.000", 3, "S1", "LIST", "").as_bytes(), Packing::Zstd);
     let error = import_all(&[("mail.log.zst", packed[..packed.len() - 20].to_vec())], &options()).expect_err("no line");
     assert!(error.to_string().contains("mail.log.zst"), "{error}");
 }
