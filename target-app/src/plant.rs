@@ -18,9 +18,10 @@ mod fault;
 mod gauges;
 mod listener;
 mod machine;
+mod made;
 mod mail;
 mod oracle;
-
+mod sites;
 mod stage;
 mod synthetic;
 #[cfg(test)]
@@ -32,6 +33,7 @@ mod world;
 pub use cluster::{Cluster, ClusterEvent};
 pub use costs::{PlantError, PlantSpec, TypeCost};
 pub use fault::{Fault, FaultKind};
+pub use made::PlantPlan;
 #[cfg(test)]
 pub(crate) use tests::target as emulated_target;
-pub use world::{Event, Plant, PlantPlan};
+pub use world::{Event, Plant};

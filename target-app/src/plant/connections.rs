@@ -11,8 +11,9 @@ use super::{
     door::Entered,
     listener::{State, is_call},
     machine::Task,
+    sites::Place,
     visit::{Pass, is_check},
-    world::{Event, Place, Plant, UPKEEP, bare},
+    world::{Event, Plant, UPKEEP, bare},
 };
 use crate::{app::DEGRADED, ledger::Ledger};
 

@@ -15,9 +15,10 @@ use super::{
     door::Entered,
     listener::Refused,
     machine::{Step, Task},
+    sites::Place,
     stage::Queued,
     visit::{Errand, Pass, Visit, head_of, is_check, peer_of},
-    world::{Event, Place, Plant, bare},
+    world::{Event, Plant, bare},
 };
 use crate::{
     calls::CallsEnded,

@@ -1,8 +1,8 @@
-//! The plant put together from a target's spec, and its events.
+//! A plant, and what happens to it.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp, UnixSeconds, seed_for};
+use controllers::{JobId, Timestamp, UnixSeconds};
 use workloads::{
     persona::Call,
     sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World},
@@ -11,49 +11,27 @@ use workloads::{
 use super::{
     around::Around,
     backend::Backend,
-    costs::{PlantError, PlantSpec},
+    costs::PlantSpec,
     door::PlantDoor,
-    fault::{Fault, Faults},
+    fault::Faults,
     listener::Listener,
     machine::Machine,
-    mail::PlantMail,
-    oracle::{self, Foresight},
+    oracle::Foresight,
+    sites::Place,
     stage::PlantStage,
-    synthetic::{PlantChecksum, PlantEmulated},
     visit::{Visit, head_of},
     work::Worker,
 };
 use crate::{
     class::Ranks,
-    control::events::{Events, Reader},
-    graph::{Graph, Role},
+    control::events::Reader,
+    graph::Graph,
     ledger::Ledger,
-    policies::{Resolved, Seating, listed, machines},
-    running,
+    policies::{Resolved, Seating},
     signals::Probe,
-    spec::{App, EdgeSpec, EmulatedSpec, Health, TargetSpec},
-    stage::{Watcher, earliest},
-    synthetic::Law,
+    spec::{EdgeSpec, Health},
+    stage::Watcher,
 };
-
-/// What a plant is made of, beside the target's spec.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PlantPlan {
-    /// What things cost.
-    pub costs: PlantSpec,
-    /// Messages in the folders of the accounts, in order of their numbers.
-    pub folders: Vec<Vec<u32>>,
-    /// What goes wrong when.
-    pub faults: Vec<Fault>,
-    /// When the policy begins anew, as if the run did.
-    pub renewals: Vec<Duration>,
-    /// At dispatch sits a policy that knows what each request will cost, in place of the spec's.
-    pub oracle: bool,
-    /// An emulated server pays for taking, reading and refusing as the costs say: they are meant for it.
-    pub wire: bool,
-    /// Speed of the cores, `None` for 1.
-    pub speed: Option<f64>,
-}
 
 /// What a plant plans for itself.
 #[derive(Debug, Clone, Copy)]
@@ -74,19 +52,6 @@ pub enum Event {
     Renew,
     /// Another second of all open connections is to be paid.
     Upkeep,
-}
-
-/// A site with a timer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// The door at accept.
-    Accept,
-    /// The door at dispatch.
-    Dispatch,
-    /// A stage of the service.
-    Stage(usize),
-    /// The monitors of the whole process.
-    System,
 }
 
 /// A target in virtual time.
@@ -122,14 +87,14 @@ pub struct Plant {
     pub(super) reader: Reader,
     /// What the oracle is told, if there is one.
     pub(super) foresight: Option<Foresight>,
-    seating: Seating,
-    renewals: Vec<Duration>,
-    cores: u32,
+    pub(super) seating: Seating,
+    pub(super) renewals: Vec<Duration>,
+    pub(super) cores: u32,
     /// Speed of the cores when nothing is wrong.
-    speed: f64,
+    pub(super) speed: f64,
     /// When the next end of work is planned for.
-    cores_planned: Option<Timestamp>,
-    armed: BTreeMap<Place, Timestamp>,
+    pub(super) cores_planned: Option<Timestamp>,
+    pub(super) armed: BTreeMap<Place, Timestamp>,
 }
 
 /// The plant as load samples see it.
@@ -156,93 +121,6 @@ impl Probe for Meter {
 }
 
 impl Plant {
-    /// A plant of this target.
-    ///
-    /// # Errors
-    /// Whatever makes no sense in the spec or in the costs.
-    pub fn new(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
-        Self::with(spec, plan, Resolved::live(&spec.policy)?)
-    }
-
-    /// A plant among others, between which reports are carried.
-    pub(super) fn in_cluster(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
-        Self::with(spec, plan, Resolved::new(&spec.policy)?)
-    }
-
-    fn with(spec: &TargetSpec, plan: &PlantPlan, chosen: Resolved) -> Result<Self, PlantError> {
-        plan.costs.check()?;
-        if !chosen.entry.is_policy() {
-            return Err(PlantError::NotAPolicy(spec.policy.name.clone()));
-        }
-        let (monitors, machines) = machines(&spec.machines)?;
-        let ranks = Ranks::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
-        let (backend, cores) = backend(spec, plan)?;
-        let graph = Arc::new(backend.graph());
-        let misplaced = chosen.misplaced(&graph);
-        if !misplaced.is_empty() {
-            return Err(crate::policies::Unfit { name: spec.policy.name.clone(), problems: misplaced }.into());
-        }
-        let events = Events::default();
-        let reader = events.subscribe();
-        let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events);
-        let stages: Vec<_> = graph
-            .branches()
-            .map(|(site, node)| {
-                let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
-                let stage = spec.stages.get(&node.name).unwrap_or(&spec.stage_defaults);
-                PlantStage::new(&node.name, seating.desk(&chosen, beside, site), stage.clone())
-            })
-            .collect();
-        let workers = stages.iter().map(|stage| stage.spec.workers).sum();
-        let door =
-            |site: SiteId, capacity| PlantDoor::new(graph.site_name(site), seating.desk(&chosen, &[], site), capacity);
-        let speed = plan.speed.unwrap_or(1.0);
-        let mut machine = Machine::new(cores, &backend.pools(), &backend.slowdown());
-        machine.set_speed(Timestamp::ZERO, speed);
-        let backlog = running::backlog(&chosen, spec.edge.backlog);
-        let mut dispatch = door(graph.dispatch(), workers);
-        let foresight = plan.oracle.then(Foresight::default);
-        if let Some(foresight) = &foresight {
-            // Where work takes longer while few connections are in use, as many as there are; else nobody shares a server.
-            let best = if backend.slowdown().is_empty() { None } else { backend.pools().first().copied() };
-            let at_once = best.unwrap_or(cores).min(workers);
-            let oracle = oracle::chosen(foresight, cores.min(workers), at_once, spec.objective.response_time);
-            dispatch.replace(Timestamp::ZERO, oracle);
-        }
-        Ok(Self {
-            costs: of_the_wire(spec, plan),
-            edge: spec.edge.clone(),
-            machine,
-            speed,
-            dispatch,
-            foresight,
-            accept: door(graph.accept(), 0),
-            listener: Listener::new(backlog),
-            monitors: monitors.iter().filter_map(|monitor| seating.watcher(monitor, graph.system())).collect(),
-            visits: BTreeMap::new(),
-            workers: Vec::new(),
-            health: spec.health,
-            spent_on_checks: Duration::ZERO,
-            ledger: Arc::default(),
-            calls_ledger: Arc::default(),
-            elsewhere: vec![0; stages.len()],
-            ranks,
-            faults: Faults::new(&plan.faults),
-            next_id: 0,
-            attempts: [0; 4],
-            renewals: plan.renewals.clone(),
-            cores,
-            cores_planned: None,
-            armed: BTreeMap::new(),
-            graph,
-            backend,
-            stages,
-            chosen,
-            reader,
-            seating,
-        })
-    }
-
     /// Turns the work knob.
     ///
     /// # Errors
@@ -271,15 +149,6 @@ impl Plant {
         Meter { used: self.machine.used(), cpus: f64::from(self.cores), memory }
     }
 
-    /// Plans to wake a site, unless it is woken before.
-    pub(super) fn arm(&mut self, place: Place, wake: Option<Timestamp>, cx: &mut dyn Around) {
-        let Some(at) = wake.map(|at| at.max(cx.now())) else { return };
-        if self.armed.get(&place).is_none_or(|&armed| at < armed) {
-            self.armed.insert(place, at);
-            cx.plan(at, Event::Wake(place));
-        }
-    }
-
     /// Plans the next end of work, unless it is planned already.
     pub(super) fn plan_cores(&mut self, cx: &mut dyn Around) {
         let Some(at) = self.machine.next_done() else { return };
@@ -287,88 +156,6 @@ impl Plant {
             self.cores_planned = Some(at);
             self.machine.plans += 1;
             cx.plan(at, Event::Cores(self.machine.plans));
-        }
-    }
-
-    fn woken(&mut self, place: Place, cx: &mut dyn Around) {
-        if self.armed.get(&place).is_some_and(|&at| at <= cx.now()) {
-            self.armed.remove(&place);
-        }
-        self.turn(place, cx);
-    }
-
-    pub(super) fn turn(&mut self, place: Place, cx: &mut dyn Around) {
-        match place {
-            Place::Accept => self.turn_accept(cx),
-            Place::Dispatch => self.turn_dispatch(cx),
-            Place::Stage(stage) => self.turn_stage(stage, cx),
-            Place::System => self.turn_monitors(cx),
-        }
-    }
-
-    /// Monitors of the whole process signal every dynamic stage and dispatch, as the live ones do.
-    fn turn_monitors(&mut self, cx: &mut dyn Around) {
-        let (now, meter) = (cx.now(), self.meter());
-        let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
-        let mut wants = Vec::new();
-        let wakes = self.monitors.iter_mut().map(|monitor| monitor.turn(now, nothing, &meter, &mut wants));
-        let wake = wakes.fold(None, earliest);
-        self.arm(Place::System, wake, cx);
-        for want in wants {
-            if let Effect::Tell(report) = want {
-                cx.report(report);
-            }
-            let Effect::Shed { to, level } = want else { continue };
-            let seen = Seen::Peer(PeerReport::Pressure { from: self.graph.system(), level });
-            let dynamic = self.graph.branches().enumerate().filter(|(_, (_, node))| node.role == Role::Dynamic);
-            let stages: Vec<_> = dynamic.map(|(at, (site, _))| (site, Place::Stage(at))).collect();
-            let all = stages.into_iter().chain([(self.graph.dispatch(), Place::Dispatch)]);
-            for (_, place) in all.filter(|(site, _)| to.is_none_or(|to| to == *site)) {
-                self.tell(place, &seen, cx);
-            }
-        }
-    }
-
-    /// A word from another plant, to the site with this number here.
-    pub(super) fn hears(&mut self, site: SiteId, seen: &Seen, cx: &mut dyn Around) {
-        let stage = self.graph.branches().position(|(of, _)| of == site);
-        match stage {
-            Some(stage) => self.tell(Place::Stage(stage), seen, cx),
-            None if site == self.graph.dispatch() => self.tell(Place::Dispatch, seen, cx),
-            None if site == self.graph.accept() => self.tell(Place::Accept, seen, cx),
-            None => {}
-        }
-        self.plan_cores(cx);
-    }
-
-    pub(super) fn tell(&mut self, place: Place, seen: &Seen, cx: &mut dyn Around) {
-        let now = cx.now();
-        match place {
-            Place::Accept => self.accept.hear(now, seen),
-            Place::Dispatch => self.dispatch.hear(now, seen),
-            Place::Stage(stage) => self.stages[stage].hear(now, seen),
-            Place::System => {}
-        }
-        self.turn(place, cx);
-    }
-
-    fn renew(&mut self, cx: &mut dyn Around) {
-        let now = cx.now();
-        self.accept.replace(now, self.seating.policy(&self.chosen, self.graph.accept()));
-        // The oracle has learnt nothing that it could forget.
-        if self.foresight.is_none() {
-            self.dispatch.replace(now, self.seating.policy(&self.chosen, self.graph.dispatch()));
-        }
-        for stage in &mut self.stages {
-            stage.replace(now, self.seating.policy(&self.chosen, stage.site()));
-        }
-        self.turn_all(cx);
-    }
-
-    fn turn_all(&mut self, cx: &mut dyn Around) {
-        let stages = (0..self.stages.len()).map(Place::Stage);
-        for place in [Place::Accept, Place::Dispatch, Place::System].into_iter().chain(stages) {
-            self.turn(place, cx);
         }
     }
 
@@ -462,38 +249,6 @@ pub(super) const UPKEEP: Duration = Duration::from_secs(1);
 /// Wall time begins with the run: nothing outside of it is to agree with.
 pub(super) fn wall(now: Timestamp) -> UnixSeconds {
     UnixSeconds(now.as_nanos() / 1_000_000_000)
-}
-
-/// What reading and refusing cost. The time of an emulated server is no CPU time, and none of it goes into reading, unless the
-/// plan says that it does.
-fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
-    match spec.app {
-        App::Emulated(_) if !plan.wire => PlantSpec {
-            accept_ms: 0.0,
-            read_ms: 0.0,
-            refuse_ms: 0.0,
-            check_ms: 0.0,
-            idle_ms: 0.0,
-            ..plan.costs.clone()
-        },
-        App::Emulated(_) | App::Arashi { .. } | App::Checksum(_) => plan.costs.clone(),
-    }
-}
-
-/// The service, and the cores that it runs on.
-fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32), PlantError> {
-    let seed = seed_for(spec.seed, "service");
-    let costs = &plan.costs;
-    Ok(match &spec.app {
-        App::Arashi { connections, work, stale, .. } => {
-            (Box::new(PlantMail::new(costs, *connections, work, &plan.folders, *stale)?), costs.cores)
-        }
-        App::Checksum(page) => (Box::new(PlantChecksum::new(costs, page)), costs.cores),
-        App::Emulated(emulated) => {
-            let EmulatedSpec { servers, discipline, .. } = *emulated;
-            (Box::new(PlantEmulated { law: Law::of(emulated)?, servers, discipline, seed }), servers)
-        }
-    })
 }
 
 /// An answer of nothing but a status.

@@ -8,10 +8,7 @@ use workloads::client::Clients;
 use super::{Cluster, Service, ServicePool, calls::Caller, node::Node, pipes::Pipes};
 use crate::{
     calls::{CallCounts, Pool},
-    plant::{
-        PlantError,
-        world::{Plant, PlantPlan},
-    },
+    plant::{PlantError, made::PlantPlan, world::Plant},
     policies::Unfit,
     tree::{Beside, MOST_TASKS, Per, ServiceSpec, TreeSpec},
 };

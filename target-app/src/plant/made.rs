@@ -1,0 +1,168 @@
+//! How a plant is put together from a target's spec.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use controllers::{SiteId, Timestamp, seed_for};
+
+use super::{
+    backend::Backend,
+    costs::{PlantError, PlantSpec},
+    door::PlantDoor,
+    fault::{Fault, Faults},
+    listener::Listener,
+    machine::Machine,
+    mail::PlantMail,
+    oracle::{self, Foresight},
+    stage::PlantStage,
+    synthetic::{PlantChecksum, PlantEmulated},
+    world::Plant,
+};
+use crate::{
+    class::Ranks,
+    control::events::Events,
+    graph::Role,
+    policies::{Resolved, Seating, Unfit, listed, machines},
+    running,
+    spec::{App, EmulatedSpec, TargetSpec},
+    synthetic::Law,
+};
+
+/// What a plant is made of, beside the target's spec.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlantPlan {
+    /// What things cost.
+    pub costs: PlantSpec,
+    /// Messages in the folders of the accounts, in order of their numbers.
+    pub folders: Vec<Vec<u32>>,
+    /// What goes wrong when.
+    pub faults: Vec<Fault>,
+    /// When the policy begins anew, as if the run did.
+    pub renewals: Vec<Duration>,
+    /// At dispatch sits a policy that knows what each request will cost, in place of the spec's.
+    pub oracle: bool,
+    /// An emulated server pays for taking, reading and refusing as the costs say: they are meant for it.
+    pub wire: bool,
+    /// Speed of the cores, `None` for 1.
+    pub speed: Option<f64>,
+}
+
+impl Plant {
+    /// A plant of this target.
+    ///
+    /// # Errors
+    /// Whatever makes no sense in the spec or in the costs.
+    pub fn new(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
+        Self::with(spec, plan, Resolved::live(&spec.policy)?)
+    }
+
+    /// A plant among others, between which reports are carried.
+    pub(super) fn in_cluster(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
+        Self::with(spec, plan, Resolved::new(&spec.policy)?)
+    }
+
+    fn with(spec: &TargetSpec, plan: &PlantPlan, chosen: Resolved) -> Result<Self, PlantError> {
+        plan.costs.check()?;
+        if !chosen.entry.is_policy() {
+            return Err(PlantError::NotAPolicy(spec.policy.name.clone()));
+        }
+        let (monitors, machines) = machines(&spec.machines)?;
+        let ranks = Ranks::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
+        let (backend, cores) = backend(spec, plan)?;
+        let graph = Arc::new(backend.graph());
+        let misplaced = chosen.misplaced(&graph);
+        if !misplaced.is_empty() {
+            return Err(Unfit { name: spec.policy.name.clone(), problems: misplaced }.into());
+        }
+        let events = Events::default();
+        let reader = events.subscribe();
+        let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events);
+        let stages: Vec<_> = graph
+            .branches()
+            .map(|(site, node)| {
+                let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
+                let stage = spec.stages.get(&node.name).unwrap_or(&spec.stage_defaults);
+                PlantStage::new(&node.name, seating.desk(&chosen, beside, site), stage.clone())
+            })
+            .collect();
+        let workers = stages.iter().map(|stage| stage.spec.workers).sum();
+        let door =
+            |site: SiteId, capacity| PlantDoor::new(graph.site_name(site), seating.desk(&chosen, &[], site), capacity);
+        let speed = plan.speed.unwrap_or(1.0);
+        let mut machine = Machine::new(cores, &backend.pools(), &backend.slowdown());
+        machine.set_speed(Timestamp::ZERO, speed);
+        let backlog = running::backlog(&chosen, spec.edge.backlog);
+        let mut dispatch = door(graph.dispatch(), workers);
+        let foresight = plan.oracle.then(Foresight::default);
+        if let Some(foresight) = &foresight {
+            // Where work takes longer while few connections are in use, as many as there are; else nobody shares a server.
+            let best = if backend.slowdown().is_empty() { None } else { backend.pools().first().copied() };
+            let at_once = best.unwrap_or(cores).min(workers);
+            let oracle = oracle::chosen(foresight, cores.min(workers), at_once, spec.objective.response_time);
+            dispatch.replace(Timestamp::ZERO, oracle);
+        }
+        Ok(Self {
+            costs: of_the_wire(spec, plan),
+            edge: spec.edge.clone(),
+            machine,
+            speed,
+            dispatch,
+            foresight,
+            accept: door(graph.accept(), 0),
+            listener: Listener::new(backlog),
+            monitors: monitors.iter().filter_map(|monitor| seating.watcher(monitor, graph.system())).collect(),
+            visits: BTreeMap::new(),
+            workers: Vec::new(),
+            health: spec.health,
+            spent_on_checks: Duration::ZERO,
+            ledger: Arc::default(),
+            calls_ledger: Arc::default(),
+            elsewhere: vec![0; stages.len()],
+            ranks,
+            faults: Faults::new(&plan.faults),
+            next_id: 0,
+            attempts: [0; 4],
+            renewals: plan.renewals.clone(),
+            cores,
+            cores_planned: None,
+            armed: BTreeMap::new(),
+            graph,
+            backend,
+            stages,
+            chosen,
+            reader,
+            seating,
+        })
+    }
+}
+
+/// What reading and refusing cost. The time of an emulated server is no CPU time, and none of it goes into reading, unless the
+/// plan says that it does.
+fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
+    match spec.app {
+        App::Emulated(_) if !plan.wire => PlantSpec {
+            accept_ms: 0.0,
+            read_ms: 0.0,
+            refuse_ms: 0.0,
+            check_ms: 0.0,
+            idle_ms: 0.0,
+            ..plan.costs.clone()
+        },
+        App::Emulated(_) | App::Arashi { .. } | App::Checksum(_) => plan.costs.clone(),
+    }
+}
+
+/// The service, and the cores that it runs on.
+fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32), PlantError> {
+    let seed = seed_for(spec.seed, "service");
+    let costs = &plan.costs;
+    Ok(match &spec.app {
+        App::Arashi { connections, work, stale, .. } => {
+            (Box::new(PlantMail::new(costs, *connections, work, &plan.folders, *stale)?), costs.cores)
+        }
+        App::Checksum(page) => (Box::new(PlantChecksum::new(costs, page)), costs.cores),
+        App::Emulated(emulated) => {
+            let EmulatedSpec { servers, discipline, .. } = *emulated;
+            (Box::new(PlantEmulated { law: Law::of(emulated)?, servers, discipline, seed }), servers)
+        }
+    })
+}

@@ -1,0 +1,115 @@
+//! The sites of a plant: when each is due, and what they tell each other.
+
+use controllers::{Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp};
+
+use super::{
+    around::Around,
+    world::{Event, Plant},
+};
+use crate::{graph::Role, stage::earliest};
+
+/// A site with a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The door at accept.
+    Accept,
+    /// The door at dispatch.
+    Dispatch,
+    /// A stage of the service.
+    Stage(usize),
+    /// The monitors of the whole process.
+    System,
+}
+
+impl Plant {
+    /// Plans to wake a site, unless it is woken before.
+    pub(super) fn arm(&mut self, place: Place, wake: Option<Timestamp>, cx: &mut dyn Around) {
+        let Some(at) = wake.map(|at| at.max(cx.now())) else { return };
+        if self.armed.get(&place).is_none_or(|&armed| at < armed) {
+            self.armed.insert(place, at);
+            cx.plan(at, Event::Wake(place));
+        }
+    }
+
+    pub(super) fn woken(&mut self, place: Place, cx: &mut dyn Around) {
+        if self.armed.get(&place).is_some_and(|&at| at <= cx.now()) {
+            self.armed.remove(&place);
+        }
+        self.turn(place, cx);
+    }
+
+    pub(super) fn turn(&mut self, place: Place, cx: &mut dyn Around) {
+        match place {
+            Place::Accept => self.turn_accept(cx),
+            Place::Dispatch => self.turn_dispatch(cx),
+            Place::Stage(stage) => self.turn_stage(stage, cx),
+            Place::System => self.turn_monitors(cx),
+        }
+    }
+
+    /// Monitors of the whole process signal every dynamic stage and dispatch, as the live ones do.
+    fn turn_monitors(&mut self, cx: &mut dyn Around) {
+        let (now, meter) = (cx.now(), self.meter());
+        let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
+        let mut wants = Vec::new();
+        let wakes = self.monitors.iter_mut().map(|monitor| monitor.turn(now, nothing, &meter, &mut wants));
+        let wake = wakes.fold(None, earliest);
+        self.arm(Place::System, wake, cx);
+        for want in wants {
+            if let Effect::Tell(report) = want {
+                cx.report(report);
+            }
+            let Effect::Shed { to, level } = want else { continue };
+            let seen = Seen::Peer(PeerReport::Pressure { from: self.graph.system(), level });
+            let dynamic = self.graph.branches().enumerate().filter(|(_, (_, node))| node.role == Role::Dynamic);
+            let stages: Vec<_> = dynamic.map(|(at, (site, _))| (site, Place::Stage(at))).collect();
+            let all = stages.into_iter().chain([(self.graph.dispatch(), Place::Dispatch)]);
+            for (_, place) in all.filter(|(site, _)| to.is_none_or(|to| to == *site)) {
+                self.tell(place, &seen, cx);
+            }
+        }
+    }
+
+    /// A word from another plant, to the site with this number here.
+    pub(super) fn hears(&mut self, site: SiteId, seen: &Seen, cx: &mut dyn Around) {
+        let stage = self.graph.branches().position(|(of, _)| of == site);
+        match stage {
+            Some(stage) => self.tell(Place::Stage(stage), seen, cx),
+            None if site == self.graph.dispatch() => self.tell(Place::Dispatch, seen, cx),
+            None if site == self.graph.accept() => self.tell(Place::Accept, seen, cx),
+            None => {}
+        }
+        self.plan_cores(cx);
+    }
+
+    pub(super) fn tell(&mut self, place: Place, seen: &Seen, cx: &mut dyn Around) {
+        let now = cx.now();
+        match place {
+            Place::Accept => self.accept.hear(now, seen),
+            Place::Dispatch => self.dispatch.hear(now, seen),
+            Place::Stage(stage) => self.stages[stage].hear(now, seen),
+            Place::System => {}
+        }
+        self.turn(place, cx);
+    }
+
+    pub(super) fn renew(&mut self, cx: &mut dyn Around) {
+        let now = cx.now();
+        self.accept.replace(now, self.seating.policy(&self.chosen, self.graph.accept()));
+        // The oracle has learnt nothing that it could forget.
+        if self.foresight.is_none() {
+            self.dispatch.replace(now, self.seating.policy(&self.chosen, self.graph.dispatch()));
+        }
+        for stage in &mut self.stages {
+            stage.replace(now, self.seating.policy(&self.chosen, stage.site()));
+        }
+        self.turn_all(cx);
+    }
+
+    pub(super) fn turn_all(&mut self, cx: &mut dyn Around) {
+        let stages = (0..self.stages.len()).map(Place::Stage);
+        for place in [Place::Accept, Place::Dispatch, Place::System].into_iter().chain(stages) {
+            self.turn(place, cx);
+        }
+    }
+}
