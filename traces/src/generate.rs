@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    ModelError, PreviousPage, Think, UserModel,
+    ModelError, PreviousPage, UserModel,
     trace::{Footer, Header, LEAVE, Names, Record, Writer},
 };
 
@@ -145,21 +145,13 @@ impl<'m> Walker<'m> {
             None => plan.previous_page.after(self.before),
             Some(row) => self.draws.one_of(row.iter().map(|(to, chance)| (to.as_str(), *chance))),
         };
-        let law = law(model, state, next);
-        let pause = law.map_or(Duration::ZERO, |law| law.sample(|| self.draws.uniform()));
+        let pause = model.pause(state, next).map_or(Duration::ZERO, |law| law.sample(|| self.draws.uniform()));
         let wait = plan.service.saturating_add(pause);
         self.at = self.at.saturating_add(u64::try_from(wait.as_micros()).unwrap_or(u64::MAX));
         self.before = state;
         self.state = (next != model.start).then_some(next);
         true
     }
-}
-
-/// The pause between two pages: the transition's own law if the model was fitted, else that of the page.
-fn law<'m>(model: &'m UserModel, from: &str, to: &str) -> Option<&'m Think> {
-    let cells = model.fitted.iter().flat_map(|fitted| &fitted.cells);
-    let own = cells.filter(|cell| cell.from == from && cell.to == to).find_map(|cell| cell.think.as_ref());
-    own.map(|pauses| &pauses.law).or_else(|| model.think.get(from))
 }
 
 fn micros(seconds: f64) -> u64 {

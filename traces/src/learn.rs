@@ -22,8 +22,9 @@ pub(crate) use sample::Sample;
 pub(crate) use walks::{STATES, Walks};
 
 use crate::{
-    ModelError, PreviousPage, Statistics, UserModel,
+    ModelError, PreviousPage, Statistics, Think, UserModel,
     fit::{LEAST_EXPECTED, pearson},
+    model::VERSION,
     trace::{LOGIN, Reader, TraceError},
 };
 use fitted::{Back, Cell, Extent, Lengths};
@@ -89,11 +90,13 @@ fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<U
     let think: BTreeMap<_, _> =
         states.iter().filter_map(|&at| Some((STATES[at].to_owned(), law::of(&walks.after[at])?))).collect();
     let mut model = UserModel {
+        version: VERSION,
         name: name.to_owned(),
         source,
         start: LOGIN.into(),
         transitions,
         think: think.iter().map(|(state, pauses)| (state.clone(), pauses.law.clone())).collect(),
+        think_to: think_to(&walks, &states),
         think_profiles: BTreeMap::new(),
         fitted: None,
     };
@@ -178,6 +181,18 @@ fn cells(walks: &Walks, rows: &[usize], states: &BTreeSet<usize>) -> Vec<Cell> {
         }
     }
     cells
+}
+
+/// The laws of single transitions, of those that were seen often enough: the others have the pause of their page.
+fn think_to(walks: &Walks, states: &BTreeSet<usize>) -> BTreeMap<String, BTreeMap<String, Think>> {
+    let mut laws: BTreeMap<String, BTreeMap<String, Think>> = BTreeMap::new();
+    let ways = states.iter().flat_map(|&from| states.iter().map(move |&to| (from, to)));
+    for (from, to) in ways.filter(|&(from, to)| walks.pauses[from][to].count() >= law::LEAST as u64) {
+        if let Some(pauses) = law::of(&walks.pauses[from][to]) {
+            laws.entry(STATES[from].into()).or_default().insert(STATES[to].into(), pauses.law);
+        }
+    }
+    laws
 }
 
 /// Lengths as seen, against those that follow from the matrix.

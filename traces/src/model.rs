@@ -1,15 +1,26 @@
 //! A Markov model of what users do.
 
+mod check;
+mod error;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+pub use error::ModelError;
+
 use crate::{Think, learn::Fitted};
+
+/// The newest version of the file. Version 2 added `think_to`; a file of version 1, or of none, is read as ever.
+pub const VERSION: u32 = 2;
 
 /// States, transitions and think times, with their source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserModel {
+    /// Version of the file's form, 1 to [`VERSION`]; 1 if it does not say.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub version: u32,
     /// Name.
     pub name: String,
     /// Where the numbers come from.
@@ -21,6 +32,9 @@ pub struct UserModel {
     /// Pause after a page of this state.
     #[serde(default)]
     pub think: BTreeMap<String, Think>,
+    /// From state, to state: the pause between these two pages, where it is not that of the first (`think`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub think_to: BTreeMap<String, BTreeMap<String, Think>>,
     /// Other think times by name, to choose from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub think_profiles: BTreeMap<String, BTreeMap<String, Think>>,
@@ -49,74 +63,33 @@ impl PreviousPage {
     }
 }
 
-/// A model that users cannot follow.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ModelError {
-    /// Not YAML, or not in this shape.
-    #[error("the user model cannot be read: {0}")]
-    Unreadable(String),
-    /// A chance outside of 0 to 1.
-    #[error("the chance to go from `{from}` to `{to}` is {chance}, and must be between 0 and 1")]
-    Chance {
-        /// From this state.
-        from: String,
-        /// To this state.
-        to: String,
-        /// As written.
-        chance: f64,
-    },
-    /// A row that does not sum to 1.
-    #[error("the chances to leave `{from}` sum to {sum}, and must sum to 1: correct the row")]
-    Sum {
-        /// From this state.
-        from: String,
-        /// What they sum to.
-        sum: f64,
-    },
-    /// A start without a row.
-    #[error("the start `{0}` has no row under `transitions`: say where users go from there")]
-    Start(String),
-    /// A state that no session reaches.
-    #[error("no session ever reaches `{0}`: let another state lead there, or take it out")]
-    Unreachable(String),
-    /// A state from which no session ends.
-    #[error("no session ends from `{from}`: there is no way from there back to `{start}`")]
-    Endless {
-        /// From this state.
-        from: String,
-        /// The start.
-        start: String,
-    },
-    /// A think time for a state that does not exist.
-    #[error("there is a think time for `{0}`, which is no state of the model: correct the name")]
-    ThinkState(String),
-    /// A law of pauses that cannot be.
-    #[error("the think time after `{state}` cannot be: {problem}")]
-    ThinkLaw {
-        /// After this state.
-        state: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A think profile that the model does not have.
-    #[error("there is no think profile `{name}`; the model has {known}")]
-    Profile {
-        /// As asked for.
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
+/// What is read first: a file of a newer version may have parts that nobody here knows.
+#[derive(Deserialize)]
+struct Versioned {
+    #[serde(default = "first")]
+    version: u32,
 }
 
-/// How far a row may be from 1: rows are written with a few decimals.
-const CRUMB: f64 = 1e-6;
+fn first() -> u32 {
+    1
+}
+
+/// By reference, as serde asks.
+fn is_first(version: &u32) -> bool {
+    *version == first()
+}
 
 impl UserModel {
     /// Reads a model from YAML and checks it.
     ///
     /// # Errors
-    /// If it is no YAML of this shape, or fails its [check](Self::check).
+    /// If it is no YAML of this shape, of a newer version, or fails its [check](Self::check).
     pub fn from_yaml(text: &str) -> Result<Self, ModelError> {
+        if let Ok(Versioned { version }) = serde_yaml::from_str(text)
+            && version > VERSION
+        {
+            return Err(ModelError::Version(version));
+        }
         let model: Self = serde_yaml::from_str(text).map_err(|error| ModelError::Unreadable(error.to_string()))?;
         model.check()?;
         Ok(model)
@@ -130,7 +103,14 @@ impl UserModel {
         serde_yaml::to_string(self).map_err(|error| ModelError::Unreadable(error.to_string()))
     }
 
-    /// The same model with the think times of one of its profiles.
+    /// The law of the pause between these two pages; `None`: there is no pause.
+    #[must_use]
+    pub fn pause(&self, from: &str, to: &str) -> Option<&Think> {
+        let own = self.think_to.get(from).and_then(|laws| laws.get(to));
+        own.or_else(|| self.think.get(from))
+    }
+
+    /// The same model with the think times of one of its profiles, and no others.
     ///
     /// # Errors
     /// If it has no profile of that name.
@@ -139,14 +119,14 @@ impl UserModel {
             name: name.into(),
             known: self.think_profiles.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
         })?;
-        Ok(Self { think: think.clone(), ..self.clone() })
+        Ok(Self { think: think.clone(), think_to: BTreeMap::new(), ..self.clone() })
     }
 
-    /// The same model with one law of pauses after every page.
+    /// The same model with one law of pauses after every page, whatever the next one is.
     #[must_use]
     pub fn with_think(&self, law: &Think) -> Self {
         let think = self.states().into_iter().map(|state| (state.to_owned(), law.clone())).collect();
-        Self { think, ..self.clone() }
+        Self { think, think_to: BTreeMap::new(), ..self.clone() }
     }
 
     /// All states, with rows and without.
@@ -155,64 +135,6 @@ impl UserModel {
         let to = self.transitions.values().flat_map(BTreeMap::keys);
         self.transitions.keys().chain(to).chain([&self.start]).map(String::as_str).collect()
     }
-
-    /// Checks that users can follow it.
-    ///
-    /// # Errors
-    /// The first problem found: see [`ModelError`].
-    pub fn check(&self) -> Result<(), ModelError> {
-        for (from, row) in &self.transitions {
-            for (to, &chance) in row {
-                if !(0.0..=1.0).contains(&chance) {
-                    return Err(ModelError::Chance { from: from.clone(), to: to.clone(), chance });
-                }
-            }
-            let sum: f64 = row.values().sum();
-            if (sum - 1.0).abs() > CRUMB {
-                return Err(ModelError::Sum { from: from.clone(), sum });
-            }
-        }
-        if !self.transitions.contains_key(&self.start) {
-            return Err(ModelError::Start(self.start.clone()));
-        }
-        let states = self.states();
-        let reached = self.reached_from(&self.start);
-        if let Some(&state) = states.iter().find(|&&state| state != self.start && !reached.contains(state)) {
-            return Err(ModelError::Unreachable(state.into()));
-        }
-        // A state without a row goes back to where it was reached from, so only states with rows can be traps.
-        let endless = self.transitions.keys().find(|from| !self.reached_from(from).contains(self.start.as_str()));
-        if let Some(from) = endless {
-            return Err(ModelError::Endless { from: from.clone(), start: self.start.clone() });
-        }
-        self.think_profiles.values().chain([&self.think]).try_for_each(|think| check_think(think, &states))
-    }
-
-    /// States that can follow this one, at once or later.
-    fn reached_from(&self, from: &str) -> BTreeSet<&str> {
-        let mut reached = BTreeSet::new();
-        let mut todo = vec![from];
-        while let Some(state) = todo.pop() {
-            for (to, &chance) in self.transitions.get(state).into_iter().flatten() {
-                if chance > 0.0 && reached.insert(to.as_str()) {
-                    todo.push(to);
-                }
-            }
-        }
-        reached
-    }
-}
-
-fn check_think(think: &BTreeMap<String, Think>, states: &BTreeSet<&str>) -> Result<(), ModelError> {
-    for (state, law) in think {
-        if !states.contains(state.as_str()) {
-            return Err(ModelError::ThinkState(state.clone()));
-        }
-        if let Some(problem) = law.problem() {
-            return Err(ModelError::ThinkLaw { state: state.clone(), problem });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -246,6 +168,38 @@ think_profiles:
         let slow = model.with_think_profile("slow").expect("there is one");
         assert_eq!(slow.think["list"].mean().as_millis(), 7500);
         assert!(model.with_think_profile("quick").is_err_and(|e| e.to_string().contains("slow")));
+    }
+
+    #[test]
+    fn a_way_may_have_a_pause_of_its_own() {
+        let own = "  list: {constant: 20ms}\nthink_to:\n  list: {login: {constant: 5s}}\n  delete: {list: {constant: 1s}}";
+        let model = changed("  list: {constant: 20ms}", own).expect("it is sound");
+        let pause = |from: &str, to: &str| model.pause(from, to).map(|law| law.mean().as_millis());
+        assert_eq!((pause("list", "login"), pause("list", "delete")), (Some(5000), Some(20)));
+        assert_eq!((pause("delete", "list"), pause("login", "list")), (Some(1000), None));
+        // Whoever asks for other pauses gets no others.
+        let other = model.with_think(&Think::Constant(std::time::Duration::from_millis(7)));
+        let slow = model.with_think_profile("slow").expect("there is one");
+        let mean = |model: &UserModel| model.pause("list", "login").map(|law| law.mean().as_millis());
+        assert_eq!((mean(&other), mean(&slow)), (Some(7), Some(7500)));
+        let never = changed("  list: {constant: 20ms}", "  list: {constant: 20ms}\nthink_to: {login: {delete: {constant: 1s}}}");
+        assert!(matches!(never, Err(ModelError::ThinkWay { from, to }) if from == "login" && to == "delete"));
+        let lost = changed("  list: {constant: 20ms}", "  list: {constant: 20ms}\nthink_to: {delete: {lost: {constant: 1s}}}");
+        assert!(matches!(lost, Err(ModelError::ThinkWay { .. })), "{lost:?}");
+        let law = changed(
+            "  list: {constant: 20ms}",
+            "  list: {constant: 20ms}\nthink_to: {list: {delete: {uniform: {min: 2s, max: 1s}}}}",
+        );
+        assert!(matches!(law, Err(ModelError::ThinkLaw { state, .. }) if state == "list, before delete"));
+    }
+
+    #[test]
+    fn versions_are_known_or_refused_by_number() {
+        assert_eq!(changed("name: small", "name: small").map(|model| model.version), Ok(1));
+        assert_eq!(changed("name: small", "version: 2\nname: small").map(|model| model.version), Ok(2));
+        // Whatever else such a file has.
+        assert_eq!(changed("name: small", "version: 3\nname: small\nnew: 7"), Err(ModelError::Version(3)));
+        assert_eq!(changed("name: small", "version: 0\nname: small"), Err(ModelError::Version(0)));
     }
 
     #[test]

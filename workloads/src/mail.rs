@@ -3,6 +3,7 @@
 //!
 //! How the walk meets the pages:
 //! - A user draws its next state when a page has arrived, takes the link or form it needs from that page, thinks, and sends.
+//! - The pause is that of the way that is taken, where the model has one for it (`think_to`); else that of the page.
 //! - States without a row (*delete*, *refile*) lead back to the page before: to that very page, though it may show a mail
 //!   that is gone (its 404 then counts as served), or to the list it was in ([`PreviousPage`](crate::plan::PreviousPage)).
 //! - A state that the page does not offer becomes *list messages*, and is counted ([`TransitionCount`]).

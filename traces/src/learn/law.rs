@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{Think, fit::pearson};
 
-/// Fewest pauses that a family is tested on: ten cells of five.
-const LEAST: usize = 50;
+/// Fewest pauses that a family is tested on, and that a transition has a law of its own for: ten cells of five.
+pub const LEAST: usize = 50;
 
 /// Fewest pauses that are taken for a constant because they are all alike.
 const LEAST_CONSTANT: usize = 10;

@@ -96,6 +96,40 @@ fn a_generated_trace_gives_its_model_back_cell_by_cell() {
     }
 }
 
+/// The thesis' users, who pause in their own way before each of these pages.
+const WAYS: &str = "think_to:
+  list messages: {login: {constant: 5s}, show message: {exponential: {mean: 300ms}}}
+  show message: {list messages: {lognormal: {median: 600ms, sigma: 0.5}}, delete: {uniform: {min: 100ms, max: 200ms}}}
+  delete: {show message: {constant: 50ms}}
+";
+
+#[test]
+fn the_pause_of_each_transition_comes_back_and_rare_ones_have_that_of_their_page() {
+    use crate::Think;
+    let model = UserModel::from_yaml(&format!("{THESIS}{WAYS}")).expect("sound");
+    let first = fit(&generated(&model, 3000, PreviousPage::Literal)).expect("a model");
+    // What was fitted gives them once more.
+    let again = fit(&generated(&first, 3000, PreviousPage::Literal)).expect("a model");
+    for found in [first, again] {
+        let law = |from: &str, to: &str| found.pause(from, to).expect("a law");
+        let near = |found: std::time::Duration, truth: f64| (found.as_secs_f64() / truth - 1.0).abs() < 0.06;
+        assert_eq!(law("list messages", "login"), &Think::Constant(std::time::Duration::from_secs(5)));
+        let Think::Exponential { mean } = law("list messages", "show message") else { panic!("{found:?}") };
+        assert!(near(*mean, 0.3), "{mean:?}");
+        let Think::Lognormal { median, sigma } = law("show message", "list messages") else { panic!("{found:?}") };
+        assert!(near(*median, 0.6) && (sigma - 0.5).abs() < 0.03, "{median:?} {sigma}");
+        let Think::Uniform { min, max } = law("show message", "delete") else { panic!("{found:?}") };
+        assert!(near(*min, 0.1) && near(*max, 0.2), "{min:?} {max:?}");
+        assert_eq!(law("delete", "show message"), &Think::Constant(std::time::Duration::from_millis(50)));
+    }
+    // A hundredth of a few pages are too few for a law.
+    let few = fit(&generated(&model, 200, PreviousPage::Literal)).expect("a model");
+    assert!(few.think_to["list messages"].contains_key("show message"), "{:?}", few.think_to);
+    assert!(!few.think_to["list messages"].contains_key("search"), "{:?}", few.think_to);
+    assert!(few.transitions["list messages"].contains_key("search"));
+    assert_eq!(few.pause("list messages", "search"), few.think.get("list messages"));
+}
+
 #[test]
 fn the_intervals_are_narrow_enough_to_tell_another_model() {
     let model = UserModel::from_yaml(THESIS).expect("sound");
@@ -114,7 +148,9 @@ fn the_model_file_is_read_again_with_its_counts() {
     let found = fit(&generated(&model, 200, PreviousPage::Literal)).expect("a model");
     let text = found.to_yaml().expect("it can be written");
     let again = UserModel::from_yaml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(again.transitions, found.transitions);
+    assert_eq!((again.version, &again.transitions), (crate::model::VERSION, &found.transitions));
+    assert_eq!(again.think_to.keys().collect::<Vec<_>>(), found.think_to.keys().collect::<Vec<_>>());
+    assert!(!again.think_to.is_empty());
     let (was, is) = (found.fitted.expect("fitted"), again.fitted.expect("fitted"));
     assert_eq!((is.cells, is.read, is.order), (was.cells, was.read, was.order));
     assert!(again.source.contains("generated from the model thesis"), "{}", again.source);

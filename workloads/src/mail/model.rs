@@ -59,6 +59,8 @@ impl State {
 pub(super) struct Walk {
     rows: [Vec<(State, f64)>; State::COUNT],
     think: [Option<Think>; State::COUNT],
+    /// Pauses of single transitions, where they have their own: from, to.
+    think_to: [[Option<Think>; State::COUNT]; State::COUNT],
 }
 
 impl Walk {
@@ -67,7 +69,7 @@ impl Walk {
         if model.start != State::Login.name() {
             return Err(format!("starts at `{}`; web-mail users start at `login`", model.start));
         }
-        let mut walk = Self { rows: Default::default(), think: Default::default() };
+        let mut walk = Self { rows: Default::default(), think: Default::default(), think_to: Default::default() };
         for (from, row) in &model.transitions {
             let cells = row.iter().filter(|&(_, &chance)| chance > 0.0);
             let cells = cells.map(|(to, &chance)| Ok((State::named(to)?, chance)));
@@ -78,6 +80,11 @@ impl Walk {
         }
         for (state, think) in &model.think {
             walk.think[State::named(state)? as usize] = Some(think.clone());
+        }
+        for (from, laws) in &model.think_to {
+            for (to, think) in laws {
+                walk.think_to[State::named(from)? as usize][State::named(to)? as usize] = Some(think.clone());
+            }
         }
         for back in [State::Login, State::ListFolders, State::ListMessages, State::ShowMessage, State::Search] {
             if walk.rows[back as usize].is_empty() && walk.leads_to(back) {
@@ -113,8 +120,9 @@ impl Walk {
         row.last().map(|&(to, _)| to)
     }
 
-    /// The pause after a page of this state.
-    pub(super) fn think(&self, at: State, draws: &Draws) -> Duration {
-        self.think[at as usize].as_ref().map_or(Duration::ZERO, |law| draws.pause(law, Purpose::Think))
+    /// The pause after a page of this state: that of the way to the next, if it has its own.
+    pub(super) fn think(&self, at: State, to: Option<State>, draws: &Draws) -> Duration {
+        let own = to.and_then(|to| self.think_to[at as usize][to as usize].as_ref());
+        own.or(self.think[at as usize].as_ref()).map_or(Duration::ZERO, |law| draws.pause(law, Purpose::Think))
     }
 }

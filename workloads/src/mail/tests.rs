@@ -277,6 +277,43 @@ fn after_a_delete_it_goes_back_by_its_reading() {
 }
 
 #[test]
+fn the_pause_is_that_of_the_way_taken() {
+    let mut users = users(PreviousPage::Literal);
+    let ms = |millis: usize| traces::Think::Constant(Duration::from_millis(millis as u64));
+    // Every way has a pause of its own that tells it from the others, but for those to a search.
+    for (from, name) in REQUEST_TYPES[..7].iter().enumerate() {
+        let back = ["list messages", "show message", "search"].map(String::from).to_vec();
+        let next = users.model.transitions.get(*name).map_or(back, |row| row.keys().cloned().collect());
+        let laws = next.into_iter().filter(|to| to != "search").map(|to| {
+            let at = REQUEST_TYPES.iter().position(|known| *known == to).expect("a state");
+            (to, ms(1000 + 100 * from + 10 * at))
+        });
+        users.model.think_to.insert((*name).to_owned(), laws.collect());
+    }
+    let mut walker = Walker::new(&users, 0);
+    walker.mail = Mailboxes::new(2_000);
+    let mut turn = walker.tell(Reply::Start);
+    let mut before = None;
+    let mut ways = std::collections::BTreeSet::new();
+    for _ in 0..3000 {
+        let paused = if let Move::Think(pause, Pause::Thinking) = &turn.then { *pause } else { Duration::ZERO };
+        let call = walker.wake(turn);
+        let to = usize::from(call.kind.0);
+        if let Some(from) = before {
+            let own = users.model.think_to[REQUEST_TYPES[from]].contains_key(REQUEST_TYPES[to]);
+            let expected = if own { 1000 + 100 * from + 10 * to } else { 20 };
+            assert_eq!(paused, Duration::from_millis(expected as u64), "{} to {}", REQUEST_TYPES[from], call.path);
+            ways.insert((from, to, own));
+        }
+        before = Some(to);
+        let response = walker.mail.answer(&call);
+        turn = walker.answer(&response);
+    }
+    // Most ways of the matrix, those back from delete and refile among them, and the ones to a search without their own.
+    assert!(ways.len() >= 15 && ways.iter().any(|way| way.0 == 4) && ways.iter().any(|way| !way.2), "{ways:?}");
+}
+
+#[test]
 fn redirects_and_waits_belong_to_one_request() {
     let mut walker = Walker::new(&users(PreviousPage::Literal), 0);
     let list = walker.until("list messages");

@@ -64,6 +64,15 @@ impl Next {
     fn list(path: Arc<str>) -> Self {
         Self::Send(Ask { state: State::ListMessages, path, body: None })
     }
+
+    /// The state that it leads to; `None`: the request under way goes on.
+    fn state(&self) -> Option<State> {
+        match self {
+            Self::Login => Some(State::Login),
+            Self::Send(ask) => Some(ask.state),
+            Self::Resume => None,
+        }
+    }
 }
 
 impl MailUser {
@@ -199,8 +208,8 @@ impl MailUser {
             way.shelf.see(self.asked, &self.errand.call().path, page);
             return self.follow(page, now, draws);
         }
-        let think = self.shared.0.walk.think(self.asked, draws);
         let next = self.choose(page, draws);
+        let think = self.shared.0.walk.think(self.asked, next.state(), draws);
         if self.stay == Stay::OneSession && matches!(next, Next::Login) {
             return Move::Leave;
         }
@@ -333,7 +342,8 @@ impl MailUser {
             return Move::Leave;
         }
         let think = match self.way {
-            None => self.shared.0.walk.think(self.asked, draws),
+            // This is no way that the model knows: the page's own pause.
+            None => self.shared.0.walk.think(self.asked, None, draws),
             Some(_) => Duration::ZERO,
         };
         self.pause(think, Pause::Thinking, Next::Login, now, draws)

@@ -1,0 +1,90 @@
+//! Whether users can follow a model.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ModelError, UserModel, VERSION};
+use crate::Think;
+
+/// How far a row may be from 1: rows are written with a few decimals.
+const CRUMB: f64 = 1e-6;
+
+impl UserModel {
+    /// Checks that users can follow it.
+    ///
+    /// # Errors
+    /// The first problem found: see [`ModelError`].
+    pub fn check(&self) -> Result<(), ModelError> {
+        if !(1..=VERSION).contains(&self.version) {
+            return Err(ModelError::Version(self.version));
+        }
+        for (from, row) in &self.transitions {
+            for (to, &chance) in row {
+                if !(0.0..=1.0).contains(&chance) {
+                    return Err(ModelError::Chance { from: from.clone(), to: to.clone(), chance });
+                }
+            }
+            let sum: f64 = row.values().sum();
+            if (sum - 1.0).abs() > CRUMB {
+                return Err(ModelError::Sum { from: from.clone(), sum });
+            }
+        }
+        if !self.transitions.contains_key(&self.start) {
+            return Err(ModelError::Start(self.start.clone()));
+        }
+        let states = self.states();
+        let reached = self.reached_from(&self.start);
+        if let Some(&state) = states.iter().find(|&&state| state != self.start && !reached.contains(state)) {
+            return Err(ModelError::Unreachable(state.into()));
+        }
+        // A state without a row goes back to where it was reached from, so only states with rows can be traps.
+        let endless = self.transitions.keys().find(|from| !self.reached_from(from).contains(self.start.as_str()));
+        if let Some(from) = endless {
+            return Err(ModelError::Endless { from: from.clone(), start: self.start.clone() });
+        }
+        self.think_profiles.values().chain([&self.think]).try_for_each(|think| check_think(think, &states))?;
+        self.check_ways(&states)
+    }
+
+    /// Pauses of single transitions belong to ways that users go. From a state without a row that may be any.
+    fn check_ways(&self, states: &BTreeSet<&str>) -> Result<(), ModelError> {
+        for (from, laws) in &self.think_to {
+            for (to, law) in laws {
+                let known = states.contains(from.as_str()) && states.contains(to.as_str());
+                let row = self.transitions.get(from);
+                if !known || row.is_some_and(|row| row.get(to).is_none_or(|chance| *chance <= 0.0)) {
+                    return Err(ModelError::ThinkWay { from: from.clone(), to: to.clone() });
+                }
+                check_law(&format!("{from}, before {to}"), law)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// States that can follow this one, at once or later.
+    fn reached_from(&self, from: &str) -> BTreeSet<&str> {
+        let mut reached = BTreeSet::new();
+        let mut todo = vec![from];
+        while let Some(state) = todo.pop() {
+            for (to, &chance) in self.transitions.get(state).into_iter().flatten() {
+                if chance > 0.0 && reached.insert(to.as_str()) {
+                    todo.push(to);
+                }
+            }
+        }
+        reached
+    }
+}
+
+fn check_think(think: &BTreeMap<String, Think>, states: &BTreeSet<&str>) -> Result<(), ModelError> {
+    for (state, law) in think {
+        if !states.contains(state.as_str()) {
+            return Err(ModelError::ThinkState(state.clone()));
+        }
+        check_law(state, law)?;
+    }
+    Ok(())
+}
+
+fn check_law(state: &str, law: &Think) -> Result<(), ModelError> {
+    law.problem().map_or(Ok(()), |problem| Err(ModelError::ThinkLaw { state: state.to_owned(), problem }))
+}
