@@ -36,6 +36,23 @@ pub fn row_fits<'a>(model: &UserModel, seen: impl IntoIterator<Item = (&'a str, 
     model.transitions.iter().map(|(from, row)| row_fit(from, row, &counts)).collect()
 }
 
+/// The fit of every row of second order, given transitions (before, from, to, how often): each with the state before.
+pub fn second_fits<'a>(
+    model: &UserModel,
+    seen: impl IntoIterator<Item = (&'a str, &'a str, &'a str, u64)>,
+) -> Vec<(String, RowFit)> {
+    let mut counts: BTreeMap<&str, BTreeMap<(&str, &str), u64>> = BTreeMap::new();
+    for (before, from, to, count) in seen {
+        *counts.entry(before).or_default().entry((from, to)).or_default() += count;
+    }
+    let none = BTreeMap::new();
+    let rows = model.second.iter().flat_map(|(from, rows)| rows.iter().map(move |(before, row)| (before, from, row)));
+    let fit = |(before, from, row): (&String, &String, &BTreeMap<String, f64>)| {
+        (before.clone(), row_fit(from, row, counts.get(before.as_str()).unwrap_or(&none)))
+    };
+    rows.map(fit).collect()
+}
+
 fn row_fit(from: &str, row: &BTreeMap<String, f64>, counts: &BTreeMap<(&str, &str), u64>) -> RowFit {
     let out: Vec<(&str, u64)> =
         counts.iter().filter(|((f, _), _)| *f == from).map(|(&(_, to), &count)| (to, count)).collect();
@@ -115,6 +132,20 @@ mod tests {
     fn what_the_model_does_not_have_does_not_fit() {
         let fits = row_fits(&model(), [("b", "a", 1000), ("b", "c", 1)]);
         assert_eq!(fits[1].p, 0.0);
+    }
+
+    #[test]
+    fn rows_of_second_order_are_tested_by_themselves() {
+        let model = UserModel::from_yaml(
+            "{version: 2, name: x, source: y, start: a, transitions: {a: {b: 1}, b: {a: 0.5, b: 0.5}},
+              second: {b: {b: {a: 0.9, b: 0.1}}}}",
+        )
+        .expect("it is sound");
+        // 100 transitions: 90 and 10 expected, 80 and 20 seen: 100/90 + 100/10 = 11.11, one degree: p = 0.00086.
+        let seen = [("b", "b", "a", 80), ("b", "b", "b", 20), ("a", "b", "a", 1000)];
+        let fits = second_fits(&model, seen);
+        assert_eq!((fits.len(), fits[0].0.as_str(), fits[0].1.seen), (1, "b", 100));
+        assert!((fits[0].1.p - 0.000_86).abs() < 1e-5, "{fits:?}");
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl<'m> Walker<'m> {
     /// To the next page; false if the session is over.
     fn go_on(&mut self, model: &'m UserModel, plan: &Plan) -> bool {
         let Some(state) = self.state else { return false };
-        let next = match model.transitions.get(state) {
+        let next = match model.row(self.before, state) {
             None => plan.previous_page.after(self.before),
             Some(row) => self.draws.one_of(row.iter().map(|(to, chance)| (to.as_str(), *chance))),
         };

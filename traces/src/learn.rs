@@ -83,6 +83,7 @@ fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<U
     let states = keep_walkable(&mut walks);
     let rows: Vec<usize> = states.iter().copied().filter(|state| !goes_back.contains(state)).collect();
     let cells = cells(&walks, &rows, &states);
+    let (mut order, worth) = order::of(&walks.triples, &goes_back);
     let mut transitions: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.count > 0) {
         transitions.entry(cell.from.clone()).or_default().insert(cell.to.clone(), cell.share);
@@ -95,11 +96,17 @@ fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<U
         source,
         start: LOGIN.into(),
         transitions,
+        second: order::rows(&walks.triples, &worth, &states),
         think: think.iter().map(|(state, pauses)| (state.clone(), pauses.law.clone())).collect(),
         think_to: think_to(&walks, &states),
         think_profiles: BTreeMap::new(),
         fitted: None,
     };
+    // Pairs of pages that only sessions came to which were cut may lead nowhere.
+    if !model.second.is_empty() && model.check().is_err() {
+        model.second.clear();
+        order.verdict += ", but not all of its sessions would end: the model is of first order";
+    }
     let lengths = lengths(&walks, &model, previous_page)?;
     let sizes = walks.sizes.iter().filter_map(|(action, sizes)| Some((action.clone(), sizes.quantiles()?)));
     model.fitted = Some(Box::new(Fitted {
@@ -114,7 +121,7 @@ fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<U
         previous_page,
         confidence: CONFIDENCE,
         cells,
-        order: order::of(&walks.triples, &goes_back),
+        order,
         back,
         think,
         lengths,

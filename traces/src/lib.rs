@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 pub mod anonymize;
+mod chain;
 pub mod fit;
 pub mod generate;
 pub mod import;
@@ -22,7 +23,7 @@ pub mod think;
 pub mod trace;
 
 pub use anonymize::anonymize;
-pub use fit::{RowFit, row_fits};
+pub use fit::{RowFit, row_fits, second_fits};
 pub use import::import;
 pub use learn::learn;
 pub use model::{ModelError, PreviousPage, UserModel};

@@ -11,7 +11,7 @@ pub use error::ModelError;
 
 use crate::{Think, learn::Fitted};
 
-/// The newest version of the file. Version 2 added `think_to`; a file of version 1, or of none, is read as ever.
+/// The newest version of the file. Version 2 added `think_to` and `second`; a file of version 1, or of none, is read as ever.
 pub const VERSION: u32 = 2;
 
 /// States, transitions and think times, with their source.
@@ -29,6 +29,9 @@ pub struct UserModel {
     pub start: String,
     /// From state, to state, probability. A state without a row goes back to the page before.
     pub transitions: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Rows of second order: state, state that it was reached from, next state, probability. They take the place of the state's row.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub second: BTreeMap<String, BTreeMap<String, BTreeMap<String, f64>>>,
     /// Pause after a page of this state.
     #[serde(default)]
     pub think: BTreeMap<String, Think>,
@@ -103,6 +106,14 @@ impl UserModel {
         serde_yaml::to_string(self).map_err(|error| ModelError::Unreadable(error.to_string()))
     }
 
+    /// The row of a state that was reached from `before`: that of second order for the two, if there is one. `None`: users go back
+    /// to the page before.
+    #[must_use]
+    pub fn row(&self, before: &str, from: &str) -> Option<&BTreeMap<String, f64>> {
+        let second = self.second.get(from).and_then(|rows| rows.get(before));
+        second.or_else(|| self.transitions.get(from))
+    }
+
     /// The law of the pause between these two pages; `None`: there is no pause.
     #[must_use]
     pub fn pause(&self, from: &str, to: &str) -> Option<&Think> {
@@ -172,7 +183,8 @@ think_profiles:
 
     #[test]
     fn a_way_may_have_a_pause_of_its_own() {
-        let own = "  list: {constant: 20ms}\nthink_to:\n  list: {login: {constant: 5s}}\n  delete: {list: {constant: 1s}}";
+        let own =
+            "  list: {constant: 20ms}\nthink_to:\n  list: {login: {constant: 5s}}\n  delete: {list: {constant: 1s}}";
         let model = changed("  list: {constant: 20ms}", own).expect("it is sound");
         let pause = |from: &str, to: &str| model.pause(from, to).map(|law| law.mean().as_millis());
         assert_eq!((pause("list", "login"), pause("list", "delete")), (Some(5000), Some(20)));
@@ -182,15 +194,42 @@ think_profiles:
         let slow = model.with_think_profile("slow").expect("there is one");
         let mean = |model: &UserModel| model.pause("list", "login").map(|law| law.mean().as_millis());
         assert_eq!((mean(&other), mean(&slow)), (Some(7), Some(7500)));
-        let never = changed("  list: {constant: 20ms}", "  list: {constant: 20ms}\nthink_to: {login: {delete: {constant: 1s}}}");
+        let never = changed(
+            "  list: {constant: 20ms}",
+            "  list: {constant: 20ms}\nthink_to: {login: {delete: {constant: 1s}}}",
+        );
         assert!(matches!(never, Err(ModelError::ThinkWay { from, to }) if from == "login" && to == "delete"));
-        let lost = changed("  list: {constant: 20ms}", "  list: {constant: 20ms}\nthink_to: {delete: {lost: {constant: 1s}}}");
+        let lost =
+            changed("  list: {constant: 20ms}", "  list: {constant: 20ms}\nthink_to: {delete: {lost: {constant: 1s}}}");
         assert!(matches!(lost, Err(ModelError::ThinkWay { .. })), "{lost:?}");
         let law = changed(
             "  list: {constant: 20ms}",
             "  list: {constant: 20ms}\nthink_to: {list: {delete: {uniform: {min: 2s, max: 1s}}}}",
         );
         assert!(matches!(law, Err(ModelError::ThinkLaw { state, .. }) if state == "list, before delete"));
+    }
+
+    #[test]
+    fn the_page_before_the_last_may_matter() {
+        let with = |second: &str| changed("think:", &format!("second: {second}\nthink:"));
+        let model = with("{list: {delete: {login: 0.5, delete: 0.5}}}").expect("it is sound");
+        assert_eq!(model.row("delete", "list").map(|row| row["login"]), Some(0.5));
+        assert_eq!(model.row("login", "list").map(|row| row["login"]), Some(0.25));
+        assert_eq!((model.row("list", "delete"), model.states().len()), (None, 3));
+        for (second, problem) in [
+            ("{login: {list: {list: 1}}}", "sessions begin"),
+            ("{delete: {list: {list: 1}}}", "no row under `transitions`"),
+            ("{list: {list: {login: 1}}}", "nobody goes from `list` to `list`"),
+            ("{list: {nowhere: {login: 1}}}", "nobody goes from `nowhere` to `list`"),
+            ("{list: {login: {list: 1}}}", "leads to `list`"),
+            ("{list: {login: {login: 0.5}}}", "`list, reached from login` sum to 0.5"),
+            ("{list: {login: {login: 2.0}}}", "`list, reached from login` to `login` is 2"),
+            // Each state has a way to the end, and still nobody comes there.
+            ("{list: {login: {delete: 1}, delete: {delete: 1}}}", "no session ends from `list, reached from login`"),
+        ] {
+            let error = with(second).expect_err(second).to_string();
+            assert!(error.contains(problem), "{second}: {error}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ModelError, PreviousPage, UserModel};
+use crate::{ModelError, PreviousPage, UserModel, chain::Chain};
 
 /// Long-run properties of the users of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,13 +15,10 @@ pub struct Statistics {
     pub lengths: Vec<f64>,
 }
 
-/// A state, and for states without a row the state that they were reached from.
-type Place<'a> = (&'a str, Option<&'a str>);
-
 impl Statistics {
     /// The properties of a sound model.
     ///
-    /// The chain over states and, for states without a row, where they were reached from, is irreducible: every session
+    /// The chain over states and, where it matters, the ones that they were reached from, is irreducible: every session
     /// ends. Its stationary distribution is solved for by elimination, and lengths by carrying the distribution on from
     /// the start until it has come back.
     ///
@@ -29,7 +26,10 @@ impl Statistics {
     /// If the model fails its [check](UserModel::check).
     pub fn of(model: &UserModel, previous: PreviousPage) -> Result<Self, ModelError> {
         model.check()?;
-        let (places, rows) = chain(model, previous);
+        let Chain { places, rows } = Chain::of(model, previous);
+        let dense =
+            |row: &BTreeMap<usize, f64>| (0..places.len()).map(|to| row.get(&to).copied().unwrap_or(0.0)).collect();
+        let rows: Vec<Vec<f64>> = rows.iter().map(dense).collect();
         let stationary = stationary(&rows);
         let mut mix = BTreeMap::new();
         for (&(state, _), share) in places.iter().zip(&stationary) {
@@ -55,35 +55,6 @@ impl Statistics {
     pub fn per_session(&self, state: &str) -> f64 {
         self.mix.get(state).copied().unwrap_or(0.0) * self.mean
     }
-}
-
-/// Places and the chances to go from one to another. The start comes first.
-fn chain<'a>(model: &'a UserModel, previous: PreviousPage) -> (Vec<Place<'a>>, Vec<Vec<f64>>) {
-    let place = |state: &'a str, from: &'a str| -> Place<'a> {
-        (state, (!model.transitions.contains_key(state)).then_some(from))
-    };
-    let mut places: Vec<Place<'a>> = vec![(&model.start, None)];
-    let mut rows: Vec<BTreeMap<usize, f64>> = Vec::new();
-    let mut done = 0;
-    while let Some(&(state, from)) = places.get(done) {
-        done += 1;
-        let next: Vec<(Place<'a>, f64)> = match from {
-            Some(from) => vec![((previous.after(from), None), 1.0)],
-            None => model.transitions[state].iter().map(|(to, &chance)| (place(to, state), chance)).collect(),
-        };
-        let mut row = BTreeMap::new();
-        for (to, chance) in next.into_iter().filter(|&(_, chance)| chance > 0.0) {
-            let at = places.iter().position(|&p| p == to).unwrap_or_else(|| {
-                places.push(to);
-                places.len() - 1
-            });
-            *row.entry(at).or_insert(0.0) += chance;
-        }
-        rows.push(row);
-    }
-    let dense = rows.iter().map(|row| (0..places.len()).map(|to| row.get(&to).copied().unwrap_or(0.0)).collect());
-    let dense = dense.collect();
-    (places, dense)
 }
 
 /// Solves share = share · rows with shares that sum to 1: Gauss elimination with pivots on the transposed equations, the
@@ -155,5 +126,19 @@ mod tests {
         assert!((statistics.per_session("delete") - 3.0).abs() < 1e-9);
         assert_eq!(statistics.lengths[..4].iter().map(|c| c * 64.0).collect::<Vec<_>>(), [0.0, 16.0, 0.0, 12.0]);
         assert_eq!(statistics.length_quantile(0.43), 4);
+    }
+
+    #[test]
+    fn a_chain_of_second_order_is_solved_by_hand() {
+        // As above, but whoever comes back from a delete leaves: sessions have 2 requests (1/4) or 4 (3/4).
+        let model = UserModel::from_yaml(
+            "{version: 2, name: x, source: y, start: login, transitions: {login: {list: 1}, list: {login: 0.25, delete: 0.75}},
+              second: {list: {delete: {login: 1}}}}",
+        )
+        .expect("it is sound");
+        let statistics = Statistics::of(&model, PreviousPage::Literal).expect("it is sound");
+        assert!((statistics.mean - 3.5).abs() < 1e-9, "{}", statistics.mean);
+        assert_eq!(statistics.lengths, [0.0, 0.25, 0.0, 0.75]);
+        assert!((statistics.per_session("list") - 1.75).abs() < 1e-9);
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! How the walk meets the pages:
 //! - A user draws its next state when a page has arrived, takes the link or form it needs from that page, thinks, and sends.
+//! - Where the model has a row of second order (`second`) for a page and the one before it, the next state is drawn from that. Both
+//!   are pages that the user was shown: what was drawn and not offered, and what had failed, is no page before.
 //! - The pause is that of the way that is taken, where the model has one for it (`think_to`); else that of the page.
 //! - States without a row (*delete*, *refile*) lead back to the page before: to that very page, though it may show a mail
 //!   that is gone (its 404 then counts as served), or to the list it was in ([`PreviousPage`](crate::plan::PreviousPage)).
@@ -83,9 +85,9 @@ struct Shared {
 }
 
 /// How often each transition was drawn: on a page that offered every state of the row, on another page that offered it, and
-/// on one that did not.
+/// on one that did not. By the state before where it matters, the last of them for all others.
 #[derive(Debug, Default)]
-struct Counts([[[AtomicU64; 3]; State::COUNT]; State::COUNT]);
+struct Counts([[[[AtomicU64; 3]; State::COUNT]; State::COUNT]; State::COUNT + 1]);
 
 /// The model of the Arashi service, `models/arashi.yaml`: Welsh's thesis, figure 46.
 pub const ARASHI: &str = include_str!("../models/arashi.yaml");

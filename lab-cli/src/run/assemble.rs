@@ -91,9 +91,13 @@ pub fn model_of(plan: &LoadPlan) -> Option<&UserModel> {
 /// How users walked their model.
 pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
     let Some(model) = model else { return Vec::new() };
-    let made = report.transitions.iter().map(|t| (t.from.as_str(), t.to.as_str(), t.made));
-    let rows = traces::row_fits(model, made).into_iter().map(|fit| {
-        let out = report.transitions.iter().filter(|t| t.from == fit.from);
+    let first = report.transitions.iter().filter(|t| t.after.is_none());
+    let first = traces::row_fits(model, first.map(|t| (t.from.as_str(), t.to.as_str(), t.made)));
+    let second =
+        report.transitions.iter().filter_map(|t| Some((t.after.as_deref()?, t.from.as_str(), t.to.as_str(), t.made)));
+    let second = traces::second_fits(model, second).into_iter().map(|(after, fit)| (Some(after), fit));
+    let rows = first.into_iter().map(|fit| (None, fit)).chain(second).map(|(after, fit)| {
+        let out = report.transitions.iter().filter(|t| t.after == after && t.from == fit.from);
         let cell = |t: &TransitionCount| WalkCell {
             made: t.made,
             made_elsewhere: t.made_elsewhere,
@@ -102,7 +106,7 @@ pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
         let to = out.map(|t| (t.to.clone(), cell(t))).collect();
         // The library's gamma function may differ between machines in its last bits, and nobody reads more than these.
         let p = (fit.p * 1e9).round() / 1e9;
-        WalkRow { from: fit.from, made: fit.seen, p, to }
+        WalkRow { after, from: fit.from, made: fit.seen, p, to }
     });
     rows.collect()
 }

@@ -78,6 +78,9 @@ pub struct Client {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WalkRow {
+    /// The state before, for a row of second order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// The state.
     pub from: String,
     /// Transitions made on pages that offered every state of the row: these are held against the model.

@@ -130,7 +130,7 @@ pub struct Order {
     /// A test for each state that was reached from more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<OrderTest>,
-    /// Counts of three pages in a row, where a second-order model is worth it.
+    /// Counts of three pages in a row, where a second-order model is worth it: what the model's rows of second order come from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub second: Vec<Second>,
 }

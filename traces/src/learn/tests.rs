@@ -130,6 +130,80 @@ fn the_pause_of_each_transition_comes_back_and_rare_ones_have_that_of_their_page
     assert_eq!(few.pause("list messages", "search"), few.think.get("list messages"));
 }
 
+/// Users who leave a list that they came back to, and who read on after a search.
+const SECOND: &str = "
+version: 2
+name: second
+source: made up
+start: login
+transitions:
+  login: {list folders: 1.0}
+  list folders: {list messages: 1.0}
+  list messages: {login: 0.3, show message: 0.6, search: 0.1}
+  show message: {login: 0.1, list messages: 0.6, delete: 0.2, refile: 0.1}
+  search: {login: 0.5, show message: 0.5}
+second:
+  list messages:
+    list folders: {login: 0.1, show message: 0.8, search: 0.1}
+    show message: {login: 0.5, show message: 0.45, search: 0.05}
+  show message:
+    search: {login: 0.05, list messages: 0.2, delete: 0.7, refile: 0.05}
+";
+
+#[test]
+fn a_model_of_second_order_comes_back_pair_by_pair() {
+    let model = UserModel::from_yaml(SECOND).expect("sound");
+    let mut truth = model.clone();
+    // Together the intervals fail once in a hundred seeds, and seed 1 is one of these: a cell lies 3.5 standard errors off.
+    for seed in [2, 3] {
+        let plan = Plan { seed, ..Plan::of(&truth, 3000) };
+        let found = fit(&generate(&truth, &plan, Vec::new()).expect("memory")).expect("a model");
+        let fitted = found.fitted.as_deref().expect("fitted");
+        assert!(
+            fitted.order.verdict.starts_with("first order does not hold: after list messages, show message"),
+            "{:?}",
+            fitted.order
+        );
+        assert_eq!(found.second.keys().collect::<Vec<_>>(), ["list messages", "show message"]);
+        assert_eq!(found.second["list messages"].keys().collect::<Vec<_>>(), ["list folders", "show message"]);
+        // Every cell of every pair holds what was walked, within intervals that hold together with 99 %.
+        let counts = &fitted.order.second;
+        for cell in counts {
+            let all = counts.iter().filter(|other| (&other.before, &other.from) == (&cell.before, &cell.from));
+            let all = all.map(|other| other.count).sum();
+            let (low, high) = interval::share(cell.count, all, 0.01 / counts.len() as f64);
+            let chance = truth.row(&cell.before, &cell.from).and_then(|row| row.get(&cell.to)).copied().unwrap_or(0.0);
+            assert!((low..=high).contains(&chance), "{chance} is not in {low} to {high}: {cell:?}");
+            let share = found.row(&cell.before, &cell.from).and_then(|row| row.get(&cell.to));
+            assert!(share.is_some_and(|share| (share - cell.count as f64 / all as f64).abs() < 1e-9), "{cell:?}");
+        }
+        // With the second order lengths follow; with the first alone they do not.
+        let lengths = fitted.lengths.as_ref().expect("sessions ended");
+        assert!(lengths.p.is_some_and(|p| p > 0.001), "{lengths:?}");
+        let first = UserModel { second: BTreeMap::new(), ..found.clone() };
+        // Who lists messages once and leaves: a tenth, which the first order takes for a third.
+        let shortest = |model: &UserModel| Statistics::of(model, PreviousPage::Literal).expect("sound").lengths[2];
+        assert!(
+            (shortest(&found) - 0.1).abs() < 0.02 && shortest(&first) > 0.25,
+            "{} {}",
+            shortest(&found),
+            shortest(&first)
+        );
+        // Then what was fitted is walked itself.
+        truth = found;
+    }
+}
+
+#[test]
+fn a_pair_that_was_seen_too_rarely_has_the_row_of_the_first_order() {
+    let model = UserModel::from_yaml(SECOND).expect("sound");
+    let found = fit(&generated(&model, 250, PreviousPage::Literal)).expect("a model");
+    assert!(found.second["list messages"].contains_key("show message"), "{:?}", found.second);
+    let after_search = found.second.get("show message").is_some_and(|rows| rows.contains_key("search"));
+    assert!(!after_search, "{:?}", found.second);
+    assert_eq!(found.row("search", "show message"), found.transitions.get("show message"));
+}
+
 #[test]
 fn the_intervals_are_narrow_enough_to_tell_another_model() {
     let model = UserModel::from_yaml(THESIS).expect("sound");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ModelError, UserModel, VERSION};
-use crate::Think;
+use crate::{PreviousPage, Think, chain::Chain};
 
 /// How far a row may be from 1: rows are written with a few decimals.
 const CRUMB: f64 = 1e-6;
@@ -17,17 +17,7 @@ impl UserModel {
         if !(1..=VERSION).contains(&self.version) {
             return Err(ModelError::Version(self.version));
         }
-        for (from, row) in &self.transitions {
-            for (to, &chance) in row {
-                if !(0.0..=1.0).contains(&chance) {
-                    return Err(ModelError::Chance { from: from.clone(), to: to.clone(), chance });
-                }
-            }
-            let sum: f64 = row.values().sum();
-            if (sum - 1.0).abs() > CRUMB {
-                return Err(ModelError::Sum { from: from.clone(), sum });
-            }
-        }
+        self.transitions.iter().try_for_each(|(from, row)| check_row(from, row))?;
         if !self.transitions.contains_key(&self.start) {
             return Err(ModelError::Start(self.start.clone()));
         }
@@ -42,7 +32,52 @@ impl UserModel {
             return Err(ModelError::Endless { from: from.clone(), start: self.start.clone() });
         }
         self.think_profiles.values().chain([&self.think]).try_for_each(|think| check_think(think, &states))?;
-        self.check_ways(&states)
+        self.check_ways(&states)?;
+        self.check_second()
+    }
+
+    /// Rows of second order stand beside a row of the first, and lead where that leads.
+    fn check_second(&self) -> Result<(), ModelError> {
+        for (from, rows) in &self.second {
+            for (before, row) in rows {
+                check_row(&format!("{from}, reached from {before}"), row)?;
+                if let Some(problem) = self.problem_of_second(before, from, row) {
+                    return Err(ModelError::Second { from: from.clone(), before: before.clone(), problem });
+                }
+            }
+        }
+        if self.second.is_empty() {
+            return Ok(());
+        }
+        // Every state may have a way to the end, and a pair of them none.
+        let trap = [PreviousPage::Literal, PreviousPage::List].into_iter().find_map(|reading| {
+            Chain::of(self, reading).trap().map(|(state, before)| match before {
+                Some(before) => format!("{state}, reached from {before}"),
+                None => state.to_owned(),
+            })
+        });
+        trap.map_or(Ok(()), |from| Err(ModelError::Endless { from, start: self.start.clone() }))
+    }
+
+    fn problem_of_second(&self, before: &str, from: &str, row: &BTreeMap<String, f64>) -> Option<String> {
+        if *from == self.start {
+            return Some("sessions begin there, and nothing was before it".into());
+        }
+        let Some(first) = self.transitions.get(from) else {
+            return Some(format!("`{from}` has no row under `transitions`; give it one"));
+        };
+        let leads = |row: &BTreeMap<String, f64>, to: &str| row.get(to).is_some_and(|chance| *chance > 0.0);
+        // From a state without a row users go back to wherever they were.
+        let comes = match self.transitions.get(before) {
+            Some(row) => leads(row, from),
+            None => self.states().contains(before),
+        };
+        if !comes {
+            return Some(format!("nobody goes from `{before}` to `{from}`; take it out"));
+        }
+        let beyond = row.iter().find(|(to, chance)| **chance > 0.0 && !leads(first, to));
+        beyond
+            .map(|(to, _)| format!("it leads to `{to}`, and the row of `{from}` does not; give it a chance there too"))
     }
 
     /// Pauses of single transitions belong to ways that users go. From a state without a row that may be any.
@@ -73,6 +108,19 @@ impl UserModel {
         }
         reached
     }
+}
+
+fn check_row(from: &str, row: &BTreeMap<String, f64>) -> Result<(), ModelError> {
+    for (to, &chance) in row {
+        if !(0.0..=1.0).contains(&chance) {
+            return Err(ModelError::Chance { from: from.to_owned(), to: to.clone(), chance });
+        }
+    }
+    let sum: f64 = row.values().sum();
+    if (sum - 1.0).abs() > CRUMB {
+        return Err(ModelError::Sum { from: from.to_owned(), sum });
+    }
+    Ok(())
 }
 
 fn check_think(think: &BTreeMap<String, Think>, states: &BTreeSet<&str>) -> Result<(), ModelError> {

@@ -9,7 +9,9 @@ pub enum ModelError {
     #[error("the user model cannot be read: {0}")]
     Unreadable(String),
     /// A file of a version that is not known here.
-    #[error("the user model is of version {0}, and this program knows 1 to {VERSION}: take a newer one, or fit the model again")]
+    #[error(
+        "the user model is of version {0}, and this program knows 1 to {VERSION}: take a newer one, or fit the model again"
+    )]
     Version(u32),
     /// A chance outside of 0 to 1.
     #[error("the chance to go from `{from}` to `{to}` is {chance}, and must be between 0 and 1")]
@@ -55,12 +57,24 @@ pub enum ModelError {
         problem: String,
     },
     /// A think time for a way that users never go.
-    #[error("there is a think time for the way from `{from}` to `{to}`, which users never go: correct the names, or take it out")]
+    #[error(
+        "there is a think time for the way from `{from}` to `{to}`, which users never go: correct the names, or take it out"
+    )]
     ThinkWay {
         /// From this state.
         from: String,
         /// To this one.
         to: String,
+    },
+    /// A row of second order that cannot be.
+    #[error("the row of second order of `{from}`, reached from `{before}`, cannot be: {problem}")]
+    Second {
+        /// The state.
+        from: String,
+        /// Reached from this one.
+        before: String,
+        /// What is wrong.
+        problem: String,
     },
     /// A think profile that the model does not have.
     #[error("there is no think profile `{name}`; the model has {known}")]

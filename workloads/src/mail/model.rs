@@ -1,6 +1,6 @@
 //! A user model, made ready to be walked.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use controllers::Kind;
 use traces::{Think, UserModel};
@@ -54,10 +54,15 @@ impl State {
     }
 }
 
+/// States that may follow, and their chances.
+type Row = Vec<(State, f64)>;
+
 /// Rows and think times by state.
 #[derive(Debug)]
 pub(super) struct Walk {
-    rows: [Vec<(State, f64)>; State::COUNT],
+    rows: [Row; State::COUNT],
+    /// Rows of second order, by the state before and the state; empty: there is none.
+    second: [[Row; State::COUNT]; State::COUNT],
     think: [Option<Think>; State::COUNT],
     /// Pauses of single transitions, where they have their own: from, to.
     think_to: [[Option<Think>; State::COUNT]; State::COUNT],
@@ -69,14 +74,19 @@ impl Walk {
         if model.start != State::Login.name() {
             return Err(format!("starts at `{}`; web-mail users start at `login`", model.start));
         }
-        let mut walk = Self { rows: Default::default(), think: Default::default(), think_to: Default::default() };
+        let mut walk = Self {
+            rows: Default::default(),
+            second: Default::default(),
+            think: Default::default(),
+            think_to: Default::default(),
+        };
         for (from, row) in &model.transitions {
-            let cells = row.iter().filter(|&(_, &chance)| chance > 0.0);
-            let cells = cells.map(|(to, &chance)| Ok((State::named(to)?, chance)));
-            // In the order of the states, so that a draw means the same however the file is sorted.
-            let mut cells = cells.collect::<Result<Vec<_>, String>>()?;
-            cells.sort_by_key(|&(to, _)| to as u8);
-            walk.rows[State::named(from)? as usize] = cells;
+            walk.rows[State::named(from)? as usize] = cells(row)?;
+        }
+        for (from, rows) in &model.second {
+            for (before, row) in rows {
+                walk.second[State::named(before)? as usize][State::named(from)? as usize] = cells(row)?;
+            }
         }
         for (state, think) in &model.think {
             walk.think[State::named(state)? as usize] = Some(think.clone());
@@ -101,14 +111,24 @@ impl Walk {
         state == State::Login || self.rows.iter().flatten().any(|&(to, _)| to == state)
     }
 
-    /// States that may follow; none: the page before does.
-    pub(super) fn row(&self, from: State) -> impl Iterator<Item = State> {
-        self.rows[from as usize].iter().map(|&(to, _)| to)
+    /// The state before, if it matters for what follows: if there is a row of second order for the two.
+    pub(super) fn matters(&self, before: Option<State>, from: State) -> Option<State> {
+        before.filter(|before| !self.second[*before as usize][from as usize].is_empty())
+    }
+
+    /// States that may follow after these two; none: the page before does.
+    pub(super) fn row(&self, before: Option<State>, from: State) -> impl Iterator<Item = State> {
+        self.cells(before, from).iter().map(|&(to, _)| to)
+    }
+
+    fn cells(&self, before: Option<State>, from: State) -> &Row {
+        let second = self.matters(before, from).map(|before| &self.second[before as usize][from as usize]);
+        second.unwrap_or(&self.rows[from as usize])
     }
 
     /// The state that follows, drawn; `None`: the page before.
-    pub(super) fn draw(&self, from: State, draws: &Draws) -> Option<State> {
-        let row = &self.rows[from as usize];
+    pub(super) fn draw(&self, before: Option<State>, from: State, draws: &Draws) -> Option<State> {
+        let row = self.cells(before, from);
         let mut left = draws.uniform(Purpose::Transition);
         for &(to, chance) in row {
             if left < chance {
@@ -125,4 +145,12 @@ impl Walk {
         let own = to.and_then(|to| self.think_to[at as usize][to as usize].as_ref());
         own.or(self.think[at as usize].as_ref()).map_or(Duration::ZERO, |law| draws.pause(law, Purpose::Think))
     }
+}
+
+/// A row, in the order of the states, so that a draw means the same however the file is sorted.
+fn cells(row: &BTreeMap<String, f64>) -> Result<Row, String> {
+    let cells = row.iter().filter(|&(_, &chance)| chance > 0.0);
+    let mut cells = cells.map(|(to, &chance)| Ok((State::named(to)?, chance))).collect::<Result<Row, String>>()?;
+    cells.sort_by_key(|&(to, _)| to as u8);
+    Ok(cells)
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use controllers::{Class, Timestamp};
-use traces::{PreviousPage, Statistics, UserModel, row_fits};
+use traces::{PreviousPage, Statistics, UserModel, row_fits, second_fits};
 
 use super::*;
 use crate::{
@@ -311,6 +311,42 @@ fn the_pause_is_that_of_the_way_taken() {
     }
     // Most ways of the matrix, those back from delete and refile among them, and the ones to a search without their own.
     assert!(ways.len() >= 15 && ways.iter().any(|way| way.0 == 4) && ways.iter().any(|way| !way.2), "{ways:?}");
+}
+
+#[test]
+fn the_page_before_the_last_matters_where_the_model_says_so() {
+    let mut users = users(PreviousPage::List);
+    let row = |cells: &[(&str, f64)]| cells.iter().map(|&(to, chance)| (to.to_owned(), chance)).collect();
+    for (from, before, row) in [
+        ("list messages", "list folders", row(&[("show message", 1.0)])),
+        ("list messages", "show message", row(&[("login", 0.6), ("search", 0.4)])),
+        ("show message", "list messages", row(&[("list messages", 0.8), ("delete", 0.2)])),
+    ] {
+        users.model.second.entry(from.to_owned()).or_default().insert(before.to_owned(), row);
+    }
+    let mut mail = Mailboxes::new(5_000);
+    let answer = |_, call: &Call, _| Reaction::Answer(Duration::from_millis(5), mail.answer(call));
+    let report = testing::run(&plan(users.clone(), 30, 20), |_| {}, answer).expect("it runs");
+    assert_eq!(report.total.ledger.failed, 0);
+    let made = || report.transitions.iter().map(|t| (t.after.as_deref(), t.from.as_str(), t.to.as_str(), t.made));
+    let second = made().filter_map(|(after, from, to, made)| Some((after?, from, to, made)));
+    let first = made().filter(|made| made.0.is_none()).map(|(_, from, to, made)| (from, to, made));
+    let seconds = second_fits(&users.model, second);
+    assert_eq!(seconds.len(), 3);
+    for fit in seconds.iter().map(|(_, fit)| fit).chain(&row_fits(&users.model, first)) {
+        assert!(fit.p > 0.001, "{fit:?}");
+    }
+    assert!(seconds.iter().all(|(_, fit)| fit.seen > 100), "{seconds:?}");
+    // A list that users went back to after a delete has the row of the first order.
+    let back = report.transitions.iter().find(|t| t.after.is_none() && t.from == "list messages" && t.to == "refile");
+    assert!(back.is_some_and(|back| back.made > 0), "{:?}", report.transitions);
+    // The mix is that of the chain of pairs.
+    let statistics = Statistics::of(&users.model, PreviousPage::List).expect("it is sound");
+    let planned = report.total.ledger.planned as f64;
+    for (state, share) in statistics.mix {
+        let seen = report.total.by_type[&state].ledger.planned as f64 / planned;
+        assert!((seen - share).abs() < 0.015, "{state}: {seen} for {share}");
+    }
 }
 
 #[test]

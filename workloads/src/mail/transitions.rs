@@ -12,6 +12,9 @@ use super::{Counts, model::State};
 /// these draws are as the model says if the walk is right. The rest tells how often pages stood in the way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransitionCount {
+    /// State that they came there from, if the model has a row of second order for the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// State they were in.
     pub from: String,
     /// State they drew.
@@ -33,19 +36,24 @@ pub(super) enum Met {
 }
 
 impl Counts {
-    pub(super) fn count(&self, from: State, to: State, met: Met) {
-        self.0[from as usize][to as usize][met as usize].fetch_add(1, Relaxed);
+    /// `after`: the state before, where a row of second order was drawn from.
+    pub(super) fn count(&self, after: Option<State>, from: State, to: State, met: Met) {
+        let after = after.map_or(State::COUNT, |after| after as usize);
+        self.0[after][from as usize][to as usize][met as usize].fetch_add(1, Relaxed);
     }
 
     pub(super) fn seen(&self) -> Vec<TransitionCount> {
         let mut seen = Vec::new();
-        for from in State::ALL {
+        // Those of the first order come first.
+        let afters = std::iter::once(None).chain(State::ALL.map(Some));
+        for (after, from) in afters.flat_map(|after| State::ALL.map(|from| (after, from))) {
+            let counts = &self.0[after.map_or(State::COUNT, |after| after as usize)][from as usize];
             for to in State::ALL {
-                let [made, made_elsewhere, substituted] =
-                    [0, 1, 2].map(|met| self.0[from as usize][to as usize][met].load(Relaxed));
+                let [made, made_elsewhere, substituted] = [0, 1, 2].map(|met| counts[to as usize][met].load(Relaxed));
                 if made + made_elsewhere + substituted > 0 {
+                    let after = after.map(|after| after.name().to_owned());
                     let (from, to) = (from.name().to_owned(), to.name().to_owned());
-                    seen.push(TransitionCount { from, to, made, made_elsewhere, substituted });
+                    seen.push(TransitionCount { after, from, to, made, made_elsewhere, substituted });
                 }
             }
         }

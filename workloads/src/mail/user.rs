@@ -29,6 +29,8 @@ pub struct MailUser {
     errand: Errand,
     /// What the request under way is for.
     asked: State,
+    /// The page from which it was asked for; `None`: the session began with it.
+    came_from: Option<State>,
     /// What comes after the pause.
     next: Next,
     /// The page before a delete or refile, and whether it shows the mail that is then gone.
@@ -97,6 +99,7 @@ impl MailUser {
             shared,
             errand: Errand::new(call),
             asked: State::Login,
+            came_from: None,
             next: Next::Login,
             before: None,
             list: None,
@@ -154,6 +157,7 @@ impl MailUser {
 
     fn send(&mut self, ask: Ask, now: Timestamp, draws: &Draws) -> Move {
         let users = &self.shared.0.users;
+        self.came_from = Some(self.asked).filter(|_| ask.state != State::Login);
         self.asked = ask.state;
         let call = Call {
             kind: ask.state.kind(),
@@ -295,24 +299,25 @@ impl MailUser {
     fn choose(&mut self, page: &Page<'_>, draws: &Draws) -> Next {
         self.may_be_gone = false;
         let from = self.asked;
-        let Some(to) = self.shared.0.walk.draw(from, draws) else {
+        let Some(to) = self.shared.0.walk.draw(self.came_from, from, draws) else {
             return self.back();
         };
         let shared = &self.shared.0;
-        let whole = shared.walk.row(from).all(|state| offers(page, state));
+        let after = shared.walk.matters(self.came_from, from);
+        let whole = shared.walk.row(after, from).all(|state| offers(page, state));
         let met = if whole { Met::OnWholePage } else { Met::Elsewhere };
         if to == State::Login {
-            shared.counts.count(from, to, met);
+            shared.counts.count(after, from, to, met);
             return Next::Login;
         }
         if let Some(ask) = ask(page, to, Choice::Drawn(draws)) {
-            shared.counts.count(from, to, met);
+            shared.counts.count(after, from, to, met);
             if matches!(to, State::Delete | State::Refile) {
                 self.before = Some(Before { state: from, path: self.errand.call().path.clone() });
             }
             return Next::Send(ask);
         }
-        shared.counts.count(from, to, Met::NotOffered);
+        shared.counts.count(after, from, to, Met::NotOffered);
         self.list_instead(page)
     }
 

@@ -1,6 +1,7 @@
 //! `lab trace fit`: from a trace to a model of its users.
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     fs::File,
     io::{self, Write as _},
@@ -10,7 +11,7 @@ use traces::{
     UserModel,
     learn::{
         Fitted, LearnError,
-        fitted::{Cell, Pauses},
+        fitted::{Cell, Order, Pauses},
     },
     think::Think,
 };
@@ -71,7 +72,7 @@ fn shown(model: &UserModel) -> String {
         "interval"
     );
     fitted.cells.iter().filter(|cell| cell.count > 0).for_each(|cell| text.push_str(&of_cell(cell)));
-    of_rest(&mut text, fitted);
+    of_rest(&mut text, model, fitted);
     text
 }
 
@@ -103,24 +104,47 @@ fn law(pauses: &Pauses) -> String {
     format!("{name}, mean {mean}{tested}")
 }
 
-fn of_rest(text: &mut String, fitted: &Fitted) {
-    for back in &fitted.back {
-        let _ = writeln!(text, "after {} users go back: {} of {} times", back.state, back.returned, back.seen);
-    }
-    let _ = writeln!(text, "order: {}", fitted.order.verdict);
-    for test in &fitted.order.tests {
+/// What the order of the model means for whoever fits it.
+fn of_order(text: &mut String, model: &UserModel, order: &Order) {
+    let _ = writeln!(text, "order: {}", order.verdict);
+    for test in &order.tests {
         let _ = writeln!(
             text,
             "  {:14} {} transitions, G² {:.1} of {} degrees, p {:.3}, distance {:.3}",
             test.state, test.seen, test.statistic, test.degrees, test.p, test.distance
         );
     }
+    for (from, rows) in &model.second {
+        for (before, row) in rows {
+            let shares: Vec<String> = row.iter().map(|(to, share)| format!("{to} {share:.3}")).collect();
+            let _ = writeln!(text, "  {from}, reached from {before}: {}", shares.join(", "));
+        }
+    }
+    let pairs: usize = model.second.values().map(BTreeMap::len).sum();
+    let _ = match (pairs, order.tests.is_empty()) {
+        (0, true) => {
+            writeln!(text, "  what to do: take the model as it is, or import a longer log, which can be tested")
+        }
+        (0, false) => writeln!(text, "  what to do: nothing; the model is of first order"),
+        _ => writeln!(
+            text,
+            "  what to do: nothing; users walk these {pairs} pairs by rows of their own (`second` in the model file), all others by the \
+             rows above. Take `second` out of the file to have a model of first order"
+        ),
+    };
+}
+
+fn of_rest(text: &mut String, model: &UserModel, fitted: &Fitted) {
+    for back in &fitted.back {
+        let _ = writeln!(text, "after {} users go back: {} of {} times", back.state, back.returned, back.seen);
+    }
+    of_order(text, model, &fitted.order);
     if let Some(lengths) = &fitted.lengths {
         let seen = &lengths.seen;
         let p = lengths.p.map_or_else(|| "too few to test".to_owned(), |p| format!("p {p:.3}"));
         let _ = writeln!(
             text,
-            "requests in a session: mean {:.2}, p50 {}, p90 {}, p99 {}; the matrix gives a mean of {:.2} ({p})",
+            "requests in a session: mean {:.2}, p50 {}, p90 {}, p99 {}; the model gives a mean of {:.2} ({p})",
             seen.mean, seen.p50, seen.p90, seen.p99, lengths.model_mean
         );
     }
@@ -136,5 +160,40 @@ fn of_rest(text: &mut String, fitted: &Fitted) {
     }
     for (action, count) in &fitted.left_out {
         let _ = writeln!(text, "left out: {count} {}", scrubbed(action));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdict_on_the_order_says_what_to_do() {
+        let model = |second: &str| {
+            let rows = "login: {list folders: 1}, list folders: {list messages: 1}, list messages: {login: 0.5, list messages: 0.5}";
+            let text = format!("{{version: 2, name: x, source: y, start: login, transitions: {{{rows}}}{second}}}");
+            UserModel::from_yaml(&text).expect("it is sound")
+        };
+        let test = traces::learn::fitted::OrderTest {
+            state: "list messages".to_owned(),
+            seen: 900,
+            statistic: 50.0,
+            degrees: 1,
+            p: 0.0,
+            distance: 0.2,
+            worth: true,
+        };
+        let said = |model: &UserModel, tests: &[traces::learn::fitted::OrderTest]| {
+            let order = Order { verdict: "so it is".to_owned(), tests: tests.to_vec(), second: Vec::new() };
+            let mut text = String::new();
+            of_order(&mut text, model, &order);
+            text
+        };
+        assert!(said(&model(""), &[]).contains("import a longer log"));
+        assert!(said(&model(""), std::slice::from_ref(&test)).contains("nothing; the model is of first order"));
+        let second = model(", second: {list messages: {list folders: {list messages: 1}}}");
+        let text = said(&second, &[test]);
+        assert!(text.contains("list messages, reached from list folders: list messages 1.000"), "{text}");
+        assert!(text.contains("users walk these 1 pairs") && text.contains("Take `second` out"), "{text}");
     }
 }
