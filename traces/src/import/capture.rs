@@ -22,6 +22,13 @@ const BLOCK: usize = 1 << 20;
 /// Most connections that are followed at a time; beyond, the one that has been silent longest is given up.
 const FLOWS: usize = 10_000;
 
+/// Most bytes that all connections together keep waiting, for segments before them and for answers; beyond, too, those that have
+/// been silent longest are given up. One connection keeps far less.
+const HELD: usize = 64 << 20;
+
+/// Most interfaces of a pcapng file that are known; packets of later ones are not understood.
+const INTERFACES: usize = 10_000;
+
 /// Address and port.
 type End = (IpAddr, u16);
 
@@ -39,9 +46,12 @@ pub fn read<R: Read + Send>(from: R, sink: &mut Sink<'_>) -> Result<(), Stop> {
     loop {
         match reader.next() {
             Ok((length, block)) => {
-                if let Some((at, link, bytes)) = capture.packet(&block) {
+                if let Some(packet) = capture.packet(&block) {
                     packets += 1;
-                    let heard = capture.take(at, link, bytes, sink)?;
+                    let heard = match packet {
+                        Ok(packet) => capture.take(&packet, sink)?,
+                        Err(problem) => Heard::Not(problem),
+                    };
                     sink.heard(heard, format_args!("packet {packets}"));
                 }
                 reader.consume(length);
@@ -69,19 +79,33 @@ pub fn read<R: Read + Send>(from: R, sink: &mut Sink<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-#[derive(Default)]
+/// A packet: when, how its bytes begin, and they.
+struct Packet<'a> {
+    at: i64,
+    link: Linktype,
+    bytes: &'a [u8],
+}
+
 struct Capture {
     /// Of a pcap file.
     header: Option<PcapHeader>,
     /// Of a pcapng file: link type, units a second, offset in seconds.
     interfaces: Vec<(Linktype, u64, i64)>,
     flows: BTreeMap<Ends, Flow>,
-    last: i64,
+    /// Bytes that they keep waiting, and how many these may be.
+    held: usize,
+    most: usize,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self { header: None, interfaces: Vec::new(), flows: BTreeMap::new(), held: 0, most: HELD }
+    }
 }
 
 impl Capture {
-    /// The packet of a block, with its time and what it begins with; `None`: the block is none, or has no time.
-    fn packet<'a>(&mut self, block: &'a PcapBlockOwned<'a>) -> Option<(i64, Linktype, &'a [u8])> {
+    /// The packet of a block, or what is wrong with it; `None`: the block is none.
+    fn packet<'a>(&mut self, block: &'a PcapBlockOwned<'a>) -> Option<Result<Packet<'a>, &'static str>> {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
                 self.header = Some(header.clone());
@@ -92,7 +116,7 @@ impl Capture {
                 let fraction = i64::from(packet.ts_usec) / if header.is_nanosecond_precision() { 1000 } else { 1 };
                 let at = i64::from(packet.ts_sec) * 1_000_000 + fraction;
                 let length = packet.data.len().min(packet.caplen as usize);
-                Some((at, header.network, &packet.data[..length]))
+                Some(Ok(Packet { at, link: header.network, bytes: &packet.data[..length] }))
             }
             PcapBlockOwned::NG(Block::SectionHeader(_)) => {
                 self.interfaces.clear();
@@ -100,21 +124,26 @@ impl Capture {
             }
             PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
                 let units = interface.ts_resolution().filter(|units| *units > 0).unwrap_or(1_000_000);
-                self.interfaces.push((interface.linktype, units, interface.ts_offset()));
+                if self.interfaces.len() < INTERFACES {
+                    self.interfaces.push((interface.linktype, units, interface.ts_offset()));
+                }
                 None
             }
             PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
-                let &(link, units, offset) = self.interfaces.get(packet.if_id as usize)?;
+                let Some(&(link, units, offset)) = self.interfaces.get(packet.if_id as usize) else {
+                    return Some(Err("its interface is not described"));
+                };
                 let ticks = u128::from(packet.ts_high) << 32 | u128::from(packet.ts_low);
-                let micros = i64::try_from(ticks * 1_000_000 / u128::from(units)).ok()?;
-                let at = micros.checked_add(offset.checked_mul(1_000_000)?)?;
-                Some((at, link, packet.packet_data()))
+                let micros = i64::try_from(ticks * 1_000_000 / u128::from(units)).ok();
+                let at = micros.zip(offset.checked_mul(1_000_000)).and_then(|(at, offset)| at.checked_add(offset));
+                Some(at.map(|at| Packet { at, link, bytes: packet.packet_data() }).ok_or("its time is none"))
             }
+            PcapBlockOwned::NG(Block::SimplePacket(_)) => Some(Err("it has no time (a simple packet block)")),
             PcapBlockOwned::NG(_) => None,
         }
     }
 
-    fn take(&mut self, at: i64, link: Linktype, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<Heard> {
+    fn take(&mut self, &Packet { at, link, bytes }: &Packet<'_>, sink: &mut Sink<'_>) -> io::Result<Heard> {
         let Some((source, target, segment)) = segment(link, bytes) else { return Ok(Heard::Beside) };
         let port = sink.options.port;
         let from_client = match (source.1 == port, target.1 == port) {
@@ -124,28 +153,36 @@ impl Capture {
         };
         let (client, server) = if from_client { (source, target) } else { (target, source) };
         let ends = (client.0, client.1, server.0, server.1);
-        self.last = self.last.max(at);
         // A new connection from a port that was used before.
         if from_client && segment.syn && self.flows.get(&ends).is_some_and(Flow::spoken) {
             self.close(&ends, sink)?;
         }
-        if self.flows.len() >= FLOWS
-            && !self.flows.contains_key(&ends)
-            && let Some(silent) = self.flows.iter().min_by_key(|(_, flow)| flow.last()).map(|(ends, _)| *ends)
-        {
-            self.close(&silent, sink)?;
+        if self.flows.len() >= FLOWS && !self.flows.contains_key(&ends) {
+            self.give_up_the_most_silent(sink)?;
         }
         let named = || format!("{}:{} {}:{} {at}", ends.0, ends.1, ends.2, ends.3);
         let flow = self.flows.entry(ends).or_insert_with(|| Flow::new(named(), segment.syn));
+        let before = flow.held();
         flow.take(at, from_client, &segment, sink)?;
+        self.held = self.held - before + flow.held();
         if flow.over() {
             self.close(&ends, sink)?;
+        }
+        while self.held > self.most && self.flows.len() > 1 {
+            self.give_up_the_most_silent(sink)?;
         }
         Ok(Heard::Understood)
     }
 
+    fn give_up_the_most_silent(&mut self, sink: &mut Sink<'_>) -> io::Result<()> {
+        let silent = self.flows.iter().min_by_key(|(_, flow)| flow.last()).map(|(ends, _)| *ends);
+        silent.map_or(Ok(()), |silent| self.close(&silent, sink))
+    }
+
     fn close(&mut self, ends: &Ends, sink: &mut Sink<'_>) -> io::Result<()> {
-        self.flows.remove(ends).map_or(Ok(()), |flow| flow.finish(sink))
+        let Some(flow) = self.flows.remove(ends) else { return Ok(()) };
+        self.held -= flow.held();
+        flow.finish(sink)
     }
 
     /// The capture is over: connections that are still open were cut by it.
@@ -180,4 +217,51 @@ fn segment(link: Linktype, bytes: &[u8]) -> Option<(End, End, Segment<'_>)> {
         bytes: tcp.payload(),
     };
     Some(((source, tcp.source_port()), (target, tcp.destination_port()), segment))
+}
+
+#[cfg(test)]
+mod tests {
+    use etherparse::PacketBuilder;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        import::{Options, entry::Entry, tally::Tally},
+        pseudonym::Pseudonyms,
+        spool::Spool,
+    };
+
+    fn packet(port: u16, from_client: bool, sequence: u32, text: &[u8]) -> Vec<u8> {
+        let (client, server) = ([192, 0, 2, 1], [192, 0, 2, 2]);
+        let ((from, from_port), (to, to_port)) =
+            if from_client { ((client, port), (server, 143)) } else { ((server, 143), (client, port)) };
+        let mut bytes = Vec::new();
+        let tcp = PacketBuilder::ipv4(from, to, 64).tcp(from_port, to_port, sequence, 1000);
+        tcp.write(&mut bytes, text).expect("memory");
+        bytes
+    }
+
+    proptest! {
+        /// Holes, lines without an end, literals without one, commands without answers: whatever is said on however many connections.
+        #[test]
+        fn what_waits_is_counted_and_bounded_over_all_connections(
+            packets in prop::collection::vec(
+                (1000_u16..1020, any::<bool>(), 0_u32..100_000, "(A[0-9] (NOOP|SELECT x{1,300}|X \\{[0-9]{1,4}\\})|z{1,400})(\r\n)?"),
+                1..120,
+            ),
+        ) {
+            const MOST: usize = 4000;
+            let options = Options::new(Pseudonyms::none(), 2026);
+            let (mut tally, mut spool) = (Tally::default(), Spool::<Entry>::new(1000));
+            let mut sink = Sink::new(&options, &mut tally, &mut spool);
+            let mut capture = Capture { most: MOST, ..Capture::default() };
+            for (at, (port, from_client, sequence, text)) in packets.iter().enumerate() {
+                let bytes = packet(*port, *from_client, *sequence, text.as_bytes());
+                capture.take(&Packet { at: at as i64, link: Linktype(101), bytes: &bytes }, &mut sink).expect("memory");
+                prop_assert_eq!(capture.held, capture.flows.values().map(Flow::held).sum::<usize>());
+                prop_assert!(capture.held <= MOST || capture.flows.len() == 1, "{} in {}", capture.held, capture.flows.len());
+            }
+            capture.finish(&mut sink).expect("memory");
+        }
+    }
 }

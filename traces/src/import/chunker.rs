@@ -33,6 +33,11 @@ impl Chunker {
         self.bytes == 0
     }
 
+    /// Bytes that are kept of a line that is not whole.
+    pub fn held(&self) -> usize {
+        self.line.len()
+    }
+
     /// Takes the next bytes; gives the lines that are whole.
     pub fn take(&mut self, mut bytes: &[u8], give: &mut impl FnMut(Piece)) {
         while !bytes.is_empty() {

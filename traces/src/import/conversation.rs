@@ -24,6 +24,8 @@ pub struct Conversation {
     /// When the client began the line that is not whole yet.
     asked: i64,
     waiting: VecDeque<Waiting>,
+    /// Bytes that they take up, about.
+    waiting_bytes: usize,
     /// The source's times are whole seconds.
     coarse: bool,
     /// The folder that is selected.
@@ -57,6 +59,8 @@ struct Waiting {
     sent: u64,
     /// Who logs in with it.
     user: String,
+    /// Bytes that it takes up, about.
+    size: usize,
 }
 
 impl Conversation {
@@ -71,6 +75,7 @@ impl Conversation {
             asked: 0,
             coarse: false,
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
             folder: String::new(),
             received: 0,
             closed_to_us: false,
@@ -122,6 +127,11 @@ impl Conversation {
         pieces.into_iter().try_for_each(|piece| self.answer(at, &piece.text, sink))
     }
 
+    /// Bytes that are kept: lines that are not whole, commands without answers, names.
+    pub fn held(&self) -> usize {
+        self.client.held() + self.server.held() + self.waiting_bytes + self.folder.len() + self.user.len()
+    }
+
     /// The session is over. `ended`: it really ended then; else the source does not say.
     pub fn finish(mut self, at: i64, ended: bool, sink: &mut Sink<'_>) -> io::Result<()> {
         while let Some(command) = self.waiting.pop_front() {
@@ -161,10 +171,14 @@ impl Conversation {
             (Meaning::Logout, Some(_)) | (Meaning::Login, Some(Logins::Again)) => Meaning::Aside,
             (meaning, _) => meaning,
         };
-        self.waiting.push_back(Waiting { at, tag: tag.to_owned(), name, meaning, sent: piece.bytes, user });
+        // Its words are kept once, and those of its meaning once more at most.
+        let size = size_of::<Waiting>() + 2 * piece.text.len();
+        self.waiting_bytes += size;
+        self.waiting.push_back(Waiting { at, tag: tag.to_owned(), name, meaning, sent: piece.bytes, user, size });
         if self.waiting.len() > WAITING
             && let Some(first) = self.waiting.pop_front()
         {
+            self.waiting_bytes -= first.size;
             self.tell(first, None, Outcome::Unanswered, sink)?;
         }
         Ok(())
@@ -179,6 +193,7 @@ impl Conversation {
         }
         let Some(place) = self.waiting.iter().position(|command| command.tag == tag) else { return Ok(()) };
         let Some(command) = self.waiting.remove(place) else { return Ok(()) };
+        self.waiting_bytes -= command.size;
         let outcome = match rest.split(' ').next() {
             Some("OK") => Outcome::Ok,
             _ => Outcome::Error,

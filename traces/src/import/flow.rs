@@ -47,6 +47,11 @@ impl Flow {
         self.client.given + self.server.given > 0
     }
 
+    /// Bytes that are kept: for segments before them, for the rest of their line, and for answers.
+    pub fn held(&self) -> usize {
+        self.client.waiting + self.server.waiting + self.session.held()
+    }
+
     /// When it was last heard of.
     pub fn last(&self) -> i64 {
         self.last
@@ -207,6 +212,7 @@ mod tests {
             let mut take = |from: usize, to: usize| {
                 let sequence = start.wrapping_add(1).wrapping_add(from as u32);
                 found.extend(order.take(&segment(sequence, &bytes[from..to])).concat());
+                assert_eq!(order.waiting, order.early.values().map(Vec::len).sum::<usize>());
             };
             for (from, length) in cuts {
                 let from = from.min(bytes.len());

@@ -4,6 +4,7 @@ use crate::{
     trace::{Names, Reader},
 };
 
+mod broken_captures;
 mod captures;
 mod formats;
 mod hostile;

@@ -5,7 +5,7 @@ use etherparse::PacketBuilder;
 use super::*;
 
 /// A packet of a connection: milliseconds, from the client, number of its first byte, flags (S, F), text.
-type Packet<'t> = (u64, bool, u32, &'t str, &'t str);
+pub(super) type Packet<'t> = (u64, bool, u32, &'t str, &'t str);
 
 fn frame(packet: &Packet<'_>, port: u16) -> Vec<u8> {
     let &(_, from_client, sequence, flags, text) = packet;
@@ -28,7 +28,7 @@ fn frame(packet: &Packet<'_>, port: u16) -> Vec<u8> {
 
 const SECONDS: u32 = 1_795_225_172;
 
-fn pcap(packets: &[Packet<'_>], port: u16) -> Vec<u8> {
+pub(super) fn pcap(packets: &[Packet<'_>], port: u16) -> Vec<u8> {
     let mut file = Vec::new();
     for number in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
         file.extend(number.to_le_bytes());
@@ -45,7 +45,7 @@ fn pcap(packets: &[Packet<'_>], port: u16) -> Vec<u8> {
     file
 }
 
-fn pcapng(packets: &[Packet<'_>], port: u16) -> Vec<u8> {
+pub(super) fn pcapng(packets: &[Packet<'_>], port: u16) -> Vec<u8> {
     let mut file = Vec::new();
     let mut block = |kind: u32, body: &[u8]| {
         let length = u32::try_from(body.len() + 12).expect("short");
@@ -74,7 +74,7 @@ fn pcapng(packets: &[Packet<'_>], port: u16) -> Vec<u8> {
 }
 
 /// A session whose packets come twice, late, and cut at odd places.
-const SESSION: [Packet<'static>; 17] = [
+pub(super) const SESSION: [Packet<'static>; 17] = [
     (0, true, 99, "S", ""),
     (1, false, 499, "S", ""),
     (2, false, 500, "", "* OK ready\r\n"),

@@ -28,7 +28,7 @@ const BEGINNINGS: [(&str, &[u8]); 10] = [
     ),
 ];
 
-fn tried(name: &str, bytes: Vec<u8>) {
+pub(super) fn tried(name: &str, bytes: Vec<u8>) {
     // Small parts: temporary files are in it too.
     let options = Options { part: 3, ..options() };
     if let Ok((text, _)) = import_all(&[(name, bytes)], &options) {
