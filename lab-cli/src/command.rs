@@ -42,7 +42,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         }
         Some(Command::Check(args)) => check::check(&args),
         Some(Command::Policies(args)) => policies::policies(&args),
-        Some(Command::Trace(args)) => trace::trace(&args),
+        Some(Command::Trace(args)) => trace::trace(&args, cli.color),
         Some(Command::Schema { of }) => schema(of),
         Some(Command::Completions { shell }) => {
             let mut buffer = Vec::new();

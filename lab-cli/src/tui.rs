@@ -25,7 +25,7 @@ mod tests;
 
 use crate::live::Touch;
 use app::{App, Effect};
-pub use app::{Job, OpenRun, Order, PastRun, PastSummary, Told};
+pub use app::{Job, OpenRun, OpenTrace, Order, PastRun, PastSummary, Told};
 pub use palette::Palette;
 pub use terminal::restore;
 
@@ -80,6 +80,22 @@ impl Screen {
     /// If standard output is no terminal that can be drawn on.
     pub fn of_the_program(
         palette: Palette,
+        ask: impl FnMut(Ask) + Send + 'static,
+    ) -> io::Result<(Self, Receiver<Job>)> {
+        Self::with_jobs(palette, App::default(), ask)
+    }
+
+    /// Takes over the terminal to show a trace. Nothing comes out of the receiver; it ends when the person leaves.
+    ///
+    /// # Errors
+    /// If standard output is no terminal that can be drawn on.
+    pub fn of_a_trace(palette: Palette, trace: OpenTrace) -> io::Result<(Self, Receiver<Job>)> {
+        Self::with_jobs(palette, App::of_a_trace(trace), |_| {})
+    }
+
+    fn with_jobs(
+        palette: Palette,
+        app: App,
         mut ask: impl FnMut(Ask) + Send + 'static,
     ) -> io::Result<(Self, Receiver<Job>)> {
         let (jobs, wanted) = mpsc::channel();
@@ -90,7 +106,7 @@ impl Screen {
             (Effect::Job(_), None) => {}
             (Effect::Quit, _) => jobs = None,
         };
-        let screen = Self::start(palette, App::default(), effect)?;
+        let screen = Self::start(palette, app, effect)?;
         Ok((screen, wanted))
     }
 

@@ -98,6 +98,34 @@ fn from_a_choice_to_a_comparison() {
     assert!(!after.contains("in runs/"), "the screen is still there:\n{after}");
 }
 
+/// A trace on a terminal: its ways and their pauses, by keys; as text for who wants that.
+#[test]
+fn a_trace_is_shown_until_it_is_left() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let lab = env!("CARGO_BIN_EXE_lab");
+    let made = ["trace", "generate", "arashi", "--sessions", "100", "-o", "made.jsonl.zst"];
+    assert!(
+        std::process::Command::new(lab).args(made).current_dir(scratch.path()).status().expect("it runs").success()
+    );
+    let Some(tmux) = Tmux::start(100, 34) else { return };
+    let folder = scratch.path().display();
+    tmux.type_in(&format!("cd {folder} && {lab} trace inspect made.jsonl.zst; echo code=$?"));
+    tmux.type_in("Enter");
+    tmux.wait_for(&["100 sessions of 10 users", "list messages > show message", "p50 20 ms"]);
+    tmux.type_in("Up");
+    tmux.wait_for(&["list folders > show message: 0 of 100"]);
+    tmux.type_in("6");
+    tmux.wait_for(&["it was not imported"]);
+    tmux.type_in("Escape");
+    tmux.wait_for(&["over time"]);
+    tmux.type_in("q");
+    let after = tmux.wait_for(&["code=0"]);
+    assert!(!after.contains("over time"), "the screen is still there:\n{after}");
+    tmux.type_in(&format!("{lab} trace inspect --no-tui made.jsonl.zst | tail -3"));
+    tmux.type_in("Enter");
+    tmux.wait_for(&["search "]);
+}
+
 /// A person changes a live run: another policy, more users. Both are done, written down, and held against the run.
 #[test]
 fn a_live_run_is_touched_and_says_so() {

@@ -34,8 +34,12 @@ pub struct Inspected {
     pub transitions: Vec<(String, String, u64)>,
     /// Pauses between pages: microseconds.
     pub pauses: Option<Quantiles>,
+    /// The same by page, and by page and the next: those that were seen.
+    pub pauses_by: Vec<PausesOf>,
     /// Requests in a session that ended.
     pub lengths: Option<Quantiles>,
+    /// The middle of each of a hundred parts of them; of fewer than a hundred sessions, all.
+    pub lengths_curve: Vec<u64>,
     /// When sessions began.
     pub arrivals: Arrivals,
     /// Requests over time.
@@ -55,6 +59,19 @@ pub struct Action {
     pub durations: Option<Quantiles>,
     /// Bytes of answers.
     pub sizes: Option<Quantiles>,
+}
+
+/// Pauses after a page.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PausesOf {
+    /// The page.
+    pub from: String,
+    /// The next one; `None`: whichever.
+    pub to: Option<String>,
+    /// Microseconds.
+    pub pauses: Quantiles,
+    /// The middle of each of a hundred parts of them; of fewer than a hundred, all. Microseconds.
+    pub curve: Vec<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -112,10 +129,26 @@ pub fn inspect<R: Read>(trace: &mut Reader<R>) -> Result<Inspected, TraceError> 
         actions,
         transitions,
         pauses: walks.all_pauses.quantiles(),
+        pauses_by: pauses_by(&walks),
         lengths: walks.lengths.quantiles(),
+        lengths_curve: walks.lengths.curve(),
         arrivals: walks.arrivals.arrivals(walks.end),
         requests: requests.arrivals(walks.end),
     })
+}
+
+fn pauses_by(walks: &Walks) -> Vec<PausesOf> {
+    let of = |from: usize, to: Option<usize>, sample: &Sample| {
+        let (from, to) = (STATES[from].to_owned(), to.map(|to| STATES[to].to_owned()));
+        Some(PausesOf { from, to, pauses: sample.quantiles()?, curve: sample.curve() })
+    };
+    let pages = walks.after.iter().enumerate().filter_map(|(from, sample)| of(from, None, sample));
+    let ways = walks
+        .pauses
+        .iter()
+        .enumerate()
+        .flat_map(|(from, row)| row.iter().enumerate().filter_map(move |(to, sample)| of(from, Some(to), sample)));
+    pages.chain(ways).collect()
 }
 
 impl Seen {
@@ -148,6 +181,15 @@ mod tests {
         assert_eq!(seen.lengths.as_ref().map(|lengths| (lengths.min, lengths.max)), Some((2, 2)));
         // Half of the pauses are two seconds, half are none.
         assert_eq!(seen.pauses.as_ref().map(|pauses| (pauses.min, pauses.max)), Some((0, 2_000_000)));
+        let by: Vec<_> = seen.pauses_by.iter().map(|by| (by.from.as_str(), by.to.as_deref(), by.pauses.p50)).collect();
+        let expected = [
+            ("login", None, 2_000_000),
+            ("list folders", None, 0),
+            ("login", Some("list folders"), 2_000_000),
+            ("list folders", Some("login"), 0),
+        ];
+        assert_eq!(by, expected);
+        assert_eq!((seen.pauses_by[0].curve.len(), &seen.lengths_curve), (100, &vec![2; 100]));
         let cell = |from: &str, to: &str| (from.to_owned(), to.to_owned(), 100);
         assert_eq!(seen.transitions, [cell("login", "list folders"), cell("list folders", "login")]);
         assert_eq!(seen.arrivals.bins.iter().sum::<u64>(), 100);

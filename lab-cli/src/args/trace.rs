@@ -11,7 +11,7 @@ use super::{Output, size, time};
 pub enum Trace {
     /// Makes a trace of what servers wrote: mail logs, rawlogs, packet captures, access logs and more.
     Import(Import),
-    /// Shows what a trace has.
+    /// Shows what a trace has: on a terminal as a screen, else as text.
     Inspect(Inspect),
     /// Makes a user model of a trace; experiments take it as users.model.
     Fit(Fit),
@@ -68,6 +68,9 @@ pub struct Inspect {
     /// Trace, or - for standard input.
     #[arg(value_name = "TRACE")]
     pub trace: String,
+    /// Text instead of the screen.
+    #[arg(long)]
+    pub no_tui: bool,
     /// Form.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,

@@ -19,14 +19,14 @@ use traces::{
 };
 
 use crate::{
-    args,
+    args::{self, Color},
     exit::{Failure, Outcome},
 };
 
-pub fn trace(args: &args::Trace) -> Outcome {
+pub fn trace(args: &args::Trace, color: Color) -> Outcome {
     match args {
         args::Trace::Import(args) => import::import(args),
-        args::Trace::Inspect(args) => inspect::inspect(args),
+        args::Trace::Inspect(args) => inspect::inspect(args, color),
         args::Trace::Fit(args) => fit::fit(args),
         args::Trace::Generate(args) => generate::generate(args),
         args::Trace::Anonymize(args) => anonymize::anonymize(args),

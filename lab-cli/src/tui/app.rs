@@ -23,12 +23,15 @@ mod home;
 mod line;
 mod past;
 mod setup;
+mod trace;
 
 pub(super) use compare::{Column, Compare, Course};
 pub(super) use home::{Home, Kind, live_time};
 pub(super) use line::Line;
 pub(super) use past::Past;
 pub(super) use setup::{Pane, Setup};
+pub use trace::OpenTrace;
+pub(super) use trace::Trace;
 
 /// What is on the terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub(super) enum Screen {
     Past,
     /// Arms and runs beside each other.
     Compare,
+    /// What a trace has.
+    Trace,
 }
 
 /// Work for somebody else.
@@ -142,6 +147,8 @@ pub(super) struct App {
     pub live: State,
     pub past: Past,
     pub compare: Compare,
+    /// `lab trace inspect`: it alone is shown.
+    pub trace: Option<Trace>,
     pub help: bool,
     /// A line for the person: what went wrong.
     pub said: Option<String>,
@@ -151,6 +158,11 @@ impl App {
     /// `lab run` on a terminal.
     pub fn of_one_run() -> Self {
         Self { one_run: true, screen: Screen::Live, ..Self::default() }
+    }
+
+    /// `lab trace inspect` on a terminal.
+    pub fn of_a_trace(trace: OpenTrace) -> Self {
+        Self { screen: Screen::Trace, trace: Some(Trace::new(trace)), ..Self::default() }
     }
 
     /// Nothing is left to show.
@@ -199,7 +211,7 @@ impl App {
             Action::Back if self.help => self.help = false,
             _ if self.screen == Screen::Live => return update::pressed(&mut self.live, action).map(Effect::Ask),
             Action::Stop => return Some(Effect::Quit),
-            Action::Back => self.back(),
+            Action::Back => return self.back(),
             _ => return self.pressed(action),
         }
         None
@@ -210,7 +222,7 @@ impl App {
         match self.screen {
             Screen::Home => self.home.finding.as_mut(),
             Screen::Setup => self.setup.as_mut()?.editing.as_mut(),
-            Screen::Live | Screen::Past | Screen::Compare => None,
+            Screen::Live | Screen::Past | Screen::Compare | Screen::Trace => None,
         }
     }
 
@@ -262,6 +274,7 @@ impl App {
                 self.past.pressed(action);
             }
             Screen::Compare => self.compare.pressed(action),
+            Screen::Trace => self.trace.as_mut()?.pressed(action),
             Screen::Live => {}
         }
         None
@@ -272,12 +285,15 @@ impl App {
         self.help = false;
     }
 
-    fn back(&mut self) {
+    fn back(&mut self) -> Option<Effect> {
         let to = match self.screen {
+            // There is nothing behind a trace but the shell.
+            Screen::Trace => return (!self.trace.as_mut()?.back()).then_some(Effect::Quit),
             Screen::Home | Screen::Setup | Screen::Past | Screen::Live => Screen::Home,
             Screen::Compare if self.setup.is_some() => Screen::Setup,
             Screen::Compare => Screen::Past,
         };
         self.go(to);
+        None
     }
 }

@@ -2,7 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::{app::Screen, form::Change, panel::Panel};
+use super::{
+    app::Screen,
+    form::Change,
+    panel::{Panel, Part},
+};
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +19,8 @@ pub(super) enum Action {
     Scroll(i8),
     /// One panel alone, or all.
     Panel(Panel),
+    /// One panel of a trace alone, or all.
+    Part(Part),
     /// Something of the run that goes on.
     Change(Change),
     /// Nobody begins a request, or they do again.
@@ -48,10 +54,10 @@ pub(super) struct Key {
 }
 
 use KeyCode::{Char, Enter, Esc, F};
-use Screen::{Compare, Home, Live, Past, Setup};
+use Screen::{Compare, Home, Live, Past, Setup, Trace};
 
-const ALL: &[Screen] = &[Home, Setup, Live, Past, Compare];
-const LISTS: &[Screen] = &[Home, Setup, Past, Compare];
+const ALL: &[Screen] = &[Home, Setup, Live, Past, Compare, Trace];
+const LISTS: &[Screen] = &[Home, Setup, Past, Compare, Trace];
 
 /// In the order of the help.
 pub(super) const KEYS: &[Key] = &[
@@ -112,6 +118,20 @@ pub(super) const KEYS: &[Key] = &[
     key(&[KeyCode::Tab], "Tab", "the next phase", Action::NextPhase, &[Compare]),
     key(&[Char(' ')], "space", "hide or show a line", Action::Tick, &[Compare]),
     key(&[Char('z')], "z", "plot alone, and back", Action::Enlarge, &[Compare]),
+    key(
+        &[KeyCode::Left, Char('h')],
+        "left right",
+        "another way from page to page: its pauses are drawn (h, l)",
+        Action::Left,
+        &[Trace],
+    ),
+    key(&[KeyCode::Right, Char('l')], "", "", Action::Right, &[Trace]),
+    key(&[Char('1')], "1 to 6", "one panel alone, and back", Action::Part(Part::Time), &[Trace]),
+    key(&[Char('2')], "", "", Action::Part(Part::Mix), &[Trace]),
+    key(&[Char('3')], "", "", Action::Part(Part::Matrix), &[Trace]),
+    key(&[Char('4')], "", "", Action::Part(Part::Think), &[Trace]),
+    key(&[Char('5')], "", "", Action::Part(Part::Sessions), &[Trace]),
+    key(&[Char('6')], "", "", Action::Part(Part::Account), &[Trace]),
     key(&[Esc], "Esc", "back", Action::Back, ALL),
     key(&[Char('?'), F(1)], "?", "this help", Action::Help, ALL),
     key(&[Char('q')], "q", "leave (Ctrl-C too)", Action::Stop, LISTS),

@@ -44,6 +44,14 @@ impl Palette {
         (self.or(COLOURS[n % COLOURS.len()], Modifier::empty()), MARKS[n % MARKS.len()])
     }
 
+    /// Of a heat map, from 1 (little) to 4; numbers and shades say the same.
+    pub(super) fn heat(self, level: usize) -> Style {
+        const COLOURS: [Color; 4] = [Color::Blue, Color::Cyan, Color::Yellow, Color::Red];
+        const OTHERWISE: [Modifier; 4] = [Modifier::DIM, Modifier::empty(), Modifier::BOLD, Modifier::BOLD];
+        let at = level.clamp(1, 4) - 1;
+        self.or(COLOURS[at], OTHERWISE[at])
+    }
+
     pub(super) fn faint(self) -> Style {
         self.or(Color::DarkGray, Modifier::DIM)
     }

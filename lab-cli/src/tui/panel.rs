@@ -1,4 +1,4 @@
-//! The panels of a run.
+//! The panels of a run, and of a trace.
 
 /// One of them; each can have the screen for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,4 +19,21 @@ pub(super) enum Panel {
     Arms,
     /// What happened.
     Log,
+}
+
+/// Those of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Requests and sessions over time.
+    Time,
+    /// Actions: how often, how long, how large.
+    Mix,
+    /// From page to page.
+    Matrix,
+    /// Pauses.
+    Think,
+    /// Sessions.
+    Sessions,
+    /// What its import read, merged, dropped and did not understand.
+    Account,
 }

@@ -16,6 +16,7 @@ use crate::{
 
 mod program;
 mod touching;
+mod trace;
 
 fn happened(app: &mut App, event: LiveEvent) {
     app.told(Told::Event(Box::new(event)));

@@ -30,6 +30,7 @@ mod past;
 mod plot;
 mod setup;
 mod stages;
+mod trace;
 
 /// Below this nothing useful fits.
 const LEAST: (u16, u16) = (60, 16);
@@ -48,6 +49,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
         Screen::Home => home::draw(frame, body, &app.home, palette),
         Screen::Past => past::draw(frame, body, &app.past, palette),
         Screen::Compare => compare::draw(frame, body, &app.compare, palette),
+        Screen::Trace => match &app.trace {
+            Some(seen) => trace::draw(frame, body, seen, palette),
+            None => Line::default(),
+        },
         Screen::Setup => match &app.setup {
             Some(setup) => setup::draw(frame, body, setup, palette),
             None => Line::default(),

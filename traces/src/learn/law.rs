@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     fitted::{Family, Pauses},
-    sample::Sample,
+    sample::{Sample, middles},
 };
 use crate::{Think, fit::pearson};
 
@@ -16,9 +16,6 @@ const LEAST_CONSTANT: usize = 10;
 
 /// A family that fits worse than this is not used.
 const LEAST_P: f64 = 0.01;
-
-/// Pauses that an empirical law keeps: the middle of each percent.
-const EMPIRICAL: usize = 100;
 
 /// The law of these pauses, in microseconds; `None` if there are none.
 #[must_use]
@@ -43,9 +40,7 @@ pub fn of(sample: &Sample) -> Option<Pauses> {
 
 /// The middle of each of a hundred parts of the sample; all of a smaller one.
 fn empirical(sorted: &[u64]) -> Think {
-    let parts = sorted.len().min(EMPIRICAL);
-    let middle = |part: usize| sorted[(2 * part + 1) * sorted.len() / (2 * parts)];
-    Think::Empirical((0..parts).map(|part| Duration::from_micros(middle(part))).collect())
+    Think::Empirical(middles(sorted).into_iter().map(Duration::from_micros).collect())
 }
 
 /// A family with its numbers, which are those of the greatest likelihood.

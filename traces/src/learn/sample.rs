@@ -60,6 +60,12 @@ impl Sample {
         sorted
     }
 
+    /// The middle of each of a hundred parts of those that were kept; of fewer than a hundred, all of them.
+    #[must_use]
+    pub fn curve(&self) -> Vec<u64> {
+        middles(&self.sorted())
+    }
+
     /// Quantiles; `None` if there is nothing.
     #[must_use]
     pub fn quantiles(&self) -> Option<Quantiles> {
@@ -69,6 +75,16 @@ impl Sample {
         let (count, mean, min, max) = (self.count, self.mean(), self.min, self.max);
         Some(Quantiles { count, mean, min, p50: at(0.5), p90: at(0.9), p99: at(0.99), max })
     }
+}
+
+/// Values that say what a sample looks like.
+const PARTS: usize = 100;
+
+/// The middle of each of a hundred parts of a sorted sample; all of a smaller one.
+#[must_use]
+pub fn middles(sorted: &[u64]) -> Vec<u64> {
+    let parts = sorted.len().min(PARTS);
+    (0..parts).map(|part| sorted[(2 * part + 1) * sorted.len() / (2 * parts)]).collect()
 }
 
 #[cfg(test)]
@@ -83,6 +99,10 @@ mod tests {
         assert_eq!((quantiles.min, quantiles.p50, quantiles.p90, quantiles.p99, quantiles.max), (1, 51, 91, 100, 100));
         assert!((quantiles.mean - 50.5).abs() < 1e-9);
         assert_eq!(Sample::default().quantiles(), None);
+        assert_eq!(sample.curve(), (1..=100).collect::<Vec<_>>());
+        (101..=200).for_each(|value| sample.add(value));
+        assert_eq!(sample.curve(), (1..=100).map(|part| 2 * part).collect::<Vec<_>>());
+        assert!(Sample::default().curve().is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `lab trace inspect`: what a trace has.
 
-use std::fmt::Write;
+use std::{fmt::Write, io::IsTerminal, sync::mpsc::RecvTimeoutError, time::Duration};
 
 use traces::{
     inspect::{Action, Inspected},
@@ -10,20 +10,56 @@ use traces::{
 
 use super::{import::account, open, unreadable};
 use crate::{
-    args::{self, Output},
-    command::print,
-    exit::{Failure, Outcome},
+    args::{self, Color, Output},
+    command::{print, run::palette},
+    exit::{End, Failure, Outcome},
+    run::Stop,
     text::{percent, rate, scrubbed, time},
+    tui::{OpenTrace, Screen},
 };
 
-pub fn inspect(args: &args::Inspect) -> Outcome {
+pub fn inspect(args: &args::Inspect, color: Color) -> Outcome {
     let mut trace = open(&args.trace)?;
     let seen = traces::inspect::inspect(&mut trace).map_err(|error| unreadable(&args.trace, &error))?;
+    if screen_wanted(args) {
+        return on_screen(seen, color);
+    }
     let text = match args.output {
         Output::Json => serde_json::to_string_pretty(&seen).map_err(Failure::because)? + "\n",
         Output::Text => shown(&seen),
     };
     print(text.as_bytes())
+}
+
+/// The screen needs a terminal to draw on and keys to be read, so that the trace is no standard input.
+fn screen_wanted(args: &args::Inspect) -> bool {
+    !args.no_tui
+        && args.output == Output::Text
+        && args.trace != "-"
+        && std::io::stdin().is_terminal()
+        && std::io::stdout().is_terminal()
+}
+
+/// How long a signal waits at most.
+const SIGNALS: Duration = Duration::from_millis(100);
+
+/// Until the person leaves.
+fn on_screen(seen: Inspected, color: Color) -> Outcome {
+    let stop = Stop::listen().map_err(Failure::because)?;
+    let account = seen.footer.import.as_ref().map(|tally| account("imported", tally)).unwrap_or_default();
+    let (screen, left) = Screen::of_a_trace(palette(color), OpenTrace { seen, account }).map_err(Failure::because)?;
+    while matches!(left.recv_timeout(SIGNALS), Err(RecvTimeoutError::Timeout)) && stop.end().is_none() {}
+    match stop.end() {
+        // Its terminal may have been closed.
+        Some(end) => {
+            screen.leave_behind();
+            Ok(end)
+        }
+        None => {
+            screen.finish().map_err(Failure::because)?;
+            Ok(End::Done)
+        }
+    }
 }
 
 fn shown(seen: &Inspected) -> String {

@@ -121,5 +121,5 @@ fn plot(
     series: Vec<Series>,
 ) -> Plot<'static> {
     let marks = running.marks.iter().copied().collect();
-    Plot { title, latest, span: span(state, running), y, labels, walls: state.boundaries(), marks, series }
+    Plot { title, latest, span: span(state, running), unit: "s", y, labels, walls: state.boundaries(), marks, series }
 }

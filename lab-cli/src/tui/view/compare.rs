@@ -94,7 +94,7 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let latest = format!("{}{}", if blocks > 1 { " block 1 " } else { "" }, changed(compare));
     let marks = shown().flat_map(|(_, course)| compare.touches(*course)).map(|touched| touched.second).collect();
     let (title, walls) = (column.name(), walls(compare));
-    Plot { title, latest, span: [0.0, end], y, labels, walls, marks, series }
+    Plot { title, latest, span: [0.0, end], unit: "s", y, labels, walls, marks, series }
 }
 
 /// What a person changed in the arm under the cursor, or that there is another in which they did.

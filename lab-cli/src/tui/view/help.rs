@@ -25,6 +25,12 @@ const OF_SETUPS: &[(&str, &str)] = &[
     ("live", "the real service under real load: takes its time and the machine"),
     ("repeat", "blocks: every arm once in each, in an order drawn by lot"),
 ];
+const OF_TRACES: &[(&str, &str)] = &[
+    ("matrix", "from the row's page to the column's: share of those that left the row's"),
+    ("shade", "under 5 %, under 20 %, under 50 %, and from there on"),
+    ("to login", "the session ended: nobody goes back to the login within one"),
+    ("pauses", "from the answer until the next request; left the shortest, right the longest"),
+];
 const OF_COMPARISONS: &[(&str, &str)] = &[
     ("> 5 s", "hidden by time-outs: at least this"),
     ("~", "nothing can be said: too few blocks, or no difference to be seen"),
@@ -42,6 +48,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, palette: P
         Screen::Live => OF_RUNS,
         Screen::Home | Screen::Setup => OF_SETUPS,
         Screen::Past | Screen::Compare => OF_COMPARISONS,
+        Screen::Trace => OF_TRACES,
     };
     lines.push(Line::raw(""));
     lines.extend(words.iter().map(|(word, about)| entry(word, about)));

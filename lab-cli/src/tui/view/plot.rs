@@ -24,8 +24,9 @@ pub(super) struct Plot<'a> {
     pub title: &'a str,
     /// At the right end of the title.
     pub latest: String,
-    /// Seconds.
+    /// From the left end to the right, and in what.
     pub span: [f64; 2],
+    pub unit: &'static str,
     pub y: [f64; 2],
     /// Evenly spaced from the lowest to the highest.
     pub labels: Vec<String>,
@@ -75,7 +76,9 @@ impl Plot<'_> {
         let chart = Chart::new(datasets)
             .block(block)
             .legend_position(None)
-            .x_axis(axis.clone().bounds([start, end]).labels([format!("{start:.0}"), format!("{end:.0} s")]))
+            .x_axis(
+                axis.clone().bounds([start, end]).labels([format!("{start:.0}"), format!("{end:.0} {}", self.unit)]),
+            )
             .y_axis(axis.bounds([low, high]).labels(self.labels.clone()));
         frame.render_widget(chart, area);
     }
