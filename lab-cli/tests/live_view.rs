@@ -88,7 +88,9 @@ fn from_a_choice_to_a_comparison() {
     tmux.type_in("Enter");
     tmux.wait_for(&["arm 1 of 2", "generator CPU"]);
     tmux.wait_for(&["offered/s", "left right figure"]);
+    // One at a time: two that arrive together are another key (Alt-Esc).
     tmux.type_in("Escape");
+    tmux.wait_for(&["2 arms x 1"]);
     tmux.type_in("Escape");
     tmux.wait_for(&["choose an experiment"]);
     tmux.type_in("r");
