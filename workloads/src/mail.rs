@@ -21,6 +21,7 @@
 //!   folder stays in the one that is open.
 //! - Which message or word is the step's number modulo what the page offers. Where a message is refiled to is chosen by that
 //!   number as well: recordings do not say it.
+//! - After a delete or refile the message of the page before may be asked for again, as without a script.
 //! - A state that the page does not offer is looked for on a list (from the folders, if need be); if it is not there either,
 //!   it is passed over.
 //! - After trouble that ends the session the user signs in again and goes on with the step after; the one that failed is lost.

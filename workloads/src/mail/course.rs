@@ -1,9 +1,14 @@
 //! A mail user's way through its script.
 
+use std::sync::Arc;
+
 use controllers::Timestamp;
 
 use super::{model::State, shelf::Shelf};
-use crate::replay::{Course, Object, Script};
+use crate::{
+    page::Page,
+    replay::{Course, Object, Script},
+};
 
 /// A script, and whether the user has gone looking for its next step.
 #[derive(Debug)]
@@ -11,7 +16,9 @@ pub(super) struct Way {
     course: Course,
     /// The page did not offer the next step, and the user has asked for so many others to find it there.
     detours: u8,
-    /// The user's folders, as far as its session knows them.
+    /// What the step that was asked for last is about.
+    about: Object,
+    /// The user's mailbox, as far as its session knows it.
     pub(super) shelf: Shelf,
 }
 
@@ -26,7 +33,7 @@ pub(super) struct Ahead {
 
 impl Way {
     pub(super) fn new(script: Script) -> Self {
-        Self { course: Course::new(script), detours: 0, shelf: Shelf::default() }
+        Self { course: Course::new(script), detours: 0, about: Object::default(), shelf: Shelf::default() }
     }
 
     /// The user arrives, and signs in: a script that begins so has its first step done.
@@ -56,8 +63,14 @@ impl Way {
         self.detours <= 2
     }
 
+    /// A page that was asked for is here.
+    pub(super) fn see(&mut self, asked: State, path: &Arc<str>, page: &Page<'_>) {
+        self.shelf.see(asked, self.about, path, page);
+    }
+
     /// The step is asked for, or given up.
     pub(super) fn advance(&mut self) {
+        self.about = self.course.ahead().map_or(self.about, |step| step.object);
         self.course.advance();
         self.detours = 0;
     }

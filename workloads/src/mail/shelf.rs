@@ -1,9 +1,13 @@
-//! The folders of a user that follows a script: which there are, and which one it is in.
+//! What a user that follows a script knows of its mailbox: which folders there are, which one it is in, and which message it saw
+//! last.
 
 use std::sync::Arc;
 
 use super::model::State;
-use crate::page::{Page, PageKind};
+use crate::{
+    page::{Page, PageKind},
+    replay::Object,
+};
 
 /// Links to the lists of folders, in the order of the page of folders. A session's own: they may carry its key.
 #[derive(Debug, Default)]
@@ -11,20 +15,23 @@ pub(super) struct Shelf {
     lists: Vec<Arc<str>>,
     /// The user is in this one.
     open: Option<usize>,
+    /// The message that was shown last, and where.
+    shown: Option<(Object, Arc<str>)>,
 }
 
 /// Most folders that a user keeps in mind.
 const MOST: usize = 1000;
 
 impl Shelf {
-    /// A page that was asked for is here.
-    pub(super) fn see(&mut self, asked: State, path: &str, page: &Page<'_>) {
+    /// A page that was asked for is here; `about`: for a step about this.
+    pub(super) fn see(&mut self, asked: State, about: Object, path: &Arc<str>, page: &Page<'_>) {
         match asked {
             State::Login => *self = Self::default(),
             State::ListFolders if page.kind() == PageKind::Folders => {
                 self.lists = page.lists().take(MOST).map(Arc::from).collect();
             }
-            State::ListMessages => self.open = self.lists.iter().position(|list| **list == *path),
+            State::ListMessages => self.open = self.lists.iter().position(|list| list == path),
+            State::ShowMessage => self.shown = Some((about, path.clone())),
             _ => {}
         }
     }
@@ -40,6 +47,11 @@ impl Shelf {
         self.open.is_some() && self.open == self.index(number)
     }
 
+    /// Where the message was shown last that a step is about.
+    pub(super) fn shown(&self, about: Object) -> Option<&Arc<str>> {
+        self.shown.as_ref().filter(|(shown, _)| *shown == about).map(|(_, path)| path)
+    }
+
     fn index(&self, number: u32) -> Option<usize> {
         (number as usize).checked_rem(self.lists.len())
     }
@@ -53,11 +65,15 @@ mod tests {
 <a data-do="list" href="/list?folderid=4">in</a><a data-do="show" href="/show">x</a>
 <a data-do="list" href="/list?folderid=7&amp;key=2">out</a><a data-do="list" href="http://elsewhere/">y</a>"#;
 
+    fn see(shelf: &mut Shelf, asked: State, message: u32, path: &str) {
+        shelf.see(asked, Object { folder: Some(1), message }, &path.into(), &Page::read(FOLDERS));
+    }
+
     #[test]
     fn numbers_stand_for_folders_and_begin_again_after_the_last() {
         let mut shelf = Shelf::default();
         assert_eq!((shelf.list(0), shelf.is_in(0)), (None, false));
-        shelf.see(State::ListFolders, "/folderlist", &Page::read(FOLDERS));
+        see(&mut shelf, State::ListFolders, 0, "/folderlist");
         let list = |number| shelf.list(number).map(ToString::to_string);
         let (first, second) = ("/list?folderid=4", "/list?folderid=7&key=2");
         assert_eq!([0, 1, 2, 3].map(list), [first, second, first, second].map(|list| Some(list.to_owned())));
@@ -66,15 +82,24 @@ mod tests {
     #[test]
     fn it_knows_the_folder_that_was_opened_until_another_is_or_a_session_begins() {
         let mut shelf = Shelf::default();
-        let page = Page::read(FOLDERS);
-        shelf.see(State::ListFolders, "/folderlist", &page);
+        see(&mut shelf, State::ListFolders, 0, "/folderlist");
         assert!(!shelf.is_in(0) && !shelf.is_in(1), "none is open yet");
-        shelf.see(State::ListMessages, "/list?folderid=7&key=2", &page);
-        shelf.see(State::ShowMessage, "/show?folderid=7&entry=1", &page);
+        see(&mut shelf, State::ListMessages, 0, "/list?folderid=7&key=2");
+        see(&mut shelf, State::ShowMessage, 0, "/show?folderid=7&entry=1");
         assert!(shelf.is_in(1) && shelf.is_in(3) && !shelf.is_in(0));
-        shelf.see(State::ListMessages, "/list?folderid=4", &page);
+        see(&mut shelf, State::ListMessages, 0, "/list?folderid=4");
         assert!(shelf.is_in(0) && !shelf.is_in(1));
-        shelf.see(State::Login, "/login", &page);
+        see(&mut shelf, State::Login, 0, "/login");
         assert!(!shelf.is_in(0) && shelf.list(0).is_none());
+    }
+
+    #[test]
+    fn it_knows_the_message_that_was_shown_last() {
+        let mut shelf = Shelf::default();
+        see(&mut shelf, State::ShowMessage, 3, "/show?entry=9");
+        see(&mut shelf, State::Delete, 3, "/delete");
+        let shown = |folder, message| shelf.shown(Object { folder, message }).map(ToString::to_string);
+        assert_eq!(shown(Some(1), 3).as_deref(), Some("/show?entry=9"));
+        assert_eq!((shown(Some(1), 4), shown(Some(0), 3), shown(None, 3)), (None, None, None));
     }
 }

@@ -209,7 +209,7 @@ impl MailUser {
             self.list = Some(self.errand.call().path.clone());
         }
         if let Some(way) = &mut self.way {
-            way.shelf.see(self.asked, &self.errand.call().path, page);
+            way.see(self.asked, &self.errand.call().path, page);
             return self.follow(page, now, draws);
         }
         let next = self.choose(page, draws);
@@ -226,7 +226,10 @@ impl MailUser {
         let ahead = self.ahead(&mut way, page, now);
         self.way = Some(way);
         match ahead {
-            Some((next, due)) => self.at(due, next, now, draws),
+            Some((next, due)) => {
+                self.may_be_gone = self.has_changed() && next.state() == Some(State::ShowMessage);
+                self.at(due, next, now, draws)
+            }
             None => Move::Leave,
         }
     }
@@ -259,6 +262,11 @@ impl MailUser {
                 let here = ask(page, ahead.state, choice).map(Next::Send);
                 here.or_else(|| self.list.clone().map(Next::list))
             }
+            // Back to the page before, as web-mail users do, though its message may be gone: see `choose`.
+            (State::ShowMessage, _) if self.has_changed() && shelf.shown(ahead.object).is_some() => {
+                let path = shelf.shown(ahead.object)?.clone();
+                Some(Next::Send(Ask { state: State::ShowMessage, path, body: None }))
+            }
             // Rows of another folder are other messages.
             (State::ShowMessage | State::Delete | State::Refile | State::Search, Some(folder))
                 if !shelf.is_in(folder) =>
@@ -267,6 +275,11 @@ impl MailUser {
             }
             (state, _) => ask(page, state, choice).map(Next::Send),
         }
+    }
+
+    /// The page at hand says that mail was deleted or refiled.
+    fn has_changed(&self) -> bool {
+        matches!(self.asked, State::Delete | State::Refile)
     }
 
     /// A page from which the step may be found: the list of its folder, or the folders as long as they are not known.

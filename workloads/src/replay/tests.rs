@@ -167,6 +167,19 @@ fn every_step_is_about_the_recorded_folder_and_message() {
 }
 
 #[test]
+fn after_a_delete_the_same_message_is_asked_for_again_though_it_is_gone_and_another_one_is_looked_for() {
+    let again = |message| {
+        let first = [("list messages", Some(0), 0), ("show message", Some(0), 3), ("delete", Some(0), 3)];
+        asked_of(&[40], &[&first[..], &[("show message", Some(0), message), ("list messages", Some(0), 0)]].concat())
+    };
+    let before = ["/folderlist", "/list?folderid=1", "/show?folderid=1&entry=4", "/delete folderid=1&message=4"];
+    let same = [&before[..], &["/show?folderid=1&entry=4", "/list?folderid=1"]].concat();
+    assert_eq!(again(3), same);
+    let other = [&before[..], &["/list?folderid=1", "/show?folderid=1&entry=7", "/list?folderid=1"]].concat();
+    assert_eq!(again(5), other);
+}
+
+#[test]
 fn a_folder_that_is_not_open_is_opened_first_and_an_empty_one_offers_nothing() {
     // It opens no list itself; its folders are not known yet.
     let script = [("show message", Some(1), 0), ("show message", Some(0), 1), ("search", Some(0), 1)];
