@@ -65,7 +65,7 @@ impl Played {
 
     /// The same, whose steps have the trace's own words too.
     pub fn with_texts(self) -> Self {
-        Self { with_texts: true, ..self }
+        Self { with_texts: true, name: self.name + " in its own words", ..self }
     }
 
     /// What is replayed, in order of start.
