@@ -27,6 +27,12 @@ pub trait Random {
         // 1 − u lies in (0, 1], so the logarithm is finite.
         -mean * libm::log(1.0 - self.uniform())
     }
+
+    /// Standard normal, by Box and Muller: two uniform draws.
+    fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
+        radius * libm::cos(std::f64::consts::TAU * self.uniform())
+    }
 }
 
 /// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): small, quick, and good enough for drawing users and service times.
@@ -93,5 +99,19 @@ mod tests {
             assert!(random.below(7) < 7);
             assert!(random.exponential(3.0) >= 0.0);
         }
+    }
+
+    #[test]
+    fn normal_draws_have_a_mean_of_0_and_a_deviation_of_1() {
+        let mut random = Seeded::new(1);
+        let draws: Vec<f64> = (0..10_000).map(|_| random.normal()).collect();
+        let mean = draws.iter().sum::<f64>() / 1e4;
+        let square = draws.iter().map(|draw| draw * draw).sum::<f64>() / 1e4;
+        let beyond = draws.iter().filter(|draw| draw.abs() > 1.96).count();
+        // Each within four standard errors: 0.01, 0.014 and 22 of 500.
+        assert!(
+            mean.abs() < 0.04 && (square - 1.0).abs() < 0.057 && beyond.abs_diff(500) < 88,
+            "{mean} {square} {beyond}"
+        );
     }
 }

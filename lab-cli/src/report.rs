@@ -228,14 +228,7 @@ fn reasons(reasons: &[Reason]) -> String {
 /// `verdict: VALID, 5 of 6 thresholds held`.
 fn verdict(summary: &Summary) -> String {
     let mut text = format!("verdict: {}", summary.verdict.word());
-    let mut codes: Vec<&str> = summary
-        .reasons
-        .iter()
-        .filter(|reason| reason.verdict == summary.verdict)
-        .map(|reason| reason.code.as_str())
-        .collect();
-    codes.sort_unstable();
-    codes.dedup();
+    let codes: Vec<&str> = summary.codes().into_iter().collect();
     if !codes.is_empty() {
         let _ = write!(text, " ({})", codes.join(", "));
     }

@@ -28,6 +28,7 @@ mod recorded;
 mod renew;
 mod reports;
 mod resolve;
+mod sampler;
 mod seconds_log;
 mod simulate;
 mod site;

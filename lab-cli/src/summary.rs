@@ -4,6 +4,8 @@
 //! `planned = unsent + refused_locally + connect_failed + sent` and
 //! `sent = served + served_late + rejected + timed_out + failed + abandoned + in_flight`.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +82,14 @@ pub struct Summary {
     /// Figures over the load, for runs with three loads or more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
+}
+
+impl Summary {
+    /// Codes of the reasons for its verdict, each once.
+    pub fn codes(&self) -> BTreeSet<&str> {
+        let deciding = self.reasons.iter().filter(|reason| reason.verdict == self.verdict);
+        deciding.map(|reason| reason.code.as_str()).collect()
+    }
 }
 
 /// How the figures came about.

@@ -12,7 +12,7 @@ const TURNS: usize = 30;
 pub fn document(run: &Whole) -> String {
     let summary = &run.summary;
     let mut text = String::new();
-    let codes = run.codes();
+    let codes: Vec<&str> = summary.codes().into_iter().collect();
     let codes = if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) };
     let _ = writeln!(text, "### {}: {}{codes}\n", escaped(&summary.experiment), summary.verdict.word());
     if !summary.valid {

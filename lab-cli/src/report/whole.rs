@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{
     live::{LiveEvent, Second, Shape},
     run::{Manifest, RunFailure, read_folder},
-    summary::{Arm, Comparison, Reason, Summary},
+    summary::{Arm, Comparison, Summary},
 };
 
 /// A run's files.
@@ -82,15 +82,6 @@ impl Whole {
         let compared = self.summary.comparisons.first().map(|comparison| comparison.phase.as_str());
         let most = || self.summary.arms.first()?.phases.iter().max_by_key(|phase| phase.measured.planned);
         compared.or_else(|| most().map(|phase| phase.name.as_str()))
-    }
-
-    /// Codes of the reasons for the verdict.
-    pub fn codes(&self) -> Vec<&str> {
-        let deciding = |reason: &&Reason| reason.verdict == self.summary.verdict;
-        let mut codes: Vec<&str> = self.summary.reasons.iter().filter(deciding).map(|r| r.code.as_str()).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        codes
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
     renew::Renewals,
     seconds_log::SecondsLog,
     site::{Controls, Site, SiteSpec},
-    speed::SpeedMeter,
+    speed,
     surroundings::Surroundings,
     target::log_in,
     touches::{Hands, Reach, Touches},
@@ -103,8 +103,7 @@ pub fn run(
         Hands::begin(turn.touches, reach).map_err(super::snapshot::machine("the thread that carries out touches"))?;
     let mut touches = Vec::new();
     let surroundings = Surroundings::begin(turn.cpus);
-    let speed =
-        SpeedMeter::begin(turn.cpus).map_err(super::snapshot::machine("the thread that times the processors"))?;
+    let speed = speed::begin(turn.cpus).map_err(super::snapshot::machine("the thread that times the processors"))?;
     let report = workloads::run(
         &plan,
         &Options { numbered: true, second_times: true, orders, ..Options::default() },

@@ -6,17 +6,13 @@
 
 use std::{net::SocketAddr, thread, time::Duration};
 
-use nix::{
-    sched::{CpuSet, sched_setaffinity},
-    unistd::Pid,
-};
 use workloads::{
     Options, StopFlag,
     null::Null,
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
 };
 
-use super::{Cpus, RunFailure, snapshot::machine};
+use super::{Cpus, RunFailure, cpus::pin_this_thread, snapshot::machine};
 use crate::summary::Headroom;
 
 /// Users that ask again as soon as they have an answer: enough to fill the generator's processor.
@@ -84,7 +80,8 @@ impl Service {
         let null = Null::bind().map_err(machine("a service to measure the generator against"))?;
         let (serving, cpu) = (null.clone(), cpus.target);
         let serve = move || {
-            pin(cpu);
+            // A machine that forbids it has them share one, as its target does.
+            let _ = cpu.map(pin_this_thread);
             serving.serve()
         };
         let thread = thread::Builder::new().name("null".to_owned()).spawn(serve);
@@ -105,14 +102,6 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         self.null.stop();
-    }
-}
-
-/// To the target's processor. A machine that forbids it has them share one, as its target does.
-fn pin(cpu: Option<usize>) {
-    let mut set = CpuSet::new();
-    if cpu.is_some_and(|cpu| set.set(cpu).is_ok()) {
-        let _ = sched_setaffinity(Pid::from_raw(0), &set);
     }
 }
 

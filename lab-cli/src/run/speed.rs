@@ -4,19 +4,11 @@
 //! no counter of the kernel says so. A policy that ran meanwhile would look worse. The work takes 0.1 to 0.2 ms on
 //! either processor, a five-thousandth of it at the most; what is timed is CPU time, so that waiting for the processor is no part.
 
-use std::{
-    hint::black_box,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::{hint::black_box, time::Duration};
 
 use nix::time::{ClockId, clock_gettime};
 
-use super::{Cpus, cpus::pin_this_thread};
+use super::{Cpus, cpus::pin_this_thread, sampler::Sampler};
 use crate::live::CoreSpeeds;
 
 const PERIOD: Duration = Duration::from_secs(1);
@@ -27,47 +19,13 @@ const TABLE: usize = 4096;
 /// Of [`LANES`] steps each. Without optimization a step takes twenty times as long.
 const ROUNDS: u32 = if cfg!(debug_assertions) { 3_000 } else { 60_000 };
 
-/// Keeps the newest speeds.
-#[derive(Debug)]
-pub struct SpeedMeter {
-    newest: Arc<Mutex<Option<CoreSpeeds>>>,
-    over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl SpeedMeter {
-    /// Begins. Where both processors are one, that is the generator's.
-    pub fn begin(cpus: &Cpus) -> std::io::Result<Self> {
-        let (newest, over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
-        let (to, until) = (Arc::clone(&newest), Arc::clone(&over));
-        let (generator, service) = (cpus.generator, cpus.target.filter(|_| !cpus.shared()));
-        let thread = thread::Builder::new().name("speed".to_owned()).spawn(move || {
-            let table = table();
-            while !until.load(Ordering::Relaxed) {
-                let found = CoreSpeeds { generator: speed_of(generator, &table), service: speed_of(service, &table) };
-                if let Ok(mut to) = to.lock() {
-                    *to = Some(found);
-                }
-                thread::park_timeout(PERIOD);
-            }
-        })?;
-        Ok(Self { newest, over, thread: Some(thread) })
-    }
-
-    /// The newest speeds, once.
-    pub fn take(&self) -> Option<CoreSpeeds> {
-        self.newest.lock().ok()?.take()
-    }
-}
-
-impl Drop for SpeedMeter {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
-    }
+/// Begins to measure. Where both processors are one, that is the generator's.
+pub fn begin(cpus: &Cpus) -> std::io::Result<Sampler<CoreSpeeds>> {
+    let (generator, service) = (cpus.generator, cpus.target.filter(|_| !cpus.shared()));
+    let table = table();
+    Sampler::begin("speed", PERIOD, move || {
+        Some(CoreSpeeds { generator: speed_of(generator, &table), service: speed_of(service, &table) })
+    })
 }
 
 /// Millions of steps in a second of CPU time on this processor; `None` where this thread may not go there.
@@ -122,9 +80,9 @@ mod tests {
     #[test]
     fn the_newest_reading_is_taken_once() {
         let cpus = Cpus::choose();
-        let meter = SpeedMeter::begin(&cpus).expect("a thread");
+        let meter = begin(&cpus).expect("a thread");
         let first = (0..500).find_map(|_| {
-            thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
             meter.take()
         });
         let first = first.expect("a reading within five seconds");

@@ -3,10 +3,9 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc,
+        atomic::{AtomicU64, Ordering},
     },
-    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -17,7 +16,7 @@ use workloads::{
     measure::Window,
 };
 
-use super::site::Controls;
+use super::{sampler::Sampler, site::Controls};
 use crate::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
 
 const PERIOD: Duration = Duration::from_millis(250);
@@ -25,10 +24,8 @@ const PERIOD: Duration = Duration::from_millis(250);
 /// Keeps the newest gauges of a target.
 #[derive(Debug)]
 pub struct Watch {
-    newest: Arc<Mutex<Option<Gauges>>>,
-    over: Arc<AtomicBool>,
+    gauges: Sampler<Gauges>,
     silent: Arc<Silence>,
-    thread: Option<JoinHandle<()>>,
 }
 
 /// The longest time that a target did not say anything, beyond the pause between two questions.
@@ -50,26 +47,18 @@ impl Silence {
 impl Watch {
     /// Begins.
     pub fn begin(controls: &Controls) -> std::io::Result<Self> {
-        let (newest, over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
         let silent = Arc::new(Silence::default());
-        let (to, until, controls, silence) =
-            (Arc::clone(&newest), Arc::clone(&over), controls.clone(), Arc::clone(&silent));
-        let thread = thread::Builder::new().name("gauges".to_owned()).spawn(move || {
-            let mut heard = Instant::now();
-            while !until.load(Ordering::Relaxed) {
-                // A target that does not answer in time shows as a second without gauges.
-                let gauges = controls.gauges();
-                silence.lasted(heard.elapsed());
-                if let Ok(gauges) = gauges
-                    && let Ok(mut to) = to.lock()
-                {
-                    *to = Some(gauges);
-                    heard = Instant::now();
-                }
-                thread::sleep(PERIOD);
-            }
+        let (controls, silence) = (controls.clone(), Arc::clone(&silent));
+        let mut heard = Instant::now();
+        let gauges = Sampler::begin("gauges", PERIOD, move || {
+            // A target that does not answer in time shows as a second without gauges.
+            let gauges = controls.gauges();
+            silence.lasted(heard.elapsed());
+            let gauges = gauges.ok()?;
+            heard = Instant::now();
+            Some(gauges)
         })?;
-        Ok(Self { newest, over, silent, thread: Some(thread) })
+        Ok(Self { gauges, silent })
     }
 
     /// The longest time that the target did not answer, so far.
@@ -79,16 +68,7 @@ impl Watch {
 
     /// The newest gauges, once.
     pub fn take(&self) -> Option<Gauges> {
-        self.newest.lock().ok()?.take()
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.gauges.take()
     }
 }
 

@@ -91,7 +91,7 @@ impl Law {
             ServiceTime::Constant(time) => *time,
             ServiceTime::Exponential { mean } => seconds(random.exponential(1.0) * mean.as_secs_f64()),
             ServiceTime::Lognormal { median, sigma } => {
-                seconds(median.as_secs_f64() * libm::exp(sigma * normal(&mut random)))
+                seconds(median.as_secs_f64() * libm::exp(sigma * random.normal()))
             }
             ServiceTime::Bimodal { short, long, long_share } => {
                 if random.uniform() < *long_share {
@@ -116,12 +116,6 @@ impl Law {
 /// An hour is longer than any run: a bound, so that no draw of a heavy tail overflows.
 fn seconds(time: f64) -> Duration {
     Duration::from_secs_f64(if time.is_finite() { time.clamp(0.0, 3600.0) } else { 3600.0 })
-}
-
-/// A standard normal draw by Box and Muller.
-fn normal(random: &mut Seeded) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.uniform()));
-    radius * libm::cos(std::f64::consts::TAU * random.uniform())
 }
 
 #[cfg(test)]

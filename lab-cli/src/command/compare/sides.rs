@@ -57,13 +57,7 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
             }
         }
         if summary.verdict == Verdict::Invalid {
-            let mut codes: Vec<&str> = summary
-                .reasons
-                .iter()
-                .filter(|reason| reason.verdict == Verdict::Invalid)
-                .map(|reason| reason.code.as_str())
-                .collect();
-            codes.dedup();
+            let codes: Vec<&str> = summary.codes().into_iter().collect();
             left_out.push(Left { what: shown, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
             continue;
         }

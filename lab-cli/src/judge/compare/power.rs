@@ -74,7 +74,7 @@ pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares 
     let mut random = Seeded::new(SEED);
     let mut counts = [0_u32; 3];
     for _ in 0..COMPARISONS {
-        let drawn = (0..blocks).map(|_| effect + noise * normal(&mut random)).collect();
+        let drawn = (0..blocks).map(|_| effect + noise * random.normal()).collect();
         let Some(pairs) = Paired::new(drawn) else { continue };
         let p = pairs.p();
         let decision = verdict::decide(&pairs, p, libm::log1p(margin));
@@ -84,12 +84,6 @@ pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares 
     }
     let [rejected, different, equivalent] = counts.map(|n| f64::from(n) / f64::from(COMPARISONS));
     Shares { rejected, different, equivalent }
-}
-
-/// By Box and Muller.
-fn normal(random: &mut Seeded) -> f64 {
-    let radius = (-2.0 * libm::log(1.0 - random.uniform())).sqrt();
-    radius * libm::cos(std::f64::consts::TAU * random.uniform())
 }
 
 #[cfg(test)]
