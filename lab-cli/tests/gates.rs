@@ -200,7 +200,7 @@ ip link set lo up && echo '40000 40003' > /proc/sys/net/ipv4/ip_local_port_range
 \"$LAB\" serve short.yaml --port 8080 > serve.log 2>&1 &
 tries=0
 until \"$LAB\" load http://127.0.0.1:8080/ -n 1 > first.txt 2>&1 || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.2; done
-\"$LAB\" load http://127.0.0.1:8080/ -c \"$CONNECTIONS\" -d 1s --output json
+\"$LAB\" load http://127.0.0.1:8080/ $LOAD -d 1s --output json
 code=$?
 kill $! && wait $!
 exit $code
@@ -211,12 +211,12 @@ fn a_generator_that_runs_out_of_ports_is_found() {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("short.yaml"), EXPERIMENT).expect("written");
-    let load = |connections: &str| {
+    let load = |flags: &str| {
         Command::new("unshare")
             .args(["--map-root-user", "--net", "sh", "-c", FEW_PORTS])
             .env("LAB", env!("CARGO_BIN_EXE_lab"))
             .env("LAB_CACHE", folder.path().join("cache"))
-            .env("CONNECTIONS", connections)
+            .env("LOAD", flags)
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .output()
@@ -227,14 +227,19 @@ fn a_generator_that_runs_out_of_ports_is_found() {
         eprintln!("skipped: this machine gives no network of its own");
         return;
     }
-    let many = load("32").expect("unshare runs");
-    assert_ne!(many.status.code(), Some(77), "the network has no such range of ports");
+    // More users that keep connections than there are ports are refused before anything is sent.
+    let refused = load("-c 32").expect("unshare runs");
+    assert_ne!(refused.status.code(), Some(77), "the network has no such range of ports");
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(1) && why.contains("4 local ports"), "{:?}: {why}", refused.status);
+    // A connection a request: a port that was closed stays taken for a second.
+    let many = load("-R 50").expect("it ran before");
     let exhausted = printed(&many);
     assert!(has(&exhausted, "PORTS", "INVALID"), "{:?}", found(&exhausted));
     assert_eq!(many.status.code(), Some(3));
     assert!(exhausted["generator"]["ports_exhausted"].as_u64() > Some(0), "{exhausted:#}");
     // Two connections find a port each.
-    let few = printed(&load("2").expect("it ran before"));
+    let few = printed(&load("-c 2").expect("it ran before"));
     assert!(!finds_any_of(&few, &["PORTS"]), "{:?}", found(&few));
 }
 
