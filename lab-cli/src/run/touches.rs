@@ -15,7 +15,10 @@ use std::{
 
 use controllers::Class;
 use target_app::{
-    control::wire::{Hinder, SetPolicy},
+    control::{
+        client::ControlError,
+        wire::{Hinder, SetPolicy},
+    },
     spec::PolicySpec,
 };
 use workloads::{Order, Orders};
@@ -111,13 +114,10 @@ impl Hands {
             while !until.load(Ordering::Relaxed) {
                 let (touch, left_out) = touches.next();
                 let second = began.elapsed().as_secs_f64();
-                let done = touch.map(|touch| match reach.carry_out(&touch) {
-                    Ok(()) => LiveEvent::Touched { second, touch },
-                    Err(why) => not_done(&touch, &why),
-                });
+                let done = touch.map(|touch| told(second, touch, |touch| reach.carry_out(touch)));
                 let text = format!("{NOT_DONE}{left_out} more, which came while {MOST} waited");
                 let more = (left_out > 0).then_some(LiveEvent::Note { text });
-                for event in done.into_iter().chain(more) {
+                for event in done.into_iter().flatten().chain(more) {
                     if tell.send(event).is_err() {
                         return;
                     }
@@ -152,12 +152,48 @@ impl Drop for Hands {
     }
 }
 
+/// What became of a touch. One that may have been done counts as done: a run that nobody touched must be one.
+fn told(second: f64, touch: Touch, carry_out: impl FnOnce(&Touch) -> Result<(), NotDone>) -> Vec<LiveEvent> {
+    match carry_out(&touch) {
+        Ok(()) => vec![LiveEvent::Touched { second, touch }],
+        Err(NotDone { why, perhaps: false }) => vec![not_done(&touch, &why)],
+        Err(NotDone { why, perhaps: true }) => {
+            let why = format!("not everywhere, or not for certain: {why}");
+            vec![not_done(&touch, &why), LiveEvent::Touched { second, touch }]
+        }
+    }
+}
+
 fn not_done(touch: &Touch, why: &str) -> LiveEvent {
     LiveEvent::Note { text: format!("{NOT_DONE}{}: {why}", touch.in_words()) }
 }
 
+/// Why something was not done.
+#[derive(Debug)]
+struct NotDone {
+    why: String,
+    /// It may have been done all the same, or in part.
+    perhaps: bool,
+}
+
+impl NotDone {
+    fn at_all(why: &(impl ToString + ?Sized)) -> Self {
+        Self { why: why.to_string(), perhaps: false }
+    }
+
+    /// A target that was asked and did not answer may have done it.
+    fn at(prefix: &str, error: &ControlError) -> Self {
+        let unheard = match error {
+            ControlError::Address(_) | ControlError::Refused(_) => true,
+            ControlError::Io(error) => error.kind() == io::ErrorKind::ConnectionRefused,
+            _ => false,
+        };
+        Self { why: format!("{prefix}{error}"), perhaps: !unheard }
+    }
+}
+
 impl Reach {
-    fn carry_out(&self, touch: &Touch) -> Result<(), String> {
+    fn carry_out(&self, touch: &Touch) -> Result<(), NotDone> {
         match touch {
             Touch::Policy { name, settings } => self.policy(name, settings),
             Touch::Capacity { share, seconds } => {
@@ -165,7 +201,7 @@ impl Reach {
             }
             Touch::Latency { by_ms, seconds } => self.hinder(&Hinder::Delay { by_ms: *by_ms, for_ms: seconds * 1e3 }),
             Touch::Spike { users, seconds } => {
-                let stay = Duration::try_from_secs_f64(*seconds).map_err(|error| error.to_string())?;
+                let stay = Duration::try_from_secs_f64(*seconds).map_err(|error| NotDone::at_all(&error))?;
                 self.order(Order::Spike { users: *users, stay, class: self.class })
             }
             Touch::Impatience { share } => self.order(Order::Haste(*share)),
@@ -174,26 +210,45 @@ impl Reach {
         }
     }
 
-    fn policy(&self, name: &str, settings: &controllers::Settings) -> Result<(), String> {
+    fn policy(&self, name: &str, settings: &controllers::Settings) -> Result<(), NotDone> {
         let ports = self.controls.ports();
         let [port] = &ports[..] else {
-            return Err("of several services, which one? Name an arm for it in the experiment file".to_owned());
+            return Err(NotDone::at_all("of several services, which one? Name an arm for it in the experiment file"));
         };
         let policy = PolicySpec { name: name.to_owned(), place: None, settings: settings.clone() };
-        port.control.set_policy(&SetPolicy { stage: None, policy }).map_err(|error| error.to_string())
+        port.control.set_policy(&SetPolicy { stage: None, policy }).map_err(|error| NotDone::at("", &error))
     }
 
     /// At every task of every service.
-    fn hinder(&self, hinder: &Hinder) -> Result<(), String> {
-        for port in self.controls.ports() {
-            port.control.hinder(hinder).map_err(|error| format!("{}{error}", port.prefix))?;
-        }
-        Ok(())
+    fn hinder(&self, hinder: &Hinder) -> Result<(), NotDone> {
+        let ports = self.controls.ports();
+        everywhere(
+            ports
+                .iter()
+                .map(|port| port.control.hinder(hinder).map_err(|error| NotDone::at(&port.prefix.to_string(), &error))),
+        )
     }
 
-    fn order(&self, order: Order) -> Result<(), String> {
-        self.orders.give(order).map_err(|error| error.to_string())
+    fn order(&self, order: Order) -> Result<(), NotDone> {
+        self.orders.give(order).map_err(|error| NotDone::at_all(&error))
     }
+}
+
+/// All are tried, whatever became of those before.
+fn everywhere(tried: impl Iterator<Item = Result<(), NotDone>>) -> Result<(), NotDone> {
+    let (mut done, mut failed) = (0, Vec::new());
+    for each in tried {
+        match each {
+            Ok(()) => done += 1,
+            Err(not_done) => failed.push(not_done),
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let perhaps = done > 0 || failed.iter().any(|failed| failed.perhaps);
+    let why: Vec<String> = failed.into_iter().map(|failed| failed.why).collect();
+    Err(NotDone { why: why.join("; "), perhaps })
 }
 
 #[cfg(test)]
@@ -233,6 +288,32 @@ mod tests {
         let LiveEvent::Note { text } = first(&hands) else { panic!("a note") };
         assert!(text.contains("which one"), "{text}");
         assert_eq!(hands.end(), []);
+    }
+
+    #[test]
+    fn what_was_done_at_one_task_and_not_at_the_next_has_touched_the_run() {
+        let refused = || Err(NotDone::at("back/1: ", &ControlError::Refused(vec!["no such share".to_owned()])));
+        let silent = || Err(NotDone::at("back/2: ", &ControlError::Io(io::ErrorKind::TimedOut.into())));
+        let gone = || Err(NotDone::at("", &ControlError::Io(io::ErrorKind::ConnectionRefused.into())));
+        let told = |results: Vec<Result<(), NotDone>>| {
+            let touch = Touch::Latency { by_ms: 5.0, seconds: 1.0 };
+            told(2.0, touch, |_| everywhere(results.into_iter()))
+        };
+        let touched = |events: &[LiveEvent]| events.iter().any(|event| matches!(event, LiveEvent::Touched { .. }));
+        let words = |events: &[LiveEvent]| match events {
+            [LiveEvent::Note { text }, ..] => text.clone(),
+            _ => String::new(),
+        };
+        let all = told(vec![Ok(()), Ok(())]);
+        assert!(all.len() == 1 && touched(&all));
+        let none = told(vec![refused(), gone()]);
+        assert!(none.len() == 1 && !touched(&none), "{none:?}");
+        assert!(words(&none).contains("back/1: the target refused: no such share; "), "{none:?}");
+        for in_part in [vec![Ok(()), refused()], vec![refused(), Ok(())], vec![silent()]] {
+            let in_part = told(in_part);
+            assert!(in_part.len() == 2 && touched(&in_part), "{in_part:?}");
+            assert!(words(&in_part).contains("not for certain: back/"), "{in_part:?}");
+        }
     }
 
     #[test]
