@@ -13,7 +13,7 @@ use controllers::{Class, Timestamp};
 use workloads::{
     mail::{MailCrowd, MailUser, arashi},
     persona::{Answer, Draws, Move, Persona as _, Reply, Stay},
-    plan::{Account, Behaviour, ConnectionHabit, MailUsers, PreviousPage},
+    plan::{Account, MailUsers},
     testing::{Mailboxes, Response},
 };
 
@@ -34,13 +34,8 @@ fn main() {
 }
 
 fn crowd() -> MailCrowd {
-    let users = MailUsers {
-        model: arashi(),
-        previous_page: PreviousPage::Literal,
-        accounts: (0..1000).map(|n| Account { user: format!("user{n}"), password: "secret".into() }).collect(),
-        behaviour: Behaviour::default(),
-        connections: ConnectionHabit::PerUser,
-    };
+    let accounts = (0..1000).map(|n| Account { user: format!("user{n}"), password: "secret".into() }).collect();
+    let users = MailUsers::new(arashi(), accounts);
     MailCrowd::new(&users, &workloads::plan::Marks::default(), workloads::testing::home())
         .expect("the shipped model can be walked")
 }

@@ -40,7 +40,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use controllers::Class;
+use controllers::{Class, Kind};
 
 pub use transitions::TransitionCount;
 pub use user::MailUser;
@@ -66,6 +66,12 @@ pub const REQUEST_TYPES: [&str; 10] = [
     "delete folder",
     "other",
 ];
+
+/// Whether web-mail users make requests of this type.
+#[must_use]
+pub fn users_make(kind: Kind) -> bool {
+    State::of(kind).is_some()
+}
 
 /// What all mail users share.
 #[derive(Debug, Clone)]

@@ -287,6 +287,21 @@ pub struct MailUsers {
     pub connections: ConnectionHabit,
 }
 
+impl MailUsers {
+    /// They walk this model, retry and wait as users do, each on a connection that it keeps; the previous page is the literal one
+    /// (see [`PreviousPage`]).
+    #[must_use]
+    pub fn new(model: traces::UserModel, accounts: Vec<Account>) -> Self {
+        Self {
+            model,
+            previous_page: PreviousPage::default(),
+            accounts,
+            behaviour: Behaviour::default(),
+            connections: ConnectionHabit::PerUser,
+        }
+    }
+}
+
 /// Users of one URL.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UrlUsers {

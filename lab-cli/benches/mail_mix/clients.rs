@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use traces::Think;
 use workloads::{
     Options, StopFlag,
-    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, MailUsers, Phase, PreviousPage, Target, Users},
+    plan::{Account, Load, LoadPlan, MailUsers, Phase, Target, Users},
 };
 
 use super::{
@@ -167,13 +167,8 @@ pub fn users(address: &str, seconds: &str, accounts: &str) -> Result<(), String>
     for think in model.think.values_mut() {
         *think = Think::Constant(Duration::ZERO);
     }
-    let users = Users::Mail(MailUsers {
-        model,
-        previous_page: PreviousPage::Literal,
-        accounts: accounts.map(|(user, password)| Account { user: user.into(), password: password.into() }).collect(),
-        behaviour: Behaviour::default(),
-        connections: ConnectionHabit::PerUser,
-    });
+    let accounts = accounts.map(|(user, password)| Account { user: user.into(), password: password.into() }).collect();
+    let users = Users::Mail(MailUsers::new(model, accounts));
     let loads = vec![Load::users(CONNECTIONS)];
     let phases = vec![Phase { name: "load".into(), duration: Duration::from_secs(seconds), loads }];
     let plan = LoadPlan {

@@ -18,7 +18,7 @@ use traces::Think;
 use workloads::{
     Options, StopFlag,
     measure::Window,
-    plan::{Account, ConnectionHabit, LoadPlan, MailUsers, Users},
+    plan::{Account, LoadPlan, MailUsers, Users},
 };
 
 use self::load::Busy;
@@ -110,13 +110,8 @@ pub fn users(experiment: &Experiment, accounts: &[Account]) -> Result<MailUsers,
     for law in model.think.values_mut() {
         *law = Think::Constant(Duration::ZERO);
     }
-    Ok(MailUsers {
-        model,
-        previous_page: *previous_page,
-        accounts: accounts.to_vec(),
-        behaviour: experiment.users.behaviour.clone(),
-        connections: ConnectionHabit::PerUser,
-    })
+    let behaviour = experiment.users.behaviour.clone();
+    Ok(MailUsers { previous_page: *previous_page, behaviour, ..MailUsers::new(model, accounts.to_vec()) })
 }
 
 /// Solves for the capacity, given what measures throughput at a number of extra operations.

@@ -16,7 +16,7 @@ use controllers::Class;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use workloads::{
-    mail::REQUEST_TYPES,
+    mail::users_make,
     plan::Load,
     replay::{Pace, Sessions},
 };
@@ -130,8 +130,7 @@ pub fn read(file: &Path, pace: Pace, cut: Cut, lasts: Option<Duration>) -> Resul
         let session = session.map_err(|error| named(&error))?;
         sessions += 1;
         requests += session.steps.len() as u64;
-        // What mail users do not know comes after the seven that they do (`REQUEST_TYPES`).
-        other += session.steps.iter().filter(|step| usize::from(step.kind.0) >= KNOWN_TO_MAIL).count() as u64;
+        other += session.steps.iter().filter(|step| !users_make(step.kind)).count() as u64;
         classes.insert(session.class.0);
         let last = session.steps.last().map_or(Duration::ZERO, |step| step.at);
         end = end.max(session.at + last);
@@ -149,6 +148,3 @@ pub fn read(file: &Path, pace: Pace, cut: Cut, lasts: Option<Duration>) -> Resul
 
 #[cfg(test)]
 mod tests;
-
-const KNOWN_TO_MAIL: usize = 7;
-const _: () = assert!(KNOWN_TO_MAIL < REQUEST_TYPES.len());

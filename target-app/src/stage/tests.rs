@@ -7,8 +7,8 @@ use std::{
 };
 
 use controllers::{
-    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Objective, Offer, Outcome, Place, Policy, Reason, Refusal, Seat,
-    Seen, SiteId, Tags, Timestamp, Verdict, policy::Resize,
+    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Objective, Offer, Outcome, Place, Policy, Reason, Refusal,
+    Seat, Seen, SiteId, Tags, Timestamp, Verdict, policy::Resize,
 };
 use tokio::sync::mpsc;
 
@@ -51,6 +51,8 @@ impl Work for Piece {
             Outcome::Served
         })
     }
+
+    fn annotate(&mut self, _: Note) {} // no client reads these
 
     fn deliver(self) {
         let _ = self.says.send(Said::Done(self.id));

@@ -23,9 +23,7 @@ pub trait Work: Send + 'static {
     }
 
     /// Its reply is to tell this beside the answer.
-    fn annotate(&mut self, note: Note) {
-        let _ = note;
-    }
+    fn annotate(&mut self, note: Note);
 
     /// Hands over what came of it, after [`Work::run`] or after a panic in it.
     fn deliver(self);

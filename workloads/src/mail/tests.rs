@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     measure::Report,
     persona::{Answer, Call, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn},
-    plan::{Account, Behaviour, ConnectionHabit, LoadPlan, Users},
+    plan::{Account, LoadPlan, Users},
     testing::{self, Mailboxes, Reaction, Response},
 };
 
@@ -17,13 +17,7 @@ fn model() -> UserModel {
 
 fn users(previous_page: PreviousPage) -> MailUsers {
     let account = |n: usize| Account { user: format!("u{n}"), password: "p&w".into() };
-    MailUsers {
-        model: model(),
-        previous_page,
-        accounts: (0..50).map(account).collect(),
-        behaviour: Behaviour::default(),
-        connections: ConnectionHabit::PerUser,
-    }
+    MailUsers { previous_page, ..MailUsers::new(model(), (0..50).map(account).collect()) }
 }
 
 fn plan(users: MailUsers, seconds: u64, count: u32) -> LoadPlan {

@@ -7,7 +7,7 @@ use crate::{
     mail::{REQUEST_TYPES, arashi},
     measure::Report,
     persona::Call,
-    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, MailUsers, PreviousPage, Users},
+    plan::{Account, Load, LoadPlan, MailUsers, Users},
     schedule,
     testing::{self, Mailboxes, Reaction},
 };
@@ -43,13 +43,7 @@ const USUAL: [&str; 6] = ["login", "list folders", "list messages", "show messag
 
 fn plan(sessions: &Sessions, pace: Pace) -> LoadPlan {
     let account = |n: usize| Account { user: format!("u{n}"), password: "p".into() };
-    let users = MailUsers {
-        model: arashi(),
-        previous_page: PreviousPage::Literal,
-        accounts: (0..4).map(account).collect(),
-        behaviour: Behaviour::default(),
-        connections: ConnectionHabit::PerUser,
-    };
+    let users = MailUsers::new(arashi(), (0..4).map(account).collect());
     let mut plan = LoadPlan { users: Users::Mail(users), ..testing::url_plan(&[("first", 2, 0), ("second", 8, 0)]) };
     for phase in &mut plan.phases {
         phase.loads = vec![Load::Replay { sessions: sessions.clone(), pace, classes: vec![Class(0)] }];

@@ -7,7 +7,7 @@ use traces::trace::{Footer, Header, Names, Record, Writer};
 use workloads::{
     mail::arashi,
     persona::Call,
-    plan::{Account, Behaviour, ConnectionHabit, Load, LoadPlan, MailUsers, PreviousPage, Users},
+    plan::{Account, Load, LoadPlan, MailUsers, Users},
     replay::Sessions,
     testing::{self, Mailboxes, Reaction},
 };
@@ -39,13 +39,7 @@ fn asked(records: &[(&str, &str, &str)]) -> Vec<String> {
     let file = trace(records);
     let recording = read(file.path(), Pace::Clock, Cut::whole(), None).expect("a recording");
     let account = |n: usize| Account { user: format!("account{n}"), password: "p".into() };
-    let users = MailUsers {
-        model: arashi(),
-        previous_page: PreviousPage::Literal,
-        accounts: (0..4).map(account).collect(),
-        behaviour: Behaviour::default(),
-        connections: ConnectionHabit::PerUser,
-    };
+    let users = MailUsers::new(arashi(), (0..4).map(account).collect());
     let mut plan = LoadPlan { users: Users::Mail(users), ..testing::url_plan(&[("all", 60, 0)]) };
     let sessions = Sessions::from(recording.played());
     plan.phases[0].loads = vec![Load::Replay { sessions, pace: Pace::Clock, classes: vec![Class(0)] }];

@@ -4,7 +4,7 @@ use controllers::Class;
 use workloads::{
     mail::{MailCrowd, MailUser},
     persona::{self, Draws, Ending, Move, Persona as _, Reply, Stay},
-    plan::{Account, Behaviour, ConnectionHabit, MailUsers, PreviousPage},
+    plan::{Account, MailUsers, PreviousPage},
 };
 
 use super::*;
@@ -14,13 +14,8 @@ async fn emulated_users_find_what_they_ask_for() {
     for session_in_links in [false, true] {
         for previous_page in [PreviousPage::Literal, PreviousPage::List] {
             let world = world(session_in_links).await;
-            let users = MailUsers {
-                model: workloads::mail::arashi(),
-                previous_page,
-                accounts: vec![Account { user: "ann".into(), password: "a".into() }],
-                behaviour: Behaviour::default(),
-                connections: ConnectionHabit::PerUser,
-            };
+            let ann = Account { user: "ann".into(), password: "a".into() };
+            let users = MailUsers { previous_page, ..MailUsers::new(workloads::mail::arashi(), vec![ann]) };
             let crowd = MailCrowd::new(&users, &workloads::plan::Marks::default(), workloads::testing::home())
                 .expect("they can be");
             walk(&world, &crowd, 500).await;
