@@ -154,8 +154,9 @@ second:
 fn a_model_of_second_order_comes_back_pair_by_pair() {
     let model = UserModel::from_yaml(SECOND).expect("sound");
     let mut truth = model.clone();
-    // Together the intervals fail once in a hundred seeds, and seed 1 is one of these: a cell lies 3.5 standard errors off.
-    for seed in [2, 3] {
+    // All intervals of a model hold with 99 %, so that one of ten may fail (that more do: 0.4 %).
+    let mut failed = Vec::new();
+    for seed in 1..=10 {
         let plan = Plan { seed, ..Plan::of(&truth, 3000) };
         let found = fit(&generate(&truth, &plan, Vec::new()).expect("memory")).expect("a model");
         let fitted = found.fitted.as_deref().expect("fitted");
@@ -173,7 +174,9 @@ fn a_model_of_second_order_comes_back_pair_by_pair() {
             let all = all.map(|other| other.count).sum();
             let (low, high) = interval::share(cell.count, all, 0.01 / counts.len() as f64);
             let chance = truth.row(&cell.before, &cell.from).and_then(|row| row.get(&cell.to)).copied().unwrap_or(0.0);
-            assert!((low..=high).contains(&chance), "{chance} is not in {low} to {high}: {cell:?}");
+            if !(low..=high).contains(&chance) {
+                failed.push((seed, format!("{chance} is not in {low} to {high}: {cell:?}")));
+            }
             let share = found.row(&cell.before, &cell.from).and_then(|row| row.get(&cell.to));
             assert!(share.is_some_and(|share| (share - cell.count as f64 / all as f64).abs() < 1e-9), "{cell:?}");
         }
@@ -190,8 +193,10 @@ fn a_model_of_second_order_comes_back_pair_by_pair() {
             shortest(&first)
         );
         // Then what was fitted is walked itself.
-        truth = found;
+        truth = if seed % 2 == 1 { found } else { model.clone() };
     }
+    let seeds: BTreeSet<u64> = failed.iter().map(|(seed, _)| *seed).collect();
+    assert!(seeds.len() <= 1, "{failed:?}");
 }
 
 #[test]
