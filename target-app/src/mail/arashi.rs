@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use controllers::{Reason, Refusal, RetryHint};
+use controllers::{Kind, Reason, Refusal, RetryHint};
 use http::{Method, Response, StatusCode, request::Parts};
 use maud::html;
 
@@ -79,6 +79,11 @@ impl Arashi {
     /// Where a request for this path goes.
     pub(crate) fn route_of(path: &str) -> Route {
         route::route(path)
+    }
+
+    /// Turns at a connection for reading that a request of this type takes, beside that of its extra operations.
+    pub(crate) fn turns_of(kind: Kind) -> u32 {
+        route::turns(kind)
     }
 
     /// How a search says what it looked through, at a quality under 1.

@@ -194,7 +194,13 @@ impl Store {
             .connect_with(connect.clone().create_if_missing(true))
             .await?;
         sqlx::migrate!().run(&write).await?;
-        let read = pool(options.readers.max(1), options.patience).connect_with(connect.read_only(true)).await?;
+        let read = pool(options.readers.max(1), options.patience);
+        #[cfg(test)]
+        let read = read.before_acquire(|_, _| {
+            TURNS.with(|turns| turns.set(turns.get() + 1));
+            Box::pin(async { Ok(true) })
+        });
+        let read = read.connect_with(connect.read_only(true)).await?;
         Ok(Self {
             read,
             write,
@@ -338,6 +344,10 @@ fn pool(connections: u32, patience: Duration) -> SqlitePoolOptions {
         // A local file does not hang up: asking before each use would double the cost of a small query.
         .test_before_acquire(false)
 }
+
+// How often a test's thread has had a connection for reading.
+#[cfg(test)]
+thread_local!(pub(super) static TURNS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });
 
 #[cfg(test)]
 mod tests;

@@ -97,13 +97,21 @@ impl Backend for PlantMail {
         let cost = self.cost(kind);
         let varies = |time: f64, purpose: u64| ms(time * spread(cost.spread, mix(key ^ purpose)));
         let due = u32::try_from(self.work.due_by(usize::from(kind.0), key ^ OF_WORK)).unwrap_or(u32::MAX);
-        let steps = [
-            Step { pool: Some(READERS), demand: self.operation.saturating_mul(due) },
-            Step { pool: Some(READERS), demand: varies(cost.read_ms, 1) },
-            Step { pool: Some(WRITERS), demand: varies(cost.write_ms, 2) },
-            Step { pool: None, demand: varies(cost.cpu_ms, 3) },
-        ];
-        steps.into_iter().filter(|step| !step.demand.is_zero()).collect()
+        let mut operations = self.operation.saturating_mul(due);
+        // Each turn at a connection is waited for anew. What has no turn of its own comes with the operations.
+        let (turns, reading) = (Arashi::turns_of(kind), varies(cost.read_ms, 1));
+        if turns == 0 {
+            operations += reading;
+        }
+        let read = Step { pool: Some(READERS), demand: reading / turns.max(1) };
+        let steps = [Step { pool: Some(READERS), demand: operations }]
+            .into_iter()
+            .chain(std::iter::repeat_n(read, turns as usize))
+            .chain([
+                Step { pool: Some(WRITERS), demand: varies(cost.write_ms, 2) },
+                Step { pool: None, demand: varies(cost.cpu_ms, 3) },
+            ]);
+        steps.filter(|step| !step.demand.is_zero()).collect()
     }
 
     /// As the live service: a search through the newest part of the mail, in proportion of what the database would have to do;
@@ -219,8 +227,8 @@ mod tests {
             let less = mail.less(kind, &call(path), 1, 0.25, Timestamp::from_secs(at))?;
             Some((less.steps.iter().map(|step| step.demand.as_micros()).collect::<Vec<_>>(), less.how))
         };
-        // A quarter of 10 ms and of 4 ms, and 1 ms outside of the database.
-        let part = Some((vec![2500, 1000, 1000], "newest 25%".to_owned()));
+        // A quarter of 10 ms and of two turns of 2 ms, and 1 ms outside of the database.
+        let part = Some((vec![2500, 500, 500, 1000], "newest 25%".to_owned()));
         assert_eq!(less(&mut mail, search, "/search?q=a", 0), part);
         assert_eq!(less(&mut mail, list, "/list?folderid=1", 0), None, "there is no copy");
         mail.answer(&call("/list?folderid=1"), None, Timestamp::from_secs(1));
@@ -231,6 +239,24 @@ mod tests {
         assert_eq!(shown.headers.last().expect("a mark").1, "stale");
         assert_eq!(less(&mut mail, list, "/list?folderid=1", 32), None, "too old");
         assert_eq!(less(&mut mail, Kind(3), "/show?folderid=1&entry=1", 32), None, "messages are as usual");
+    }
+
+    #[test]
+    fn each_turn_at_a_connection_is_waited_for_and_changes_have_none_of_their_own() {
+        let cost = TypeCost { cpu_ms: 1.0, read_ms: 4.0, write_ms: 3.0, ..TypeCost::default() };
+        let types = ["login", "list messages", "delete"].map(|name| (name.to_owned(), cost)).into();
+        let spec = PlantSpec { types, operation_ms: 2.0, ..PlantSpec::default() };
+        let weights = ["login", "list messages", "delete"].map(|name| (name.to_owned(), 1.0)).into();
+        let work = WorkSpec { operations: 1.0, weights };
+        let mut mail = PlantMail::new(&spec, 1, &work, &[vec![5; 4]], Duration::ZERO).expect("is sensible");
+        let mut steps = |kind: u16| {
+            let steps = mail.steps(Kind(kind), 1, 1.0);
+            steps.iter().map(|step| (step.pool, step.demand.as_millis())).collect::<Vec<_>>()
+        };
+        let (reader, writer) = (Some(READERS), Some(WRITERS));
+        assert_eq!(steps(0), [(reader, 2), (reader, 4), (writer, 3), (None, 1)], "login looks the account up");
+        assert_eq!(steps(2), [(reader, 2), (reader, 2), (reader, 2), (writer, 3), (None, 1)], "folders, then the list");
+        assert_eq!(steps(4), [(reader, 6), (writer, 3), (None, 1)]);
     }
 
     #[test]

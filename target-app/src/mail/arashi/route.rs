@@ -16,6 +16,10 @@ use crate::{
 /// created and deleted in the stage of delete and refile, and weigh the same here. The rest weighs nothing.
 const WEIGHTS: [f64; 10] = [1.2, 2.5, 3.4, 1.0, 1.4, 1.4, 11.7, 1.4, 1.4, 0.0];
 
+/// How often a request of each type asks for a connection for reading, after its extra operations, which have one turn of their own.
+/// Where that is never, what it reads is read on the connection for changes.
+const TURNS: [u32; 10] = [1, 1, 2, 2, 0, 0, 2, 0, 1, 0];
+
 /// The service's stages. The paper's six dynamic ones keep the names of their request types; delete, refile, create and
 /// delete folder share one (thesis, chapter 6.3).
 const STAGES: [(&str, Role); 8] = [
@@ -97,6 +101,11 @@ impl Page {
     pub(super) fn kind(self) -> usize {
         usize::from(self.place().0)
     }
+}
+
+/// Turns at a connection for reading that a request of this type takes, beside that of its extra operations.
+pub(super) fn turns(kind: Kind) -> u32 {
+    TURNS.get(usize::from(kind.0)).copied().unwrap_or(0)
 }
 
 pub(super) fn route(path: &str) -> Route {

@@ -219,3 +219,39 @@ async fn work_is_done_where_it_is_asked_for() {
     assert_eq!(world.arashi.store.do_work(2, 1.0).await.expect("works"), 0);
     assert_eq!(world.read(&mut ann, "/show?folderid=1&entry=1").await.status, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn plants_know_how_often_a_page_waits_for_a_connection() {
+    let world = world(false).await;
+    let (mut ann, _) = world.sign_in("ann", "a").await;
+    let csrf = world.read(&mut ann, "/folderlist").await.hidden()["csrf"].clone();
+    let at = |path: &'static str, fields: &[(&'static str, &'static str)]| {
+        let fields = fields.iter().map(|&(name, value)| (name, value.to_owned()));
+        (path, fields.chain([("csrf", csrf.clone())]).collect::<Vec<_>>())
+    };
+    let pages = [
+        at("/login", &[("user", "ann"), ("password", "a")]),
+        at("/folderlist", &[]),
+        at("/list?folderid=1", &[]),
+        at("/show?folderid=1&entry=4", &[]),
+        at("/search?folderid=1&scope=folder&q=subject+1", &[]),
+        at("/refile", &[("folderid", "1"), ("message", "1"), ("to", "2")]),
+        at("/delete", &[("folderid", "1"), ("message", "2")]),
+        at("/createfolder", &[("name", "new")]),
+    ];
+    let turns = || crate::mail::store::TURNS.with(std::cell::Cell::get);
+    for (path, fields) in pages {
+        let before = turns();
+        let came = if fields.len() == 1 {
+            world.read(&mut ann, path).await
+        } else {
+            let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            // Signing in is no part of the session: it would end it.
+            let mut new = Browser::default();
+            world.post(if path == "/login" { &mut new } else { &mut ann }, path, &fields).await
+        };
+        assert_eq!(came.status, StatusCode::OK, "{path}: {}", came.body);
+        let kind = Arashi::route_of(path.split('?').next().expect("a path")).kind;
+        assert_eq!(turns() - before, Arashi::turns_of(kind), "{path}");
+    }
+}
