@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use clocks::{ClockMeter, ClockReport};
 pub use descriptors::DescriptorMeter;
 pub use gaps::GapMeter;
-pub use others::OthersMeter;
+pub use others::{Others, OthersMeter};
 pub use procfs::{
     MachineSample, ProcessSample, ThreadMeter, ThreadSample, descriptor_limit, local_ports, max_map_count,
     open_descriptors, thread_id,

@@ -11,6 +11,7 @@ use crate::summary::{Arm, Headroom, Objective, Reason, Verdict};
 
 mod client;
 mod drift;
+mod excluded;
 mod ledger;
 pub mod limits;
 mod load;
@@ -24,6 +25,7 @@ mod tests;
 mod twins;
 
 pub use drift::judge_drift;
+pub use excluded::{excluded, judge_excluded};
 pub use readings::reading;
 pub use twins::judge_twins;
 

@@ -4,12 +4,15 @@ use std::{collections::BTreeMap, fs};
 
 use crate::summary::Kernel;
 
+/// What has to be there for drops to be known.
+const NEEDED: [&str; 2] = ["ListenOverflows", "ListenDrops"];
+
 /// Counters at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Counters(BTreeMap<String, u64>);
 
 impl Counters {
-    /// Now. Where they cannot be read, all count as 0.
+    /// Now. Those that cannot be read are missing.
     pub fn read() -> Self {
         Self::parse(&fs::read_to_string("/proc/net/netstat").unwrap_or_default())
     }
@@ -35,6 +38,7 @@ impl Counters {
             listen_drops: added("ListenDrops"),
             syn_retransmits: added("TCPSynRetrans"),
             request_queue_full: added("TCPReqQFullDrop") + added("TCPReqQFullDoCookies"),
+            unread: [earlier, self].iter().any(|counters| NEEDED.iter().any(|name| !counters.0.contains_key(*name))),
         }
     }
 }
@@ -53,10 +57,17 @@ mod tests {
         let found = after.since(&before);
         assert_eq!((found.listen_overflows, found.listen_drops, found.syn_retransmits), (3, 6, 4));
         assert_eq!(found.request_queue_full, 7);
+        assert!(!found.unread);
     }
 
     #[test]
-    fn nothing_to_read_is_zero() {
-        assert_eq!(Counters::parse("").since(&Counters::parse("x")), Kernel::default());
+    fn what_could_not_be_read_is_told() {
+        let whole = Counters::parse("TcpExt: ListenOverflows ListenDrops\nTcpExt: 1 1\n");
+        assert!(!whole.since(&whole).unread);
+        let others = Counters::parse("TcpExt: TCPSynRetrans\nTcpExt: 1\n");
+        for missing in [Counters::parse(""), others] {
+            assert_eq!(missing.since(&missing), Kernel { unread: true, ..Kernel::default() });
+            assert!(whole.since(&missing).unread && missing.since(&whole).unread);
+        }
     }
 }

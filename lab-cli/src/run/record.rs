@@ -80,6 +80,7 @@ fn only_seen(all: &Conditions) -> Conditions {
     let Clocks { source, source_at_end, .. } = all.clocks.clone();
     Conditions {
         noise: all.noise,
+        kernel_noise: all.kernel_noise,
         service_silent_max_ms: all.service_silent_max_ms,
         clocks: Clocks { source, source_at_end, ..Clocks::default() },
         ..Conditions::default()
@@ -92,6 +93,7 @@ fn conditions(seen: &Conditions, report: &Report) -> Conditions {
     let Clocks { source, source_at_end, .. } = seen.clocks.clone();
     Conditions {
         noise: seen.noise,
+        kernel_noise: seen.kernel_noise,
         service_silent_max_ms: seen.service_silent_max_ms,
         clocks: Clocks { source, source_at_end, ..known.clocks.clone() },
         ..known

@@ -46,10 +46,10 @@ pub struct Findings<'a> {
 }
 
 /// Arms that are the same but for their names, against each other: what differs there is noise.
-fn noise_floor(found: &Findings<'_>) -> Vec<Comparison> {
+fn noise_floor(found: &Findings<'_>, arms: &[Arm]) -> Vec<Comparison> {
     let compared = found.twins.iter().flat_map(|twins| {
         let family = compare::Family { baseline: None, ..found.compare.family(twins) };
-        compare::against_the_baseline(found.arms, family)
+        compare::against_the_baseline(arms, family)
     });
     compared.collect()
 }
@@ -57,12 +57,15 @@ fn noise_floor(found: &Findings<'_>) -> Vec<Comparison> {
 /// The summary.
 pub fn sum_up(found: &Findings<'_>) -> Summary {
     let mut reasons: Vec<_> = found.arms.iter().flat_map(|arm| arm.reasons.iter().cloned()).collect();
-    let noise_floor = noise_floor(found);
+    let left_out = gates::excluded(found.arms);
+    let kept: Vec<Arm> = found.arms.iter().filter(|arm| !left_out.contains(&arm.block)).cloned().collect();
+    let noise_floor = noise_floor(found, &kept);
     reasons.extend(gates::judge_twins(&noise_floor));
-    reasons.extend(gates::judge_drift(found.arms));
+    reasons.extend(gates::judge_drift(&kept));
+    gates::judge_excluded(found.arms, &left_out, &mut reasons);
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.verdict));
     let verdict = gates::verdict(&reasons);
-    let evidence = RunEvidence { arms: found.arms, timeline: found.timeline, parts: found.parts };
+    let evidence = RunEvidence { arms: found.arms, left_out: &left_out, timeline: found.timeline, parts: found.parts };
     let mut thresholds: Vec<_> = found.thresholds.iter().map(|threshold| threshold.judge(&evidence)).collect();
     if let Some(abort) = found.abort
         && let Some(result) = thresholds.get_mut(abort.threshold)
@@ -86,10 +89,80 @@ pub fn sum_up(found: &Findings<'_>) -> Summary {
         capacity: found.capacity.cloned(),
         headroom: found.headroom,
         searches: found.searches.to_vec(),
-        curves: measures::curves(&arms),
+        curves: measures::curves(&kept),
         arms,
         thresholds,
-        comparisons: compare::against_the_baseline(found.arms, found.compare.family(found.order)),
+        comparisons: compare::against_the_baseline(&kept, found.compare.family(found.order)),
         noise_floor,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{Measured, Phase, Reason};
+
+    /// Two arms in five blocks, of which one arm had this finding against it.
+    fn arms(code: &str) -> Vec<Arm> {
+        let arm = |policy: &str, block: u32, goodput: f64| {
+            let measured = Measured { planned: 100, sent: 100, goodput_per_s: goodput, ..Measured::default() };
+            let phase = Phase { name: "spike".to_owned(), seconds: 30.0, measured, ..Phase::default() };
+            Arm { policy: policy.to_owned(), block, phases: vec![phase], ..Arm::default() }
+        };
+        let of_block = |block: u32| [arm("none", block, 10.0), arm("seda", block, 30.0 + f64::from(block))];
+        let mut arms: Vec<Arm> = (1..=5).flat_map(of_block).collect();
+        let spoiled = &mut arms[3];
+        // What a threshold would stumble over.
+        spoiled.phases[0].measured.goodput_per_s = 1.0;
+        spoiled.verdict = Verdict::Invalid;
+        spoiled.reasons = vec![Reason {
+            code: code.to_owned(),
+            arm: "seda (block 2)".to_owned(),
+            value: "much".to_owned(),
+            threshold: "little".to_owned(),
+            message: String::new(),
+            remedy: String::new(),
+            verdict: Verdict::Invalid,
+        }];
+        arms
+    }
+
+    fn summary(arms: &[Arm]) -> Summary {
+        let order = ["none", "seda"].map(str::to_owned);
+        let thresholds = [Threshold::parse("seda.spike.goodput > none.spike.goodput").expect("a threshold")];
+        sum_up(&Findings {
+            experiment: "x",
+            mode: Mode::Live,
+            partial: false,
+            objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+            capacity: None,
+            searches: &[],
+            headroom: None,
+            arms,
+            thresholds: &thresholds,
+            abort: None,
+            timeline: &[],
+            parts: &|_, _, _| None,
+            order: &order,
+            twins: &[],
+            compare: &Compare::default(),
+        })
+    }
+
+    #[test]
+    fn a_block_that_the_machine_spoiled_is_part_of_nothing_and_the_run_stands() {
+        let found = summary(&arms("NOISE"));
+        assert_eq!((found.verdict, found.valid, found.arms.len()), (Verdict::Warn, true, 10));
+        assert!(found.codes().contains("EXCLUDED") && found.codes().contains("NOISE"));
+        assert!(found.comparisons.iter().all(|comparison| comparison.blocks == 4));
+        assert!(found.thresholds[0].held && found.thresholds[0].blocks.len() == 4, "{:?}", found.thresholds);
+        assert_eq!(found.arms[3].verdict, Verdict::Invalid, "it stays what it was");
+    }
+
+    #[test]
+    fn one_that_a_policy_may_have_spoiled_makes_the_run_invalid() {
+        let found = summary(&arms("CPU"));
+        assert_eq!((found.verdict, found.valid), (Verdict::Invalid, false));
+        assert!(!found.thresholds[0].held && found.thresholds[0].blocks.len() == 5);
     }
 }

@@ -1,6 +1,6 @@
 //! What else went on while an arm ran: other programs, and the kernel's clock.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use workloads::{clock::clock_source, health::OthersMeter, measure::Report};
 
@@ -28,10 +28,12 @@ impl Surroundings {
         let seconds = self.began.elapsed().as_secs_f64();
         let pids: Vec<i32> =
             ours.iter().copied().chain([std::process::id()]).filter_map(|pid| i32::try_from(pid).ok()).collect();
-        let noise = self.others.used(&pids).as_secs_f64() / seconds.max(f64::MIN_POSITIVE);
+        let others = self.others.used(&pids);
+        let share = |used: Duration| Some(used.as_secs_f64() / seconds.max(f64::MIN_POSITIVE));
         let known = assemble::conditions(report);
         Conditions {
-            noise: Some(noise),
+            noise: share(others.programs),
+            kernel_noise: share(others.kernel),
             clocks: Clocks { source: self.clock, source_at_end: clock_source(), ..known.clocks },
             service_silent_max_ms: watch.longest_silence().as_secs_f64() * 1e3,
             ..known

@@ -10,6 +10,9 @@ pub struct Conditions {
     /// CPU time of other programs on the processors of generator and target, as a share of one; `None`: it was not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<f64>,
+    /// The same of the kernel's own threads; part of it is work on behalf of generator and target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_noise: Option<f64>,
     /// What the machine's clocks did.
     pub clocks: Clocks,
     /// Actual send minus intended send: its 99.9th percentile, and its maximum where there are too few for one.

@@ -100,6 +100,9 @@ pub struct Kernel {
     pub syn_retransmits: u64,
     /// SYNs dropped, or answered by cookie, because a queue of half-open connections was full.
     pub request_queue_full: u64,
+    /// The counters could not be read: nothing is known of the kernel's own refusals.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unread: bool,
 }
 
 fn is_zero(count: &u64) -> bool {

@@ -19,11 +19,22 @@ struct Who {
     started: u64,
 }
 
+/// CPU time of others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Others {
+    /// Of programs.
+    pub programs: Duration,
+    /// Of the kernel's own threads: what they do is in part on behalf of whoever asks (packets, pages, files).
+    pub kernel: Duration,
+}
+
 /// What a process has used, its ended children included, in ticks of 10 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     ticks: u64,
     cpu: usize,
+    /// It is one of the kernel's threads.
+    kernel: bool,
 }
 
 impl OthersMeter {
@@ -35,18 +46,20 @@ impl OthersMeter {
 
     /// What was used since, by all but `ours`.
     #[must_use]
-    pub fn used(&self, ours: &[i32]) -> Duration {
+    pub fn used(&self, ours: &[i32]) -> Others {
         self.between(&processes(), ours)
     }
 
-    fn between(&self, now: &BTreeMap<Who, Process>, ours: &[i32]) -> Duration {
+    fn between(&self, now: &BTreeMap<Who, Process>, ours: &[i32]) -> Others {
         let theirs = now.iter().filter(|(who, _)| !ours.contains(&who.pid));
         let here = theirs.filter(|(_, process)| self.cpus.is_empty() || self.cpus.contains(&process.cpu));
-        let ticks = here.map(|(who, process)| {
+        let mut others = Others::default();
+        for (who, process) in here {
             let earlier = self.before.get(who).map_or(0, |process| process.ticks);
-            process.ticks.saturating_sub(earlier)
-        });
-        Duration::from_millis(ticks.sum::<u64>() * 10)
+            let used = Duration::from_millis(process.ticks.saturating_sub(earlier) * 10);
+            *(if process.kernel { &mut others.kernel } else { &mut others.programs }) += used;
+        }
+        others
     }
 }
 
@@ -58,19 +71,27 @@ fn processes() -> BTreeMap<Who, Process> {
 }
 
 /// A line of /proc/[pid]/stat (proc(5)). Counted from the state, which follows the name in parentheses, which may hold any
-/// character: times are the 12th to 15th, the start is the 20th, the processor the 37th.
+/// character: flags are the 7th, times the 12th to 15th, the start is the 20th, the processor the 37th.
 fn parse(pid: i32, line: &str) -> Option<(Who, Process)> {
     let (_, rest) = line.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
     let ticks = number(11)? + number(12)? + number(13)? + number(14)?;
     let cpu = usize::try_from(number(36)?).ok()?;
-    Some((Who { pid, started: number(19)? }, Process { ticks, cpu }))
+    let kernel = number(6)? & PF_KTHREAD != 0;
+    Some((Who { pid, started: number(19)? }, Process { ticks, cpu, kernel }))
 }
+
+/// The flag of a thread that has no memory of its own, from Linux' `include/linux/sched.h`.
+const PF_KTHREAD: u64 = 0x0020_0000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn programs(ms: u64) -> Others {
+        Others { programs: Duration::from_millis(ms), ..Others::default() }
+    }
 
     /// A process that has used `user` and its children `children` ticks.
     fn line(user: u64, children: u64, started: u64, cpu: usize) -> String {
@@ -104,15 +125,24 @@ mod tests {
             (3, line(99, 0, 1, 2)),  // elsewhere
             (4, line(3, 0, 70, 0)),  // began since
         ]);
-        assert_eq!(meter.between(&now, &[1]), Duration::from_millis(100));
+        assert_eq!(meter.between(&now, &[1]), programs(100));
         let everywhere = OthersMeter { cpus: Vec::new(), ..meter };
-        assert_eq!(everywhere.between(&now, &[1]), Duration::from_millis(990));
+        assert_eq!(everywhere.between(&now, &[1]), programs(990));
     }
 
     #[test]
     fn a_number_that_is_used_again_is_another_process() {
         let meter = OthersMeter { cpus: Vec::new(), before: seen(&[(2, line(1000, 0, 1, 0))]) };
-        assert_eq!(meter.between(&seen(&[(2, line(4, 0, 50, 0))]), &[]), Duration::from_millis(40));
+        assert_eq!(meter.between(&seen(&[(2, line(4, 0, 50, 0))]), &[]), programs(40));
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_no_programs() {
+        let meter = OthersMeter { cpus: Vec::new(), before: BTreeMap::new() };
+        // As of kworker/0:1 on Linux 6.18: PF_WQ_WORKER, PF_NOFREEZE, PF_FORKNOEXEC, PF_KTHREAD.
+        let worker = line(7, 0, 9, 0).replace(" 4194560 ", " 69238880 ");
+        let found = meter.between(&seen(&[(2, line(4, 0, 50, 0)), (3, worker)]), &[]);
+        assert_eq!(found, Others { kernel: Duration::from_millis(70), ..programs(40) });
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
         let (folder, arm) = folder_and_arm(name)?;
         let shown = folder.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
         let manifest = Manifest::read(&folder).map_err(Failure::because)?;
-        let Some(summary) = read_folder(&folder).map_err(Failure::because)?.summary else {
+        let Some(mut summary) = read_folder(&folder).map_err(Failure::because)?.summary else {
             left_out.push(Left {
                 what: shown,
                 why: "it was killed before its first arm ended".to_owned(),
@@ -61,6 +61,12 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
             left_out.push(Left { what: shown, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
             continue;
         }
+        let spoiled = crate::judge::gates::excluded(&summary.arms);
+        summary.arms.retain(|turn| !spoiled.contains(&turn.block));
+        left_out.extend(spoiled.iter().map(|block| {
+            let why = "the machine spoiled it (EXCLUDED)".to_owned();
+            Left { what: format!("{shown}, block {block}"), why, invalid: false }
+        }));
         for turn in summary.arms.iter().filter(|turn| !turn.touches.is_empty()) {
             let why = "a person changed it while it ran".to_owned();
             let what = format!("{shown}:{}, block {}", turn.shown_name(), turn.block);

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Context, invalid};
+use super::{Context, invalid, warn};
 use crate::summary::{Arm, Joined, Measured, Phase, Reason, Server};
 
 /// Largest difference between requests written by the client and read by the service, as a share of the former.
@@ -198,6 +198,15 @@ fn kernel(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
             "0, unless the policy works at accept".to_owned(),
             "the kernel did the admission control, not the policy",
             "raise the backlog (and net.core.somaxconn), or use fewer new connections a second",
+        ));
+    }
+    if arm.kernel.unread && !context.kernel_backlog_declared {
+        reasons.push(warn(
+            "BACKLOG",
+            "the kernel's counters of dropped connections could not be read".to_owned(),
+            "ListenOverflows and ListenDrops in /proc/net/netstat".to_owned(),
+            "whether the kernel refused connections in the policy's place is not known",
+            "run where /proc/net/netstat can be read",
         ));
     }
 }

@@ -15,6 +15,10 @@ pub const SUSPENDED_MS: f64 = 100.0;
 pub const STEAL: (f64, f64) = (0.005, 0.02);
 /// Most CPU time of other programs on the processors of the run, as a share of one.
 pub const NOISE: f64 = 0.03;
+/// Most CPU time of the kernel's own threads there. Part of it is work on behalf of the run itself: its network, its disk.
+pub const KERNEL_NOISE: f64 = 0.05;
+/// Largest share of a run's blocks that may be left out: with more, what is left was chosen.
+pub const EXCLUDED: f64 = 0.2;
 /// A wall clock that was set by so many milliseconds.
 pub const CLOCK_STEP_MS: f64 = 10.0;
 /// Clocks that run apart by so many millionths: more than the kernel corrects an honest clock by.

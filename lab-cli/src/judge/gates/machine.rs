@@ -2,7 +2,7 @@
 
 use super::{
     invalid,
-    limits::{CLOCK_DRIFT_PPM, CLOCK_STEP_MS, NOISE, STEAL},
+    limits::{CLOCK_DRIFT_PPM, CLOCK_STEP_MS, KERNEL_NOISE, NOISE, STEAL},
     warn,
 };
 use crate::summary::{Arm, Reason};
@@ -34,14 +34,25 @@ fn steal(arm: &Arm, reasons: &mut Vec<Reason>) {
 }
 
 fn noise(arm: &Arm, reasons: &mut Vec<Reason>) {
-    let Some(noise) = arm.conditions.noise.filter(|noise| *noise > NOISE) else { return };
-    reasons.push(invalid(
-        "NOISE",
-        format!("other programs used {:.1} % of a processor", noise * 100.0),
-        format!("{} %", NOISE * 100.0),
-        "what the service could do depended on what else ran on its processor or the generator's",
-        "stop other programs (builds, browsers, backups), and run again",
-    ));
+    if let Some(noise) = arm.conditions.noise.filter(|noise| *noise > NOISE) {
+        reasons.push(invalid(
+            "NOISE",
+            format!("other programs used {:.1} % of a processor", noise * 100.0),
+            format!("{} %", NOISE * 100.0),
+            "what the service could do depended on what else ran on its processor or the generator's",
+            "stop other programs (builds, browsers, backups), and run again",
+        ));
+    }
+    // A caution: nobody can stop it, it is there in every arm, and part of it is the run's own work.
+    if let Some(noise) = arm.conditions.kernel_noise.filter(|noise| *noise > KERNEL_NOISE) {
+        reasons.push(warn(
+            "NOISE",
+            format!("the kernel's own threads used {:.1} % of a processor", noise * 100.0),
+            format!("{} %", KERNEL_NOISE * 100.0),
+            "the kernel was busy beside the experiment: with the network and the disk on its behalf, or with the machine's memory",
+            "see which (top, names like ksoftirqd, kworker, kswapd, kdamond)",
+        ));
+    }
 }
 
 /// A caution, where the book would have the run void: a page of the program itself is read from disk the first time that it

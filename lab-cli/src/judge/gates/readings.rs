@@ -1,7 +1,9 @@
 //! What gates saw, also where that was no reason to speak: the worst of a run's arms, in words.
 
+use std::collections::BTreeSet;
+
 use super::{
-    drift, label,
+    drift, excluded, label,
     limits::OVERLOADED,
     load::overloaded,
     settled::{asked, is_steady},
@@ -89,7 +91,13 @@ pub fn reading(code: &str, summary: &Summary) -> Option<String> {
             run.most(|arm| Some(arm.conditions.sent_per_s_max), sent)
         }
         "STEAL" => run.most(|arm| Some(arm.generator.steal), |share, _| percent(share)),
-        "NOISE" => run.most(|arm| arm.conditions.noise, |share, _| percent(share)),
+        "NOISE" => run.most(
+            |arm| arm.conditions.noise,
+            |share, arm| match arm.conditions.kernel_noise {
+                Some(kernel) => format!("{}, and {} by the kernel's threads", percent(share), percent(kernel)),
+                None => percent(share),
+            },
+        ),
         "PAGING" => run.count(|arm| arm.generator.major_faults),
         "CLOCK" => run.most(
             |arm| Some(arm.conditions.clocks.drift_ppm),
@@ -100,7 +108,9 @@ pub fn reading(code: &str, summary: &Summary) -> Option<String> {
             |times, _| format!("{times:.2} times as fast in one half of an arm as in the other"),
         ),
         "BACKLOG" => {
-            run.count(|arm| arm.kernel.listen_overflows.max(arm.kernel.listen_drops) + arm.kernel.request_queue_full)
+            let dropped =
+                |arm: &Arm| arm.kernel.listen_overflows.max(arm.kernel.listen_drops) + arm.kernel.request_queue_full;
+            run.most(|arm| (!arm.kernel.unread).then(|| dropped(arm) as f64), |count, _| format!("{count:.0}"))
         }
         "RENEWAL" => run.count(|arm| u64::from(arm.renewal_failed.is_some())),
         "TOUCHED" => run.count(|arm| arm.touches.len() as u64),
@@ -108,6 +118,10 @@ pub fn reading(code: &str, summary: &Summary) -> Option<String> {
             |arm| greatest(arm.phases.iter().filter_map(asked).map(|found| found.growth_per_s)),
             |growth, _| format!("{} more in flight each second", rate(growth)),
         ),
+        "EXCLUDED" => {
+            let blocks: BTreeSet<u32> = summary.arms.iter().map(|arm| arm.block).collect();
+            Some(format!("{} of {} blocks", excluded(&summary.arms).len(), blocks.len()))
+        }
         "A/A" => run.of_twins(|found| found.verdict.clone()),
         "POWER" => run.of_twins(crate::report::in_words),
         _ => None,

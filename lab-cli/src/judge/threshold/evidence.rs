@@ -1,6 +1,6 @@
 //! Where the values come from.
 
-use std::{fmt, ops};
+use std::{collections::BTreeSet, fmt, ops};
 
 use crate::{
     live::Second,
@@ -33,6 +33,8 @@ pub type Parts<'a> = &'a dyn Fn(usize, &str, ops::Range<f64>) -> Option<Phase>;
 pub struct RunEvidence<'a> {
     /// As in the summary.
     pub arms: &'a [Arm],
+    /// Blocks that say nothing.
+    pub left_out: &'a BTreeSet<u32>,
     /// Every second of every arm.
     pub timeline: &'a [Second],
     /// Parts of phases, from the histograms that were kept.
@@ -47,7 +49,8 @@ impl fmt::Debug for RunEvidence<'_> {
 
 impl Evidence for RunEvidence<'_> {
     fn blocks(&self) -> Vec<u32> {
-        let mut blocks: Vec<u32> = self.arms.iter().map(|arm| arm.block).collect();
+        let all = self.arms.iter().map(|arm| arm.block);
+        let mut blocks: Vec<u32> = all.filter(|block| !self.left_out.contains(block)).collect();
         blocks.sort_unstable();
         blocks.dedup();
         blocks

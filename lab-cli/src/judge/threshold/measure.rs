@@ -104,7 +104,8 @@ mod tests {
 
     fn judged(text: &str) -> (bool, String) {
         let arms = arms();
-        let evidence = RunEvidence { arms: &arms, timeline: &[], parts: &|_, _, _| None };
+        let left_out = std::collections::BTreeSet::new();
+        let evidence = RunEvidence { arms: &arms, left_out: &left_out, timeline: &[], parts: &|_, _, _| None };
         let found = Threshold::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).judge(&evidence);
         (found.held, found.why)
     }
