@@ -37,6 +37,14 @@ impl Failure {
         Self::Cause(message.to_string())
     }
 
+    /// For a screen, where nothing ends with it.
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Usage(message) | Self::Cause(message) => message,
+            Self::ClosedPipe => "nobody reads what is written".to_owned(),
+        }
+    }
+
     /// Bad input.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self::Usage(message.to_string())

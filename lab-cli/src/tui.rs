@@ -25,7 +25,7 @@ mod tests;
 
 use crate::live::Touch;
 use app::{App, Effect};
-pub use app::{Job, OpenRun, OpenTrace, Order, PastRun, PastSummary, Told};
+pub use app::{Folder, Job, OpenRun, OpenTrace, Order, PastRun, PastSummary, Told};
 pub use palette::Palette;
 pub use terminal::restore;
 

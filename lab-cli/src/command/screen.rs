@@ -8,7 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{read_text, run::palette};
+use traces::trace::Header;
+
+use super::{read_text, run::palette, trace};
 use crate::{
     args::Color,
     exit::{End, Failure, Outcome},
@@ -16,7 +18,7 @@ use crate::{
     run::{Cpus, RUNS, Request, Sinks, Stop, Touches, conduct, read_folder},
     spec::raw::MAX_BYTES,
     summary::{Mode, Summary},
-    tui::{Ask, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
+    tui::{Ask, Folder, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
 };
 
 /// How long a signal waits at most while nothing runs.
@@ -45,6 +47,10 @@ pub fn open(color: Color) -> Outcome {
         let told = match job {
             Job::Look => look(),
             Job::Open(folders) => opened(&folders, None),
+            Job::Inspect(path) => match trace::shown_trace(&path.display().to_string()) {
+                Ok(shown) => Told::Trace(Box::new(shown)),
+                Err(failure) => Told::Failed(failure.in_words()),
+            },
             Job::Run(order) => match run(&order, &teller, &stop, &touches) {
                 Ok((folder, took)) => opened(&[folder], Some(took)),
                 Err(Failure::Usage(message) | Failure::Cause(message)) => Told::Failed(message),
@@ -58,6 +64,11 @@ pub fn open(color: Color) -> Outcome {
         }
     }
     drop(teller);
+    close(screen, &stop)
+}
+
+/// Puts the terminal back, after the person left or a signal came.
+pub fn close(screen: Screen, stop: &Stop) -> Outcome {
     match stop.end() {
         // Its terminal may have been closed.
         Some(end) => {
@@ -122,7 +133,25 @@ fn look() -> Told {
         })
         .collect();
     runs.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.folder.cmp(&a.1.folder)));
-    Told::Found(files, runs.into_iter().map(|(_, run)| run).collect())
+    Told::Found(Folder { files, traces: traces(), runs: runs.into_iter().map(|(_, run)| run).collect() })
+}
+
+/// Traces of this folder, of its folder `traces`, and of the folders in that. What is called a trace and is none is listed with the
+/// reason; other lines of JSON are listed if they are one.
+fn traces() -> Vec<(PathBuf, Result<Header, String>)> {
+    let here = listed(Path::new(".")).into_iter().map(|path| path.strip_prefix(".").map(PathBuf::from).unwrap_or(path));
+    let kept = listed(Path::new("traces"));
+    let deeper: Vec<PathBuf> = kept.iter().filter(|path| path.is_dir()).flat_map(|path| listed(path)).collect();
+    let mut files: Vec<PathBuf> = here.chain(kept).chain(deeper).filter(|path| path.is_file()).collect();
+    files.sort();
+    let looked_at = files.into_iter().filter_map(|path| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let name = name.trim_end_matches(".zst").trim_end_matches(".gz");
+        let called_so = name.ends_with(".trace");
+        let read = (called_so || name.ends_with(".jsonl")).then(|| trace::header(&path))?;
+        (called_so || read.is_ok()).then_some((path, read))
+    });
+    looked_at.collect()
 }
 
 fn listed(folder: &Path) -> Vec<PathBuf> {

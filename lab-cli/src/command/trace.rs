@@ -15,7 +15,7 @@ use std::{
 use traces::{
     pack::{Packer, Packing},
     pseudonym::{Key, Pseudonyms},
-    trace::{Reader, TraceError},
+    trace::{Header, Reader, TraceError},
 };
 
 use crate::{
@@ -38,6 +38,14 @@ type Source = Box<dyn Read + Send>;
 /// A file, or standard input.
 fn source(name: &str) -> io::Result<Source> {
     if name == "-" { Ok(Box::new(io::stdin())) } else { Ok(Box::new(File::open(name)?)) }
+}
+
+pub(super) use inspect::shown_trace;
+
+/// What a trace says of itself.
+pub(super) fn header(path: &Path) -> Result<Header, String> {
+    let trace = open(&path.display().to_string()).map_err(Failure::in_words)?;
+    Ok(trace.header().clone())
 }
 
 /// Opens a trace.

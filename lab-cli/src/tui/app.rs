@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use crossterm::event::KeyEvent;
+use traces::trace::Header;
 
 use super::{
     Ask,
@@ -26,7 +27,7 @@ mod setup;
 mod trace;
 
 pub(super) use compare::{Column, Compare, Course};
-pub(super) use home::{Home, Kind, live_time};
+pub(super) use home::{Content, Home, Kind, live_time};
 pub(super) use line::Line;
 pub(super) use past::Past;
 pub(super) use setup::{Pane, Setup};
@@ -54,8 +55,10 @@ pub(super) enum Screen {
 /// Work for somebody else.
 #[derive(Debug)]
 pub enum Job {
-    /// Find the experiments and the runs of this folder.
+    /// Find the experiments, the traces and the runs of this folder.
     Look,
+    /// Look into this trace.
+    Inspect(PathBuf),
     /// Run an experiment.
     Run(Box<Order>),
     /// Read these runs.
@@ -80,12 +83,25 @@ pub struct Order {
 pub enum Told {
     /// Something happened in a run.
     Event(Box<LiveEvent>),
-    /// What is in this folder: experiment files with their texts, and runs, newest first.
-    Found(Vec<(String, String)>, Vec<PastRun>),
+    /// What is in this folder.
+    Found(Folder),
+    /// What a trace has.
+    Trace(Box<OpenTrace>),
     /// Runs that were asked for, or the one that has just ended.
     Opened(Vec<OpenRun>),
     /// It could not be done.
     Failed(String),
+}
+
+/// What a folder has for the program.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Folder {
+    /// Experiment files with their texts.
+    pub files: Vec<(String, String)>,
+    /// Traces: what they say of themselves, or why they cannot be read.
+    pub traces: Vec<(PathBuf, Result<Header, String>)>,
+    /// Runs, newest first.
+    pub runs: Vec<PastRun>,
 }
 
 /// A run in this folder.
@@ -147,8 +163,10 @@ pub(super) struct App {
     pub live: State,
     pub past: Past,
     pub compare: Compare,
-    /// `lab trace inspect`: it alone is shown.
+    /// What was looked into last.
     pub trace: Option<Trace>,
+    /// It alone is shown (`lab trace inspect`): there is nothing behind it.
+    pub one_trace: bool,
     pub help: bool,
     /// A line for the person: what went wrong.
     pub said: Option<String>,
@@ -162,7 +180,7 @@ impl App {
 
     /// `lab trace inspect` on a terminal.
     pub fn of_a_trace(trace: OpenTrace) -> Self {
-        Self { screen: Screen::Trace, trace: Some(Trace::new(trace)), ..Self::default() }
+        Self { one_trace: true, screen: Screen::Trace, trace: Some(Trace::new(trace)), ..Self::default() }
     }
 
     /// Nothing is left to show.
@@ -173,10 +191,17 @@ impl App {
     pub fn told(&mut self, told: Told) {
         match told {
             Told::Event(event) => update::happened(&mut self.live, *event),
-            Told::Found(files, runs) => {
-                self.home.add_own(&files);
-                self.past.set(runs);
+            Told::Found(folder) => {
+                self.home.add_own(&folder);
+                self.past.set(folder.runs);
             }
+            // Who has gone on meanwhile is not called back.
+            Told::Trace(trace) if self.screen == Screen::Home => {
+                self.said = None;
+                self.trace = Some(Trace::new(*trace));
+                self.go(Screen::Trace);
+            }
+            Told::Trace(_) => {}
             Told::Opened(runs) if runs.is_empty() => {}
             Told::Opened(runs) => {
                 self.compare = Compare::of(runs);
@@ -238,12 +263,17 @@ impl App {
     fn pressed(&mut self, action: Action) -> Option<Effect> {
         match self.screen {
             Screen::Home => match action {
-                Action::Choose => match self.home.chosen()?.setup() {
-                    Ok(setup) => {
-                        self.setup = Some(setup);
+                Action::Choose => match &self.home.chosen()?.read {
+                    Ok(Content::Experiment(found)) => {
+                        self.setup = Some(found.setup());
                         self.go(Screen::Setup);
                     }
-                    Err(problem) => self.said = Some(problem),
+                    Ok(Content::Trace { path, .. }) => {
+                        let path = path.clone();
+                        self.said = Some(format!("reading {} ...", path.display()));
+                        return Some(Effect::Job(Job::Inspect(path)));
+                    }
+                    Err(problem) => self.said = Some(problem.clone()),
                 },
                 Action::Past => {
                     self.go(Screen::Past);
@@ -287,9 +317,9 @@ impl App {
 
     fn back(&mut self) -> Option<Effect> {
         let to = match self.screen {
-            // There is nothing behind a trace but the shell.
-            Screen::Trace => return (!self.trace.as_mut()?.back()).then_some(Effect::Quit),
-            Screen::Home | Screen::Setup | Screen::Past | Screen::Live => Screen::Home,
+            Screen::Trace if self.trace.as_mut()?.back() => return None,
+            Screen::Trace if self.one_trace => return Some(Effect::Quit),
+            Screen::Home | Screen::Setup | Screen::Past | Screen::Live | Screen::Trace => Screen::Home,
             Screen::Compare if self.setup.is_some() => Screen::Setup,
             Screen::Compare => Screen::Past,
         };

@@ -96,7 +96,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('e')], "e", "edit a parameter of the policy in force", Action::Change(Change::Parameter), &[Live]),
     key(&[KeyCode::Up, Char('k')], "up down", "move (k, j)", Action::Up, LISTS),
     key(&[KeyCode::Down, Char('j')], "", "", Action::Down, LISTS),
-    key(&[Enter], "Enter", "set it up", Action::Choose, &[Home]),
+    key(&[Enter], "Enter", "set it up; look into a trace", Action::Choose, &[Home]),
     key(&[Enter], "Enter", "run; on a parameter: change it", Action::Choose, &[Setup]),
     key(&[Enter], "Enter", "compare those that are ticked, or this one", Action::Choose, &[Past]),
     key(&[Char('/')], "/", "find by a part of the name", Action::Find, &[Home]),

@@ -11,16 +11,15 @@ use traces::{
 use super::{import::account, open, unreadable};
 use crate::{
     args::{self, Color, Output},
-    command::{print, run::palette},
-    exit::{End, Failure, Outcome},
+    command::{print, run::palette, screen::close},
+    exit::{Failure, Outcome},
     run::Stop,
     text::{percent, rate, scrubbed, time},
     tui::{OpenTrace, Screen},
 };
 
 pub fn inspect(args: &args::Inspect, color: Color) -> Outcome {
-    let mut trace = open(&args.trace)?;
-    let seen = traces::inspect::inspect(&mut trace).map_err(|error| unreadable(&args.trace, &error))?;
+    let seen = inspected(&args.trace)?;
     if screen_wanted(args) {
         return on_screen(seen, color);
     }
@@ -29,6 +28,20 @@ pub fn inspect(args: &args::Inspect, color: Color) -> Outcome {
         Output::Text => shown(&seen),
     };
     print(text.as_bytes())
+}
+
+fn inspected(name: &str) -> Result<Inspected, Failure> {
+    traces::inspect::inspect(&mut open(name)?).map_err(|error| unreadable(name, &error))
+}
+
+/// A trace as the screen shows it.
+pub(in crate::command) fn shown_trace(name: &str) -> Result<OpenTrace, Failure> {
+    inspected(name).map(with_account)
+}
+
+fn with_account(seen: Inspected) -> OpenTrace {
+    let account = seen.footer.import.as_ref().map(|tally| account("imported", tally)).unwrap_or_default();
+    OpenTrace { seen, account }
 }
 
 /// The screen needs a terminal to draw on and keys to be read, so that the trace is no standard input.
@@ -46,20 +59,9 @@ const SIGNALS: Duration = Duration::from_millis(100);
 /// Until the person leaves.
 fn on_screen(seen: Inspected, color: Color) -> Outcome {
     let stop = Stop::listen().map_err(Failure::because)?;
-    let account = seen.footer.import.as_ref().map(|tally| account("imported", tally)).unwrap_or_default();
-    let (screen, left) = Screen::of_a_trace(palette(color), OpenTrace { seen, account }).map_err(Failure::because)?;
+    let (screen, left) = Screen::of_a_trace(palette(color), with_account(seen)).map_err(Failure::because)?;
     while matches!(left.recv_timeout(SIGNALS), Err(RecvTimeoutError::Timeout)) && stop.end().is_none() {}
-    match stop.end() {
-        // Its terminal may have been closed.
-        Some(end) => {
-            screen.leave_behind();
-            Ok(end)
-        }
-        None => {
-            screen.finish().map_err(Failure::because)?;
-            Ok(End::Done)
-        }
-    }
+    close(screen, &stop)
 }
 
 fn shown(seen: &Inspected) -> String {

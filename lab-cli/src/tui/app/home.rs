@@ -1,8 +1,10 @@
-//! Experiments to choose from.
+//! Experiments to choose from, and traces to look into.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use super::{Line, Setup, line::Ended};
+use traces::trace::Header;
+
+use super::{Folder, Line, Setup, line::Ended};
 use crate::{
     spec::{Changes, Experiment, Library, read},
     tui::keymap::Action,
@@ -17,16 +19,39 @@ pub(in crate::tui) enum Kind {
     Short,
     /// A paper's result at its own length.
     Atlas,
+    /// A trace of this folder.
+    Trace,
 }
 
-/// One experiment.
+/// One line of the list.
 #[derive(Debug)]
 pub(in crate::tui) struct Choice {
     pub id: String,
-    pub text: String,
     pub kind: Kind,
     /// As read, or what is wrong with it.
-    pub read: Result<Experiment, String>,
+    pub read: Result<Content, String>,
+}
+
+/// What can be chosen.
+#[derive(Debug)]
+pub(in crate::tui) enum Content {
+    Experiment(Box<Found>),
+    Trace { path: PathBuf, header: Header },
+}
+
+/// An experiment with its file.
+#[derive(Debug)]
+pub(in crate::tui) struct Found {
+    id: String,
+    pub text: String,
+    pub experiment: Experiment,
+}
+
+impl Found {
+    /// It with its arms, to be changed and run.
+    pub fn setup(&self) -> Setup {
+        Setup::new(&self.id, &self.text, &self.experiment)
+    }
 }
 
 /// The list.
@@ -43,32 +68,43 @@ pub(in crate::tui) struct Home {
 impl Default for Home {
     fn default() -> Self {
         let kind = |entry: &Library| if entry.atlas { Kind::Atlas } else { Kind::Short };
-        let choices = Library::all().iter().map(|entry| Choice::new(entry.id, entry.text, kind(entry)));
+        let choices = Library::all().iter().map(|entry| Choice::experiment(entry.id, entry.text, kind(entry)));
         Self { choices: choices.collect(), at: 0, finding: None, filter: String::new() }
     }
 }
 
 impl Choice {
-    fn new(id: &str, text: &str, kind: Kind) -> Self {
+    fn experiment(id: &str, text: &str, kind: Kind) -> Self {
         let read = read(text, &Changes::default()).map_err(|problems| match problems.first() {
             Some(problem) => format!("{id}:{problem}"),
             None => format!("{id} cannot be read"),
         });
-        Self { id: id.to_owned(), text: text.to_owned(), kind, read }
+        let found = |experiment| Found { id: id.to_owned(), text: text.to_owned(), experiment };
+        Self { id: id.to_owned(), kind, read: read.map(|experiment| Content::Experiment(Box::new(found(experiment)))) }
     }
 
-    /// It with its arms, to be changed and run.
-    pub fn setup(&self) -> Result<Setup, String> {
-        let experiment = self.read.as_ref().map_err(Clone::clone)?;
-        Ok(Setup::new(&self.id, &self.text, experiment))
+    fn trace((path, header): &(PathBuf, Result<Header, String>)) -> Self {
+        let read = header.clone().map(|header| Content::Trace { path: path.clone(), header });
+        Self { id: path.display().to_string(), kind: Kind::Trace, read }
+    }
+
+    /// Words by which it is found beside its name.
+    fn about(&self) -> &str {
+        match &self.read {
+            Ok(Content::Experiment(found)) => &found.experiment.about,
+            Ok(Content::Trace { header, .. }) => &header.source,
+            Err(_) => "",
+        }
     }
 }
 
 impl Home {
-    /// Files of this folder, which come first.
-    pub fn add_own(&mut self, files: &[(String, String)]) {
-        self.choices.retain(|choice| choice.kind != Kind::Own);
-        self.choices.splice(0..0, files.iter().map(|(name, text)| Choice::new(name, text, Kind::Own)));
+    /// Files of this folder, which come first; traces come last.
+    pub fn add_own(&mut self, folder: &Folder) {
+        self.choices.retain(|choice| !matches!(choice.kind, Kind::Own | Kind::Trace));
+        let own = folder.files.iter().map(|(name, text)| Choice::experiment(name, text, Kind::Own));
+        self.choices.splice(0..0, own);
+        self.choices.extend(folder.traces.iter().map(Choice::trace));
         self.at = self.at.min(self.shown().count().saturating_sub(1));
     }
 
@@ -76,8 +112,7 @@ impl Home {
     pub fn shown(&self) -> impl Iterator<Item = &Choice> {
         let wanted = self.finding.as_ref().map_or(&self.filter, |line| &line.text).to_lowercase();
         self.choices.iter().filter(move |choice| {
-            let about = choice.read.as_ref().map_or("", |experiment| experiment.about.as_str());
-            choice.id.to_lowercase().contains(&wanted) || about.to_lowercase().contains(&wanted)
+            choice.id.to_lowercase().contains(&wanted) || choice.about().to_lowercase().contains(&wanted)
         })
     }
 

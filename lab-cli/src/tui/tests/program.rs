@@ -6,7 +6,7 @@ use super::{App, Effect, KeyCode, Told, frame, happened, phase, press, second};
 use crate::{
     live::{LiveEvent, Second, Shape},
     summary::{Arm, Comparison, Measured, Mode, Objective, Phase, Summary, ThresholdResult, Times, Touched, Verdict},
-    tui::{Job, OpenRun, Palette, PastRun, PastSummary, app::Screen},
+    tui::{Folder, Job, OpenRun, Palette, PastRun, PastSummary, app::Screen},
 };
 
 fn type_in(app: &mut App, text: &str) {
@@ -63,7 +63,7 @@ fn a_file_of_this_folder_comes_first_and_one_with_a_slip_says_so() {
     let mut app = App::default();
     let good = "name: mine\nabout: my own\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
     let files = vec![("bad.yaml".to_owned(), "arms: [nonne]\n".to_owned()), ("mine.yaml".to_owned(), good.to_owned())];
-    app.told(Told::Found(files, Vec::new()));
+    app.told(Told::Found(Folder { files, ..Folder::default() }));
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains("! bad.yaml") && drawn.contains("bad.yaml:"), "{drawn}");
     press(&mut app, KeyCode::Enter);
@@ -220,7 +220,8 @@ fn past_runs_are_ticked_and_opened() {
     let mut app = App::default();
     assert!(matches!(press(&mut app, KeyCode::Char('r')), Some(Effect::Job(Job::Look))));
     assert!(frame(&app, Palette::Plain, 100, 30).contains("none in this folder yet"));
-    app.told(Told::Found(Vec::new(), vec![past("run-1", true), past("killed", false), past("run-2", true)]));
+    let runs = vec![past("run-1", true), past("killed", false), past("run-2", true)];
+    app.told(Told::Found(Folder { runs, ..Folder::default() }));
     insta::assert_snapshot!(frame(&app, Palette::Colours, 80, 16));
     let opened = |effect| match effect {
         Some(Effect::Job(Job::Open(folders))) => folders,

@@ -1,5 +1,7 @@
 //! A trace on the screen: one that was generated, with an account as an import leaves it.
 
+use std::path::PathBuf;
+
 use ratatui::style::Color;
 use traces::{
     UserModel,
@@ -8,8 +10,8 @@ use traces::{
     trace::Reader,
 };
 
-use super::{App, Effect, KeyCode, frame, press, terminal};
-use crate::tui::{OpenTrace, Palette, app::Screen};
+use super::{App, Effect, KeyCode, Told, frame, press, terminal};
+use crate::tui::{Folder, Job, OpenTrace, Palette, app::Screen};
 
 const ACCOUNT: &str = "imported: 1700 actions in 300 sessions
   mail.log (Dovecot log): 5120 read, 5118 understood, 2 NOT understood
@@ -119,6 +121,39 @@ fn a_trace_has_its_help_and_is_left_by_q_or_esc() {
     assert!(!frame(&app, Palette::Plain, 80, 24).contains("┌ help "));
     assert!(matches!(press(&mut app, KeyCode::Esc), Some(Effect::Quit)));
     assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Quit)));
+}
+
+#[test]
+fn traces_of_the_folder_are_listed_and_looked_into_and_lead_back() {
+    let seen = seen();
+    let (good, bad) = (PathBuf::from("traces/monday.trace.zst"), PathBuf::from("torn.trace"));
+    let traces = vec![(good.clone(), Ok(seen.header.clone())), (bad, Err("torn.trace: it ends too soon".to_owned()))];
+    let mut app = App::default();
+    app.told(Told::Found(Folder { traces, ..Folder::default() }));
+    press(&mut app, KeyCode::Char('/'));
+    "made for a test".chars().for_each(|c| assert!(press(&mut app, KeyCode::Char(c)).is_none()));
+    press(&mut app, KeyCode::Enter);
+    let drawn = frame(&app, Palette::Plain, 120, 30);
+    assert!(drawn.contains("Enter look into it") && drawn.contains("lab trace fit traces/monday.trace.zst"), "{drawn}");
+    let Some(Effect::Job(Job::Inspect(path))) = press(&mut app, KeyCode::Enter) else { panic!("it is read") };
+    assert_eq!(path, good);
+    assert!(frame(&app, Palette::Plain, 120, 30).contains("reading traces/monday.trace.zst"));
+    app.told(Told::Trace(Box::new(OpenTrace { seen: seen.clone(), account: String::new() })));
+    assert_eq!(app.screen, Screen::Trace);
+    press(&mut app, KeyCode::Char('3'));
+    assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Trace, "all panels first");
+    assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Home);
+    // Who has gone on meanwhile is not called back, and what cannot be read says why.
+    press(&mut app, KeyCode::Char('r'));
+    app.told(Told::Trace(Box::new(OpenTrace { seen, account: String::new() })));
+    assert_eq!(app.screen, Screen::Past);
+    press(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Char('/'));
+    "made for a test".chars().for_each(|_| assert!(press(&mut app, KeyCode::Backspace).is_none()));
+    "torn".chars().for_each(|c| assert!(press(&mut app, KeyCode::Char(c)).is_none()));
+    press(&mut app, KeyCode::Enter);
+    assert!(press(&mut app, KeyCode::Enter).is_none());
+    assert!(frame(&app, Palette::Plain, 120, 30).contains("it ends too soon"));
 }
 
 #[test]

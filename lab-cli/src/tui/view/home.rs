@@ -7,6 +7,7 @@ use ratatui::{
     text::{Line, Span},
     widgets::{Block, Borders, Cell, Paragraph, Row, Table, Wrap},
 };
+use traces::trace::{Header, Names};
 
 use super::first_shown;
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     text::scrubbed,
     tui::{
         Palette,
-        app::{Home, Kind},
+        app::{Content, Home, Kind},
     },
 };
 
@@ -33,6 +34,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Pale
     details(frame, right, home, palette);
     match &home.finding {
         Some(line) => Line::styled(format!("find: {}_   Enter: keep   Esc: all", line.text), palette.strong()),
+        None if home.chosen().is_some_and(|choice| choice.kind == Kind::Trace) => {
+            Line::styled("Enter look into it   / find   r past runs   ? help   q leave", palette.faint())
+        }
         None => Line::styled("Enter set up   / find   r past runs   ? help   q leave", palette.faint()),
     }
 }
@@ -46,6 +50,7 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
             Kind::Own => "file",
             Kind::Short => "",
             Kind::Atlas => "paper",
+            Kind::Trace => "trace",
         };
         let style = if n == home.at { palette.title() } else { Style::new() };
         let mark = if choice.read.is_err() { "!" } else { " " };
@@ -54,7 +59,7 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
     });
     let widths = [Constraint::Length(1), Constraint::Fill(1), Constraint::Length(5)];
     let title = if home.filter.is_empty() && home.finding.is_none() {
-        format!(" {} experiments ", shown.len())
+        format!(" {} experiments ", shown.iter().filter(|choice| choice.kind != Kind::Trace).count())
     } else {
         format!(" {} found ", shown.len())
     };
@@ -68,7 +73,8 @@ fn details(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
         None => vec![Line::styled(" nothing has that in its name", palette.faint())],
         Some(choice) => match &choice.read {
             Err(problem) => vec![Line::styled(scrubbed(problem), palette.bad())],
-            Ok(experiment) => about(experiment, &choice.text, palette),
+            Ok(Content::Experiment(found)) => about(&found.experiment, &found.text, palette),
+            Ok(Content::Trace { header, .. }) => about_trace(&choice.id, header, palette),
         },
     };
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
@@ -99,6 +105,33 @@ fn about(experiment: &Experiment, text: &str, palette: Palette) -> Vec<Line<'sta
     for paragraph in comment.split(|line| line.is_empty()) {
         lines.push(Line::raw(scrubbed(&paragraph.join(" "))));
     }
+    lines
+}
+
+/// What it says of itself, and what can be done with it.
+fn about_trace(file: &str, header: &Header, palette: Palette) -> Vec<Line<'static>> {
+    let names = match header.names {
+        Names::Pseudonyms => "pseudonyms",
+        Names::Source => "as the source had them: not to be handed on",
+        Names::Generated => "made up",
+    };
+    let mut lines = vec![
+        Line::styled(scrubbed(&header.name), palette.strong()),
+        Line::styled(scrubbed(&header.source), palette.faint()),
+        Line::default(),
+    ];
+    let facts = [("began", header.began.as_deref()), ("names", Some(names))];
+    for (word, fact) in facts.into_iter().filter_map(|(word, fact)| Some((word, fact?))) {
+        lines.push(Line::from(vec![Span::styled(format!("{word:<9}"), palette.faint()), Span::raw(scrubbed(fact))]));
+    }
+    let file = scrubbed(file);
+    lines.push(Line::default());
+    lines.push(Line::raw("A user model from it:"));
+    lines.push(Line::styled(format!("  lab trace fit {file} -o users.yaml"), palette.strong()));
+    lines.push(Line::raw("A replay against a service of your own:"));
+    lines.push(Line::styled(format!("  lab replay {file} --target http://127.0.0.1:8080"), palette.strong()));
+    lines.push(Line::raw("An experiment whose users do what it says:"));
+    lines.push(Line::styled(format!("  lab run four-policies --set users.trace={file}"), palette.strong()));
     lines
 }
 
