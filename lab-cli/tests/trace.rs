@@ -131,11 +131,20 @@ fn the_recorded_trace_reads_as_it_lies_and_fits_the_matrix_that_was_walked() {
 name: fitted
 target: {app: arashi}
 objective: {percentile: 90, response_time: 1s}
-users: {model: fitted.yaml, previous_page: list, phases: [{name: all, users: 10, for: 5s}]}
+users: {model: fitted.yaml, phases: [{name: all, users: 10, for: 5s}]}
 arms: [none]
 ";
     fs::write(at.join("fitted-run.yaml"), experiment).expect("written");
     done(at, &["check", "fitted-run.yaml"]);
+    // Its users go back to the list, as those of the trace did, unless the file says otherwise.
+    for (set, goes_back) in [(None, "list"), (Some("users.previous_page=literal"), "literal")] {
+        let mut args = vec!["run", "fitted-run.yaml", "--virtual", "--out", goes_back];
+        args.extend(set.iter().flat_map(|set| ["--set", *set]));
+        done(at, &args);
+        let manifest = fs::read_to_string(at.join(goes_back).join("manifest.json")).expect("a manifest");
+        let manifest = json(&manifest);
+        assert_eq!(manifest["experiment"]["users"]["model"]["mail"]["previous_page"], goes_back);
+    }
 }
 
 #[test]

@@ -133,7 +133,9 @@ fn model(fields: &Fields<'_>) -> Option<Model> {
         model = model.with_think(&law);
     }
     let words = [("literal", PreviousPage::Literal), ("list", PreviousPage::List)];
-    Some(Model::Mail { model, file, previous_page: fields.choice("previous_page", &words).unwrap_or_default() })
+    // A model that was fitted to a trace knows which reading its users had.
+    let fitted = model.fitted.as_deref().map(|fitted| fitted.previous_page).unwrap_or_default();
+    Some(Model::Mail { model, file, previous_page: fields.choice("previous_page", &words).unwrap_or(fitted) })
 }
 
 fn read_model(path: &std::path::Path) -> Result<traces::UserModel, String> {
