@@ -133,7 +133,7 @@ fn five_moments() {
 }
 
 #[test]
-#[ignore = "twenty minutes; docs/benchmarks.md: cargo test --release -p lab-cli --test files hundred -- --ignored"]
+#[ignore = "long; docs/benchmarks.md: cargo test --release -p lab-cli --test files hundred -- --ignored"]
 fn a_hundred_moments() {
     nothing_is_lost(100, 2);
 }
