@@ -165,6 +165,8 @@ pub(super) struct App {
     pub compare: Compare,
     /// What was looked into last.
     pub trace: Option<Trace>,
+    /// The comparison was opened from the past runs: that is where it leads back to.
+    pub of_the_past: bool,
     /// It alone is shown (`lab trace inspect`): there is nothing behind it.
     pub one_trace: bool,
     pub help: bool,
@@ -205,6 +207,7 @@ impl App {
             Told::Opened(runs) if runs.is_empty() => {}
             Told::Opened(runs) => {
                 self.compare = Compare::of(runs);
+                self.of_the_past = self.screen == Screen::Past;
                 self.go(Screen::Compare);
             }
             Told::Failed(message) => {
@@ -320,8 +323,8 @@ impl App {
             Screen::Trace if self.trace.as_mut()?.back() => return None,
             Screen::Trace if self.one_trace => return Some(Effect::Quit),
             Screen::Home | Screen::Setup | Screen::Past | Screen::Live | Screen::Trace => Screen::Home,
-            Screen::Compare if self.setup.is_some() => Screen::Setup,
-            Screen::Compare => Screen::Past,
+            Screen::Compare if self.of_the_past || self.setup.is_none() => Screen::Past,
+            Screen::Compare => Screen::Setup,
         };
         self.go(to);
         None

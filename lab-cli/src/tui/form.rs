@@ -54,8 +54,7 @@ impl Form {
     pub fn of(change: Change, policy: Option<&PolicySpec>) -> Self {
         let none = || PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() };
         let policy = policy.cloned().unwrap_or_else(none);
-        let written =
-            |name, about, text: &str| Field { name, about, line: Line { text: text.to_owned() }, choices: Vec::new() };
+        let written = |name, about, text: &str| Field { name, about, line: Line::proposing(text), choices: Vec::new() };
         let lasting = || written("seconds", "how long: over 0, to 3600", "10");
         let fields = match change {
             Change::Spike => vec![written("users", "how many more: 1 to 10000", "100"), lasting()],

@@ -125,7 +125,7 @@ impl Home {
         match action {
             Action::Up => self.at = self.at.saturating_sub(1),
             Action::Down => self.at = (self.at + 1).min(self.shown().count().saturating_sub(1)),
-            Action::Find => (self.finding, self.at) = (Some(Line { text: self.filter.clone() }), 0),
+            Action::Find => (self.finding, self.at) = (Some(Line::proposing(&*self.filter)), 0),
             _ => {}
         }
     }

@@ -9,6 +9,8 @@ const MOST: usize = 200;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::tui) struct Line {
     pub text: String,
+    /// Nobody has touched it since it was put there: the first character that is typed takes its place, as in other programs.
+    proposed: bool,
 }
 
 /// How writing ended.
@@ -21,11 +23,18 @@ pub(in crate::tui) enum Ended {
 }
 
 impl Line {
+    /// With what stands there so far.
+    pub fn proposing(text: impl Into<String>) -> Self {
+        Self { text: text.into(), proposed: true }
+    }
+
     pub fn key(&mut self, key: KeyEvent) -> Option<Ended> {
         if key.kind == KeyEventKind::Release {
             return None;
         }
+        let proposed = std::mem::take(&mut self.proposed);
         match key.code {
+            KeyCode::Char(c) if proposed && !c.is_control() => self.text = c.to_string(),
             KeyCode::Enter => return Some(Ended::Taken(std::mem::take(&mut self.text))),
             KeyCode::Esc => return Some(Ended::GivenUp),
             KeyCode::Backspace => _ = self.text.pop(),
@@ -33,5 +42,28 @@ impl Line {
             _ => {}
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::KeyModifiers;
+
+    use super::*;
+
+    #[test]
+    fn what_is_typed_takes_the_place_of_what_was_proposed_and_any_other_key_keeps_it() {
+        let typed = |keys: &[KeyCode]| {
+            let mut line = Line::proposing("128");
+            for code in keys {
+                assert_eq!(line.key(KeyEvent::new(*code, KeyModifiers::NONE)), None);
+            }
+            line.text
+        };
+        assert_eq!(typed(&[KeyCode::Char('5'), KeyCode::Char('0')]), "50");
+        assert_eq!(typed(&[KeyCode::Backspace, KeyCode::Char('0')]), "120");
+        assert_eq!(typed(&[KeyCode::Right, KeyCode::Char('0')]), "1280");
+        let taken = Line::proposing("128").key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
+        assert_eq!(taken, Some(Ended::Taken("128".to_owned())));
     }
 }

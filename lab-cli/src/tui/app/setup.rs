@@ -174,7 +174,7 @@ impl Setup {
             Action::Fewer => self.repeat = (self.repeat - 1).max(1),
             Action::Choose if self.pane == Pane::Parameters => {
                 if let Some(parameter) = self.parameters().get(self.parameter) {
-                    self.editing = Some(Line { text: parameter.value.clone() });
+                    self.editing = Some(Line::proposing(&*parameter.value));
                 }
             }
             _ => {}

@@ -142,7 +142,7 @@ fn a_bad_value_is_not_taken_and_the_range_is_told() {
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Enter);
-    type_in(&mut app, "000");
+    type_in(&mut app, "90000");
     press(&mut app, KeyCode::Enter);
     let said = app.said.clone().expect("it says why");
     assert!(said.contains("seda.percentile"), "{said}");
@@ -235,6 +235,20 @@ fn past_runs_are_ticked_and_opened() {
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Char(' '));
     assert_eq!(opened(press(&mut app, KeyCode::Enter)).len(), 2);
+}
+
+#[test]
+fn a_comparison_leads_back_to_where_it_was_opened() {
+    let mut app = set_up();
+    app.screen = Screen::Live;
+    app.told(Told::Opened(vec![compared("run-1")]));
+    assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Setup, "the run of a moment ago");
+    press(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Char('r'));
+    app.told(Told::Opened(vec![compared("run-1"), compared("run-2")]));
+    assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Past, "not to what was set up before");
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.screen, Screen::Home);
 }
 
 fn arm(name: &str, goodput: f64, p90: Option<f64>) -> Arm {

@@ -32,9 +32,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
     arms(frame, left, setup, palette);
     parameters(frame, right, setup, palette);
     match (&setup.editing, setup.pane) {
-        (Some(line), _) => {
-            Line::styled(format!("new value: {}_   Enter: take   Esc: leave", line.text), palette.strong())
-        }
+        (Some(line), _) => Line::styled(
+            format!("new value: {}_   Enter: take it   Esc: keep the old one", line.text),
+            palette.strong(),
+        ),
         (None, Pane::Arms) => Line::styled(
             "Enter RUN   space tick   Tab parameters   v world   + - repeat   Esc back   ? help",
             palette.faint(),
