@@ -3,4 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| traces_fuzz::import("events.jsonl", b"Nov 21 01:39:32 mail dovecot: imap-login: Login: user=<joe>, session=<S1>\n", bytes));
+fuzz_target!(|bytes: &[u8]| traces_fuzz::import(
+    "events.jsonl",
+    b"Nov 21 01:39:32 mail dovecot: imap-login: Login: user=<joe>, session=<S1>\n",
+    bytes
+));

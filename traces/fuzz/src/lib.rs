@@ -13,8 +13,7 @@ use traces::{
 
 /// A few entries at a time are sorted in memory, so that the rest goes through files: put TMPDIR into memory. Made once: patterns are
 /// compiled for it.
-static OPTIONS: LazyLock<Options> =
-    LazyLock::new(|| Options { part: 50, ..Options::new(Pseudonyms::none(), 2026) });
+static OPTIONS: LazyLock<Options> = LazyLock::new(|| Options { part: 50, ..Options::new(Pseudonyms::none(), 2026) });
 
 /// Imports a file of these bytes. Nothing may panic, and what comes of it must be a trace.
 pub fn import(name: &str, beginning: &[u8], bytes: &[u8]) {
