@@ -235,8 +235,8 @@ async fn a_search_has_a_time_limit_and_the_connection_lives_on() {
 #[tokio::test]
 async fn what_sqlites_threads_do_for_a_request_is_on_its_account() {
     let (_dir, store) = small().await;
-    store.work().set(0, 200.0);
-    store.work().set(1, 600.0);
+    store.work().set(0, 100.0);
+    store.work().set(1, 1500.0);
     let cost = async |kind: usize| {
         let work = async {
             store.do_work(kind, 1.0).await.expect("works");
@@ -250,15 +250,16 @@ async fn what_sqlites_threads_do_for_a_request_is_on_its_account() {
     for _ in 0..5 {
         let before = here();
         // Side by side, each on a connection of its own.
-        let (one, three) = tokio::join!(cost(0), cost(1));
+        let (little, much) = tokio::join!(cost(0), cost(1));
         let here = here() - before;
-        // Of 800 operations each takes SQLite more than 15 us.
-        assert!(one + three > here + Duration::from_millis(12), "{one:?} and {three:?}; on this thread {here:?}");
-        ratios.push(three.as_secs_f64() / one.as_secs_f64());
+        // Of 1600 operations each takes SQLite more than 10 us.
+        assert!(little + much > here + Duration::from_millis(16), "{little:?} and {much:?}; on this thread {here:?}");
+        ratios.push(much.as_secs_f64() / little.as_secs_f64());
     }
-    // On a crowded machine the same work takes a thread more CPU time at one moment than at another.
+    // Fifteen times the work. On a crowded machine an operation takes a thread up to twice the CPU time at one moment
+    // that it takes at another: what is asked is only that each paid for its own.
     ratios.sort_by(f64::total_cmp);
-    assert!((2.2..4.2).contains(&ratios[2]), "{ratios:?}");
+    assert!((4.0..60.0).contains(&ratios[2]), "{ratios:?}");
 }
 
 #[tokio::test]
