@@ -17,8 +17,8 @@ use crate::{
 const WEIGHTS: [f64; 10] = [1.2, 2.5, 3.4, 1.0, 1.4, 1.4, 11.7, 1.4, 1.4, 0.0];
 
 /// How often a request of each type asks for a connection for reading, after its extra operations, which have one turn of their own.
-/// Where that is never, what it reads is read on the connection for changes.
-const TURNS: [u32; 10] = [1, 1, 2, 2, 0, 0, 2, 0, 1, 0];
+/// Where that is never, what it reads is read on the connection for changes (plants let it follow the extra operations, on theirs).
+const TURNS: [u32; 10] = [1, 1, 2, 2, 0, 0, 2, 0, 2, 0];
 
 /// The service's stages. The paper's six dynamic ones keep the names of their request types; delete, refile, create and
 /// delete folder share one (thesis, chapter 6.3).

@@ -238,6 +238,7 @@ async fn plants_know_how_often_a_page_waits_for_a_connection() {
         at("/refile", &[("folderid", "1"), ("message", "1"), ("to", "2")]),
         at("/delete", &[("folderid", "1"), ("message", "2")]),
         at("/createfolder", &[("name", "new")]),
+        at("/deletefolder", &[("folderid", "3")]),
     ];
     let turns = || crate::mail::store::TURNS.with(std::cell::Cell::get);
     for (path, fields) in pages {
