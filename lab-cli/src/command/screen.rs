@@ -53,8 +53,8 @@ pub fn open(color: Color) -> Outcome {
             },
             Job::Run(order) => match run(&order, &teller, &stop, &touches) {
                 Ok((folder, took)) => opened(&[folder], Some(took)),
-                Err(Failure::Usage(message) | Failure::Cause(message)) => Told::Failed(message),
                 Err(Failure::ClosedPipe) => Told::Opened(Vec::new()),
+                Err(failure) => Told::Failed(failure.in_words()),
             },
         };
         teller.tell(told);

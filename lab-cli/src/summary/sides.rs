@@ -105,6 +105,14 @@ pub struct Kernel {
     pub unread: bool,
 }
 
+impl Kernel {
+    /// Connections that a full queue lost. All drops count overflows too, and those for want of memory; a queue of
+    /// half-open connections that is full drops SYNs, or answers them by cookie, before there is a connection to count.
+    pub fn dropped(&self) -> u64 {
+        self.listen_overflows.max(self.listen_drops) + self.request_queue_full
+    }
+}
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

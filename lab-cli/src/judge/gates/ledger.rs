@@ -188,9 +188,7 @@ fn unanswered(measured: &Measured) -> u64 {
 }
 
 fn kernel(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
-    // Drops count overflows too, and those for want of memory. A queue of half-open connections that is full drops SYNs
-    // before there is a connection, or answers them by cookie.
-    let dropped = arm.kernel.listen_overflows.max(arm.kernel.listen_drops) + arm.kernel.request_queue_full;
+    let dropped = arm.kernel.dropped();
     if dropped > 0 && !context.kernel_backlog_declared {
         reasons.push(invalid(
             "BACKLOG",

@@ -108,9 +108,7 @@ pub fn reading(code: &str, summary: &Summary) -> Option<String> {
             |times, _| format!("{times:.2} times as fast in one half of an arm as in the other"),
         ),
         "BACKLOG" => {
-            let dropped =
-                |arm: &Arm| arm.kernel.listen_overflows.max(arm.kernel.listen_drops) + arm.kernel.request_queue_full;
-            run.most(|arm| (!arm.kernel.unread).then(|| dropped(arm) as f64), |count, _| format!("{count:.0}"))
+            run.most(|arm| (!arm.kernel.unread).then(|| arm.kernel.dropped() as f64), |count, _| format!("{count:.0}"))
         }
         "RENEWAL" => run.count(|arm| u64::from(arm.renewal_failed.is_some())),
         "TOUCHED" => run.count(|arm| arm.touches.len() as u64),
