@@ -20,7 +20,7 @@ mod tests;
 mod whole;
 
 use columns::{Align, Columns};
-pub use comparison::in_words;
+pub use comparison::{effect, in_words};
 pub use whole::Whole;
 
 /// Everything: arms by phase, what can be said of them over time, both ledgers, comparisons, thresholds, and last the verdict.

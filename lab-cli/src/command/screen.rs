@@ -15,7 +15,7 @@ use crate::{
     args::Color,
     exit::{End, Failure, Outcome},
     live::LiveEvent,
-    run::{Cpus, RUNS, Request, Sinks, Stop, Touches, conduct, read_folder},
+    run::{Cpus, Manifest, RUNS, Request, Sinks, Stop, Touches, conduct, read_folder},
     spec::raw::MAX_BYTES,
     summary::{Mode, Summary},
     tui::{Ask, Folder, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
@@ -170,7 +170,12 @@ fn summary_of(folder: &Path) -> Option<PastSummary> {
     let partial = if summary.partial { ", partial" } else { "" };
     let verdict = format!("{}{partial}", summary.verdict.word());
     let virtual_time = summary.mode == Mode::Virtual;
-    Some(PastSummary { experiment: summary.experiment, virtual_time, verdict, arms })
+    Some(PastSummary { experiment: summary.experiment, virtual_time, verdict, arms, made: made(folder) })
+}
+
+/// Nothing for a run whose manifest is of another version: its figures can be looked at all the same.
+fn made(folder: &Path) -> Vec<String> {
+    Manifest::read(folder).map_or_else(|_| Vec::new(), |manifest| manifest.in_lines())
 }
 
 /// `took`: how long it took to run what has just been run.
@@ -189,7 +194,7 @@ fn opened(folders: &[PathBuf], took: Option<Duration>) -> Told {
             _ => None,
         });
         let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        runs.push(OpenRun { name, summary, timeline: recorded.timeline, shape, took });
+        runs.push(OpenRun { name, summary, timeline: recorded.timeline, shape, made: made(folder), took });
     }
     Told::Opened(runs)
 }

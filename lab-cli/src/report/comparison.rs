@@ -7,21 +7,27 @@ use crate::{
     text::scrubbed,
 };
 
-/// `x1.20 [1.10, 1.31] different`, or `~` before what does not say anything for sure.
-pub fn in_words(comparison: &Comparison) -> String {
+/// `x1.20 [1.10, 1.31]`: how the policy compares, and where that lies; `None` if nothing is known.
+pub fn effect(comparison: &Comparison) -> Option<String> {
     let effect = match (comparison.ratio, comparison.difference) {
         (Some(ratio), _) => format!("x{ratio:.2}"),
         (None, Some(points)) => format!("{:+.1} points", points * 100.0),
-        (None, None) => return "~".to_owned(),
+        (None, None) => return None,
     };
     let scale = if comparison.ratio.is_some() { 1.0 } else { 100.0 };
     let interval = comparison.interval.map(|ends| ends.map(|end| end * scale));
     let interval = interval.map_or_else(String::new, |[low, high]| format!(" [{low:.2}, {high:.2}]"));
     let bound = if comparison.bound { " or further" } else { "" };
+    Some(format!("{effect}{bound}{interval}"))
+}
+
+/// `x1.20 [1.10, 1.31] different`, or `~` before what does not say anything for sure.
+pub fn in_words(comparison: &Comparison) -> String {
+    let Some(effect) = effect(comparison) else { return "~".to_owned() };
     match (comparison.verdict.as_str(), comparison.more_blocks) {
-        ("inconclusive", Some(more)) => format!("~ {effect}{bound}{interval}, about {more} more blocks"),
-        ("inconclusive", None) => format!("~ {effect}{bound}{interval}"),
-        (known, _) => format!("{effect}{bound}{interval} {}", scrubbed(known)),
+        ("inconclusive", Some(more)) => format!("~ {effect}, about {more} more blocks"),
+        ("inconclusive", None) => format!("~ {effect}"),
+        (known, _) => format!("{effect} {}", scrubbed(known)),
     }
 }
 

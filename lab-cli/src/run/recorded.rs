@@ -12,6 +12,7 @@ use traces::UserModel;
 
 use super::{RunFailure, manifest::Block, resolve::works_at_accept};
 use crate::{
+    live::value_in_words,
     spec::plan::{Abort, Compare, Declared},
     summary::{Capacity, LimitSearch, Mode, Objective},
     text::nearest,
@@ -92,6 +93,21 @@ impl Manifest {
     /// Names of the arms, in the order of the file.
     pub fn arms(&self) -> Vec<String> {
         self.experiment.arms.iter().map(|arm| arm.label.clone()).collect()
+    }
+
+    /// How the run was made, in lines for people: seed and repetitions, then its arms with what they were set to.
+    pub fn in_lines(&self) -> Vec<String> {
+        let seed =
+            self.whole.get("seed").and_then(Value::as_u64).map_or_else(String::new, |seed| format!("seed {seed}, "));
+        let blocks = self.blocks.len();
+        let arm = |arm: &PlannedArm| {
+            let settings = arm.policy.iter().flat_map(|policy| &policy.settings);
+            let settings: Vec<String> =
+                settings.map(|(name, value)| format!("{name}={}", value_in_words(value))).collect();
+            if settings.is_empty() { arm.label.clone() } else { format!("{} ({})", arm.label, settings.join(", ")) }
+        };
+        let arms: Vec<String> = self.experiment.arms.iter().map(arm).collect();
+        vec![format!("{}{blocks} block{} of every arm", seed, if blocks == 1 { "" } else { "s" }), arms.join("; ")]
     }
 
     /// Pairs of arms that are the same but for their names, each with the first of its kind.

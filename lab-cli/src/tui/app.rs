@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads a file or runs anything: [`Job`]s go out, [`Told`] comes in.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use crossterm::event::KeyEvent;
 use traces::trace::Header;
@@ -20,6 +20,7 @@ use crate::{
 };
 
 mod compare;
+mod cursor;
 mod home;
 mod line;
 mod past;
@@ -124,6 +125,8 @@ pub struct PastSummary {
     pub verdict: String,
     /// Its arms.
     pub arms: Vec<String>,
+    /// How it was made, in lines: seed, repetitions, settings.
+    pub made: Vec<String>,
 }
 
 /// A run to compare.
@@ -137,8 +140,17 @@ pub struct OpenRun {
     pub timeline: Vec<Second>,
     /// What was meant to happen.
     pub shape: Option<Shape>,
+    /// How it was made, in lines: seed, repetitions, settings.
+    pub made: Vec<String>,
     /// How long it took, if it was run just now.
     pub took: Option<std::time::Duration>,
+}
+
+impl OpenRun {
+    /// How often every arm ran.
+    pub(super) fn blocks(&self) -> u32 {
+        self.summary.arms.iter().map(|arm| arm.block).max().unwrap_or(1)
+    }
 }
 
 /// What the person's keys lead to.
@@ -160,6 +172,8 @@ pub(super) struct App {
     pub screen: Screen,
     pub home: Home,
     pub setup: Option<Setup>,
+    /// Setups that were left, so that nobody has to do them again.
+    left: BTreeMap<String, Setup>,
     pub live: State,
     pub past: Past,
     pub compare: Compare,
@@ -258,7 +272,7 @@ impl App {
     fn written(&mut self, written: line::Ended) {
         match (self.screen, &mut self.setup) {
             (Screen::Home, _) => self.home.found(written),
-            (Screen::Setup, Some(setup)) => self.said = setup.edited(written),
+            (Screen::Setup, Some(setup)) => setup.edited(written),
             _ => {}
         }
     }
@@ -268,7 +282,10 @@ impl App {
             Screen::Home => match action {
                 Action::Choose => match &self.home.chosen()?.read {
                     Ok(Content::Experiment(found)) => {
-                        self.setup = Some(found.setup());
+                        let fresh = found.setup();
+                        let before = self.left.remove(&fresh.name).filter(|before| before.is_of(&fresh));
+                        let last = self.setup.replace(before.unwrap_or(fresh));
+                        self.left.extend(last.map(|last| (last.name.clone(), last)));
                         self.go(Screen::Setup);
                     }
                     Ok(Content::Trace { path, .. }) => {
@@ -321,6 +338,7 @@ impl App {
     fn back(&mut self) -> Option<Effect> {
         let to = match self.screen {
             Screen::Trace if self.trace.as_mut()?.back() => return None,
+            Screen::Compare if self.compare.behind.take().is_some() => return None,
             Screen::Trace if self.one_trace => return Some(Effect::Quit),
             Screen::Home | Screen::Setup | Screen::Past | Screen::Live | Screen::Trace => Screen::Home,
             Screen::Compare if self.of_the_past || self.setup.is_none() => Screen::Past,

@@ -29,6 +29,10 @@ pub(super) enum Action {
     Back,
     Up,
     Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
     Left,
     Right,
     NextPane,
@@ -58,6 +62,8 @@ use Screen::{Compare, Home, Live, Past, Setup, Trace};
 
 const ALL: &[Screen] = &[Home, Setup, Live, Past, Compare, Trace];
 const LISTS: &[Screen] = &[Home, Setup, Past, Compare, Trace];
+/// Those that may be longer than the screen.
+const LONG: &[Screen] = &[Home, Setup, Past, Compare];
 
 /// In the order of the help.
 pub(super) const KEYS: &[Key] = &[
@@ -96,10 +102,14 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('e')], "e", "edit a parameter of the policy in force", Action::Change(Change::Parameter), &[Live]),
     key(&[KeyCode::Up, Char('k')], "up down", "move (k, j)", Action::Up, LISTS),
     key(&[KeyCode::Down, Char('j')], "", "", Action::Down, LISTS),
+    key(&[KeyCode::PageDown], "PgUp PgDn", "ten rows at once; Home, End: the first, the last", Action::PageDown, LONG),
+    key(&[KeyCode::PageUp], "", "", Action::PageUp, LONG),
+    key(&[KeyCode::Home], "", "", Action::First, LONG),
+    key(&[KeyCode::End], "", "", Action::Last, LONG),
     key(&[Enter], "Enter", "set it up; look into a trace", Action::Choose, &[Home]),
     key(&[Enter], "Enter", "run; on a parameter: change it", Action::Choose, &[Setup]),
     key(&[Enter], "Enter", "compare those that are ticked, or this one", Action::Choose, &[Past]),
-    key(&[Char('/')], "/", "find by a part of the name", Action::Find, &[Home]),
+    key(&[Char('/')], "/", "find by a part of its name, its arms, its phases, its description", Action::Find, &[Home]),
     key(&[Char('r')], "r", "past runs", Action::Past, &[Home]),
     key(&[Char(' ')], "space", "tick an arm: only ticked ones run", Action::Tick, &[Setup]),
     key(&[Char(' ')], "space", "tick a run", Action::Tick, &[Past]),
@@ -115,6 +125,7 @@ pub(super) const KEYS: &[Key] = &[
         &[Compare],
     ),
     key(&[KeyCode::Right, Char('l')], "", "", Action::Right, &[Compare]),
+    key(&[Enter], "Enter", "behind the verdict: its reasons, claims, settings", Action::Choose, &[Compare]),
     key(&[KeyCode::Tab], "Tab", "the next phase", Action::NextPhase, &[Compare]),
     key(&[Char(' ')], "space", "hide or show a line", Action::Tick, &[Compare]),
     key(&[Char('z')], "z", "plot alone, and back", Action::Enlarge, &[Compare]),

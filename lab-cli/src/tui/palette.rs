@@ -44,6 +44,11 @@ impl Palette {
         (self.or(COLOURS[n % COLOURS.len()], Modifier::empty()), MARKS[n % MARKS.len()])
     }
 
+    /// The mark of a line: colour tells lines apart where there is one.
+    pub(super) fn mark(self, mark: char) -> char {
+        if self == Self::Plain { mark } else { '━' }
+    }
+
     /// Of a heat map, from 1 (little) to 4; numbers and shades say the same.
     pub(super) fn heat(self, level: usize) -> Style {
         const COLOURS: [Color; 4] = [Color::Blue, Color::Cyan, Color::Yellow, Color::Red];

@@ -17,6 +17,7 @@ mod arms;
 mod charts;
 mod compare;
 mod computing;
+mod findings;
 mod form;
 mod groups;
 mod head;
@@ -75,6 +76,15 @@ fn both_ends(frame: &mut Frame<'_>, area: Rect, left: Line<'_>, right: Line<'_>)
         Layout::horizontal([Constraint::Fill(1), Constraint::Length(wanted.min(area.width / 2))]).areas(area);
     frame.render_widget(Paragraph::new(left), left_area);
     frame.render_widget(Paragraph::new(right).alignment(Alignment::Right), right_area);
+}
+
+/// Which rows of `count` are shown, if not all are: at the right end of a list's title.
+fn part_shown(first: usize, room: usize, count: usize, palette: Palette) -> Line<'static> {
+    if count <= room {
+        return Line::default();
+    }
+    Line::styled(format!(" {} to {} of {count} ", first + 1, (first + room).min(count)), palette.faint())
+        .right_aligned()
 }
 
 /// The first of `count` rows that is shown, so that the one at `at` is among `room`.

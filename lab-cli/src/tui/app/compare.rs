@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::OpenRun;
+use super::{OpenRun, cursor::moved};
 use crate::{
     live::Second,
     summary::{Arm, Comparison, Measured, Touched},
+    text::scrubbed,
     tui::keymap::Action,
 };
 
@@ -90,6 +91,9 @@ pub(in crate::tui) struct Course {
     pub arm: usize,
 }
 
+/// Longest list of what lies behind the verdicts that can be looked through.
+const MOST_LINES: usize = 2000;
+
 #[derive(Debug, Default)]
 pub(in crate::tui) struct Compare {
     pub runs: Vec<OpenRun>,
@@ -102,6 +106,8 @@ pub(in crate::tui) struct Compare {
     pub phases: Vec<String>,
     pub phase: usize,
     pub enlarged: bool,
+    /// What lies behind the verdicts is shown, from this line on.
+    pub behind: Option<u16>,
 }
 
 impl Compare {
@@ -127,9 +133,21 @@ impl Compare {
     }
 
     pub fn pressed(&mut self, action: Action) {
+        if let Some(line) = self.behind {
+            // Its lines break as the screen asks: only that it cannot be scrolled for ever is made sure of here.
+            self.behind = match action {
+                Action::Choose => None,
+                _ => moved(usize::from(line), MOST_LINES, action)
+                    .and_then(|line| u16::try_from(line).ok())
+                    .or(Some(line)),
+            };
+            return;
+        }
+        if let Some(at) = moved(self.at, self.courses.len(), action) {
+            self.at = at;
+        }
         match action {
-            Action::Up => self.at = self.at.saturating_sub(1),
-            Action::Down => self.at = (self.at + 1).min(self.courses.len().saturating_sub(1)),
+            Action::Choose => self.behind = Some(0),
             Action::Left => self.column = self.column.saturating_sub(1),
             Action::Right => self.column = (self.column + 1).min(Column::ALL.len() - 1),
             Action::NextPhase if !self.phases.is_empty() => self.phase = (self.phase + 1) % self.phases.len(),
@@ -152,10 +170,22 @@ impl Compare {
         self.arms[course.run].get(course.arm).map_or("", String::as_str)
     }
 
-    /// `seda`, or with several runs `seda · flash-crowd-2`.
+    /// `seda`, or with several runs `seda · B`.
     pub fn name(&self, course: Course) -> String {
         let arm = self.arm_name(course);
-        if self.runs.len() > 1 { format!("{arm} · {}", self.runs[course.run].name) } else { arm.to_owned() }
+        if self.runs.len() > 1 { format!("{arm} · {}", letter(course.run)) } else { arm.to_owned() }
+    }
+
+    /// `flash-crowd-2`, or with several runs `B: flash-crowd-2`.
+    pub fn run_name(&self, run: usize) -> String {
+        let name = scrubbed(&self.runs[run].name);
+        if self.runs.len() > 1 { format!("{}: {name}", letter(run)) } else { name }
+    }
+
+    /// Against which arm what was found of the figure under the cursor is told; `None`: nothing was.
+    pub fn baseline(&self) -> Option<&str> {
+        let found = self.courses.iter().find_map(|&course| self.verdict(course, self.column()))?;
+        Some(&found.baseline)
     }
 
     /// Turns of an arm, block by block.
@@ -195,6 +225,14 @@ impl Compare {
 
     pub fn objective_ms(&self) -> Option<f64> {
         self.runs.first().map(|run| run.summary.objective.response_time_ms)
+    }
+}
+
+/// Runs stand for their names, which are long and much alike.
+fn letter(run: usize) -> String {
+    match u8::try_from(run) {
+        Ok(n @ 0..26) => char::from(b'A' + n).to_string(),
+        _ => (run + 1).to_string(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use traces::trace::Header;
 
-use super::{Folder, Line, Setup, line::Ended};
+use super::{Folder, Line, Setup, cursor::moved, line::Ended};
 use crate::{
     spec::{Changes, Experiment, Library, read},
     tui::keymap::Action,
@@ -88,13 +88,20 @@ impl Choice {
         Self { id: path.display().to_string(), kind: Kind::Trace, read }
     }
 
-    /// Words by which it is found beside its name.
-    fn about(&self) -> &str {
-        match &self.read {
-            Ok(Content::Experiment(found)) => &found.experiment.about,
-            Ok(Content::Trace { header, .. }) => &header.source,
-            Err(_) => "",
-        }
+    /// By its name, what it is about, an arm, or a phase.
+    fn has(&self, wanted: &str) -> bool {
+        let within = |text: &str| text.to_lowercase().contains(wanted);
+        within(&self.id)
+            || match &self.read {
+                Ok(Content::Experiment(found)) => {
+                    let Experiment { about, arms, users, .. } = &found.experiment;
+                    within(about)
+                        || arms.iter().any(|arm| within(&arm.label))
+                        || users.phases.iter().any(|phase| within(&phase.name))
+                }
+                Ok(Content::Trace { header, .. }) => within(&header.source),
+                Err(_) => false,
+            }
     }
 }
 
@@ -111,9 +118,7 @@ impl Home {
     /// Those that are looked for.
     pub fn shown(&self) -> impl Iterator<Item = &Choice> {
         let wanted = self.finding.as_ref().map_or(&self.filter, |line| &line.text).to_lowercase();
-        self.choices.iter().filter(move |choice| {
-            choice.id.to_lowercase().contains(&wanted) || choice.about().to_lowercase().contains(&wanted)
-        })
+        self.choices.iter().filter(move |choice| choice.has(&wanted))
     }
 
     pub fn chosen(&self) -> Option<&Choice> {
@@ -123,10 +128,8 @@ impl Home {
 
     pub fn pressed(&mut self, action: Action) {
         match action {
-            Action::Up => self.at = self.at.saturating_sub(1),
-            Action::Down => self.at = (self.at + 1).min(self.shown().count().saturating_sub(1)),
             Action::Find => (self.finding, self.at) = (Some(Line::proposing(&*self.filter)), 0),
-            _ => {}
+            _ => self.at = moved(self.at, self.shown().count(), action).unwrap_or(self.at),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use super::PastRun;
+use super::{PastRun, cursor::moved};
 use crate::tui::keymap::Action;
 
 /// The list.
@@ -22,15 +22,13 @@ impl Past {
 
     pub fn pressed(&mut self, action: Action) {
         match action {
-            Action::Up => self.at = self.at.saturating_sub(1),
-            Action::Down => self.at = (self.at + 1).min(self.runs.len().saturating_sub(1)),
             Action::Tick => {
                 let Some(run) = self.runs.get(self.at).filter(|run| run.summary.is_some()) else { return };
                 if !self.ticked.remove(&run.folder) {
                     self.ticked.insert(run.folder.clone());
                 }
             }
-            _ => {}
+            _ => self.at = moved(self.at, self.runs.len(), action).unwrap_or(self.at),
         }
     }
 

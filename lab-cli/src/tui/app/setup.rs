@@ -7,7 +7,7 @@ use controllers::{
     catalogue::{Make, Row},
 };
 
-use super::{Line, Order, home::live_time, line::Ended};
+use super::{Line, Order, cursor::moved, home::live_time, line::Ended};
 use crate::{
     live::value_in_words,
     spec::{
@@ -61,6 +61,8 @@ pub(in crate::tui) struct Setup {
     pub at: usize,
     pub parameter: usize,
     pub editing: Option<Line>,
+    /// Why the value that was just written was not taken.
+    pub refused: Option<String>,
     pub virtual_time: bool,
     /// It cannot be run live.
     pub only_virtual: bool,
@@ -116,6 +118,7 @@ impl Setup {
             at: 0,
             parameter: 0,
             editing: None,
+            refused: None,
             // Seconds first: who wants the real thing presses one key.
             virtual_time: true,
             only_virtual,
@@ -151,18 +154,18 @@ impl Setup {
     }
 
     pub fn pressed(&mut self, action: Action) {
-        let last = match self.pane {
+        let count = match self.pane {
             Pane::Arms => self.candidates.len(),
             Pane::Parameters => self.parameters().len(),
-        }
-        .saturating_sub(1);
+        };
         let at = match self.pane {
             Pane::Arms => &mut self.at,
             Pane::Parameters => &mut self.parameter,
         };
+        if let Some(to) = moved(*at, count, action) {
+            *at = to;
+        }
         match action {
-            Action::Up => *at = at.saturating_sub(1),
-            Action::Down => *at = (*at + 1).min(last),
             Action::Tick => {
                 if let Some(candidate) = self.candidates.get_mut(self.at) {
                     candidate.on = !candidate.on;
@@ -191,33 +194,47 @@ impl Setup {
         };
     }
 
-    /// Takes a new value, or says what is wrong with it.
-    pub fn edited(&mut self, written: Ended) -> Option<String> {
-        self.editing = None;
-        let Ended::Taken(value) = written else { return None };
+    /// Both are made from one file.
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+
+    /// Takes a new value, or says what is wrong with it and leaves it to be mended.
+    pub fn edited(&mut self, written: Ended) {
+        (self.editing, self.refused) = (None, None);
+        let Ended::Taken(value) = written else { return };
         let parameters = self.parameters();
-        let parameter = parameters.get(self.parameter)?;
-        if value == parameter.value {
-            return None;
-        }
+        let Some(parameter) = parameters.get(self.parameter).filter(|parameter| parameter.value != value) else {
+            return;
+        };
         let name = parameter.row.name;
-        let candidate = self.candidates.get_mut(self.at)?;
+        let Some(candidate) = self.candidates.get_mut(self.at) else { return };
         let before = candidate.edits.insert(name, value.trim().to_owned());
         let was_on = std::mem::replace(&mut candidate.on, true);
         // Whether all that is ticked can run in this world is no matter of this value: that is told when it is to run.
-        let problem = self.read().err()?;
-        let candidate = self.candidates.get_mut(self.at)?;
+        let Err(problem) = read(&self.text, &self.changes()) else { return };
+        let candidate = &mut self.candidates[self.at];
         candidate.on = was_on;
         match before {
             Some(before) => candidate.edits.insert(name, before),
             None => candidate.edits.remove(name),
         };
-        Some(problem)
+        // Where it stands is plain: it has just been typed.
+        let told = problem.first().map(|problem| match &problem.hint {
+            Some(hint) => format!("{}; {hint}", problem.message),
+            None => problem.message.clone(),
+        });
+        (self.editing, self.refused) = (Some(Line::proposing(value)), told);
     }
 
     /// What was set up, checked, to be run in the world that was chosen.
     pub fn order(&self) -> Result<Order, String> {
-        let (experiment, changes) = self.read()?;
+        if self.ticked() == 0 {
+            return Err("tick an arm (space)".to_owned());
+        }
+        let changes = self.changes();
+        let experiment = read(&self.text, &changes)
+            .map_err(|problems| problems.first().map_or_else(String::new, ToString::to_string))?;
         let bound = experiment.arms.iter().find(|arm| arm.hindsight.is_some());
         if let Some(arm) = bound.filter(|_| !self.virtual_time) {
             return Err(format!("{} needs virtual time (v)", arm.label));
@@ -225,19 +242,12 @@ impl Setup {
         Ok(Order { name: self.name.clone(), text: self.text.clone(), changes, virtual_time: self.virtual_time })
     }
 
-    /// The experiment with what was changed here.
-    fn read(&self) -> Result<(Experiment, Changes), String> {
-        let on: Vec<&Candidate> = self.candidates.iter().filter(|candidate| candidate.on).collect();
-        if on.is_empty() {
-            return Err("tick an arm (space)".to_owned());
-        }
-        let set = on.iter().flat_map(|candidate| candidate.settings_flags()).collect();
-        let policies = on.iter().map(|candidate| candidate.label.clone()).collect();
-        let changes = Changes { set, policies, seed: None, repeat: Some(self.repeat) };
-        match read(&self.text, &changes) {
-            Ok(experiment) => Ok((experiment, changes)),
-            Err(problems) => Err(problems.first().map_or_else(String::new, ToString::to_string)),
-        }
+    /// What was changed here, of the arms that are ticked.
+    fn changes(&self) -> Changes {
+        let on = || self.candidates.iter().filter(|candidate| candidate.on);
+        let set = on().flat_map(Candidate::settings_flags).collect();
+        let policies = on().map(|candidate| candidate.label.clone()).collect();
+        Changes { set, policies, seed: None, repeat: Some(self.repeat) }
     }
 }
 

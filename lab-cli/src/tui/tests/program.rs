@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use super::{App, Effect, KeyCode, Told, frame, happened, phase, press, second};
 use crate::{
     live::{LiveEvent, Second, Shape},
-    summary::{Arm, Comparison, Measured, Mode, Objective, Phase, Summary, ThresholdResult, Times, Touched, Verdict},
+    summary::{
+        Arm, Comparison, Measured, Mode, Objective, Phase, Reason, Summary, ThresholdResult, Times, Touched, Verdict,
+    },
     tui::{Folder, Job, OpenRun, Palette, PastRun, PastSummary, app::Screen},
 };
 
@@ -47,7 +49,7 @@ fn experiments_are_shown_with_what_they_show() {
 #[test]
 fn one_is_found_by_a_part_of_its_name_or_of_what_it_is_about() {
     let mut app = App::default();
-    at(&mut app, "QUOTA");
+    at(&mut app, "QUOTAS");
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains(" 1 found ") && drawn.contains("sre-quotas"), "{drawn}");
     at(&mut app, "no such thing");
@@ -144,10 +146,20 @@ fn a_bad_value_is_not_taken_and_the_range_is_told() {
     press(&mut app, KeyCode::Enter);
     type_in(&mut app, "90000");
     press(&mut app, KeyCode::Enter);
-    let said = app.said.clone().expect("it says why");
-    assert!(said.contains("seda.percentile"), "{said}");
-    assert!(frame(&app, Palette::Plain, 100, 36).contains("--set arms.1.seda.percentile=90000"));
+    let drawn = frame(&app, Palette::Plain, 120, 36);
+    assert!(drawn.contains("new value: 90000_   NOT TAKEN: ") && drawn.contains("1 to 99"), "{drawn}");
+    assert!(!drawn.contains("--set"), "nobody has typed that: {drawn}");
     assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "90");
+    // It is still there to be mended.
+    press(&mut app, KeyCode::Backspace);
+    press(&mut app, KeyCode::Backspace);
+    press(&mut app, KeyCode::Backspace);
+    press(&mut app, KeyCode::Backspace);
+    type_in(&mut app, "5");
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "95");
+    let drawn = frame(&app, Palette::Plain, 120, 36);
+    assert!(!drawn.contains("NOT TAKEN") && drawn.contains("now 95; allowed 1 to 99"), "{drawn}");
 }
 
 #[test]
@@ -205,12 +217,17 @@ fn a_run_that_was_over_in_a_moment_says_so() {
     assert!(drawn.contains("done in 412 ms"), "{drawn}");
 }
 
+fn made() -> Vec<String> {
+    ["seed 1, 7 blocks of every arm", "none; seda (samples=20, target=2s)"].map(str::to_owned).to_vec()
+}
+
 fn past(name: &str, summary: bool) -> PastRun {
     let summary = summary.then(|| PastSummary {
         experiment: "flash-crowd".to_owned(),
         virtual_time: name.ends_with('1'),
         verdict: "VALID".to_owned(),
         arms: vec!["none".to_owned(), "seda".to_owned()],
+        made: made(),
     });
     PastRun { folder: PathBuf::from("runs").join(name), summary }
 }
@@ -316,7 +333,7 @@ fn compared(name: &str) -> OpenRun {
         phases: vec![phase("before", 10.0, "3 users"), phase("spike", 30.0, "1000 users")],
     };
     let timeline = seconds("none", 0.5).chain(seconds("seda", 1.0)).collect();
-    OpenRun { name: name.to_owned(), summary, timeline, shape: Some(shape), took: None }
+    OpenRun { name: name.to_owned(), summary, timeline, shape: Some(shape), made: made(), took: None }
 }
 
 #[test]
@@ -337,15 +354,92 @@ fn a_number_leads_to_its_plot_and_a_bound_is_no_number() {
     }
     let drawn = frame(&app, Palette::Plain, 120, 40);
     assert!(drawn.contains("p90 =target") && drawn.contains(">= 10.4 s") && drawn.contains("890 ms"), "{drawn}");
-    assert!(drawn.contains("seda · run-2"), "{drawn}");
+    assert!(drawn.contains("seda · B") && drawn.contains("B: run-2"), "{drawn}");
     // A line is hidden, and the plot has the whole screen.
     press(&mut app, KeyCode::Char(' '));
     press(&mut app, KeyCode::Char('z'));
     let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(!drawn.contains("none · A") && drawn.contains("none · B") && !drawn.contains(">= 10.4 s"), "{drawn}");
+}
+
+#[test]
+fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_away() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    let mut again = run.summary.arms.clone();
+    again.iter_mut().for_each(|arm| arm.block = 2);
+    run.summary.arms.extend(again);
+    run.summary.reasons = vec![Reason {
+        code: "DRIFT".to_owned(),
+        verdict: Verdict::Warn,
+        arm: "seda".to_owned(),
+        value: "1.13".to_owned(),
+        threshold: "1.10".to_owned(),
+        message: "the machine changed its speed".to_owned(),
+        remedy: "look at more blocks".to_owned(),
+    }];
+    run.summary.thresholds[0] = ThresholdResult {
+        text: "seda.spike.response_time.p90 <= 800ms\u{1b}[2J".to_owned(),
+        held: false,
+        why: "890 ms".to_owned(),
+        ..run.summary.thresholds[0].clone()
+    };
+    app.told(Told::Opened(vec![run]));
+    let drawn = frame(&app, Palette::Plain, 120, 30);
+    assert!(drawn.contains("in time/s against none") && drawn.contains("differs x2.40 [2.20, 2.60]"), "{drawn}");
+    assert!(drawn.contains("spike, medians of 2 blocks") && drawn.contains("0 of 1 claims held (Enter)"), "{drawn}");
+    press(&mut app, KeyCode::Enter);
+    let drawn = frame(&app, Palette::Plain, 120, 30);
+    assert!(drawn.contains("FAILED seda.spike.response_time.p90 <= 800ms\u{fffd}[2J"), "{drawn}");
+    assert!(drawn.contains("found 890 ms") && drawn.contains("none; seda (samples=20, target=2s)"), "{drawn}");
     assert!(
-        !drawn.contains("none · run-1") && drawn.contains("none · run-2") && !drawn.contains(">= 10.4 s"),
+        drawn.contains("WARN DRIFT in seda: 1.13 (limit: 1.10)") && drawn.contains("look at more blocks"),
         "{drawn}"
     );
+    press(&mut app, KeyCode::Down);
+    assert!(!frame(&app, Palette::Plain, 120, 30).contains(" run-1 "), "the rest of it");
+    press(&mut app, KeyCode::Esc);
+    assert!(app.screen == Screen::Compare && frame(&app, Palette::Plain, 120, 30).contains("in time/s against none"));
+}
+
+#[test]
+fn a_setup_that_was_left_is_as_it_was() {
+    let mut app = set_up();
+    press(&mut app, KeyCode::Char('+'));
+    press(&mut app, KeyCode::Char(' '));
+    press(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.setup.as_ref().expect("another one").repeat, 1);
+    press(&mut app, KeyCode::Esc);
+    press(&mut app, KeyCode::Home);
+    press(&mut app, KeyCode::Enter);
+    let setup = app.setup.as_ref().expect("the first one");
+    assert_eq!((setup.name.as_str(), setup.repeat, setup.candidates[0].on), ("flash-crowd", 2, false));
+}
+
+#[test]
+fn long_lists_say_what_part_is_shown_and_have_ends() {
+    let mut app = App::default();
+    let drawn = frame(&app, Palette::Plain, 100, 20);
+    assert!(drawn.contains(" 1 to 17 of "), "{drawn}");
+    press(&mut app, KeyCode::End);
+    let drawn = frame(&app, Palette::Plain, 100, 20);
+    let count = crate::spec::Library::all().len();
+    assert!(drawn.contains(&format!(" {} to {count} of {count} ", count - 16)), "{drawn}");
+    press(&mut app, KeyCode::PageUp);
+    assert_eq!(app.home.at, count - 11);
+}
+
+#[test]
+fn an_experiment_is_found_by_an_arm_or_a_phase() {
+    let found = |word: &str| {
+        let mut app = App::default();
+        at(&mut app, word);
+        app.home.shown().map(|choice| choice.id.clone()).collect::<Vec<_>>()
+    };
+    assert!(found("rush").contains(&"four-policies".to_owned()), "a phase");
+    assert!(found("gradient2").contains(&"four-policies".to_owned()), "an arm");
 }
 
 #[test]

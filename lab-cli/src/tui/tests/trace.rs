@@ -176,5 +176,5 @@ fn what_a_trace_says_cannot_act_on_the_terminal_and_little_is_enough() {
         let drawn = frame(&empty, Palette::Plain, width, height);
         assert!(drawn.contains("no session of which two pages are known"), "{drawn}");
     }
-    assert!(frame(&empty, Palette::Plain, 200, 60).contains("it was not imported: nothing was dropped"));
+    assert!(frame(&empty, Palette::Plain, 200, 60).contains("no account of an import came with it"));
 }

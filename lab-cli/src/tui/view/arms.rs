@@ -15,13 +15,13 @@ use crate::{
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(last) = state.finished.back() else {
-        let block = Block::new().borders(Borders::TOP).title(" finished arms ");
+        let block = Block::new().borders(Borders::TOP).title(" [7] finished arms ");
         frame.render_widget(Paragraph::new(" none yet").style(palette.faint()).block(block), area);
         return;
     };
     // The phase with the most requests is what the experiment is about.
     let busiest = last.phases.iter().max_by_key(|phase| phase.measured.planned).map_or("", |phase| &phase.name);
-    let block = Block::new().borders(Borders::TOP).title(format!(" finished arms: {} ", scrubbed(busiest)));
+    let block = Block::new().borders(Borders::TOP).title(format!(" [7] finished arms: {} ", scrubbed(busiest)));
     let header =
         Row::new(["arm", "p90", "in time/s", "rejected", "timed out", "no connect", "verdict"]).style(palette.faint());
     let widths = [

@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let Some(running) = &state.running else { return empty(frame, area, " requests a second ") };
+    let Some(running) = &state.running else { return empty(frame, area, " [1] requests a second ") };
     let of = |name: &str, style, mark, read: fn(&Second) -> u64| Series {
         name: name.to_owned(),
         style,
@@ -34,12 +34,12 @@ pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
         of("rejected", palette.bad(), 'x', |s| s.rejected),
     ];
     let (y, labels) = from_zero(&series, "/s");
-    plot("requests", String::new(), state, running, (y, labels), series).draw(frame, area, palette);
+    plot(["[1]", "requests"], String::new(), state, running, (y, labels), series).draw(frame, area, palette);
 }
 
 /// On a logarithmic axis: without control it is a hundred times the target.
 pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let Some(running) = &state.running else { return empty(frame, area, " response time ") };
+    let Some(running) = &state.running else { return empty(frame, area, " [2] response time ") };
     let target = state.objective_ms().unwrap_or(1000.0);
     let measured = |second: &Second| second.p90_ms;
     let axis = decades(running.shown().filter_map(measured), target);
@@ -64,12 +64,12 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
         Some(p90) => format!(" p90 {} {} {} ", text::time(p90), if late { ">" } else { "<=" }, text::time(target)),
         None => " p90: too few answers ".to_owned(),
     };
-    plot("response time", latest, state, running, axis, series).draw(frame, area, palette);
+    plot(["[2]", "response time"], latest, state, running, axis, series).draw(frame, area, palette);
 }
 
 /// What they do, as far as anybody does.
 pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let Some(running) = &state.running else { return empty(frame, area, " users ") };
+    let Some(running) = &state.running else { return empty(frame, area, " [6] users ") };
     let busy = |second: &Second| -> Vec<String> {
         second.users_by_state.iter().filter(|(_, n)| **n > 0).map(|(state, _)| state.clone()).collect()
     };
@@ -84,7 +84,7 @@ pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
         })
         .collect();
     let (y, labels) = from_zero(&series, "");
-    plot("users", String::new(), state, running, (y, labels), series).draw(frame, area, palette);
+    plot(["[6]", "users"], String::new(), state, running, (y, labels), series).draw(frame, area, palette);
 }
 
 fn empty(frame: &mut Frame<'_>, area: Rect, title: &'static str) {
@@ -113,7 +113,7 @@ pub(super) fn span(state: &State, running: &Running) -> [f64; 2] {
 }
 
 fn plot(
-    title: &'static str,
+    [key, title]: [&'static str; 2],
     latest: String,
     state: &State,
     running: &Running,
@@ -121,5 +121,16 @@ fn plot(
     series: Vec<Series>,
 ) -> Plot<'static> {
     let marks = running.marks.iter().copied().collect();
-    Plot { title, latest, span: span(state, running), unit: "s", y, labels, walls: state.boundaries(), marks, series }
+    Plot {
+        key,
+        title,
+        latest,
+        span: span(state, running),
+        unit: "s",
+        y,
+        labels,
+        walls: state.boundaries(),
+        marks,
+        series,
+    }
 }

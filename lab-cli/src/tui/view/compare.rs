@@ -5,63 +5,76 @@ use ratatui::{
     layout::{Constraint, Layout, Rect},
     style::Style,
     text::{Line, Span},
-    widgets::{Block, Borders, Cell, Row, Table},
+    widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
 use super::{
-    first_shown,
+    findings, first_shown, part_shown,
     plot::{Plot, Series, decades, log},
 };
 use crate::{
     live::Second,
-    report::in_words,
+    report::{effect, in_words},
     summary::Verdict,
     text::{self, scrubbed},
     tui::{
         Palette,
-        app::{Column, Compare, Course},
+        app::{Column, Compare, Course, OpenRun},
     },
 };
 
 /// Returns the line below it.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) -> Line<'static> {
-    let [title, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
-    frame.render_widget(head(compare, palette), title);
+    if let Some(from) = compare.behind {
+        findings::draw(frame, area, compare, from, palette);
+        return Line::styled("up down the rest   Enter or Esc back   ? help   q leave", palette.faint());
+    }
+    let heads = u16::try_from(compare.runs.len()).unwrap_or(u16::MAX).clamp(1, MOST_HEADS);
+    let [title, body] = Layout::vertical([Constraint::Length(heads), Constraint::Fill(1)]).areas(area);
+    frame.render_widget(Paragraph::new(head(compare, palette)), title);
     let rows = u16::try_from(compare.courses.len()).unwrap_or(u16::MAX).saturating_add(2);
     let table_height = if compare.enlarged { 0 } else { rows.min(body.height / 2).max(3) };
     let [above, below] = Layout::vertical([Constraint::Fill(1), Constraint::Length(table_height)]).areas(body);
     plot(compare, palette).draw(frame, above, palette);
     table(frame, below, compare, palette);
     Line::styled(
-        "up down arm   left right figure   Tab phase   space hide   z plot alone   Esc back   ? help",
+        "Enter behind the verdict   arrows arm, figure   Tab phase   ? help   Esc back   space hide   z plot   q leave",
         palette.faint(),
     )
 }
 
+/// Lines for runs, one each.
+const MOST_HEADS: u16 = 6;
+
+pub(super) fn verdict_style(verdict: Verdict, palette: Palette) -> Style {
+    match verdict {
+        Verdict::Valid => palette.good(),
+        Verdict::Warn | Verdict::Unstable => palette.warn(),
+        Verdict::Invalid => palette.bad(),
+    }
+}
+
 /// The verdict first: figures of an INVALID run say nothing.
-fn head(compare: &Compare, palette: Palette) -> Line<'static> {
-    let mut spans = Vec::new();
-    for run in &compare.runs {
+fn head(compare: &Compare, palette: Palette) -> Vec<Line<'static>> {
+    let of = |(at, run): (usize, &OpenRun)| {
+        let mut spans = Vec::new();
         let summary = &run.summary;
-        let style = match summary.verdict {
-            Verdict::Valid => palette.good(),
-            Verdict::Warn | Verdict::Unstable => palette.warn(),
-            Verdict::Invalid => palette.bad(),
-        };
+        let style = verdict_style(summary.verdict, palette);
         let mut codes: Vec<&str> = summary.reasons.iter().map(|reason| reason.code.as_str()).collect();
         codes.sort_unstable();
         codes.dedup();
-        spans.push(Span::styled(format!(" {} ", scrubbed(&run.name)), palette.title()));
+        spans.push(Span::styled(format!(" {} ", compare.run_name(at)), palette.title()));
         spans.push(Span::styled(format!(" {} {} ", summary.verdict.word(), codes.join(" ")), style));
         if let Some(took) = run.took {
             spans.push(Span::raw(format!("done in {}  ", text::time(took.as_secs_f64() * 1e3))));
         }
         if !summary.thresholds.is_empty() {
             let held = summary.thresholds.iter().filter(|threshold| threshold.held).count();
-            spans.push(Span::raw(format!("{held} of {} claims held  ", summary.thresholds.len())));
+            spans.push(Span::raw(format!("{held} of {} claims held (Enter)", summary.thresholds.len())));
         }
-    }
-    Line::from(spans)
+        Line::from(spans)
+    };
+    compare.runs.iter().enumerate().map(of).collect()
 }
 
 fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
@@ -90,11 +103,15 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         let points = vec![(0.0, Some(to(target))), (end, Some(to(target)))];
         series.insert(0, Series { name: "target".to_owned(), style: palette.target(), mark: '=', points });
     }
-    let blocks = compare.runs.iter().flat_map(|run| &run.summary.arms).map(|arm| arm.block).max().unwrap_or(1);
+    let blocks = blocks(compare);
     let latest = format!("{}{}", if blocks > 1 { " block 1 " } else { "" }, changed(compare));
     let marks = shown().flat_map(|(_, course)| compare.touches(*course)).map(|touched| touched.second).collect();
     let (title, walls) = (column.name(), walls(compare));
-    Plot { title, latest, span: [0.0, end], unit: "s", y, labels, walls, marks, series }
+    Plot { key: "", title, latest, span: [0.0, end], unit: "s", y, labels, walls, marks, series }
+}
+
+fn blocks(compare: &Compare) -> u32 {
+    compare.runs.iter().map(OpenRun::blocks).max().unwrap_or(1)
 }
 
 /// What a person changed in the arm under the cursor, or that there is another in which they did.
@@ -122,14 +139,23 @@ fn walls(compare: &Compare) -> Vec<f64> {
     ends.collect()
 }
 
+/// Width of a figure, and least width of what was found.
+const FIGURE: u16 = 9;
+const FOUND: u16 = 20;
+
 fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) {
     let room = usize::from(area.height.saturating_sub(2));
     let first = first_shown(compare.at, compare.courses.len(), room);
+    let names = compare.courses.iter().map(|course| name(compare, *course).chars().count()).max().unwrap_or(0);
+    let name_width = u16::try_from(names.clamp(8, 30)).unwrap_or(30);
+    let figures = Column::ALL.len() as u16;
+    let taken = 1 + 1 + name_width + figures * (FIGURE + 1) + 1;
+    let against = compare.baseline().filter(|_| area.width >= taken + FOUND);
     let rows = compare.courses.iter().enumerate().skip(first).take(room).map(|(n, &course)| {
         let (style, mark) = palette.line(n);
         let hidden = compare.hidden.contains(&n);
         let mut cells = vec![
-            Cell::new(Span::styled(if hidden { ' ' } else { mark }.to_string(), style)),
+            Cell::new(Span::styled(if hidden { ' ' } else { palette.mark(mark) }.to_string(), style)),
             Cell::new(Span::styled(
                 name(compare, course),
                 if n == compare.at { palette.strong() } else { Style::new() },
@@ -140,17 +166,26 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
             let style = if n == compare.at && at == compare.column { palette.title() } else { Style::new() };
             cells.push(Cell::new(Span::styled(value, style)));
         }
+        if against.is_some() {
+            cells.push(Cell::new(found(compare, course)));
+        }
         Row::new(cells)
     });
     let mut header: Vec<Cell<'_>> = vec![Cell::new(""), Cell::new("arm")];
     header.extend(Column::ALL.map(|column| Cell::new(column.name())));
-    let name_width = compare.courses.iter().map(|course| name(compare, *course).chars().count()).max().unwrap_or(0);
-    let mut widths =
-        vec![Constraint::Length(1), Constraint::Length(u16::try_from(name_width.clamp(8, 30)).unwrap_or(30))];
-    widths.extend([Constraint::Length(10); Column::ALL.len()]);
-    let title = format!(" {} (Tab: another phase) ", scrubbed(compare.phase_name()));
-    let against = Line::styled(against_the_first(compare), palette.strong()).right_aligned();
-    let block = Block::new().borders(Borders::TOP).title(title).title(against);
+    let mut widths = vec![Constraint::Length(1), Constraint::Length(name_width)];
+    widths.extend([Constraint::Length(FIGURE); Column::ALL.len()]);
+    if let Some(baseline) = against {
+        header.push(Cell::new(format!("{} against {}", compare.column().name(), scrubbed(baseline))));
+        widths.push(Constraint::Fill(1));
+    }
+    let title = match blocks(compare) {
+        1 => format!(" {} (Tab: another phase) ", scrubbed(compare.phase_name())),
+        blocks => format!(" {}, medians of {blocks} blocks (Tab: another phase) ", scrubbed(compare.phase_name())),
+    };
+    let words = Line::styled(against_the_first(compare), palette.strong()).right_aligned();
+    let part = part_shown(first, room, compare.courses.len(), palette);
+    let block = Block::new().borders(Borders::TOP).title(title).title(words).title(part);
     let header = Row::new(header).style(palette.faint());
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
 }
@@ -170,6 +205,20 @@ fn figure(value: Option<(f64, bool)>, column: Column) -> String {
         Column::Goodput | Column::Offered => text::rate(value),
     };
     if bound { format!(">= {text}") } else { text }
+}
+
+/// In a few words; all of them stand above the table.
+fn found(compare: &Compare, course: Course) -> String {
+    let Some(comparison) = compare.verdict(course, compare.column()) else { return String::new() };
+    let word = match comparison.verdict.as_str() {
+        "different" => "differs",
+        "equivalent" => "equals",
+        _ => "~",
+    };
+    match effect(comparison) {
+        Some(effect) => format!("{word} {effect}"),
+        None => "~".to_owned(),
+    }
 }
 
 /// What was found of the figure under the cursor.

@@ -22,7 +22,7 @@ use crate::{
 const SECONDS: usize = 5;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let block = Block::new().borders(Borders::TOP).title(format!(" by type and class, mean of {SECONDS} s "));
+    let block = Block::new().borders(Borders::TOP).title(format!(" [4] by type and class, mean of {SECONDS} s "));
     let groups = state.running.as_ref().map_or_else(Vec::new, groups);
     if groups.is_empty() {
         frame.render_widget(Paragraph::new(" nothing was asked for yet").style(palette.faint()).block(block), area);

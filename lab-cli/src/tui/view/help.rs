@@ -22,25 +22,36 @@ const OF_RUNS: &[(&str, &str)] = &[
 const OF_SETUPS: &[(&str, &str)] = &[
     ("arm", "one policy with its parameters; every arm gets the same users"),
     ("virtual", "the same users and policies, service and clock simulated: seconds"),
-    ("live", "the real service under real load: takes its time and the machine"),
+    ("live", "the real service under real load: takes its time, and the machine"),
     ("repeat", "blocks: every arm once in each, in an order drawn by lot"),
+    ("*", "changed here"),
 ];
 const OF_TRACES: &[(&str, &str)] = &[
-    ("matrix", "from the row's page to the column's: share of those that left the row's"),
+    ("matrix", "share of those that left the row's page for the column's"),
     ("shade", "under 5 %, under 20 %, under 50 %, and from there on"),
-    ("to login", "the session ended: nobody goes back to the login within one"),
-    ("pauses", "from the answer until the next request; left the shortest, right the longest"),
+    ("to login", "the session ended"),
+    ("pauses", "from an answer to the next request; left the shortest of them"),
 ];
 const OF_COMPARISONS: &[(&str, &str)] = &[
-    ("> 5 s", "hidden by time-outs: at least this"),
-    ("~", "nothing can be said: too few blocks, or no difference to be seen"),
-    ("x1.20", "times the first arm's value, with its interval where there is one"),
+    (">= 5 s", "hidden by time-outs: at least this"),
+    ("x1.20", "times the first arm's value; [low, high]: its 95 % interval"),
+    ("differs", "further from the first arm than the margin that matters"),
+    ("equals", "within that margin"),
+    ("~", "nothing can be said yet: too few blocks, or too much noise"),
+    ("medians", "a figure is the median of its blocks; the plot shows the first one"),
     ("-", "too few samples"),
+    (". + x o", "without colour: lines are drawn with the mark of their arm"),
 ];
+
+/// Longest name of a key, or word.
+const NAME: usize = 10;
+
+/// All lines have room in it, on the narrowest terminal of those that the program is made for.
+const WIDTH: u16 = 80;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, palette: Palette) {
     let entry = |name: &'static str, about: &'static str| {
-        Line::from(vec![Span::styled(format!(" {name:<10} "), palette.strong()), Span::raw(about)])
+        Line::from(vec![Span::styled(format!(" {name:<NAME$} "), palette.strong()), Span::raw(about)])
     };
     let keys = keymap::of(screen).filter(|key| !key.name.is_empty());
     let mut lines: Vec<Line<'_>> = keys.map(|key| entry(key.name, key.about)).collect();
@@ -54,7 +65,23 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, palette: P
     lines.extend(words.iter().map(|(word, about)| entry(word, about)));
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX) + 2;
     let [row] = Layout::vertical([Constraint::Length(height.min(area.height))]).flex(Flex::Center).areas(area);
-    let [place] = Layout::horizontal([Constraint::Length(76.min(area.width))]).flex(Flex::Center).areas(row);
+    let [place] = Layout::horizontal([Constraint::Length(WIDTH.min(area.width))]).flex(Flex::Center).areas(row);
     frame.render_widget(Clear, place);
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" help ")), place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_cut_off() {
+        let keys = keymap::KEYS.iter().map(|key| (key.name, key.about));
+        let words = [OF_RUNS, OF_SETUPS, OF_TRACES, OF_COMPARISONS].concat();
+        // Two for the border, one in front, one between.
+        let room = usize::from(WIDTH) - 2 - 1 - NAME - 1;
+        for (name, about) in keys.chain(words) {
+            assert!(name.chars().count() <= NAME && about.chars().count() <= room, "{name}: {about}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use ratatui::{
 };
 use traces::trace::{Header, Names};
 
-use super::first_shown;
+use super::{first_shown, part_shown};
 use crate::{
     run::load_in_words,
     spec::Experiment,
@@ -63,14 +63,15 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
     } else {
         format!(" {} found ", shown.len())
     };
-    let block = Block::new().borders(Borders::TOP).title(title);
+    let part = part_shown(first, room, shown.len(), palette);
+    let block = Block::new().borders(Borders::TOP).title(title).title(part);
     frame.render_widget(Table::new(rows, widths).column_spacing(1).block(block), area);
 }
 
 fn details(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
     let block = Block::new().borders(Borders::TOP | Borders::LEFT).title(" what it shows ");
     let lines = match home.chosen() {
-        None => vec![Line::styled(" nothing has that in its name", palette.faint())],
+        None => vec![Line::styled(" nothing has that in its name, arms or phases", palette.faint())],
         Some(choice) => match &choice.read {
             Err(problem) => vec![Line::styled(scrubbed(problem), palette.bad())],
             Ok(Content::Experiment(found)) => about(&found.experiment, &found.text, palette),

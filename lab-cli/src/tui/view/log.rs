@@ -16,7 +16,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 
 /// With a title, and lines whole.
 pub(super) fn alone(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let block = Block::new().borders(Borders::TOP).title(" what happened ");
+    let block = Block::new().borders(Borders::TOP).title(" [8] what happened ");
     let lines = newest(state, area.height.saturating_sub(1), palette);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), area);
 }

@@ -32,7 +32,7 @@ const KINDS: [Kind; 5] = [
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let styles = [palette.bad(), palette.warn(), palette.target(), palette.offered(), palette.admitted()];
-    let mut legend = vec![Span::raw(if area.width >= 70 { " not in time: " } else { " " })];
+    let mut legend = vec![Span::raw(if area.width >= 70 { " [3] not in time: " } else { " [3] " })];
     legend.extend(
         KINDS.iter().zip(styles).map(|((mark, name, _), style)| Span::styled(format!("{mark} {name}  "), style)),
     );

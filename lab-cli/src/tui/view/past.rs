@@ -5,10 +5,10 @@ use ratatui::{
     layout::{Constraint, Layout, Rect},
     style::Style,
     text::{Line, Span},
-    widgets::{Block, Borders, Cell, Paragraph, Row, Table},
+    widgets::{Block, Borders, Cell, Paragraph, Row, Table, Wrap},
 };
 
-use super::first_shown;
+use super::{first_shown, part_shown};
 use crate::{
     text::scrubbed,
     tui::{
@@ -17,9 +17,13 @@ use crate::{
     },
 };
 
+/// Lines for the run under the cursor, with their border.
+const ABOUT: u16 = 5;
+
 /// Returns the line below it.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, past: &Past, palette: Palette) -> Line<'static> {
-    let [title, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let [title, body, about] =
+        Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(ABOUT)]).areas(area);
     frame.render_widget(Line::from(vec![Span::styled(" past runs ", palette.title())]), title);
     let block = Block::new().borders(Borders::TOP).title(format!(" {} in runs/, newest first ", past.runs.len()));
     if past.runs.is_empty() {
@@ -33,16 +37,38 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, past: &Past, palette: Pale
         let style = if n == past.at { palette.title() } else { Style::new() };
         row(run, past.ticked.contains(&run.folder), palette).style(style)
     });
+    let block = block.title(part_shown(first, room, past.runs.len(), palette));
     let header = Row::new(["", "run", "world", "verdict", "arms"]).style(palette.faint());
     let widths = [
         Constraint::Length(3),
-        Constraint::Fill(3),
+        Constraint::Length(name_width(past)),
         Constraint::Length(7),
         Constraint::Length(16),
-        Constraint::Fill(3),
+        Constraint::Fill(1),
     ];
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), body);
-    Line::styled("Enter compare   space tick   Esc back   ? help   q leave", palette.faint())
+    frame.render_widget(made(past, palette), about);
+    let compare = match past.ticked.len() {
+        0 => "compare its arms".to_owned(),
+        1 => "open the one that is ticked".to_owned(),
+        ticked => format!("compare the {ticked} that are ticked"),
+    };
+    Line::styled(format!("Enter {compare}   space tick   Esc back   ? help   q leave"), palette.faint())
+}
+
+/// Names end in the time of the run: what tells them apart must not be cut off.
+fn name_width(past: &Past) -> u16 {
+    let longest =
+        past.runs.iter().filter_map(|run| Some(run.folder.file_name()?.to_string_lossy().chars().count())).max();
+    u16::try_from(longest.unwrap_or(0).clamp(8, 44)).unwrap_or(44)
+}
+
+/// How the run under the cursor was made.
+fn made(past: &Past, palette: Palette) -> Paragraph<'static> {
+    let made = past.runs.get(past.at).and_then(|run| run.summary.as_ref()).map_or(&[][..], |summary| &summary.made);
+    let lines: Vec<Line<'_>> = made.iter().map(|line| Line::raw(format!(" {}", scrubbed(line)))).collect();
+    let block = Block::new().borders(Borders::TOP).title(" how it was made ").title_style(palette.faint());
+    Paragraph::new(lines).wrap(Wrap { trim: true }).block(block)
 }
 
 fn row(run: &PastRun, ticked: bool, palette: Palette) -> Row<'static> {

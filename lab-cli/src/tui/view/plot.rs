@@ -21,6 +21,8 @@ pub(super) struct Series {
 
 /// What is drawn on one pair of axes.
 pub(super) struct Plot<'a> {
+    /// The key that gives it the screen; empty if none does.
+    pub key: &'static str,
     pub title: &'a str,
     /// At the right end of the title.
     pub latest: String,
@@ -63,9 +65,16 @@ impl Plot<'_> {
                 .push(Dataset::default().marker(marker(series)).graph_type(graph).style(series.style).data(segment));
         }
         let roomy = usize::from(area.width) > self.title.len() + self.latest.len() + 40;
-        let mut legend = if roomy { vec![Span::raw(format!(" {} ", self.title))] } else { Vec::new() };
+        let names: usize = self.series.iter().map(|series| series.name.chars().count() + 2).sum();
+        let fits = names + self.latest.chars().count() + self.key.len() + 2 <= usize::from(area.width);
+        let words = [(self.key, fits), (self.title, roomy)];
+        let words = words.into_iter().filter_map(|(word, shown)| Some(word).filter(|word| shown && !word.is_empty()));
+        let mut legend: Vec<Span<'_>> = words.map(|word| Span::raw(format!(" {word}"))).collect();
+        if !legend.is_empty() {
+            legend.push(Span::raw(" "));
+        }
         for series in &self.series {
-            let mark = if plain { series.mark } else { '━' };
+            let mark = palette.mark(series.mark);
             legend.push(Span::styled(format!("{mark}{} ", series.name), series.style));
         }
         let block = Block::new()

@@ -8,7 +8,7 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table, Wrap},
 };
 
-use super::{first_shown, home::rounded};
+use super::{first_shown, home::rounded, part_shown};
 use crate::{
     text::scrubbed,
     tui::{
@@ -32,15 +32,22 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
     arms(frame, left, setup, palette);
     parameters(frame, right, setup, palette);
     match (&setup.editing, setup.pane) {
-        (Some(line), _) => Line::styled(
-            format!("new value: {}_   Enter: take it   Esc: keep the old one", line.text),
-            palette.strong(),
-        ),
+        (Some(line), _) => match &setup.refused {
+            Some(why) => {
+                Line::styled(format!("new value: {}_   NOT TAKEN: {}", line.text, scrubbed(why)), palette.bad())
+            }
+            None => Line::styled(
+                format!("new value: {}_   Enter: take it   Esc: keep the old one", line.text),
+                palette.strong(),
+            ),
+        },
         (None, Pane::Arms) => Line::styled(
-            "Enter RUN   space tick   Tab parameters   v world   + - repeat   Esc back   ? help",
+            "Enter RUN   space tick   Tab parameters   v virtual or live   ? help   + - repeat   Esc back   q leave",
             palette.faint(),
         ),
-        (None, Pane::Parameters) => Line::styled("Enter change   Tab arms   Esc back   ? help", palette.faint()),
+        (None, Pane::Parameters) => {
+            Line::styled("Enter change   Tab arms   Esc back   ? help   q leave", palette.faint())
+        }
     }
 }
 
@@ -68,7 +75,8 @@ fn arms(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette) {
         };
         Row::new([tick.to_owned(), format!("{}{edited}", scrubbed(&candidate.label))]).style(style)
     });
-    let block = Block::new().borders(Borders::TOP).title(" arms ");
+    let part = part_shown(first, room, setup.candidates.len(), palette);
+    let block = Block::new().borders(Borders::TOP).title(" arms ").title(part);
     let widths = [Constraint::Length(3), Constraint::Fill(1)];
     frame.render_widget(Table::new(rows, widths).column_spacing(1).block(block), area);
 }
@@ -101,7 +109,8 @@ fn parameters(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette
         let value = if parameter.edited { Span::styled(value, palette.strong()) } else { Span::raw(value) };
         Row::new([Cell::new(parameter.row.name), Cell::new(value), Cell::new(parameter.row.unit)]).style(style)
     });
-    let block = Block::new().borders(Borders::TOP | Borders::LEFT).title(" parameters ");
+    let part = part_shown(first, room, found.len(), palette);
+    let block = Block::new().borders(Borders::TOP | Borders::LEFT).title(" parameters ").title(part);
     let header = Row::new(["name", "value", "unit"]).style(palette.faint());
     let widths = [Constraint::Fill(2), Constraint::Fill(2), Constraint::Length(10)];
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), table);
@@ -109,8 +118,13 @@ fn parameters(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette
     let lines = match found.get(setup.parameter) {
         Some(parameter) => vec![
             Line::raw(parameter.row.about),
-            Line::raw(format!("{} (default {})", parameter.row.range, parameter.row.default)),
-            Line::styled(parameter.row.source, palette.faint()),
+            Line::raw(format!(
+                "now {}; allowed {}; default {}",
+                scrubbed(&parameter.value),
+                parameter.row.range,
+                parameter.row.default
+            )),
+            Line::styled(format!("from: {}", parameter.row.source), palette.faint()),
         ],
         None => vec![Line::styled("it has none", palette.faint())],
     };

@@ -36,7 +36,7 @@ pub(super) fn alone(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
 }
 
 fn stages(frame: &mut Frame<'_>, area: Rect, state: &State, latest: Option<&Second>, palette: Palette) {
-    let block = Block::new().borders(Borders::TOP).title(" stages of the service ");
+    let block = Block::new().borders(Borders::TOP).title(" [5] stages of the service ");
     let Some(target) = latest.and_then(|second| second.target.as_ref()) else {
         let text = if latest.is_some() { " the service did not answer in time" } else { "" };
         frame.render_widget(Paragraph::new(text).style(palette.faint()).block(block), area);
@@ -130,6 +130,6 @@ fn users(frame: &mut Frame<'_>, area: Rect, latest: Option<&Second>, palette: Pa
             lines.push(Line::styled(text, palette.bad()));
         }
     }
-    let title = latest.map_or_else(|| " users ".to_owned(), |second| format!(" {} users ", second.users));
+    let title = latest.map_or_else(|| " [6] users ".to_owned(), |second| format!(" [6] {} users ", second.users));
     frame.render_widget(Paragraph::new(lines).block(Block::new().borders(Borders::TOP).title(title)), area);
 }

@@ -8,6 +8,8 @@ use ratatui::{
 };
 
 use super::both_ends;
+use traces::trace::Names;
+
 use crate::{
     text::{scrubbed, time},
     tui::{Palette, app::Trace, panel::Part},
@@ -85,9 +87,12 @@ fn all(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
 /// What its import read, merged, dropped and did not understand.
 fn account(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     let block =
-        Block::new().borders(Borders::TOP).title(" its import: what was read, merged, dropped, not understood ");
+        Block::new().borders(Borders::TOP).title(" [6] its import: what was read, merged, dropped, not understood ");
     if trace.account.is_empty() {
-        let text = " it was not imported: nothing was dropped";
+        let text = match trace.seen.header.names {
+            Names::Generated => " it was generated, not imported: there was nothing to leave out",
+            _ => " no account of an import came with it",
+        };
         frame.render_widget(Paragraph::new(text).style(palette.faint()).block(block), area);
         return;
     }

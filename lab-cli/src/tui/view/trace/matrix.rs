@@ -20,7 +20,7 @@ pub(super) fn height(trace: &Trace) -> u16 {
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     let block =
-        Block::new().borders(Borders::TOP).title(" from the row's page to the column's ").title(legend(palette));
+        Block::new().borders(Borders::TOP).title(" [3] from the row's page to the column's ").title(legend(palette));
     let inside = block.inner(area);
     frame.render_widget(block, area);
     if trace.states.is_empty() {

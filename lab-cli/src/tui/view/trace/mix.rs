@@ -18,8 +18,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
     let all: u64 = actions.iter().map(|action| action.count).sum();
     let room = usize::from(area.height.saturating_sub(2));
     let title = match actions.len().saturating_sub(room) {
-        0 => format!(" {all} requests "),
-        hidden => format!(" {all} requests; {hidden} more actions (2: all) "),
+        0 => format!(" [2] {all} requests "),
+        hidden => format!(" [2] {all} requests; {hidden} more actions (2: all) "),
     };
     let block = Block::new().borders(Borders::TOP).title(title);
     let header = ["action", "count", "share", "", "p50", "p99", "bytes p50", "not ok"];

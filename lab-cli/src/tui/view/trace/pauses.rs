@@ -17,7 +17,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
     let way = trace.way();
     let page = way.and_then(|(from, _)| trace.pauses(from, None));
     let Some(page) = page else {
-        let block = Block::new().borders(Borders::TOP).title(" pauses ");
+        let block = Block::new().borders(Borders::TOP).title(" [4] pauses ");
         let text = match way {
             Some((from, _)) => format!(" no pause after {from} is known"),
             None => " no pause is known".to_owned(),
@@ -36,6 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
     let (y, labels) = decades(values, ms(shown.pauses.p50).max(0.1));
     let time = |micros: u64| text::time(ms(micros));
     let plot = Plot {
+        key: "[4]",
         title: "pauses:",
         latest: format!(" p50 {}  p90 {}  of {} ", time(shown.pauses.p50), time(shown.pauses.p90), shown.pauses.count),
         span: [0.0, 100.0],

@@ -22,7 +22,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
     let words = if drawn { Constraint::Length(WORDS) } else { Constraint::Fill(1) };
     let curve = if drawn { Constraint::Fill(1) } else { Constraint::Length(0) };
     let [above, below] = Layout::vertical([words, curve]).areas(area);
-    let block = Block::new().borders(Borders::TOP).title(" sessions ");
+    let block = Block::new().borders(Borders::TOP).title(" [5] sessions ");
     frame.render_widget(Paragraph::new(lines(trace, palette)).wrap(Wrap { trim: false }).block(block), above);
     if drawn {
         lengths(trace, palette).draw(frame, below, palette);
@@ -62,6 +62,7 @@ fn lengths(trace: &Trace, palette: Palette) -> Plot<'static> {
     let top = curve.last().copied().unwrap_or(1).max(1) as f64 * 1.05;
     let points = curve.iter().enumerate().map(point).collect();
     Plot {
+        key: "",
         title: "lengths:",
         latest: String::new(),
         span: [0.0, 100.0],

@@ -1,0 +1,78 @@
+//! What lies behind a run's verdict: its reasons with what to do about them, what was asked of it and what was found, and with
+//! which settings its arms ran. It lies over the comparison.
+
+use ratatui::{
+    Frame,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+    widgets::{Block, Clear, Paragraph, Wrap},
+};
+
+use super::compare::verdict_style;
+use crate::{
+    summary::{Reason, ThresholdResult},
+    text::scrubbed,
+    tui::{
+        Palette,
+        app::{Compare, OpenRun},
+    },
+};
+
+/// `from`: the first line that is shown.
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, from: u16, palette: Palette) {
+    let lines: Vec<Line<'_>> = (0..compare.runs.len()).flat_map(|run| of_run(compare, run, palette)).collect();
+    let block = Block::bordered().title(" behind the verdict (up down: the rest, Esc: back) ");
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).scroll((from, 0)).block(block), area);
+}
+
+fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
+    let run = &compare.runs[at];
+    let summary = &run.summary;
+    let heading = |text: &str| Line::styled(format!(" {text}"), palette.strong());
+    let mut lines = vec![Line::from(vec![
+        Span::styled(format!(" {} ", compare.run_name(at)), palette.title()),
+        Span::styled(format!(" {}", summary.verdict.word()), verdict_style(summary.verdict, palette)),
+    ])];
+    lines.extend(run.made.iter().map(|line| Line::styled(format!("   {}", scrubbed(line)), palette.faint())));
+    if !summary.reasons.is_empty() {
+        lines.push(heading("why it is not VALID"));
+        lines.extend(summary.reasons.iter().flat_map(|reason| because(reason, palette)));
+    }
+    lines.push(heading(match summary.thresholds.len() {
+        0 => "nothing was claimed",
+        _ => "claims",
+    }));
+    lines.extend(summary.thresholds.iter().flat_map(|claim| asked(claim, run, palette)));
+    lines.push(Line::default());
+    lines
+}
+
+fn because<'a>(reason: &Reason, palette: Palette) -> Vec<Line<'a>> {
+    let Reason { code, verdict, arm, value, threshold, message, remedy } = reason;
+    let place = if arm.is_empty() { String::new() } else { format!(" in {}", scrubbed(arm)) };
+    vec![
+        Line::from(vec![
+            Span::styled(format!("   {} {}", verdict.word(), scrubbed(code)), verdict_style(*verdict, palette)),
+            Span::raw(format!("{place}: {} (limit: {})", scrubbed(value), scrubbed(threshold))),
+        ]),
+        Line::raw(format!("     {}: {}", scrubbed(message), scrubbed(remedy))),
+    ]
+}
+
+fn asked<'a>(claim: &ThresholdResult, run: &OpenRun, palette: Palette) -> Vec<Line<'a>> {
+    let (word, style) = if claim.held { ("held  ", palette.good()) } else { ("FAILED", palette.bad()) };
+    let mut lines = vec![Line::from(vec![
+        Span::styled(format!("   {word} "), style),
+        Span::styled(scrubbed(&claim.text), Style::new()),
+    ])];
+    let found = if run.blocks() > 1 && !claim.blocks.is_empty() {
+        let each: Vec<&str> = claim.blocks.iter().map(|block| block.found.as_str()).collect();
+        format!("{}: {}", claim.why, each.join(" | "))
+    } else {
+        format!("found {}", claim.why)
+    };
+    lines.push(Line::raw(format!("          {}", scrubbed(&found))));
+    lines
+}
