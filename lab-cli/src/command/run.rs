@@ -9,6 +9,7 @@ use super::{print, read_experiment};
 use crate::{
     args::{self, Color, Output},
     exit::{End, Failure, Outcome},
+    judge::gates::first_kept,
     live::LiveEvent,
     run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, Touches, conduct, progress::Progress, read_folder},
     series,
@@ -119,7 +120,8 @@ fn over_time(folder: &Path, args: &args::Run) -> Result<(), Failure> {
         _ => None,
     });
     if let (Some(path), Some(shape)) = (&args.svg, shape) {
-        write(path, &series::svg(shape, &recorded.timeline))?;
+        let block = recorded.summary.as_ref().map_or(1, |summary| first_kept(&summary.arms));
+        write(path, &series::svg(shape, &recorded.timeline, block))?;
     }
     Ok(())
 }

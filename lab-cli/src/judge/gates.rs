@@ -25,7 +25,7 @@ mod tests;
 mod twins;
 
 pub use drift::judge_drift;
-pub use excluded::{excluded, judge_excluded};
+pub use excluded::{BLIND, excluded, first_kept, judge_excluded};
 pub use readings::reading;
 pub use twins::judge_twins;
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::{
+    judge::gates::first_kept,
     live::{LiveEvent, Second, Shape},
     run::{Manifest, RunFailure, read_folder},
     summary::{Arm, Comparison, Summary},
@@ -59,6 +60,11 @@ impl Whole {
     /// True if there are several blocks.
     pub fn several_blocks(&self) -> bool {
         self.summary.arms.iter().any(|arm| arm.block > 1)
+    }
+
+    /// The block that is drawn over time: the first that the machine did not spoil.
+    pub fn drawn_block(&self) -> u32 {
+        first_kept(&self.summary.arms)
     }
 
     /// An arm's name, with its block where there are several.

@@ -100,7 +100,10 @@ pub fn sum_up(found: &Findings<'_>) -> Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Measured, Phase, Reason};
+    use crate::{
+        judge::gates::first_kept,
+        summary::{Measured, Phase, Reason},
+    };
 
     /// Two arms in five blocks, of which one arm had this finding against it.
     fn arms(code: &str) -> Vec<Arm> {
@@ -157,6 +160,10 @@ mod tests {
         assert!(found.comparisons.iter().all(|comparison| comparison.blocks == 4));
         assert!(found.thresholds[0].held && found.thresholds[0].blocks.len() == 4, "{:?}", found.thresholds);
         assert_eq!(found.arms[3].verdict, Verdict::Invalid, "it stays what it was");
+        // Nor is it drawn.
+        let mut spoiled_at_first = arms("NOISE");
+        spoiled_at_first.iter_mut().for_each(|arm| arm.block = [2, 1, 3, 4, 5][arm.block as usize - 1]);
+        assert_eq!([first_kept(&arms("NOISE")), first_kept(&spoiled_at_first), first_kept(&arms("CPU"))], [1, 2, 1]);
     }
 
     #[test]

@@ -39,14 +39,14 @@ const PANELS: [Panel; 3] = [
     },
 ];
 
-/// The picture of a run's first block.
-pub fn svg(shape: &Shape, seconds: &[Second]) -> String {
-    let first: Vec<Second> = seconds.iter().filter(|second| second.block <= 1).cloned().collect();
+/// The picture of one block of a run.
+pub fn svg(shape: &Shape, seconds: &[Second], block: u32) -> String {
+    let first: Vec<Second> = seconds.iter().filter(|second| second.block == block).cloned().collect();
     let courses = courses(&first);
     let top = below_legend(courses.len());
     let height = top + PANELS.len() as f64 * (PANEL + GAP) + 10.0;
     let mut out = opened(height);
-    let of_blocks = if shape.blocks > 1 { format!(", block 1 of {}", shape.blocks) } else { String::new() };
+    let of_blocks = if shape.blocks > 1 { format!(", block {block} of {}", shape.blocks) } else { String::new() };
     let title = format!("{}: {}{of_blocks}", shape.experiment, shape.about);
     titled(&mut out, &title);
     let names: Vec<&str> = courses.iter().map(|course| course.name.as_str()).collect();

@@ -62,7 +62,7 @@ fn blocks_are_told_apart_in_rows_and_the_picture_shows_the_first() {
     let seconds = [second("none", 1, 0, 10, None, None), second("none", 2, 0, 3, None, None)];
     let text = rows(&seconds);
     assert!(text.starts_with("none (1)\n") && text.contains("\nnone (2)\n"), "{text}");
-    let picture = svg(&Shape { blocks: 2, ..shape() }, &seconds);
+    let picture = svg(&Shape { blocks: 2, ..shape() }, &seconds, 1);
     assert!(picture.contains("block 1 of 2") && picture.matches(">none</text>").count() == 1, "{picture}");
 }
 
@@ -74,7 +74,7 @@ fn a_picture_has_a_line_an_arm_in_each_panel_and_a_gap_where_nothing_is_known() 
         second("none", 1, 2, 10, Some(5000.0), None),
         second("seda", 1, 0, 7, Some(99.4), None),
     ];
-    let picture = svg(&shape(), &seconds);
+    let picture = svg(&shape(), &seconds, 1);
     assert!(picture.contains("a &lt;few&gt; &amp; many"), "{picture}");
     // Two arms: one line each in the legend and in each of three panels.
     for colour in ["#1f82d2", "#cf6a12"] {

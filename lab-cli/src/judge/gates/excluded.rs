@@ -25,6 +25,12 @@ pub fn excluded(arms: &[Arm]) -> BTreeSet<u32> {
     if blind && few { spoiled } else { BTreeSet::new() }
 }
 
+/// The first block that was not left out: the one that is drawn where all of them would hide each other.
+pub fn first_kept(arms: &[Arm]) -> u32 {
+    let left_out = excluded(arms);
+    arms.iter().map(|arm| arm.block).filter(|block| !left_out.contains(block)).min().unwrap_or(1)
+}
+
 fn all_blind(reasons: &[Reason]) -> bool {
     let mut void = reasons.iter().filter(|reason| reason.verdict == Invalid);
     void.all(|reason| BLIND.contains(&&*reason.code))

@@ -56,9 +56,10 @@ const QUANTITIES: [Quantity; 4] = [
     },
 ];
 
-/// The first block over time.
+/// One block over time.
 pub fn time_lines(run: &Whole) -> Markup {
-    let first: Vec<&Second> = run.timeline.iter().filter(|second| second.block <= 1).collect();
+    let block = run.drawn_block();
+    let first: Vec<&Second> = run.timeline.iter().filter(|second| second.block == block).collect();
     let Some(last) = first.iter().map(|second| second.second).max() else { return html! {} };
     let step = last / POINTS + 1;
     let mut begins = 0.0;
@@ -72,8 +73,7 @@ pub fn time_lines(run: &Whole) -> Markup {
         section id="time" {
             h2 { "Over time" }
             p.small {
-                "The first block"
-                @if run.several_blocks() { " of several" }
+                @if run.several_blocks() { "Block " (block) " of several" } @else { "The only block" }
                 ". Rest the pointer on a figure for its values."
                 @if step > 1 { " A point is " (step) " seconds: the worst of their percentiles, the mean of their counts." }
             }

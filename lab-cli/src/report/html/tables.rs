@@ -108,11 +108,12 @@ pub fn phases(run: &Whole) -> Markup {
     }
 }
 
-/// By request type and class, in the phase that the comparison is about, in the first block.
+/// By request type and class, in the phase that the comparison is about, in the block that is drawn.
 pub fn types(run: &Whole) -> Markup {
     let Some(name) = run.busiest() else { return html! {} };
+    let block = run.drawn_block();
     let groups = || {
-        run.summary.arms.iter().filter(|arm| arm.block <= 1).filter_map(|arm| {
+        run.summary.arms.iter().filter(|arm| arm.block == block).filter_map(|arm| {
             let phase = arm.phases.iter().find(|phase| phase.name == name)?;
             Some((arm, &phase.by_type, &phase.by_class))
         })
@@ -122,7 +123,7 @@ pub fn types(run: &Whole) -> Markup {
         section id="types" {
             h2 { "Request types" @if classes { " and classes" } }
             div.wide { table {
-                caption { "Phase " (shown(name)) @if run.several_blocks() { ", first block" } }
+                caption { "Phase " (shown(name)) @if run.several_blocks() { ", block " (block) } }
                 (head(&["arm", "type or class"], &[]))
                 tbody { @for (arm, types, classes) in groups() {
                     @for (kind, measured) in types { tr {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{OpenRun, cursor::moved};
 use crate::{
+    judge::gates::{excluded, first_kept},
     live::Second,
     summary::{Arm, Comparison, Measured, Touched},
     text::scrubbed,
@@ -188,10 +189,26 @@ impl Compare {
         Some(&found.baseline)
     }
 
-    /// Turns of an arm, block by block.
+    /// Turns of an arm, block by block, without what the machine spoiled.
     pub fn turns(&self, course: Course) -> impl Iterator<Item = &Arm> {
-        let name = self.arm_name(course);
-        self.runs[course.run].summary.arms.iter().filter(move |arm| arm.shown_name() == name)
+        let (name, arms) = (self.arm_name(course), &self.runs[course.run].summary.arms);
+        let left_out = excluded(arms);
+        arms.iter().filter(move |arm| arm.shown_name() == name && !left_out.contains(&arm.block))
+    }
+
+    /// Blocks of which figures are the medians, at most.
+    pub fn kept(&self) -> usize {
+        let of = |run: &OpenRun| {
+            let left_out = excluded(&run.summary.arms);
+            let blocks: BTreeSet<u32> = run.summary.arms.iter().map(|arm| arm.block).collect();
+            blocks.difference(&left_out).count()
+        };
+        self.runs.iter().map(of).max().unwrap_or(1)
+    }
+
+    /// The block of a run that is drawn; more would hide each other.
+    pub fn drawn_block(&self, run: usize) -> u32 {
+        first_kept(&self.runs[run].summary.arms)
     }
 
     /// The median over blocks of a figure in the phase that is shown, and whether time-outs leave only a bound. The lower
@@ -204,15 +221,16 @@ impl Compare {
         values.get(values.len().checked_sub(1)? / 2).copied()
     }
 
-    /// Over time: of the first block; more would hide each other.
+    /// Over time, of the block that is drawn.
     pub fn seconds(&self, course: Course) -> impl Iterator<Item = &Second> {
-        let name = self.arm_name(course);
-        self.runs[course.run].timeline.iter().filter(move |second| second.arm == name && second.block == 1)
+        let (name, block) = (self.arm_name(course), self.drawn_block(course.run));
+        self.runs[course.run].timeline.iter().filter(move |second| second.arm == name && second.block == block)
     }
 
     /// What a person changed in the turn that is drawn.
     pub fn touches(&self, course: Course) -> impl Iterator<Item = &Touched> {
-        self.turns(course).filter(|arm| arm.block == 1).flat_map(|arm| &arm.touches)
+        let block = self.drawn_block(course.run);
+        self.turns(course).filter(move |arm| arm.block == block).flat_map(|arm| &arm.touches)
     }
 
     /// What was found against the baseline.

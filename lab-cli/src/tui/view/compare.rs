@@ -104,7 +104,9 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         series.insert(0, Series { name: "target".to_owned(), style: palette.target(), mark: '=', points });
     }
     let blocks = blocks(compare);
-    let latest = format!("{}{}", if blocks > 1 { " block 1 " } else { "" }, changed(compare));
+    let drawn = compare.courses.get(compare.at).map_or(1, |course| compare.drawn_block(course.run));
+    let block = if blocks > 1 { format!(" block {drawn} ") } else { String::new() };
+    let latest = block + &changed(compare);
     let marks = shown().flat_map(|(_, course)| compare.touches(*course)).map(|touched| touched.second).collect();
     let (title, walls) = (column.name(), walls(compare));
     Plot { key: "", title, latest, span: [0.0, end], unit: "s", y, labels, walls, marks, series }
@@ -181,7 +183,7 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
     }
     let title = match blocks(compare) {
         1 => format!(" {} (Tab: another phase) ", scrubbed(compare.phase_name())),
-        blocks => format!(" {}, medians of {blocks} blocks (Tab: another phase) ", scrubbed(compare.phase_name())),
+        _ => format!(" {}, medians of {} blocks (Tab: another phase) ", scrubbed(compare.phase_name()), compare.kept()),
     };
     let words = Line::styled(against_the_first(compare), palette.strong()).right_aligned();
     let part = part_shown(first, room, compare.courses.len(), palette);
