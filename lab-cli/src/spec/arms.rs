@@ -25,6 +25,15 @@ use crate::text::suggestion;
 /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
 pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client", "services", "calls", "target"];
 
+/// A policy's own parameter goes before: `connections` has a `backlog`. Where that is `target`, it is a time, and a table changes
+/// the service.
+fn is_the_labs(entry: &Entry, policy: &str) -> bool {
+    let key = entry.key.as_str();
+    let known = Catalogue::resolve(policy, &Settings::new());
+    let of_policy = known.is_ok_and(|(known, _)| known.params.iter().any(|param| param.name == key));
+    ARM_KEYS.contains(&key) && (!of_policy || (key == "target" && matches!(entry.node.value, Value::Table(_))))
+}
+
 /// Places, as they are written.
 const PLACES: &[(&str, Seat)] =
     &[("accept", Seat::Accept), ("single", Seat::Single), ("stage", Seat::Stage), ("per-stage", Seat::Stage)];
@@ -91,7 +100,7 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<Arm> 
             return None;
         };
         for entry in entries {
-            if ARM_KEYS.contains(&entry.key.as_str()) {
+            if is_the_labs(entry, name) {
                 lab_key(&mut arm, entry, &path, base, problems);
             } else {
                 own.push(entry);
@@ -292,6 +301,45 @@ pub fn setting(node: &Node) -> Setting {
         }
         Value::Table(entries) => {
             Setting::Map(entries.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use controllers::catalogue::ParamKind;
+
+    use super::*;
+    use crate::spec::{Changes, Experiment, read};
+
+    const FILE: &str = "name: x\nabout: y\ntarget: {app: emulated, service: 10ms, workers: 2}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
+
+    fn arm_of(arm: &str) -> Result<Arm, String> {
+        let changes = Changes { set: vec![format!("arms.0={arm}")], ..Changes::default() };
+        let experiment: Result<Experiment, _> = read(FILE, &changes);
+        experiment.map(|found| found.arms[0].clone()).map_err(|problems| problems[0].to_string())
+    }
+
+    #[test]
+    fn a_policys_own_parameter_goes_before_a_key_of_the_lab() {
+        let own = arm_of("{codel: {target: 20ms}}").expect("it is good");
+        assert_eq!((own.policy.settings.len(), own.own_target), (1, None));
+        let both = arm_of("{codel: {target: {workers: 4}, interval: 200ms}}").expect("it is good");
+        assert!(both.own_target.is_some() && both.policy.settings.len() == 1, "{both:?}");
+        // For others it is the listener's.
+        let connections = arm_of("{connections: {backlog: 5}}").expect("it is good");
+        assert_eq!((connections.backlog, connections.policy.settings.len()), (None, 1));
+        assert_eq!(arm_of("{none: {backlog: 5}}").expect("it is good").backlog, Some(5));
+        let why = arm_of("{codel: {target: soon}}").expect_err("no time");
+        assert!(why.contains("codel.target") && why.contains("not a time"), "{why}");
+    }
+
+    #[test]
+    fn no_parameter_that_is_a_table_has_a_name_of_the_labs() {
+        let params = Catalogue::entries().iter().flat_map(|entry| entry.params.iter().map(move |param| (entry, param)));
+        for (entry, param) in params.filter(|(_, param)| ARM_KEYS.contains(&param.name)) {
+            let scalar = matches!(param.kind, ParamKind::Time { .. } | ParamKind::Count { .. });
+            assert!(scalar, "{}.{}", entry.name, param.name);
         }
     }
 }
