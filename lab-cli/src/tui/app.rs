@@ -283,9 +283,9 @@ impl App {
                 Action::Choose => match &self.home.chosen()?.read {
                     Ok(Content::Experiment(found)) => {
                         let fresh = found.setup();
+                        self.left.extend(self.setup.take().map(|last| (last.name.clone(), last)));
                         let before = self.left.remove(&fresh.name).filter(|before| before.is_of(&fresh));
-                        let last = self.setup.replace(before.unwrap_or(fresh));
-                        self.left.extend(last.map(|last| (last.name.clone(), last)));
+                        self.setup = Some(before.unwrap_or(fresh));
                         self.go(Screen::Setup);
                     }
                     Ok(Content::Trace { path, .. }) => {
@@ -338,7 +338,8 @@ impl App {
     fn back(&mut self) -> Option<Effect> {
         let to = match self.screen {
             Screen::Trace if self.trace.as_mut()?.back() => return None,
-            Screen::Compare if self.compare.behind.take().is_some() => return None,
+            Screen::Compare if self.compare.back() => return None,
+            Screen::Setup if self.setup.as_mut().is_some_and(Setup::back) => return None,
             Screen::Trace if self.one_trace => return Some(Effect::Quit),
             Screen::Home | Screen::Setup | Screen::Past | Screen::Live | Screen::Trace => Screen::Home,
             Screen::Compare if self.of_the_past || self.setup.is_none() => Screen::Past,

@@ -39,6 +39,15 @@ impl Column {
         }
     }
 
+    /// What stands behind a number of its axis.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Rejected => " %",
+            Self::Goodput | Self::Offered | Self::TimedOut => "/s",
+            Self::P50 | Self::P90 | Self::P99 => "",
+        }
+    }
+
     /// Drawn on a logarithmic axis.
     pub fn is_time(self) -> bool {
         matches!(self, Self::P50 | Self::P90 | Self::P99)
@@ -76,7 +85,7 @@ impl Column {
         match self {
             Self::Goodput => Some(second.served as f64),
             Self::Offered => Some(second.offered as f64),
-            Self::Rejected => Some(second.rejected as f64),
+            Self::Rejected => (second.planned > 0).then(|| 100.0 * second.rejected as f64 / second.planned as f64),
             Self::P50 => second.p50_ms,
             Self::P90 => second.p90_ms,
             Self::P99 => second.p99_ms,
@@ -92,8 +101,8 @@ pub(in crate::tui) struct Course {
     pub arm: usize,
 }
 
-/// Longest list of what lies behind the verdicts that can be looked through.
-const MOST_LINES: usize = 2000;
+/// Lines that stay on the screen at the end of what lies behind the verdicts.
+const LEFT_BEHIND: usize = 4;
 
 #[derive(Debug, Default)]
 pub(in crate::tui) struct Compare {
@@ -108,7 +117,7 @@ pub(in crate::tui) struct Compare {
     pub phase: usize,
     pub enlarged: bool,
     /// What lies behind the verdicts is shown, from this line on.
-    pub behind: Option<u16>,
+    pub behind: Option<usize>,
 }
 
 impl Compare {
@@ -135,12 +144,9 @@ impl Compare {
 
     pub fn pressed(&mut self, action: Action) {
         if let Some(line) = self.behind {
-            // Its lines break as the screen asks: only that it cannot be scrolled for ever is made sure of here.
             self.behind = match action {
                 Action::Choose => None,
-                _ => moved(usize::from(line), MOST_LINES, action)
-                    .and_then(|line| u16::try_from(line).ok())
-                    .or(Some(line)),
+                _ => Some(moved(line, self.lines_behind().saturating_sub(LEFT_BEHIND), action).unwrap_or(line)),
             };
             return;
         }
@@ -157,6 +163,33 @@ impl Compare {
             Action::Enlarge => self.enlarged = !self.enlarged,
             _ => {}
         }
+    }
+
+    /// One step back within it: `false` if there is none.
+    pub fn back(&mut self) -> bool {
+        self.behind.take().is_some() || std::mem::take(&mut self.enlarged)
+    }
+
+    /// At least so many lines lie behind the verdicts: some may take several on the screen.
+    fn lines_behind(&self) -> usize {
+        let of = |run: &OpenRun| 2 + run.made.len() + 2 * run.summary.reasons.len() + 2 * run.summary.thresholds.len();
+        self.runs.iter().map(of).sum()
+    }
+
+    /// Of which phase and in which figures arms were compared, where nothing was found of what is shown.
+    pub fn compared_elsewhere(&self) -> Option<String> {
+        let known = |course: &Course| self.verdict(*course, self.column()).is_some();
+        if self.courses.iter().any(known) {
+            return None;
+        }
+        let run = self.runs.get(self.courses.get(self.at)?.run)?;
+        let found = run.summary.comparisons.first()?;
+        let figures: Vec<&str> = Column::ALL
+            .into_iter()
+            .filter(|column| run.summary.comparisons.iter().any(|found| found.metric == column.metric()))
+            .map(Column::name)
+            .collect();
+        Some(format!(" compared in {}: {} ", scrubbed(&found.phase), figures.join(", ")))
     }
 
     pub fn column(&self) -> Column {

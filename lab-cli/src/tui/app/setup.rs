@@ -199,7 +199,15 @@ impl Setup {
         self.text == other.text
     }
 
-    /// Takes a new value, or says what is wrong with it and leaves it to be mended.
+    /// From the parameters back to the arms: `false` if that is where the keys are.
+    pub fn back(&mut self) -> bool {
+        self.pane == Pane::Parameters && {
+            self.pane = Pane::Arms;
+            true
+        }
+    }
+
+    /// Takes a new value (an empty one: that of the file again), or says what is wrong with it and leaves it to be mended.
     pub fn edited(&mut self, written: Ended) {
         (self.editing, self.refused) = (None, None);
         let Ended::Taken(value) = written else { return };
@@ -209,6 +217,10 @@ impl Setup {
         };
         let name = parameter.row.name;
         let Some(candidate) = self.candidates.get_mut(self.at) else { return };
+        if value.trim().is_empty() {
+            candidate.edits.remove(name);
+            return;
+        }
         let before = candidate.edits.insert(name, value.trim().to_owned());
         let was_on = std::mem::replace(&mut candidate.on, true);
         // Whether all that is ticked can run in this world is no matter of this value: that is told when it is to run.

@@ -381,7 +381,7 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
     run.summary.thresholds[0] = ThresholdResult {
         text: "seda.spike.response_time.p90 <= 800ms\u{1b}[2J".to_owned(),
         held: false,
-        why: "890 ms".to_owned(),
+        why: "found 890 ms".to_owned(),
         ..run.summary.thresholds[0].clone()
     };
     app.told(Told::Opened(vec![run]));
@@ -416,6 +416,38 @@ fn a_setup_that_was_left_is_as_it_was() {
     press(&mut app, KeyCode::Enter);
     let setup = app.setup.as_ref().expect("the first one");
     assert_eq!((setup.name.as_str(), setup.repeat, setup.candidates[0].on), ("flash-crowd", 2, false));
+    // Also when nothing else was set up meanwhile, as often as one likes.
+    for _ in 0..2 {
+        press(&mut app, KeyCode::Esc);
+        press(&mut app, KeyCode::Enter);
+        assert_eq!(app.setup.as_ref().expect("the first one").repeat, 2);
+    }
+}
+
+#[test]
+fn a_target_of_a_policy_is_set_and_nothing_takes_it_back() {
+    let mut app = set_up();
+    press(&mut app, KeyCode::Down); // seda
+    press(&mut app, KeyCode::Tab);
+    assert_eq!(app.setup.as_ref().expect("a setup").parameters()[0].row.name, "target");
+    press(&mut app, KeyCode::Enter);
+    type_in(&mut app, "500ms");
+    press(&mut app, KeyCode::Enter);
+    let order = app.setup.as_ref().expect("a setup").order().expect("it can run");
+    let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
+    assert!(read.arms[1].policy.settings.contains_key("target") && read.arms[1].own_target.is_none());
+    press(&mut app, KeyCode::Enter);
+    for _ in 0..5 {
+        press(&mut app, KeyCode::Backspace);
+    }
+    press(&mut app, KeyCode::Enter);
+    let setup = app.setup.as_ref().expect("a setup");
+    assert!(setup.candidates[1].edits.is_empty() && setup.editing.is_none(), "as in the file");
+    // Esc leads to the arms, and then away.
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.screen, Screen::Setup);
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.screen, Screen::Home);
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         decades(values(), target)
     } else {
         let top = values().fold(1.0, f64::max) * 1.05;
-        ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), text::rate(top)])
+        ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{}", text::rate(top), column.unit())])
     };
     let to = |value: f64| if column.is_time() { log(value) } else { value };
     let point = |second: &Second| (f64::from(second.second) + 0.5, column.at(second).map(to));
@@ -143,16 +143,21 @@ fn walls(compare: &Compare) -> Vec<f64> {
 
 /// Width of a figure, and least width of what was found.
 const FIGURE: u16 = 9;
-const FOUND: u16 = 20;
+const FOUND: u16 = 28;
+/// What was found is not worth more figures than that.
+const LEAST_FIGURES: usize = 3;
 
 fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) {
     let room = usize::from(area.height.saturating_sub(2));
     let first = first_shown(compare.at, compare.courses.len(), room);
     let names = compare.courses.iter().map(|course| name(compare, *course).chars().count()).max().unwrap_or(0);
     let name_width = u16::try_from(names.clamp(8, 30)).unwrap_or(30);
-    let figures = Column::ALL.len() as u16;
-    let taken = 1 + 1 + name_width + figures * (FIGURE + 1) + 1;
-    let against = compare.baseline().filter(|_| area.width >= taken + FOUND);
+    // Whole columns: those that have room, with the one under the cursor, which gives way to nothing but what was found of it.
+    let room_for = |more: u16| usize::from(area.width.saturating_sub(name_width + 3 + more) / (FIGURE + 1));
+    let against = compare.baseline().filter(|_| room_for(FOUND) >= LEAST_FIGURES);
+    let count = room_for(if against.is_some() { FOUND } else { 0 }).clamp(1, Column::ALL.len());
+    let start = (compare.column + 1).saturating_sub(count);
+    let shown = || Column::ALL.into_iter().enumerate().skip(start).take(count);
     let rows = compare.courses.iter().enumerate().skip(first).take(room).map(|(n, &course)| {
         let (style, mark) = palette.line(n);
         let hidden = compare.hidden.contains(&n);
@@ -163,7 +168,7 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
                 if n == compare.at { palette.strong() } else { Style::new() },
             )),
         ];
-        for (at, column) in Column::ALL.into_iter().enumerate() {
+        for (at, column) in shown() {
             let value = figure(compare.figure(course, column), column);
             let style = if n == compare.at && at == compare.column { palette.title() } else { Style::new() };
             cells.push(Cell::new(Span::styled(value, style)));
@@ -174,9 +179,9 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
         Row::new(cells)
     });
     let mut header: Vec<Cell<'_>> = vec![Cell::new(""), Cell::new("arm")];
-    header.extend(Column::ALL.map(|column| Cell::new(column.name())));
+    header.extend(shown().map(|(_, column)| Cell::new(column.name())));
     let mut widths = vec![Constraint::Length(1), Constraint::Length(name_width)];
-    widths.extend([Constraint::Length(FIGURE); Column::ALL.len()]);
+    widths.extend(vec![Constraint::Length(FIGURE); count]);
     if let Some(baseline) = against {
         header.push(Cell::new(format!("{} against {}", compare.column().name(), scrubbed(baseline))));
         widths.push(Constraint::Fill(1));
@@ -185,7 +190,8 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
         1 => format!(" {} (Tab: another phase) ", scrubbed(compare.phase_name())),
         _ => format!(" {}, medians of {} blocks (Tab: another phase) ", scrubbed(compare.phase_name()), compare.kept()),
     };
-    let words = Line::styled(against_the_first(compare), palette.strong()).right_aligned();
+    let words = compare.compared_elsewhere().unwrap_or_else(|| against_the_first(compare));
+    let words = Line::styled(words, palette.strong()).right_aligned();
     let part = part_shown(first, room, compare.courses.len(), palette);
     let block = Block::new().borders(Borders::TOP).title(title).title(words).title(part);
     let header = Row::new(header).style(palette.faint());

@@ -20,8 +20,13 @@ use crate::{
 };
 
 /// `from`: the first line that is shown.
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, from: u16, palette: Palette) {
-    let lines: Vec<Line<'_>> = (0..compare.runs.len()).flat_map(|run| of_run(compare, run, palette)).collect();
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, from: usize, palette: Palette) {
+    let mut lines: Vec<Line<'_>> = (0..compare.runs.len()).flat_map(|run| of_run(compare, run, palette)).collect();
+    if compare.runs.len() > 1 {
+        let names: Vec<String> = compare.runs.iter().map(|run| scrubbed(&run.name)).collect();
+        lines.push(Line::raw(format!(" one run against another, with intervals: lab compare {}", names.join(" "))));
+    }
+    let from = u16::try_from(from).unwrap_or(u16::MAX);
     let block = Block::bordered().title(" behind the verdict (up down: the rest, Esc: back) ");
     frame.render_widget(Clear, area);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).scroll((from, 0)).block(block), area);
@@ -71,7 +76,7 @@ fn asked<'a>(claim: &ThresholdResult, run: &OpenRun, palette: Palette) -> Vec<Li
         let each: Vec<&str> = claim.blocks.iter().map(|block| block.found.as_str()).collect();
         format!("{}: {}", claim.why, each.join(" | "))
     } else {
-        format!("found {}", claim.why)
+        claim.why.clone()
     };
     lines.push(Line::raw(format!("          {}", scrubbed(&found))));
     lines

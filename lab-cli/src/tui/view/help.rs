@@ -33,9 +33,10 @@ const OF_TRACES: &[(&str, &str)] = &[
     ("pauses", "from an answer to the next request; left the shortest of them"),
 ];
 const OF_COMPARISONS: &[(&str, &str)] = &[
+    ("in time/s", "goodput: answered as asked within the target"),
     (">= 5 s", "hidden by time-outs: at least this"),
     ("x1.20", "times the first arm's value; [low, high]: its 95 % interval"),
-    ("differs", "further from the first arm than the margin that matters"),
+    ("differs", "by more than the margin that matters: over x1 is more"),
     ("equals", "within that margin"),
     ("~", "nothing can be said yet: too few blocks, or too much noise"),
     ("medians", "a figure is the median of its blocks; the plot shows the first one"),

@@ -59,9 +59,12 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
     });
     let widths = [Constraint::Length(1), Constraint::Fill(1), Constraint::Length(5)];
     let title = if home.filter.is_empty() && home.finding.is_none() {
-        format!(" {} experiments ", shown.iter().filter(|choice| choice.kind != Kind::Trace).count())
+        match shown.iter().filter(|choice| choice.kind == Kind::Trace).count() {
+            0 => format!(" {} experiments ", shown.len()),
+            traces => format!(" {} experiments, {traces} traces ", shown.len() - traces),
+        }
     } else {
-        format!(" {} found ", shown.len())
+        format!(" {} found (/ Esc: all) ", shown.len())
     };
     let part = part_shown(first, room, shown.len(), palette);
     let block = Block::new().borders(Borders::TOP).title(title).title(part);

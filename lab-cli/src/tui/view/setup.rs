@@ -37,7 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
                 Line::styled(format!("new value: {}_   NOT TAKEN: {}", line.text, scrubbed(why)), palette.bad())
             }
             None => Line::styled(
-                format!("new value: {}_   Enter: take it   Esc: keep the old one", line.text),
+                format!("new value: {}_   Enter: take it (nothing: as in the file)   Esc: keep the old one", line.text),
                 palette.strong(),
             ),
         },
@@ -58,8 +58,12 @@ fn world(setup: &Setup, palette: Palette) -> Line<'static> {
     Line::from(vec![
         Span::styled(simulated, palette.strong()),
         live,
-        Span::raw(format!("   {} arms x {} = {time}", setup.ticked(), setup.repeat)),
+        Span::raw(format!("   {} arm{} x {} = {time}", setup.ticked(), plural(setup.ticked()), setup.repeat)),
     ])
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 fn arms(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette) {
