@@ -50,7 +50,7 @@ const MEASURE: Duration = Duration::from_secs(4);
 const TOLERANCE: f64 = 0.05;
 /// Close enough to go on, if the search ends there.
 const LAST_RESORT: f64 = 0.15;
-const MOST_STEPS: usize = 8;
+const MOST_STEPS: usize = 12;
 /// What one operation costs, seconds, before anything is known of this machine.
 const FIRST_GUESS: f64 = 100e-6;
 
@@ -149,31 +149,22 @@ pub fn solve(wanted: f64, mut measure: impl FnMut(f64) -> Result<f64, RunFailure
     Ok(found(wanted, &points))
 }
 
-/// Measurements that count: one that a busy moment spoiled is forgotten.
-const REMEMBERED: usize = 3;
+/// Measurements that count: one that a busy moment spoiled is forgotten, and the machine may be at another speed by now.
+const REMEMBERED: usize = 2;
 
-/// The next guess: on the line through the two points whose rates are nearest to the wanted one; if that leaves the stretch
-/// between a rate that is too high and one that is too low, on the line between those.
+/// The next guess. Each measurement with operations says how many would have given the wanted rate, had every one cost as much;
+/// the mean of the last ones is tried.
 fn next(points: &[(f64, f64)], wanted: f64) -> f64 {
-    let mut nearest = points[points.len().saturating_sub(REMEMBERED)..].to_vec();
-    nearest.sort_by(|a, b| (1.0 / a.1 - 1.0 / wanted).abs().total_cmp(&(1.0 / b.1 - 1.0 / wanted).abs()));
-    let slope = match nearest[..] {
-        [a, b, ..] if a.0 != b.0 => (1.0 / a.1 - 1.0 / b.1) / (a.0 - b.0),
-        _ => FIRST_GUESS,
+    // What a request costs without any.
+    let alone = points.iter().find(|(operations, _)| *operations <= 0.0).map_or(0.0, |(_, measured)| 1.0 / measured);
+    let room = 1.0 / wanted - alone;
+    let implied = |&(operations, measured): &(f64, f64)| {
+        let each = (1.0 / measured - alone) / operations;
+        (operations > 0.0 && each > 0.0).then(|| room / each)
     };
-    // Noise can turn the line over; then the guess about one operation is better than it.
-    let slope = if slope > 0.0 { slope } else { FIRST_GUESS };
-    let (operations, measured) = nearest[0];
-    let guess = operations + (1.0 / wanted - 1.0 / measured) / slope;
-    let fast = nearest.iter().find(|(_, measured)| *measured > wanted);
-    let slow = nearest.iter().find(|(_, measured)| *measured < wanted);
-    match (fast, slow) {
-        (Some(fast), Some(slow)) if fast.0 < slow.0 && !(fast.0..slow.0).contains(&guess) => {
-            let share = (1.0 / wanted - 1.0 / fast.1) / (1.0 / slow.1 - 1.0 / fast.1);
-            fast.0 + share * (slow.0 - fast.0)
-        }
-        _ => guess.max(0.0),
-    }
+    let found: Vec<f64> = points.iter().rev().filter_map(implied).take(REMEMBERED).collect();
+    let guess = if found.is_empty() { room / FIRST_GUESS } else { found.iter().sum::<f64>() / found.len() as f64 };
+    guess.max(0.0)
 }
 
 fn found(wanted: f64, points: &[(f64, f64)]) -> Capacity {
@@ -244,5 +235,17 @@ mod tests {
         let found = found.expect("the truth is found once the moment is over");
         assert!((found.operations - 98.0).abs() < 3.0, "{found:?}");
         assert!(found.steps.len() <= MOST_STEPS, "{found:?}");
+    }
+
+    #[test]
+    fn a_machine_that_gets_faster_meanwhile_is_followed() {
+        // A tenth slower than usual, then a fiftieth faster with each measurement: the work must grow after it.
+        let mut speed = 0.9;
+        let found = solve(100.0, |operations| {
+            speed *= 1.02;
+            Ok(speed / (0.2e-3 + 0.17e-3 * operations))
+        });
+        let found = found.expect("it is followed");
+        assert!((found.measured_per_s - 100.0).abs() <= 5.0 && found.steps.len() <= 4, "{found:?}");
     }
 }
