@@ -71,13 +71,13 @@ fn from_a_choice_to_a_comparison() {
     tmux.type_in("Enter");
     tmux.wait_for(&["1 found", "a service of one millisecond"]);
     tmux.type_in("Enter");
-    tmux.wait_for(&["[x] none", "[ ] codel", "1 arms x 1 = seconds"]);
+    tmux.wait_for(&["[x] none", "[ ] codel", "1 arm x 1 = seconds"]);
     // A second policy: the one below.
     tmux.type_in("Down");
     tmux.type_in("Space");
     tmux.wait_for(&["2 arms x 1"]);
     tmux.type_in("Enter");
-    tmux.wait_for(&["offered/s", "left right figure"]);
+    tmux.wait_for(&["offered/s", "Enter behind the verdict"]);
     tmux.type_in("Down");
     tmux.wait_for(&["fixed-rate, in time/s against none: ~ x"]);
     // The same, live.
@@ -87,7 +87,7 @@ fn from_a_choice_to_a_comparison() {
     tmux.wait_for(&["[live]"]);
     tmux.type_in("Enter");
     tmux.wait_for(&["arm 1 of 2", "generator CPU"]);
-    tmux.wait_for(&["offered/s", "left right figure"]);
+    tmux.wait_for(&["offered/s", "Enter behind the verdict"]);
     // One at a time: two that arrive together are another key (Alt-Esc).
     tmux.type_in("Escape");
     tmux.wait_for(&["2 arms x 1"]);
@@ -117,7 +117,7 @@ fn a_trace_is_shown_until_it_is_left() {
     tmux.type_in("Up");
     tmux.wait_for(&["list folders > show message: 0 of 100"]);
     tmux.type_in("6");
-    tmux.wait_for(&["it was not imported"]);
+    tmux.wait_for(&["it was generated, not imported"]);
     tmux.type_in("Escape");
     tmux.wait_for(&["over time"]);
     tmux.type_in("q");
@@ -170,7 +170,7 @@ fn a_live_run_is_touched_and_says_so() {
     tmux.wait_for(&["TOUCHED: 30 more users for 10 s", " 34 users "]);
     tmux.type_in("q");
     // Whatever else speaks against it on this machine.
-    tmux.wait_for(&["TOUCHED", "left right figure"]);
+    tmux.wait_for(&["TOUCHED", "Enter behind the verdict"]);
     tmux.type_in("q");
     tmux.wait_for(&["code=0"]);
     let runs = fs::read_dir(scratch.path().join("runs")).expect("runs/");
