@@ -15,6 +15,7 @@ use crate::{
 };
 
 mod program;
+mod setup;
 mod touching;
 mod trace;
 

@@ -11,7 +11,7 @@ use crate::{
     tui::{Folder, Job, OpenRun, Palette, PastRun, PastSummary, app::Screen},
 };
 
-fn type_in(app: &mut App, text: &str) {
+pub(super) fn type_in(app: &mut App, text: &str) {
     for c in text.chars() {
         assert!(press(app, KeyCode::Char(c)).is_none());
     }
@@ -24,14 +24,14 @@ fn at(app: &mut App, id: &str) {
 }
 
 /// The setup of `flash-crowd`, which is the first.
-fn set_up() -> App {
+pub(super) fn set_up() -> App {
     let mut app = App::default();
     assert!(press(&mut app, KeyCode::Enter).is_none());
     assert_eq!(app.screen, Screen::Setup);
     app
 }
 
-fn order_of(effect: Option<Effect>) -> Box<crate::tui::Order> {
+pub(super) fn order_of(effect: Option<Effect>) -> Box<crate::tui::Order> {
     match effect {
         Some(Effect::Job(Job::Run(order))) => order,
         other => panic!("{other:?}"),
@@ -74,138 +74,6 @@ fn a_file_of_this_folder_comes_first_and_one_with_a_slip_says_so() {
     assert!(frame(&app, Palette::Plain, 100, 30).contains("my own"));
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.screen, Screen::Setup);
-}
-
-#[test]
-fn setting_up() {
-    let mut app = set_up();
-    press(&mut app, KeyCode::Down);
-    insta::assert_snapshot!(frame(&app, Palette::Colours, 100, 36));
-}
-
-#[test]
-fn only_ticked_arms_run_with_what_was_changed() {
-    let mut app = set_up();
-    press(&mut app, KeyCode::Char(' ')); // not none
-    press(&mut app, KeyCode::Down); // seda
-    press(&mut app, KeyCode::Tab);
-    let parameters = app.setup.as_ref().expect("a setup").parameters();
-    let samples = parameters.iter().position(|parameter| parameter.row.name == "samples").expect("it has it");
-    for _ in 0..samples {
-        press(&mut app, KeyCode::Down);
-    }
-    press(&mut app, KeyCode::Enter);
-    for _ in 0..10 {
-        press(&mut app, KeyCode::Backspace);
-    }
-    type_in(&mut app, "20");
-    press(&mut app, KeyCode::Enter);
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Char('+'));
-    press(&mut app, KeyCode::Char('v'));
-    let order = order_of(press(&mut app, KeyCode::Enter));
-    assert_eq!(order.changes.set, ["arms.1.seda.samples=20"]);
-    assert_eq!(order.changes.policies, ["seda", "connections"]);
-    assert_eq!((order.changes.repeat, order.virtual_time, app.screen), (Some(2), false, Screen::Live));
-    let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
-    assert_eq!(read.arms.len(), 2);
-    assert_eq!(read.arms[0].policy.settings.get("samples"), Some(&controllers::catalogue::Setting::Number(20.0)));
-}
-
-#[test]
-fn a_policy_that_the_file_does_not_have_is_added_with_its_changes() {
-    let mut app = set_up();
-    let codel = app.setup.as_ref().expect("a setup").candidates.iter().position(|c| c.label == "codel");
-    for _ in 0..codel.expect("it is offered") {
-        press(&mut app, KeyCode::Down);
-    }
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Enter);
-    for _ in 0..10 {
-        press(&mut app, KeyCode::Backspace);
-    }
-    type_in(&mut app, "folly");
-    press(&mut app, KeyCode::Enter);
-    assert_eq!(app.said, None);
-    press(&mut app, KeyCode::Tab);
-    let order = order_of(press(&mut app, KeyCode::Enter));
-    let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
-    // Changing it has ticked it.
-    let labels: Vec<&str> = read.arms.iter().map(|arm| arm.label.as_str()).collect();
-    assert_eq!(labels, ["none", "seda", "connections", "codel"]);
-    assert_eq!(read.arms[3].policy.settings.len(), 1);
-}
-
-#[test]
-fn a_bad_value_is_not_taken_and_the_range_is_told() {
-    let mut app = set_up();
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Enter);
-    type_in(&mut app, "90000");
-    press(&mut app, KeyCode::Enter);
-    let drawn = frame(&app, Palette::Plain, 120, 36);
-    assert!(drawn.contains("new value: 90000_   NOT TAKEN: ") && drawn.contains("1 to 99"), "{drawn}");
-    assert!(!drawn.contains("--set"), "nobody has typed that: {drawn}");
-    assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "90");
-    // It is still there to be mended.
-    press(&mut app, KeyCode::Backspace);
-    press(&mut app, KeyCode::Backspace);
-    press(&mut app, KeyCode::Backspace);
-    press(&mut app, KeyCode::Backspace);
-    type_in(&mut app, "5");
-    press(&mut app, KeyCode::Enter);
-    assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "95");
-    let drawn = frame(&app, Palette::Plain, 120, 36);
-    assert!(!drawn.contains("NOT TAKEN") && drawn.contains("now 95; allowed 1 to 99"), "{drawn}");
-}
-
-#[test]
-fn nothing_ticked_is_no_run_and_a_bound_needs_virtual_time() {
-    let mut app = set_up();
-    for _ in 0..3 {
-        press(&mut app, KeyCode::Char(' '));
-        press(&mut app, KeyCode::Down);
-    }
-    assert!(press(&mut app, KeyCode::Enter).is_none());
-    assert!(app.said.as_deref().is_some_and(|said| said.contains("tick")));
-    for _ in 0..100 {
-        press(&mut app, KeyCode::Down);
-    }
-    press(&mut app, KeyCode::Char(' ')); // oracle
-    press(&mut app, KeyCode::Char('v'));
-    assert!(press(&mut app, KeyCode::Enter).is_none());
-    assert!(app.said.as_deref().is_some_and(|said| said.contains("virtual time")), "{:?}", app.said);
-}
-
-#[test]
-fn a_parameter_can_be_changed_in_a_world_where_not_all_that_is_ticked_can_run() {
-    let mut app = set_up();
-    for _ in 0..100 {
-        press(&mut app, KeyCode::Down);
-    }
-    press(&mut app, KeyCode::Char(' ')); // oracle
-    press(&mut app, KeyCode::Char('v')); // live
-    for _ in 0..100 {
-        press(&mut app, KeyCode::Up);
-    }
-    press(&mut app, KeyCode::Down); // seda
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Enter);
-    press(&mut app, KeyCode::Backspace);
-    press(&mut app, KeyCode::Backspace);
-    type_in(&mut app, "95");
-    press(&mut app, KeyCode::Enter);
-    assert_eq!(app.said, None);
-    assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "95");
-    // That it cannot run so is told when it is to run.
-    press(&mut app, KeyCode::Tab);
-    assert!(press(&mut app, KeyCode::Enter).is_none());
-    assert!(app.said.as_deref().is_some_and(|said| said.contains("virtual time")), "{:?}", app.said);
 }
 
 #[test]
@@ -400,54 +268,6 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
     assert!(!frame(&app, Palette::Plain, 120, 30).contains(" run-1 "), "the rest of it");
     press(&mut app, KeyCode::Esc);
     assert!(app.screen == Screen::Compare && frame(&app, Palette::Plain, 120, 30).contains("in time/s against none"));
-}
-
-#[test]
-fn a_setup_that_was_left_is_as_it_was() {
-    let mut app = set_up();
-    press(&mut app, KeyCode::Char('+'));
-    press(&mut app, KeyCode::Char(' '));
-    press(&mut app, KeyCode::Esc);
-    press(&mut app, KeyCode::Down);
-    press(&mut app, KeyCode::Enter);
-    assert_eq!(app.setup.as_ref().expect("another one").repeat, 1);
-    press(&mut app, KeyCode::Esc);
-    press(&mut app, KeyCode::Home);
-    press(&mut app, KeyCode::Enter);
-    let setup = app.setup.as_ref().expect("the first one");
-    assert_eq!((setup.name.as_str(), setup.repeat, setup.candidates[0].on), ("flash-crowd", 2, false));
-    // Also when nothing else was set up meanwhile, as often as one likes.
-    for _ in 0..2 {
-        press(&mut app, KeyCode::Esc);
-        press(&mut app, KeyCode::Enter);
-        assert_eq!(app.setup.as_ref().expect("the first one").repeat, 2);
-    }
-}
-
-#[test]
-fn a_target_of_a_policy_is_set_and_nothing_takes_it_back() {
-    let mut app = set_up();
-    press(&mut app, KeyCode::Down); // seda
-    press(&mut app, KeyCode::Tab);
-    assert_eq!(app.setup.as_ref().expect("a setup").parameters()[0].row.name, "target");
-    press(&mut app, KeyCode::Enter);
-    type_in(&mut app, "500ms");
-    press(&mut app, KeyCode::Enter);
-    let order = app.setup.as_ref().expect("a setup").order().expect("it can run");
-    let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
-    assert!(read.arms[1].policy.settings.contains_key("target") && read.arms[1].own_target.is_none());
-    press(&mut app, KeyCode::Enter);
-    for _ in 0..5 {
-        press(&mut app, KeyCode::Backspace);
-    }
-    press(&mut app, KeyCode::Enter);
-    let setup = app.setup.as_ref().expect("a setup");
-    assert!(setup.candidates[1].edits.is_empty() && setup.editing.is_none(), "as in the file");
-    // Esc leads to the arms, and then away.
-    press(&mut app, KeyCode::Esc);
-    assert_eq!(app.screen, Screen::Setup);
-    press(&mut app, KeyCode::Esc);
-    assert_eq!(app.screen, Screen::Home);
 }
 
 #[test]
