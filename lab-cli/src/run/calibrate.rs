@@ -199,6 +199,8 @@ impl Served {
 
 #[cfg(test)]
 mod tests {
+    use controllers::{Random as _, Seeded};
+
     use super::*;
 
     /// A service whose requests take 1 ms and 0.2 ms for each extra operation.
@@ -220,7 +222,7 @@ mod tests {
 
     #[test]
     fn noise_that_turns_the_line_over_does_not_send_the_search_away() {
-        // More operations and yet more throughput: the slope is taken from the first guess instead.
+        // More operations and yet more throughput: each says for itself what it would have taken, 84 and 87.
         let guess = next(&[(80.0, 105.0), (81.0, 108.0)], 100.0);
         assert!((80.0..=90.0).contains(&guess), "{guess}");
     }
@@ -238,14 +240,14 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_gets_faster_meanwhile_is_followed() {
-        // A tenth slower than usual, then a fiftieth faster with each measurement: the work must grow after it.
-        let mut speed = 0.9;
-        let found = solve(100.0, |operations| {
-            speed *= 1.02;
-            Ok(speed / (0.2e-3 + 0.17e-3 * operations))
-        });
-        let found = found.expect("it is followed");
-        assert!((found.measured_per_s - 100.0).abs() <= 5.0 && found.steps.len() <= 4, "{found:?}");
+    fn a_machine_whose_speed_swings_by_an_eighth_hardly_ever_ends_the_search() {
+        // Speeds of measurements are independent, which is the worst case. With secants through the nearest of the last three points,
+        // and eight steps, about one search in a hundred found nothing.
+        let search = |seed: u64| {
+            let mut random = Seeded::new(seed);
+            solve(100.0, |operations| Ok(libm::exp(0.12 * random.normal()) / (0.2e-3 + 0.17e-3 * operations)))
+        };
+        let failed = (0..2000).filter(|seed| search(*seed).is_err()).count();
+        assert!(failed <= 2, "{failed} of 2000");
     }
 }
