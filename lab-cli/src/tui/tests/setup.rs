@@ -1,10 +1,16 @@
 //! Setting up: which arms run, with which parameters, in which world.
 
 use super::{
-    KeyCode, frame, press,
+    App, KeyCode, frame, press,
     program::{order_of, set_up, type_in},
 };
 use crate::tui::{Palette, app::Screen};
+
+fn erase(app: &mut App, characters: usize) {
+    for _ in 0..characters {
+        press(app, KeyCode::Backspace);
+    }
+}
 
 #[test]
 fn setting_up() {
@@ -25,9 +31,7 @@ fn only_ticked_arms_run_with_what_was_changed() {
         press(&mut app, KeyCode::Down);
     }
     press(&mut app, KeyCode::Enter);
-    for _ in 0..10 {
-        press(&mut app, KeyCode::Backspace);
-    }
+    erase(&mut app, 10);
     type_in(&mut app, "20");
     press(&mut app, KeyCode::Enter);
     press(&mut app, KeyCode::Tab);
@@ -51,9 +55,7 @@ fn a_policy_that_the_file_does_not_have_is_added_with_its_changes() {
     }
     press(&mut app, KeyCode::Tab);
     press(&mut app, KeyCode::Enter);
-    for _ in 0..10 {
-        press(&mut app, KeyCode::Backspace);
-    }
+    erase(&mut app, 10);
     type_in(&mut app, "folly");
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.said, None);
@@ -81,10 +83,7 @@ fn a_bad_value_is_not_taken_and_the_range_is_told() {
     assert!(!drawn.contains("--set"), "nobody has typed that: {drawn}");
     assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "90");
     // It is still there to be mended.
-    press(&mut app, KeyCode::Backspace);
-    press(&mut app, KeyCode::Backspace);
-    press(&mut app, KeyCode::Backspace);
-    press(&mut app, KeyCode::Backspace);
+    erase(&mut app, 4);
     type_in(&mut app, "5");
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.setup.as_ref().expect("a setup").parameters()[2].value, "95");
@@ -126,8 +125,7 @@ fn a_parameter_can_be_changed_in_a_world_where_not_all_that_is_ticked_can_run() 
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Enter);
-    press(&mut app, KeyCode::Backspace);
-    press(&mut app, KeyCode::Backspace);
+    erase(&mut app, 2);
     type_in(&mut app, "95");
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.said, None);
@@ -173,9 +171,7 @@ fn a_target_of_a_policy_is_set_and_nothing_takes_it_back() {
     let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
     assert!(read.arms[1].policy.settings.contains_key("target") && read.arms[1].own_target.is_none());
     press(&mut app, KeyCode::Enter);
-    for _ in 0..5 {
-        press(&mut app, KeyCode::Backspace);
-    }
+    erase(&mut app, 5);
     press(&mut app, KeyCode::Enter);
     let setup = app.setup.as_ref().expect("a setup");
     assert!(setup.candidates[1].edits.is_empty() && setup.editing.is_none(), "as in the file");
