@@ -30,7 +30,7 @@ struct Experiment {
     target: Target,
     objective: Objective,
     users: Users,
-    /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog`, `client`, `services`, `calls` and `target` are the lab's, all others the policy's (`lab policies NAME`).
+    /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog`, `client`, `services`, `calls` and `target` are the lab's unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's (`lab policies NAME`).
     arms: Vec<Policy>,
     /// How often every arm is run.
     repeat: Option<u32>,

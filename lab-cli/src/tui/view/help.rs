@@ -35,11 +35,11 @@ const OF_TRACES: &[(&str, &str)] = &[
 const OF_COMPARISONS: &[(&str, &str)] = &[
     ("in time/s", "goodput: answered as asked within the target"),
     (">= 5 s", "hidden by time-outs: at least this"),
-    ("x1.20", "times the first arm's value; [low, high]: its 95 % interval"),
+    ("x1.20", "times the baseline's value; [low, high]: its 95 % interval"),
     ("differs", "by more than the margin that matters: over x1 is more"),
     ("equals", "within that margin"),
     ("~", "nothing can be said yet: too few blocks, or too much noise"),
-    ("medians", "a figure is the median of its blocks; the plot shows the first one"),
+    ("medians", "a figure is the median of its blocks; the plot shows one of them"),
     ("-", "too few samples"),
     (". + x o", "without colour: lines are drawn with the mark of their arm"),
 ];
