@@ -68,6 +68,11 @@ pub fn suggestion(word: &str, known: &[&str]) -> String {
     }
 }
 
+/// `1 block`, `2 blocks`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ use crate::{
     live::value_in_words,
     spec::plan::{Abort, Compare, Declared},
     summary::{Capacity, LimitSearch, Mode, Objective},
-    text::nearest,
+    text::{counted, nearest},
 };
 
 /// Where runs are kept unless `--out` says otherwise.
@@ -99,7 +99,7 @@ impl Manifest {
     pub fn in_lines(&self) -> Vec<String> {
         let seed =
             self.whole.get("seed").and_then(Value::as_u64).map_or_else(String::new, |seed| format!("seed {seed}, "));
-        let blocks = self.blocks.len();
+        let blocks = counted(self.blocks.len(), "block");
         let arm = |arm: &PlannedArm| {
             let settings = arm.policy.iter().flat_map(|policy| &policy.settings);
             let settings: Vec<String> =
@@ -107,7 +107,7 @@ impl Manifest {
             if settings.is_empty() { arm.label.clone() } else { format!("{} ({})", arm.label, settings.join(", ")) }
         };
         let arms: Vec<String> = self.experiment.arms.iter().map(arm).collect();
-        vec![format!("{}{blocks} block{} of every arm", seed, if blocks == 1 { "" } else { "s" }), arms.join("; ")]
+        vec![format!("{seed}{blocks} of every arm"), arms.join("; ")]
     }
 
     /// Pairs of arms that are the same but for their names, each with the first of its kind.

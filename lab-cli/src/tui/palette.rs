@@ -2,6 +2,8 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
+use crate::summary::Verdict;
+
 /// How things are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Palette {
@@ -42,6 +44,14 @@ impl Palette {
             [Color::Cyan, Color::Green, Color::Yellow, Color::Blue, Color::Red, Color::LightMagenta];
         const MARKS: [char; 6] = ['.', '+', 'x', 'o', '*', '#'];
         (self.or(COLOURS[n % COLOURS.len()], Modifier::empty()), MARKS[n % MARKS.len()])
+    }
+
+    pub(super) fn verdict(self, verdict: Verdict) -> Style {
+        match verdict {
+            Verdict::Valid => self.good(),
+            Verdict::Warn | Verdict::Unstable => self.warn(),
+            Verdict::Invalid => self.bad(),
+        }
     }
 
     /// The mark of a line: colour tells lines apart where there is one.

@@ -8,7 +8,7 @@ use ratatui::{
 };
 
 use crate::{
-    summary::{Arm, Phase, Verdict},
+    summary::{Arm, Phase},
     text::{self, scrubbed},
     tui::{Palette, state::State},
 };
@@ -44,11 +44,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 fn row<'a>(arm: &'a Arm, phase: Option<&Phase>, objective: Option<f64>, palette: Palette) -> Row<'a> {
     let name = Cell::new(scrubbed(arm.shown_name()));
     let reasons: Vec<&str> = arm.reasons.iter().map(|reason| reason.code.as_str()).collect();
-    let style = match arm.verdict {
-        Verdict::Valid => palette.good(),
-        Verdict::Warn | Verdict::Unstable => palette.warn(),
-        Verdict::Invalid => palette.bad(),
-    };
+    let style = palette.verdict(arm.verdict);
     let verdict = Cell::new(Span::styled(format!("{} {}", arm.verdict.word(), reasons.join(" ")), style));
     let Some(phase) = phase else { return Row::new(vec![name, Cell::new("-")]) };
     let measured = &phase.measured;

@@ -15,7 +15,6 @@ use super::{
 use crate::{
     live::Second,
     report::{effect, in_words},
-    summary::Verdict,
     text::{self, scrubbed},
     tui::{
         Palette,
@@ -46,20 +45,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
 /// Lines for runs, one each.
 const MOST_HEADS: u16 = 6;
 
-pub(super) fn verdict_style(verdict: Verdict, palette: Palette) -> Style {
-    match verdict {
-        Verdict::Valid => palette.good(),
-        Verdict::Warn | Verdict::Unstable => palette.warn(),
-        Verdict::Invalid => palette.bad(),
-    }
-}
-
 /// The verdict first: figures of an INVALID run say nothing.
 fn head(compare: &Compare, palette: Palette) -> Vec<Line<'static>> {
     let of = |(at, run): (usize, &OpenRun)| {
         let mut spans = Vec::new();
         let summary = &run.summary;
-        let style = verdict_style(summary.verdict, palette);
+        let style = palette.verdict(summary.verdict);
         let mut codes: Vec<&str> = summary.reasons.iter().map(|reason| reason.code.as_str()).collect();
         codes.sort_unstable();
         codes.dedup();

@@ -4,12 +4,10 @@
 use ratatui::{
     Frame,
     layout::Rect,
-    style::Style,
     text::{Line, Span},
     widgets::{Block, Clear, Paragraph, Wrap},
 };
 
-use super::compare::verdict_style;
 use crate::{
     summary::{Reason, ThresholdResult},
     text::scrubbed,
@@ -38,7 +36,7 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
     let heading = |text: &str| Line::styled(format!(" {text}"), palette.strong());
     let mut lines = vec![Line::from(vec![
         Span::styled(format!(" {} ", compare.run_name(at)), palette.title()),
-        Span::styled(format!(" {}", summary.verdict.word()), verdict_style(summary.verdict, palette)),
+        Span::styled(format!(" {}", summary.verdict.word()), palette.verdict(summary.verdict)),
     ])];
     lines.extend(run.made.iter().map(|line| Line::styled(format!("   {}", scrubbed(line)), palette.faint())));
     if !summary.reasons.is_empty() {
@@ -59,7 +57,7 @@ fn because<'a>(reason: &Reason, palette: Palette) -> Vec<Line<'a>> {
     let place = if arm.is_empty() { String::new() } else { format!(" in {}", scrubbed(arm)) };
     vec![
         Line::from(vec![
-            Span::styled(format!("   {} {}", verdict.word(), scrubbed(code)), verdict_style(*verdict, palette)),
+            Span::styled(format!("   {} {}", verdict.word(), scrubbed(code)), palette.verdict(*verdict)),
             Span::raw(format!("{place}: {} (limit: {})", scrubbed(value), scrubbed(threshold))),
         ]),
         Line::raw(format!("     {}: {}", scrubbed(message), scrubbed(remedy))),
@@ -68,10 +66,8 @@ fn because<'a>(reason: &Reason, palette: Palette) -> Vec<Line<'a>> {
 
 fn asked<'a>(claim: &ThresholdResult, run: &OpenRun, palette: Palette) -> Vec<Line<'a>> {
     let (word, style) = if claim.held { ("held  ", palette.good()) } else { ("FAILED", palette.bad()) };
-    let mut lines = vec![Line::from(vec![
-        Span::styled(format!("   {word} "), style),
-        Span::styled(scrubbed(&claim.text), Style::new()),
-    ])];
+    let mut lines =
+        vec![Line::from(vec![Span::styled(format!("   {word} "), style), Span::raw(scrubbed(&claim.text))])];
     let found = if run.blocks() > 1 && !claim.blocks.is_empty() {
         let each: Vec<&str> = claim.blocks.iter().map(|block| block.found.as_str()).collect();
         format!("{}: {}", claim.why, each.join(" | "))

@@ -13,7 +13,7 @@ use super::{first_shown, part_shown};
 use crate::{
     run::load_in_words,
     spec::Experiment,
-    text::scrubbed,
+    text::{counted, scrubbed},
     tui::{
         Palette,
         app::{Content, Home, Kind},
@@ -60,8 +60,10 @@ fn list(frame: &mut Frame<'_>, area: Rect, home: &Home, palette: Palette) {
     let widths = [Constraint::Length(1), Constraint::Fill(1), Constraint::Length(5)];
     let title = if home.filter.is_empty() && home.finding.is_none() {
         match shown.iter().filter(|choice| choice.kind == Kind::Trace).count() {
-            0 => format!(" {} experiments ", shown.len()),
-            traces => format!(" {} experiments, {traces} traces ", shown.len() - traces),
+            0 => format!(" {} ", counted(shown.len(), "experiment")),
+            traces => {
+                format!(" {}, {} ", counted(shown.len() - traces, "experiment"), counted(traces, "trace"))
+            }
         }
     } else {
         format!(" {} found (/ Esc: all) ", shown.len())

@@ -10,7 +10,7 @@ use ratatui::{
 
 use super::{first_shown, home::rounded, part_shown};
 use crate::{
-    text::scrubbed,
+    text::{counted, scrubbed},
     tui::{
         Palette,
         app::{Pane, Setup},
@@ -58,12 +58,8 @@ fn world(setup: &Setup, palette: Palette) -> Line<'static> {
     Line::from(vec![
         Span::styled(simulated, palette.strong()),
         live,
-        Span::raw(format!("   {} arm{} x {} = {time}", setup.ticked(), plural(setup.ticked()), setup.repeat)),
+        Span::raw(format!("   {} x {} = {time}", counted(setup.ticked(), "arm"), setup.repeat)),
     ])
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }
 
 fn arms(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette) {
