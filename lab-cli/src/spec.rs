@@ -13,6 +13,7 @@ mod read;
 pub mod recording;
 mod refusal;
 pub mod schema;
+mod set;
 pub mod simulation;
 mod target;
 mod thresholds;

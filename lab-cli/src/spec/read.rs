@@ -9,6 +9,7 @@ use super::{
     plan::{Compare, Declared, Experiment, Load, Rate},
     problem::{Problem, Problems},
     raw::{self, Value},
+    set::set,
     simulation, target, thresholds, users,
 };
 use crate::{judge::compare::Metric, summary::Objective, text::suggestion};
@@ -57,7 +58,7 @@ pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<Problem>> {
     let mut root = raw::parse(text).map_err(|problem| vec![problem])?;
     let mut bad = Vec::new();
     for assignment in &changes.set {
-        bad.extend(raw::set(&mut root, assignment).err());
+        bad.extend(set(&mut root, assignment).err());
     }
     if !bad.is_empty() {
         return Err(bad);
