@@ -46,6 +46,7 @@ static ALL: &[Library] = library! {
     "metastable" false None;
     "four-policies" false None;
     "noise" false None;
+    "what-decides" false None;
     "seda-fig7" true None;
     "seda-fig8" true Some("user-ramp");
     "seda-fig9" true Some("per-type");
