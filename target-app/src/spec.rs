@@ -45,6 +45,10 @@ pub struct TargetSpec {
     pub criticality: BTreeMap<Class, Criticality>,
     /// Seed of the target's own draws (random drops, emulated service times).
     pub seed: u64,
+    /// Seed of emulated service times where it is not `seed`: tasks of a service have it in common, so that a request costs the
+    /// same at whichever of them it lands.
+    #[serde(default)]
+    pub draws: Option<u64>,
     /// Processors to run on; empty: any.
     pub cpus: Vec<usize>,
     /// Process id of the parent, where this process is to be killed with it, however it ends. Named, since a parent that has
@@ -72,6 +76,7 @@ impl TargetSpec {
             class: ClassRule::default(),
             criticality: BTreeMap::new(),
             seed: 1,
+            draws: None,
             cpus: Vec::new(),
             die_with: None,
         }

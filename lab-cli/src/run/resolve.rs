@@ -87,6 +87,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu
         task.app = spec::App::Emulated(service.emulated.clone());
         task.policy = arm.services.get(&service.name).unwrap_or(&arm.policy).clone();
         task.machines = beside.iter().copied().cloned().collect();
+        task.draws = Some(seed_for(task.seed, &format!("service of {}", service.name)));
         task.stage_defaults = service.stage.clone();
         if let Some(on_refuse) = &arm.on_refuse {
             task.stage_defaults.on_refuse = on_refuse.clone();

@@ -153,7 +153,7 @@ fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
 
 /// The service, and the cores that it runs on.
 fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32), PlantError> {
-    let seed = seed_for(spec.seed, "service");
+    let seed = seed_for(spec.draws.unwrap_or(spec.seed), "service");
     let costs = &plan.costs;
     Ok(match &spec.app {
         App::Arashi { connections, work, stale, .. } => {

@@ -54,7 +54,7 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     let (monitors, machines) = machines(&spec.machines)?;
     let ranks = Ranks::of(spec).map_err(ServeError::Class)?;
     let clock = Clock::start();
-    let service = open(&spec.app, task.speed, spec.seed, clock).await?;
+    let service = open(&spec.app, task.speed, spec.draws.unwrap_or(spec.seed), clock).await?;
     let callers = Callers::of(&task, clock).map_err(ServeError::Calls)?;
     let graph = Arc::new(service.graph());
     check_stages(spec, &graph)?;
