@@ -33,6 +33,26 @@ seed: 3
 declares: [closed-overload]
 ";
 
+/// A front that asks the back twice for each request, which has room for 100 of these calls a second at two tasks.
+const TREE: &str = "
+name: tree
+target:
+  app: tree
+  services:
+    front: {service: {exponential: 1ms}, servers: 8, workers: 256, calls: [{to: back, times: 2}]}
+    back: {service: {exponential: 20ms}, servers: 1, workers: 1, batch: 1, tasks: 2, balancer: least-loaded}
+objective: {percentile: 90, response_time: 500ms}
+users:
+  model: url
+  timeout: 5s
+  on_reject: {then: leave}
+  on_failure: {then: leave}
+  phases:
+    - {name: calm, requests: 10/s, for: 10s}
+    - {name: crowd, requests: 100/s, for: 20s}
+seed: 3
+";
+
 fn lab(folder: &Path, experiment: &str, arms: &str, more: &[&str]) -> std::process::Output {
     fs::write(folder.join("experiment.yaml"), format!("{experiment}arms: {arms}\n")).expect("written");
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
@@ -119,6 +139,42 @@ fn no_limit_that_is_set_by_hand_beats_the_one_that_was_found_on_the_same_seeds()
 }
 
 #[test]
+fn several_services_have_a_bound_and_a_best_limit_too() {
+    let arms = "[none, none: {as: codel, services: {back: codel}}, none: {as: c4, services: {back: {concurrency: {max: 4}}}}, \
+                concurrency: {as: front, max: 8}, best-static: {service: back, most: 32}, best-static: {as: all, most: 32}, oracle]";
+    let (found, text) = summary(TREE, arms, &[]);
+    let goodputs = goodputs(&found);
+    let (_, bound) = goodputs.last().cloned().expect("the oracle");
+    for (name, goodput) in &goodputs[..goodputs.len() - 1] {
+        assert!(*goodput <= bound, "{name}: {goodput} of {bound}\n{text}");
+    }
+    // Of two calls each: Erlang's law of two stages, 20 ms each. Those under 2.67 stages add up to half of all work, which is what
+    // two servers can do, and are 1 - 3.67 / e^2.67 = 75 % of 100 a second; the objective's half second adds some at the end.
+    assert!((74.0..80.0).contains(&bound), "{bound}");
+    assert_eq!(found["arms"][6]["bound"], true);
+    // The limit is the back's alone, and no worse than one that was written by hand.
+    let at_back = &found["arms"][4];
+    assert_eq!((&at_back["policy"], &at_back["name"]), (&"concurrency".into(), &"best-static".into()));
+    assert_eq!(at_back["parameters"]["services.back.max"], found["searches"][0]["limit"]);
+    assert!(goodputs[4].1 >= goodputs[2].1, "{goodputs:?}");
+    assert_eq!(found["arms"][5]["parameters"]["max"], found["searches"][1]["limit"]);
+}
+
+#[test]
+fn at_several_services_that_retry_the_oracle_is_a_policy_at_each_of_them() {
+    let stack = TREE.replace("times: 2", "times: 2, attempts: 3");
+    let crowd = stack
+        .replace("requests: 100/s, for: 20s", "users: 200, for: 20s")
+        .replace("  timeout: 5s", "  think: 1s\n  timeout: 5s");
+    let (found, text) =
+        summary(&format!("{crowd}declares: [closed-overload]\n"), "[none, best-static: {most: 32}, oracle]", &[]);
+    let goodputs = goodputs(&found);
+    assert_eq!(found["arms"][2].get("bound"), None, "{text}");
+    assert!(goodputs[2].1 > goodputs[0].1, "{goodputs:?}");
+    assert!(text.contains("of oracle"), "{text}");
+}
+
+#[test]
 fn neither_is_for_live_runs_and_slips_are_told() {
     let folder = tempfile::tempdir().expect("a folder");
     for (arm, says) in [("oracle", "--virtual"), ("best-static", "concurrency: {as: best-static, max: N}")] {
@@ -128,7 +184,12 @@ fn neither_is_for_live_runs_and_slips_are_told() {
         assert!(message.contains(says), "{message}");
         assert!(!folder.path().join("out").exists(), "nothing was begun");
     }
+    let wrong_service = lab(folder.path(), TREE, "[best-static: {service: bakc}]", &["--virtual"]);
+    let message = String::from_utf8(wrong_service.stderr).expect("text");
+    assert_eq!(wrong_service.status.code(), Some(2), "{message}");
+    assert!(message.contains("no service") && message.contains("front, back"), "{message}");
     let slips = [
+        ("best-static: {service: back}", "several services"),
         ("best-static: {max: 5}", "looked for"),
         ("best-static: {of: codle}", "no limit to look for"),
         ("best-static: {scope: accept}", "scope"),

@@ -15,6 +15,7 @@ mod connections;
 mod costs;
 mod door;
 mod fault;
+mod foreseen;
 mod gauges;
 mod listener;
 mod machine;
@@ -33,6 +34,7 @@ mod world;
 pub use cluster::{Cluster, ClusterEvent};
 pub use costs::{PlantError, PlantSpec, TypeCost};
 pub use fault::{Fault, FaultKind};
+pub use foreseen::{Foreseen, Servers};
 pub use made::PlantPlan;
 #[cfg(test)]
 pub(crate) use tests::target as emulated_target;

@@ -104,13 +104,21 @@ pub(super) fn watches(thresholds: &[Threshold], aborts: &[spec::plan::Abort]) ->
 /// Nobody knows the future of a live run.
 fn check_hindsight(experiment: &Experiment) -> Result<(), RunFailure> {
     for arm in &experiment.arms {
-        let Some(known) = arm.hindsight else { continue };
-        let (label, policy) = (arm.label.clone(), &arm.policy.name);
+        let Some(known) = &arm.hindsight else { continue };
+        let (label, policy) = (arm.label.clone(), arm.policy_name());
         let remedy = match known {
-            Hindsight::BestStatic { .. } => format!(
-                "lab run {} --virtual --policy {label} looks for the limit; then write - {policy}: {{as: {label}, max: N}}",
-                experiment.name
-            ),
+            Hindsight::BestStatic { service, .. } => {
+                let then = match service {
+                    Some(service) => {
+                        format!("none: {{as: {label}, services: {{{service}: {{{policy}: {{max: N}}}}}}}}")
+                    }
+                    None => format!("{policy}: {{as: {label}, max: N}}"),
+                };
+                format!(
+                    "lab run {} --virtual --policy {label} looks for the limit; then write - {then}",
+                    experiment.name
+                )
+            }
             Hindsight::Oracle => "add --virtual, or name the arms to run with --policy".to_owned(),
         };
         return Err(RunFailure::Hindsight { arm: label, remedy });

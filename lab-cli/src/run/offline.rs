@@ -1,11 +1,14 @@
 //! From a plan to its offline bound: who comes when, what each request costs, and how many can be in time at most.
+//!
+//! Of several services each gives a bound, as if all others worked in no time, and the lowest of them holds.
 
 use std::time::Duration;
 
 use controllers::Timestamp;
-use target_app::plant::Plant;
+use target_app::plant::{Cluster, Foreseen, Plant, Servers};
 use workloads::{
     StopFlag,
+    persona::Call,
     plan::LoadPlan,
     sim::{self, Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World},
 };
@@ -16,21 +19,49 @@ use super::{
 };
 use crate::summary::{Measured, Phase};
 
+/// What knows beforehand what requests cost: a list with a place for each service.
+pub trait Foretells {
+    /// What has to be done for a request, by service.
+    fn foresee(&mut self, call: &Call, key: u64) -> Vec<Foreseen>;
+    /// Who does it.
+    fn servers(&self) -> Vec<Servers>;
+}
+
+impl Foretells for Plant {
+    fn foresee(&mut self, call: &Call, key: u64) -> Vec<Foreseen> {
+        vec![Foreseen::one(Self::foresee(self, call, key))]
+    }
+
+    fn servers(&self) -> Vec<Servers> {
+        vec![Self::servers(self)]
+    }
+}
+
+impl Foretells for Cluster {
+    fn foresee(&mut self, call: &Call, key: u64) -> Vec<Foreseen> {
+        Self::foresee(self, call, key)
+    }
+
+    fn servers(&self) -> Vec<Servers> {
+        Self::servers(self)
+    }
+}
+
 /// A request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Arrival {
     at: Timestamp,
-    work: Duration,
+    work: Vec<Foreseen>,
 }
 
 /// A service that answers everything at once, over a link that takes no time: what it hears is what users mean to do. It
 /// asks a plant what that would cost, and the plant does nothing.
-struct Listener {
-    plant: Plant,
+struct Listener<F> {
+    plant: F,
     heard: Vec<Arrival>,
 }
 
-impl World for Listener {
+impl<F: Foretells> World for Listener<F> {
     type Event = ();
 
     fn begin(&mut self, _: &mut Cx<'_, ()>) {}
@@ -51,37 +82,64 @@ impl World for Listener {
 }
 
 /// The bound of each phase, as if there were no other: what one phase leaves undone burdens the next, so that each is a bound
-/// for the phase in any run, and their sum one for the run. `fastest`: the highest speed that a fault gives the service.
-pub fn bounds(plan: &LoadPlan, plant: Plant, link: LinkSpec, fastest: f64) -> Result<Vec<Phase>, RunFailure> {
+/// for the phase in any run, and their sum one for the run. `faults`: the highest speed that a fault gives all servers.
+pub fn bounds(plan: &LoadPlan, plant: impl Foretells, link: LinkSpec, faults: f64) -> Result<Vec<Phase>, RunFailure> {
     let mut listener = Listener { plant, heard: Vec::new() };
     let still = LinkSpec { delay: Duration::ZERO, jitter: Duration::ZERO, loss: 0.0 };
     sim::run(plan, still, &mut listener, |_, _, _| {}, &StopFlag::new()).map_err(workloads::RunError::from)?;
-    let speed = f64::from(listener.plant.servers()) * fastest;
+    let at_best = |of: Servers| Servers { speed: of.speed * faults, fastest: of.fastest * faults };
+    let servers: Vec<Servers> = listener.plant.servers().into_iter().map(at_best).collect();
     let mut begins = Timestamp::ZERO;
     let mut phases = Vec::new();
     for phase in &plan.phases {
         let ends = begins + phase.duration;
-        let arrivals: Vec<Arrival> =
-            listener.heard.iter().filter(|arrival| begins <= arrival.at && arrival.at < ends).copied().collect();
-        let jobs: Vec<Job> =
-            arrivals.iter().filter_map(|arrival| job(arrival, plan.objective, link, speed, fastest)).collect();
-        phases.push(shown(&phase.name, phase.duration, arrivals.len() as u64, most_in_time(&jobs) as u64));
+        let here = |arrival: &&Arrival| begins <= arrival.at && arrival.at < ends;
+        let planned = listener.heard.iter().filter(here).count();
+        let windows = listener.heard.iter().filter(here).filter_map(|arrival| {
+            let window = Window::of(arrival.at, plan.objective, link)?;
+            window.fits(&arrival.work, &servers).then_some((window, &arrival.work))
+        });
+        let possible: Vec<(Window, &Vec<Foreseen>)> = windows.collect();
+        let by_service = servers.iter().enumerate().map(|(service, servers)| {
+            let concerned: Vec<Job> = (possible.iter())
+                .filter(|(_, work)| !work[service].total.is_zero())
+                .map(|(window, work)| window.job(work[service].total, servers.speed))
+                .collect();
+            possible.len() - concerned.len() + most_in_time(&concerned)
+        });
+        let in_time = by_service.min().unwrap_or(planned);
+        phases.push(shown(&phase.name, phase.duration, planned as u64, in_time as u64));
         begins = ends;
     }
     Ok(phases)
 }
 
-/// `None` if it would be late even alone. Three ways lie before its arrival (SYN, its answer, the request), one after its end.
-fn job(arrival: &Arrival, objective: Duration, link: LinkSpec, speed: f64, fastest: f64) -> Option<Job> {
-    let ready = arrival.at + link.delay * 3;
-    let due = arrival.at + objective.checked_sub(link.delay)?;
-    let work = i64::try_from(arrival.work.as_nanos()).ok()?;
-    if work as f64 / fastest > due.since(ready).as_nanos() as f64 {
-        return None;
+/// When a request is there, and when its answer must be ready.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    ready: Timestamp,
+    due: Timestamp,
+}
+
+impl Window {
+    /// Three ways lie before its arrival (SYN, its answer, the request), one after its end; `None` if these alone take too long.
+    fn of(at: Timestamp, objective: Duration, link: LinkSpec) -> Option<Self> {
+        Some(Self { ready: at + link.delay * 3, due: at + objective.checked_sub(link.delay)? })
     }
-    // Rounded to where the bound gets higher.
-    let by = |at: Timestamp| at.as_nanos() as f64 * speed;
-    Some(Job { ready: by(ready).floor() as i64, due: by(due).ceil() as i64, work })
+
+    /// False if it would be late even alone.
+    fn fits(&self, work: &[Foreseen], servers: &[Servers]) -> bool {
+        let there = self.due.since(self.ready).as_nanos() as f64;
+        self.due >= self.ready
+            && work.iter().zip(servers).all(|(work, of)| work.longest.as_nanos() as f64 / of.fastest <= there)
+    }
+
+    /// In units of work of one fast server, rounded to where the bound gets higher.
+    fn job(&self, work: Duration, speed: f64) -> Job {
+        let by = |at: Timestamp| at.as_nanos() as f64 * speed;
+        let work = i64::try_from(work.as_nanos()).unwrap_or(i64::MAX / 4);
+        Job { ready: by(self.ready).floor() as i64, due: by(self.due).ceil() as i64, work }
+    }
 }
 
 fn shown(name: &str, lasts: Duration, planned: u64, in_time: u64) -> Phase {

@@ -24,7 +24,7 @@ use crate::{
     spec::{
         Experiment,
         hindsight::Hindsight,
-        plan::{App, Arm},
+        plan::{App, Arm, Tree},
     },
     summary::{self, Capacity},
 };
@@ -93,6 +93,7 @@ impl Ground {
             faults: simulation.faults.clone(),
             renewals: renew::starts(&experiment.users.phases),
             oracle: false,
+            waits: false,
             speed: None,
         };
         Self { accounts, plan }
@@ -125,8 +126,14 @@ impl Ground {
         capacity: Option<&Capacity>,
         stop: &StopFlag,
     ) -> Result<u64, RunFailure> {
-        let (plan, mut plant) = self.set_up(experiment, arm, seed, capacity)?;
-        let finished = sim::run(&plan, experiment.simulation.link(), &mut plant, |_, _, _| {}, stop);
+        let link = experiment.simulation.link();
+        let finished = if let App::Tree(tree) = &experiment.target.app {
+            let (plan, mut cluster) = self.set_up_tree(experiment, arm, tree, seed)?;
+            sim::run(&plan, link, &mut cluster, |_, _, _| {}, stop)
+        } else {
+            let (plan, mut plant) = self.set_up(experiment, arm, seed, capacity)?;
+            sim::run(&plan, link, &mut plant, |_, _, _| {}, stop)
+        };
         Ok(finished.map_err(workloads::RunError::from)?.report.total.ledger.served_intents)
     }
 
@@ -140,23 +147,47 @@ impl Ground {
     ) -> Result<(LoadPlan, Plant), RunFailure> {
         let work = resolve::work(experiment, capacity);
         let spec = resolve::target_spec(experiment, arm, None, work, seed, &NOBODY);
-        let oracle = arm.hindsight == Some(Hindsight::Oracle);
-        let with = PlantPlan { oracle, ..self.plan.clone() };
-        let plant = Plant::new(&spec, &with).map_err(|error| unfit(&error))?;
+        let plant = Plant::new(&spec, &self.plan_of(arm)).map_err(|error| unfit(&error))?;
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate);
         Ok((plan, plant))
     }
 
+    /// The same for several services.
+    fn set_up_tree(
+        &self,
+        experiment: &Experiment,
+        arm: &Arm,
+        tree: &Tree,
+        seed: u64,
+    ) -> Result<(LoadPlan, Cluster), RunFailure> {
+        let spec = resolve::tree_spec(experiment, arm, tree, seed, &NOBODY);
+        let (hop, of_tree) = (experiment.simulation.link().delay, seed_for(seed, "tree"));
+        let cluster = Cluster::new(&spec, &self.plan_of(arm), hop, of_tree).map_err(|error| unfit(&error))?;
+        let rate = experiment.nominal_capacity();
+        let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate);
+        Ok((plan, cluster))
+    }
+
+    fn plan_of(&self, arm: &Arm) -> PlantPlan {
+        PlantPlan { oracle: arm.hindsight == Some(Hindsight::Oracle), ..self.plan.clone() }
+    }
+
     /// What no policy can exceed, with this seed.
     pub fn bound(&self, experiment: &Experiment, arm: &Arm, task: Task) -> Result<summary::Arm, RunFailure> {
-        let (plan, plant) = self.set_up(experiment, arm, task.seed, None)?;
         let speed = |fault: &Fault| match fault.kind {
             FaultKind::Capacity(share) => share.max(1.0),
             FaultKind::Latency(_) => 1.0,
         };
         let fastest = experiment.simulation.faults.iter().map(speed).product();
-        let phases = offline::bounds(&plan, plant, experiment.simulation.link(), fastest)?;
+        let link = experiment.simulation.link();
+        let phases = if let App::Tree(tree) = &experiment.target.app {
+            let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
+            offline::bounds(&plan, cluster, link, fastest)?
+        } else {
+            let (plan, plant) = self.set_up(experiment, arm, task.seed, None)?;
+            offline::bounds(&plan, plant, link, fastest)?
+        };
         let (name, policy) = (arm.label.clone(), arm.policy_name().to_owned());
         Ok(summary::Arm {
             name,
@@ -180,11 +211,7 @@ impl Ground {
     ) -> Result<Simulated, RunFailure> {
         let arm = &arms[task.arm];
         if let App::Tree(tree) = &experiment.target.app {
-            let spec = resolve::tree_spec(experiment, arm, tree, task.seed, &NOBODY);
-            let (hop, seed) = (experiment.simulation.link().delay, seed_for(task.seed, "tree"));
-            let cluster = Cluster::new(&spec, &self.plan, hop, seed).map_err(|error| unfit(&error))?;
-            let rate = experiment.nominal_capacity();
-            let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), task.seed, rate);
+            let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
             return run_on(cluster, &plan, experiment, (arm, task), told);
         }
         let (plan, plant) = self.set_up(experiment, arm, task.seed, capacity)?;

@@ -14,7 +14,7 @@ use super::{
     fields::{Fields, count_in, join},
     hindsight,
     own_target::{Base, own_target},
-    plan::{App, Arm},
+    plan::{App, Arm, Tree},
     problem::{Place, Problems},
     raw::{Entry, Node, Value},
     refusal::refusal,
@@ -108,15 +108,12 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<Arm> 
         }
     }
     let known = match name {
-        hindsight::BEST_STATIC => Some(hindsight::best_static(&mut own, &node.place, &path, problems)),
+        hindsight::BEST_STATIC => Some(hindsight::best_static(&mut own, tree_of(base), &node.place, &path, problems)),
         hindsight::ORACLE => Some(hindsight::oracle(&mut own, &path, problems)),
         _ => None,
     };
     if let Some((policy, known)) = known {
         (arm.policy.name, arm.hindsight) = (policy, Some(known));
-        if matches!(app, Some(App::Tree(_))) {
-            problems.add(&node.place, &path, "knows one service beforehand, not several", "leave it out");
-        }
     }
     arm.policy.settings = own.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
     if !check(&mut arm.policy, node, settings, &path, problems) {
@@ -140,6 +137,11 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<Arm> 
             false => String::new(),
         };
         problems.add(place, &join(&path, &bad.key), bad.message, hint);
+    }
+    // The limit of one service: the others have none.
+    if let Some(hindsight::Hindsight::BestStatic { service: Some(service), .. }) = &arm.hindsight {
+        let limit = std::mem::replace(&mut arm.policy, Arm::none().policy);
+        arm.services.insert(service.clone(), limit);
     }
     Some(arm)
 }
@@ -206,11 +208,14 @@ pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) 
     }
 }
 
+fn tree_of(base: Option<Base<'_>>) -> Option<&Tree> {
+    base.and_then(|base| if let App::Tree(tree) = &base.target.app { Some(tree) } else { None })
+}
+
 fn lab_key(arm: &mut Arm, entry: &Entry, path: &str, base: Option<Base<'_>>, problems: &Problems) {
     let (key, node) = (entry.key.as_str(), &entry.node);
-    let app = base.map(|base| &base.target.app);
-    let tree = app.and_then(|app| if let App::Tree(tree) = app { Some(tree) } else { None });
-    if matches!(key, "services" | "calls") && app.is_some() && tree.is_none() {
+    let tree = tree_of(base);
+    if matches!(key, "services" | "calls") && base.is_some() && tree.is_none() {
         let hint = "it is about several services: target.app: tree";
         problems.add(&node.place, &join(path, key), "does not belong to this target", hint);
         return;

@@ -115,7 +115,7 @@ impl Experiment {
             && gives_in(&behaviour.on_failure)
             && !behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
             && matches!(users.model, Model::Url { .. })
-            && matches!(self.target.app, App::Emulated(_) | App::Checksum(_))
+            && matches!(self.target.app, App::Emulated(_) | App::Checksum(_) | App::Tree(_))
     }
 
     /// The rate that the target can serve, if it is known before it is measured.

@@ -8,6 +8,7 @@
 //! Users' requests and calls are booked apart, so that the users' books and those of the services that they ask agree.
 
 mod calls;
+mod foresight;
 mod gauges;
 mod made;
 mod node;

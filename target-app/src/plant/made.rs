@@ -40,6 +40,8 @@ pub struct PlantPlan {
     pub renewals: Vec<Duration>,
     /// At dispatch sits a policy that knows what each request will cost, in place of the spec's.
     pub oracle: bool,
+    /// Its workers wait for other services most of the time: what is let in is not bound to the servers.
+    pub waits: bool,
     /// An emulated server pays for taking, reading and refusing as the costs say: they are meant for it.
     pub wire: bool,
     /// Speed of the cores, `None` for 1.
@@ -96,7 +98,7 @@ impl Plant {
         if let Some(foresight) = &foresight {
             // Where work takes longer while few connections are in use, as many as there are; else nobody shares a server.
             let best = if backend.slowdown().is_empty() { None } else { backend.pools().first().copied() };
-            let at_once = best.unwrap_or(cores).min(workers);
+            let at_once = if plan.waits { workers } else { best.unwrap_or(cores).min(workers) };
             let oracle = oracle::chosen(foresight, cores.min(workers), at_once, spec.objective.response_time);
             dispatch.replace(Timestamp::ZERO, oracle);
         }

@@ -111,7 +111,9 @@ impl Plant {
     fn foreseen(&mut self, id: JobId, kind: Kind, key: u64) -> VecDeque<Step> {
         let Some(foresight) = &self.foresight else { return VecDeque::new() };
         let steps = self.backend.steps(kind, key, 1.0);
-        foresight.tell(id, steps.iter().map(|step| step.demand).sum());
+        let work: Duration = steps.iter().map(|step| step.demand).sum();
+        // On its own servers, which may be slower than others.
+        foresight.tell(id, work.div_f64(self.speed));
         steps.into()
     }
 

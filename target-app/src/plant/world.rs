@@ -3,24 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{JobId, Timestamp, UnixSeconds};
-use workloads::{
-    persona::Call,
-    sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World},
-};
+use workloads::sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World};
 
 use super::{
-    around::Around,
-    backend::Backend,
-    costs::PlantSpec,
-    door::PlantDoor,
-    fault::Faults,
-    listener::Listener,
-    machine::Machine,
-    oracle::Foresight,
-    sites::Place,
-    stage::PlantStage,
-    visit::{Visit, head_of},
-    work::Worker,
+    around::Around, backend::Backend, costs::PlantSpec, door::PlantDoor, fault::Faults, listener::Listener,
+    machine::Machine, oracle::Foresight, sites::Place, stage::PlantStage, visit::Visit, work::Worker,
 };
 use crate::{
     class::Ranks,
@@ -127,19 +114,6 @@ impl Plant {
     /// The service has none, or the values make no sense.
     pub fn set_work(&mut self, work: &crate::spec::WorkSpec) -> Result<(), crate::service::WorkError> {
         self.backend.set_work(work)
-    }
-
-    /// The work on a request with these draws, at full quality: what only an offline bound may ask.
-    pub fn foresee(&mut self, call: &Call, key: u64) -> Duration {
-        let kind = self.backend.route(&head_of(call)).kind;
-        self.backend.steps(kind, key, 1.0).iter().map(|step| step.demand).sum()
-    }
-
-    /// Requests that can be worked on at the same time.
-    #[must_use]
-    pub fn servers(&self) -> u32 {
-        let workers = self.stages.iter().map(|stage| stage.spec.workers).sum();
-        self.cores.min(workers)
     }
 
     pub(super) fn meter(&self) -> Meter {

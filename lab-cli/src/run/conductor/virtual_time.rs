@@ -108,7 +108,7 @@ impl Run<'_> {
         let flag = self.stop.fresh_flag();
         let mut arms = experiment.arms.clone();
         for arm in &mut arms {
-            let Some(Hindsight::BestStatic { most }) = arm.hindsight else { continue };
+            let Some(Hindsight::BestStatic { most, .. }) = arm.hindsight else { continue };
             self.note(&format!("{}: looking for the limit with the most requests answered in time", arm.label))?;
             let found = best_static::search(&arm.label, most, |limits| {
                 let tasks: Vec<(u32, u64)> =
@@ -181,7 +181,13 @@ impl Run<'_> {
 /// The arm with this limit.
 fn limited(arm: &Arm, limit: u32) -> Arm {
     let mut arm = arm.clone();
-    arm.policy.settings.insert(hindsight::LIMIT.to_owned(), limit.into());
+    let policy = match &arm.hindsight {
+        Some(Hindsight::BestStatic { service: Some(service), .. }) => arm.services.get_mut(service),
+        _ => Some(&mut arm.policy),
+    };
+    if let Some(policy) = policy {
+        policy.settings.insert(hindsight::LIMIT.to_owned(), limit.into());
+    }
     arm
 }
 

@@ -79,8 +79,11 @@ impl Arm {
 
     /// The name of who decides, in tables.
     pub fn policy_name(&self) -> &str {
-        match self.hindsight {
+        match &self.hindsight {
             Some(Hindsight::Oracle) => hindsight::ORACLE,
+            Some(Hindsight::BestStatic { service: Some(service), .. }) => {
+                self.services.get(service).map_or(&self.policy.name, |policy| &policy.name)
+            }
             _ => &self.policy.name,
         }
     }

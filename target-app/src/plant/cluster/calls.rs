@@ -56,6 +56,16 @@ pub(super) struct Calls {
     ended: CallsEnded,
 }
 
+/// The key of all draws for a call on behalf of a request with that key.
+pub(super) fn key_of_call(request: u64, place: usize, number: u32) -> u64 {
+    mix(request ^ mix((place as u64) << 32 | u64::from(number)))
+}
+
+/// The key of the draws for one attempt of a call.
+pub(super) fn key_of_attempt(call: u64, attempt: u8) -> u64 {
+    mix(call ^ u64::from(attempt))
+}
+
 impl Cluster {
     pub(super) fn begin_calls(&mut self, node: usize, job: JobId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(errand) = self.nodes[node].plant.errand(job) else { return };
@@ -84,7 +94,7 @@ impl Cluster {
                 caller,
                 job,
                 tags: Tags { attempt: 0, told_not_to_retry: false, deadline: Some(deadline), ..tags },
-                key: mix(key ^ mix((place as u64) << 32 | u64::from(number))),
+                key: key_of_call(key, place, number),
                 user,
                 entered: cx.now(),
                 deadline,
@@ -179,7 +189,7 @@ impl Cluster {
             connection: Connection::Keep,
         };
         let conn = ConnId { place: u32::MAX, generation: 0 };
-        let key = mix(call.key ^ u64::from(attempt));
+        let key = key_of_attempt(call.key, attempt);
         let asked = Asked { conn, user: call.user, call: wanted, key, number: None };
         let pool = self.callers[call.caller].pool;
         self.send(pool, Owner::Call(id), asked, cx);

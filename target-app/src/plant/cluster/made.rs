@@ -57,8 +57,13 @@ impl Cluster {
         for task in 0..tasks {
             let name = format!("{} {task}", spec.name);
             let slow = spec.slow.filter(|slow| task < usize::try_from(slow.tasks).unwrap_or(usize::MAX));
-            let plan =
-                PlantPlan { costs: spec.costs.clone(), wire: true, speed: slow.map(|slow| slow.speed), ..plan.clone() };
+            let plan = PlantPlan {
+                costs: spec.costs.clone(),
+                wire: true,
+                speed: slow.map(|slow| slow.speed),
+                waits: !spec.calls.is_empty(),
+                ..plan.clone()
+            };
             let mut target = spec.task.clone();
             target.seed = seed_for(seed, &name);
             let plant = Plant::in_cluster(&target, &plan)?;

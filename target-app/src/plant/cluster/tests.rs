@@ -1,5 +1,7 @@
 //! Services that call each other, with numbers worked by hand.
 
+mod foresight;
+
 use std::time::Duration;
 
 use controllers::{Criticality, Objective, Settings, catalogue::Setting};

@@ -1,0 +1,65 @@
+//! What a request will cost at each service, on all its calls: what only an offline bound may ask.
+
+use workloads::persona::Call;
+
+use super::{
+    Cluster,
+    calls::{key_of_attempt, key_of_call},
+};
+use crate::{
+    plant::{Foreseen, Servers},
+    tree::WhenRefused,
+};
+
+impl Cluster {
+    /// The least that has to be done at each service for this request to be answered. A call that may be tried more than once
+    /// counts with its cheapest attempt, and one without which there is an answer all the same does not count.
+    pub fn foresee(&mut self, call: &Call, key: u64) -> Vec<Foreseen> {
+        let mut work = vec![Foreseen::default(); self.services.len()];
+        if let Some(entry) = self.entry(call.class) {
+            self.foresee_at(entry, call, key, &mut work);
+        }
+        work
+    }
+
+    /// The servers of each service.
+    #[must_use]
+    pub fn servers(&self) -> Vec<Servers> {
+        let of = |service: &super::Service| {
+            let tasks = &self.nodes[service.first..service.first + service.tasks];
+            tasks.iter().map(|node| node.plant.servers()).fold(Servers::default(), Servers::add)
+        };
+        self.services.iter().map(of).collect()
+    }
+
+    fn foresee_at(&mut self, service: usize, call: &Call, key: u64, work: &mut [Foreseen]) {
+        let first = self.services[service].first;
+        // All tasks of a service draw alike.
+        work[service].add(Foreseen::one(self.nodes[first].plant.foresee(call, key)));
+        for place in 0..self.services[service].calls.len() {
+            let caller = &self.callers[self.nodes[first].callers[place]];
+            let (called, times, attempts) = (self.pools[caller.pool].service, caller.spec.times, caller.spec.attempts);
+            if caller.spec.when_refused == WhenRefused::Degrade {
+                continue;
+            }
+            for number in 0..times {
+                let of_call = key_of_call(key, place, number);
+                let cheapest = (0..attempts.max(1)).map(|attempt| {
+                    let mut by_service = vec![Foreseen::default(); work.len()];
+                    self.foresee_at(called, call, key_of_attempt(of_call, attempt), &mut by_service);
+                    by_service
+                });
+                let Some(cheapest) = cheapest.reduce(each_the_least) else { continue };
+                work.iter_mut().zip(cheapest).for_each(|(work, more)| work.add(more));
+            }
+        }
+    }
+}
+
+fn each_the_least(one: Vec<Foreseen>, other: Vec<Foreseen>) -> Vec<Foreseen> {
+    let least = |(one, other): (Foreseen, Foreseen)| Foreseen {
+        total: one.total.min(other.total),
+        longest: one.longest.min(other.longest),
+    };
+    one.into_iter().zip(other).map(least).collect()
+}
