@@ -158,17 +158,21 @@ pub struct EmulatedSpec {
     /// Share of the work that shrinks with quality, 0 to 1: with 0.8, a request at quality 0.5 takes 0.6 of its time.
     #[serde(default)]
     pub degradable: f64,
+    /// How many times the drawn work a request of a class is, over 0; 1 for a class that is not named.
+    #[serde(default)]
+    pub class_work: BTreeMap<Class, f64>,
 }
 
 impl EmulatedSpec {
     /// One server that takes this long for a request, in turn, and answers with nothing.
     #[must_use]
     pub fn one(service: ServiceTime) -> Self {
-        Self { service, servers: 1, discipline: Discipline::Fifo, answer_bytes: 0, degradable: 0.0 }
+        let discipline = Discipline::Fifo;
+        Self { service, servers: 1, discipline, answer_bytes: 0, degradable: 0.0, class_work: BTreeMap::new() }
     }
 
-    /// Requests a second that it can serve with so many workers, who bring the jobs: no more servers are busy than there are
-    /// workers. `None`: any number.
+    /// Requests a second of the usual work that it can serve with so many workers, who bring the jobs: no more servers are busy
+    /// than there are workers. `None`: any number.
     #[must_use]
     pub fn capacity(&self, workers: u32) -> Option<f64> {
         let mean = self.service.mean().as_secs_f64();

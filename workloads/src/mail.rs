@@ -35,12 +35,9 @@ mod shelf;
 mod transitions;
 mod user;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::AtomicU64},
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
-use controllers::{Class, Kind};
+use controllers::Kind;
 
 pub use transitions::TransitionCount;
 pub use user::MailUser;
@@ -86,8 +83,8 @@ struct Shared {
     logins: Vec<Arc<str>>,
     login_path: Arc<str>,
     nothing: Arc<str>,
-    /// Header lines by class, where a class has some.
-    marks: BTreeMap<Class, String>,
+    /// Header lines by class.
+    marks: Vec<String>,
     counts: Counts,
 }
 

@@ -82,16 +82,22 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Header lines by class, each whole.
-    pub(crate) fn lines(&self) -> BTreeMap<Class, String> {
-        let mut lines: BTreeMap<Class, String> = BTreeMap::new();
-        for (class, criticality) in &self.criticality {
-            lines.entry(*class).or_default().extend(["X-Criticality: ", criticality.name(), "\r\n"]);
-        }
-        for (class, customer) in &self.customer {
-            lines.entry(*class).or_default().extend(["X-Customer: ", &customer.to_string(), "\r\n"]);
-        }
-        lines
+    /// All header lines, each whole, that say what a user of a class is: the class itself too, unless it is 0. By class, 0 to 255.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let of = |class: Class| {
+            let mut lines = String::new();
+            if class != Class::default() {
+                lines.extend(["User-Class: ", &class.0.to_string(), "\r\n"]);
+            }
+            if let Some(criticality) = self.criticality.get(&class) {
+                lines.extend(["X-Criticality: ", criticality.name(), "\r\n"]);
+            }
+            if let Some(customer) = self.customer.get(&class) {
+                lines.extend(["X-Customer: ", &customer.to_string(), "\r\n"]);
+            }
+            lines
+        };
+        (0..=u8::MAX).map(|class| of(Class(class))).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod template;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
 
@@ -30,15 +30,14 @@ struct Shared {
     path: Arc<str>,
     /// The same for recorded steps.
     template: Template,
-    headers: Arc<str>,
-    /// Of the classes that send more.
-    headers_by_class: BTreeMap<Class, Arc<str>>,
+    /// By class.
+    headers: Vec<Arc<str>>,
     body: Option<Arc<str>>,
 }
 
 impl Shared {
     fn headers(&self, class: Class) -> &Arc<str> {
-        self.headers_by_class.get(&class).unwrap_or(&self.headers)
+        &self.headers[usize::from(class.0)]
     }
 }
 
@@ -78,13 +77,11 @@ impl UrlCrowd {
             }
             headers.extend([name, ": ", value, "\r\n"]);
         }
-        let of_class = |(class, marks): (Class, String)| (class, Arc::from(headers.clone() + &marks));
         Ok(Self(Arc::new(Shared {
-            headers_by_class: marks.lines().into_iter().map(of_class).collect(),
             method,
             path: users.path.as_str().into(),
             template: Template::of(&users.path),
-            headers: headers.into(),
+            headers: marks.lines().iter().map(|marks| Arc::from(headers.clone() + marks)).collect(),
             body: users.body.as_deref().map(Arc::from),
             users: users.clone(),
             home,

@@ -22,14 +22,14 @@ use crate::summary::{Measured, Phase};
 /// What knows beforehand what requests cost: a list with a place for each service.
 pub trait Foretells {
     /// What has to be done for a request, by service.
-    fn foresee(&mut self, call: &Call, key: u64) -> Vec<Foreseen>;
+    fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Vec<Foreseen>;
     /// Who does it.
     fn servers(&self) -> Vec<Servers>;
 }
 
 impl Foretells for Plant {
-    fn foresee(&mut self, call: &Call, key: u64) -> Vec<Foreseen> {
-        vec![Foreseen::one(Self::foresee(self, call, key))]
+    fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Vec<Foreseen> {
+        vec![Foreseen::one(Self::foresee(self, call, user, key))]
     }
 
     fn servers(&self) -> Vec<Servers> {
@@ -38,8 +38,8 @@ impl Foretells for Plant {
 }
 
 impl Foretells for Cluster {
-    fn foresee(&mut self, call: &Call, key: u64) -> Vec<Foreseen> {
-        Self::foresee(self, call, key)
+    fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Vec<Foreseen> {
+        Self::foresee(self, call, user, key)
     }
 
     fn servers(&self) -> Vec<Servers> {
@@ -71,7 +71,7 @@ impl<F: Foretells> World for Listener<F> {
     }
 
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ()>) {
-        let work = self.plant.foresee(&asked.call, asked.key);
+        let work = self.plant.foresee(&asked.call, asked.user, asked.key);
         self.heard.push(Arrival { at: cx.now(), work });
         cx.reply(asked.conn, Response { status: 200, ..Response::default() });
     }

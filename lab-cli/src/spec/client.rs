@@ -104,7 +104,8 @@ fn named(node: &Node) -> Result<Criticality, (String, String)> {
     }
 }
 
-fn by_class<T>(
+/// Reads a table by class.
+pub fn by_class<T>(
     fields: &Fields<'_>,
     key: &str,
     example: &str,

@@ -13,7 +13,7 @@ use target_app::{
 
 use super::{
     arms,
-    client::{criticality_by_class, criticality_of_all},
+    client::{by_class, criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
     plan::{App, Arashi, Mail, Target, Work},
     problem::Problems,
@@ -43,6 +43,7 @@ pub const KEYS: &[&str] = &[
     "servers",
     "discipline",
     "degradable",
+    "class_work",
     "services",
     "entry",
     "queue",
@@ -65,7 +66,7 @@ pub const KEYS: &[&str] = &[
 const ARASHI_KEYS: &[&str] =
     &["mail", "database", "capacity", "work", "connections", "session", "search", "durability", "stale"];
 const CHECKSUM_KEYS: &[&str] = &["rounds", "fixed_rounds", "reads", "answer"];
-const EMULATED_KEYS: &[&str] = &["service", "servers", "discipline", "answer", "degradable"];
+const EMULATED_KEYS: &[&str] = &["service", "servers", "discipline", "answer", "degradable", "class_work"];
 const TREE_KEYS: &[&str] = &["services", "entry"];
 /// Keys of `target.mail`.
 pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts", "inbox"];
@@ -232,7 +233,16 @@ pub(super) fn emulated(fields: &Fields<'_>, answer_bytes: u32) -> Option<Emulate
     let servers = fields.count("servers", 1..=1024).map_or(1, |n| n as u32);
     let discipline = fields.choice("discipline", &words).unwrap_or(Discipline::Fifo);
     let degradable = fields.number("degradable", 0.0..=1.0).unwrap_or(0.0);
-    Some(EmulatedSpec { service: service?, servers, discipline, answer_bytes, degradable })
+    let class_work = by_class(fields, "class_work", "{2: 5}", times);
+    Some(EmulatedSpec { service: service?, servers, discipline, answer_bytes, degradable, class_work })
+}
+
+/// How many times the usual work.
+fn times(node: &Node) -> Result<f64, (String, String)> {
+    match &node.value {
+        Value::Number(times) if (0.001..=1000.0).contains(times) => Ok(*times),
+        other => Err((format!("not {}", other.shown()), "a number between 0.001 and 1000".to_owned())),
+    }
 }
 
 fn service(fields: &Fields<'_>) -> Option<ServiceTime> {

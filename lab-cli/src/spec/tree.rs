@@ -26,6 +26,7 @@ pub const SERVICE_KEYS: &[&str] = &[
     "servers",
     "discipline",
     "degradable",
+    "class_work",
     "tasks",
     "balancer",
     "per",

@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use controllers::Random as _;
-use controllers::{Kind, Timestamp, random::Seeded};
+use controllers::{Class, Kind, Timestamp, random::Seeded};
 use http::request::Parts;
 use workloads::{persona::Call, sim::Response};
 
@@ -39,7 +39,7 @@ pub(super) trait Backend: fmt::Debug + Send {
     fn route(&self, head: &Parts) -> Route;
 
     /// The work on a request whose draws have this key, at a quality from 0 to 1.
-    fn steps(&mut self, kind: Kind, key: u64, quality: f64) -> Vec<Step>;
+    fn steps(&mut self, kind: Kind, class: Class, key: u64, quality: f64) -> Vec<Step>;
 
     /// The same at a quality under 1, where the answer then says that it is less. `None`: it does not.
     fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<Less> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use controllers::Timestamp;
 use workloads::persona::Call;
 
 use super::{visit::head_of, world::Plant};
@@ -44,10 +45,12 @@ impl Servers {
 }
 
 impl Plant {
-    /// The work on a request with these draws, at full quality.
-    pub fn foresee(&mut self, call: &Call, key: u64) -> Duration {
-        let kind = self.backend.route(&head_of(call)).kind;
-        self.backend.steps(kind, key, 1.0).iter().map(|step| step.demand).sum()
+    /// The work on this user's request with these draws, at full quality.
+    pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Duration {
+        let head = head_of(call);
+        let kind = self.backend.route(&head).kind;
+        let class = self.tags(&head, user, kind, Timestamp::ZERO).class;
+        self.backend.steps(kind, class, key, 1.0).iter().map(|step| step.demand).sum()
     }
 
     /// Its servers, as fast as they are without faults.

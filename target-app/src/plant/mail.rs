@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{Kind, Timestamp, random::mix};
+use controllers::{Class, Kind, Timestamp, random::mix};
 use http::request::Parts;
 use workloads::{
     persona::Call,
@@ -93,7 +93,7 @@ impl Backend for PlantMail {
         Arashi::route_of(head.uri.path())
     }
 
-    fn steps(&mut self, kind: Kind, key: u64, _: f64) -> Vec<Step> {
+    fn steps(&mut self, kind: Kind, _: Class, key: u64, _: f64) -> Vec<Step> {
         let cost = self.cost(kind);
         let varies = |time: f64, purpose: u64| ms(time * spread(cost.spread, mix(key ^ purpose)));
         let due = u32::try_from(self.work.due_by(usize::from(kind.0), key ^ OF_WORK)).unwrap_or(u32::MAX);
@@ -119,13 +119,13 @@ impl Backend for PlantMail {
     fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<Less> {
         match Arashi::stage_graph().kind_name(kind) {
             "search" => {
-                let mut steps = self.steps(kind, key, 1.0);
+                let mut steps = self.steps(kind, Class::default(), key, 1.0);
                 let of_database = steps.iter_mut().filter(|step| step.pool.is_some());
                 of_database.for_each(|step| step.demand = step.demand.mul_f64(quality.clamp(0.0, 1.0)));
                 Some(Less { steps, how: Arashi::newest(quality) })
             }
             "list messages" if self.has_copy(call, now) => {
-                let mut steps = self.steps(kind, key, 1.0);
+                let mut steps = self.steps(kind, Class::default(), key, 1.0);
                 steps.retain(|step| step.pool.is_none());
                 Some(Less { steps, how: STALE.to_owned() })
             }
@@ -250,7 +250,7 @@ mod tests {
         let work = WorkSpec { operations: 1.0, weights };
         let mut mail = PlantMail::new(&spec, 1, &work, &[vec![5; 4]], Duration::ZERO).expect("is sensible");
         let mut steps = |kind: u16| {
-            let steps = mail.steps(Kind(kind), 1, 1.0);
+            let steps = mail.steps(Kind(kind), Class::default(), 1, 1.0);
             steps.iter().map(|step| (step.pool, step.demand.as_millis())).collect::<Vec<_>>()
         };
         let (reader, writer) = (Some(READERS), Some(WRITERS));

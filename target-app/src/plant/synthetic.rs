@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use controllers::{JobId, Kind, Timestamp};
+use controllers::{Class, JobId, Kind, Timestamp};
 use http::request::Parts;
 use workloads::{persona::Call, sim::Response};
 
@@ -46,8 +46,8 @@ impl Backend for PlantEmulated {
         ONLY
     }
 
-    fn steps(&mut self, _: Kind, key: u64, quality: f64) -> Vec<Step> {
-        vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), quality) }]
+    fn steps(&mut self, _: Kind, class: Class, key: u64, quality: f64) -> Vec<Step> {
+        vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), class, quality) }]
     }
 
     fn answer(&mut self, _: &Call, _: Option<&str>, _: Timestamp) -> Response {
@@ -85,7 +85,7 @@ impl Backend for PlantChecksum {
         ONLY
     }
 
-    fn steps(&mut self, _: Kind, _: u64, quality: f64) -> Vec<Step> {
+    fn steps(&mut self, _: Kind, _: Class, _: u64, quality: f64) -> Vec<Step> {
         let ChecksumSpec { rounds, fixed_rounds, reads, .. } = self.spec;
         let all = rounds.saturating_mul(self.spec.reads_at(quality)).saturating_add(fixed_rounds.saturating_mul(reads));
         vec![Step { pool: None, demand: self.read.saturating_mul(all) }]

@@ -4,6 +4,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use controllers::{JobId, Kind, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp};
+use http::request::Parts;
 use workloads::{
     client::NOTE,
     sim::{Asked, Response},
@@ -55,6 +56,11 @@ impl Plant {
         Offer { id, tags, entered, note: None }
     }
 
+    /// What the head of a user's request says of it.
+    pub(super) fn tags(&self, head: &Parts, user: u64, kind: Kind, now: Timestamp) -> Tags {
+        crate::app::tags(&self.ranks, &Shown { head, peer: peer_of(user) }, kind, now)
+    }
+
     /// A request has been read whole.
     pub(super) fn read(&mut self, asked: Asked, cx: &mut dyn Around) {
         let check = is_check(&asked.call);
@@ -67,8 +73,7 @@ impl Plant {
         let entry = (!check).then(|| self.books(asked.conn).open(asked.number));
         let head = head_of(&asked.call);
         let route = self.backend.route(&head);
-        let shown = Shown { head: &head, peer: peer_of(asked.user) };
-        let tags = crate::app::tags(&self.ranks, &shown, route.kind, cx.now());
+        let tags = self.tags(&head, asked.user, route.kind, cx.now());
         self.attempts[usize::from(tags.attempt.min(3))] += u64::from(!check);
         let offer = self.offer(tags, cx.now());
         let id = offer.id;
@@ -88,7 +93,7 @@ impl Plant {
             pass: None,
             offered: cx.now(),
             started: cx.now(),
-            steps: if check { VecDeque::new() } else { self.foreseen(id, route.kind, key) },
+            steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, key) },
             cost: Duration::ZERO,
             less: None,
             gone,
@@ -108,12 +113,12 @@ impl Plant {
     }
 
     /// With an oracle, the work is drawn before it is asked: nobody else may know it before it begins.
-    fn foreseen(&mut self, id: JobId, kind: Kind, key: u64) -> VecDeque<Step> {
+    fn foreseen(&mut self, offer: &Offer, kind: Kind, key: u64) -> VecDeque<Step> {
         let Some(foresight) = &self.foresight else { return VecDeque::new() };
-        let steps = self.backend.steps(kind, key, 1.0);
+        let steps = self.backend.steps(kind, offer.tags.class, key, 1.0);
         let work: Duration = steps.iter().map(|step| step.demand).sum();
         // On its own servers, which may be slower than others.
-        foresight.tell(id, work.div_f64(self.speed));
+        foresight.tell(offer.id, work.div_f64(self.speed));
         steps.into()
     }
 
@@ -297,12 +302,13 @@ impl Plant {
             visit.steps.clear();
         } else if visit.steps.is_empty() {
             let (kind, key, call) = (visit.route.kind, visit.asked.key, &visit.asked.call);
+            let class = visit.offer.tags.class;
             let less = if quality < 1.0 { self.backend.less(kind, call, key, quality, now) } else { None };
             let steps = less.map(|less| {
                 visit.less = Some(less.how);
                 less.steps
             });
-            visit.steps = steps.unwrap_or_else(|| self.backend.steps(kind, key, quality)).into();
+            visit.steps = steps.unwrap_or_else(|| self.backend.steps(kind, class, key, quality)).into();
         }
         if visit.steps.is_empty() {
             visit.steps.push_back(Step { pool: None, demand: Duration::ZERO });

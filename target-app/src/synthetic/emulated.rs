@@ -93,7 +93,7 @@ impl Service for Emulated {
     }
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
-        let drawn = self.law.draw_at(self.seed, key(&request), at.quality);
+        let drawn = self.law.draw_at(self.seed, key(&request), request.tags.class, at.quality);
         // As drawn where nothing slows it down, to the nanosecond.
         let work = if at.speed < 1.0 { drawn.div_f64(at.speed) } else { drawn };
         Box::pin(async move {

@@ -1,8 +1,8 @@
 //! Laws of service times.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{JobId, Random, Seeded, random::mix};
+use controllers::{Class, JobId, Random, Seeded, random::mix};
 
 use crate::spec::{EmulatedSpec, ServiceTime};
 
@@ -12,6 +12,8 @@ pub struct Law {
     law: ServiceTime,
     /// Share that shrinks with quality.
     degradable: f64,
+    /// What the draws of a class are multiplied with.
+    class_work: BTreeMap<Class, f64>,
     /// What every draw is divided by.
     speed: f64,
 }
@@ -27,7 +29,7 @@ impl Law {
     /// # Errors
     /// Parameters out of their range.
     pub fn of(emulated: &EmulatedSpec) -> Result<Self, LawError> {
-        Self::new(&emulated.service)?.degradable(emulated.degradable)
+        Self::new(&emulated.service)?.degradable(emulated.degradable)?.class_work(&emulated.class_work)
     }
 
     /// Checks a law.
@@ -49,7 +51,7 @@ impl Law {
             }
             ServiceTime::Uniform { min, max } if min > max => wrong("min must not be over max"),
             ServiceTime::Empirical(values) if values.is_empty() => wrong("an empirical law needs values"),
-            _ => Ok(Self { law: law.clone(), degradable: 0.0, speed: 1.0 }),
+            _ => Ok(Self { law: law.clone(), degradable: 0.0, class_work: BTreeMap::new(), speed: 1.0 }),
         }
     }
 
@@ -64,6 +66,17 @@ impl Law {
         Ok(Self { degradable: share, ..self })
     }
 
+    /// The same law, with so many times the work for requests of a class.
+    ///
+    /// # Errors
+    /// A number of 0 or less.
+    pub fn class_work(self, times: &BTreeMap<Class, f64>) -> Result<Self, LawError> {
+        if times.values().any(|times| !(*times > 0.0 && times.is_finite())) {
+            return Err(LawError("class_work: a number over 0 for each class".to_owned()));
+        }
+        Ok(Self { class_work: times.clone(), ..self })
+    }
+
     /// The same law on a server of this speed, 1 as usual.
     ///
     /// # Errors
@@ -75,10 +88,12 @@ impl Law {
         Ok(Self { speed, ..self })
     }
 
-    /// The service time of a request at a quality from 0 to 1, at this server's speed.
+    /// The service time of a request of this class at a quality from 0 to 1, at this server's speed.
     #[must_use]
-    pub fn draw_at(&self, seed: u64, id: JobId, quality: f64) -> Duration {
-        let work = self.draw(seed, id).mul_f64(1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0)));
+    pub fn draw_at(&self, seed: u64, id: JobId, class: Class, quality: f64) -> Duration {
+        let drawn = self.draw(seed, id);
+        let drawn = self.class_work.get(&class).map_or(drawn, |times| seconds(drawn.as_secs_f64() * times));
+        let work = drawn.mul_f64(1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0)));
         // As drawn where nothing changes it, to the nanosecond.
         if (self.speed - 1.0).abs() < f64::EPSILON { work } else { seconds(work.as_secs_f64() / self.speed) }
     }
@@ -127,6 +142,21 @@ mod tests {
     fn mean_ms(law: &ServiceTime) -> f64 {
         let law = Law::new(law).unwrap();
         (0..N).map(|id| law.draw(7, JobId(id)).as_secs_f64() * 1e3).sum::<f64>() / N as f64
+    }
+
+    #[test]
+    fn a_class_may_mean_so_many_times_the_work() {
+        let ms = Duration::from_millis;
+        let emulated = EmulatedSpec {
+            degradable: 0.5,
+            class_work: [(Class(2), 5.0)].into(),
+            ..EmulatedSpec::one(ServiceTime::Constant(ms(10)))
+        };
+        let law = Law::of(&emulated).unwrap().at_speed(0.5).unwrap();
+        let draw = |class, quality| law.draw_at(1, JobId(1), Class(class), quality);
+        assert_eq!((draw(1, 1.0), draw(2, 1.0), draw(2, 0.0)), (ms(20), ms(100), ms(50)));
+        let none = Law::of(&EmulatedSpec { class_work: [(Class(2), 0.0)].into(), ..emulated });
+        assert!(none.unwrap_err().to_string().contains("class_work"));
     }
 
     /// Bounds are five standard errors of the mean wide or more: σ/√N with N = 20 000, √N = 141.

@@ -1,18 +1,12 @@
 //! What a user carries from page to page.
 
-use controllers::Class;
-
 use crate::persona::Answer;
 
-/// The header lines of a user of this class, with the class's marks (whole lines) and these cookies (as a `Cookie` header
-/// holds them).
-pub(super) fn headers(class: Class, marks: &str, cookies: &str) -> String {
+/// The header lines of a user with the marks of its class (whole lines) and these cookies (as a `Cookie` header holds them).
+pub(super) fn headers(marks: &str, cookies: &str) -> String {
     let mut lines = String::with_capacity(cookies.len() + marks.len() + 10);
     if !cookies.is_empty() {
         lines.extend(["Cookie: ", cookies, "\r\n"]);
-    }
-    if class != Class::default() {
-        lines.extend(["User-Class: ", &class.0.to_string(), "\r\n"]);
     }
     lines.push_str(marks);
     lines
@@ -62,10 +56,10 @@ mod tests {
 
     #[test]
     fn header_lines_hold_cookies_and_class() {
-        assert_eq!(headers(Class(0), "", ""), "");
-        let lines = headers(Class(2), "X-Customer: 3\r\n", "a=1; b=2");
+        assert_eq!(headers("", ""), "");
+        let lines = headers("User-Class: 2\r\nX-Customer: 3\r\n", "a=1; b=2");
         assert_eq!(lines, "Cookie: a=1; b=2\r\nUser-Class: 2\r\nX-Customer: 3\r\n");
         assert_eq!(cookies(&lines), "a=1; b=2");
-        assert_eq!(cookies(&headers(Class(2), "", "")), "");
+        assert_eq!(cookies(&headers("User-Class: 2\r\n", "")), "");
     }
 }

@@ -140,9 +140,9 @@ impl MailUser {
         self.list = None;
         self.may_be_gone = false;
         let shared = self.shared.0.clone();
-        let headers = match (self.class, self.marks()) {
-            (Class(0), "") => shared.nothing.clone(),
-            (class, marks) => session::headers(class, marks, "").into(),
+        let headers = match self.marks() {
+            "" => shared.nothing.clone(),
+            marks => session::headers(marks, "").into(),
         };
         self.errand.set_headers(headers);
         let account = self.slot as usize % shared.logins.len();
@@ -152,7 +152,7 @@ impl MailUser {
 
     /// Header lines of its class.
     fn marks(&self) -> &str {
-        self.shared.0.marks.get(&self.class).map_or("", String::as_str)
+        &self.shared.0.marks[usize::from(self.class.0)]
     }
 
     fn send(&mut self, ask: Ask, now: Timestamp, draws: &Draws) -> Move {
@@ -174,7 +174,7 @@ impl MailUser {
 
     fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
         if let Some(cookies) = session::updated(session::cookies(&self.errand.call().headers), answer) {
-            self.errand.set_headers(session::headers(self.class, self.marks(), &cookies).into());
+            self.errand.set_headers(session::headers(self.marks(), &cookies).into());
         }
         match onward(answer, self.errand.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
             Onward::To(call, wait) => {

@@ -42,8 +42,8 @@ fn users_of_a_class_say_how_important_they_are_and_who_pays() {
         call.headers.to_string()
     };
     assert_eq!(headers(Class(0)), "Accept: */*\r\nX-Criticality: SHEDDABLE_PLUS\r\n");
-    assert_eq!(headers(Class(1)), "Accept: */*\r\n");
-    assert_eq!(headers(Class(2)), "Accept: */*\r\nX-Criticality: CRITICAL_PLUS\r\nX-Customer: 7\r\n");
+    assert_eq!(headers(Class(1)), "Accept: */*\r\nUser-Class: 1\r\n");
+    assert_eq!(headers(Class(2)), "Accept: */*\r\nUser-Class: 2\r\nX-Criticality: CRITICAL_PLUS\r\nX-Customer: 7\r\n");
 }
 
 #[test]

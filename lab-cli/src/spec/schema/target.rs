@@ -45,6 +45,8 @@ pub(super) struct Target {
     discipline: Option<String>,
     /// emulated: share of the work that shrinks with the quality at which a policy lets the service work, 0 to 1.
     degradable: Option<f64>,
+    /// emulated: by class, how many times the usual work a request is, 0.001 to 1000: `{2: 5}`.
+    class_work: Option<std::collections::BTreeMap<String, f64>>,
     /// tree: services by name, callers before those that they call.
     services: Option<std::collections::BTreeMap<String, Service>>,
     /// tree: the service that users ask, or by class `{0: proxy, 1: back}` [default: the first].
@@ -151,6 +153,8 @@ struct Service {
     discipline: Option<String>,
     /// Share of the work that shrinks with quality, 0 to 1.
     degradable: Option<f64>,
+    /// By class, how many times the usual work a request is, 0.001 to 1000: `{2: 5}`.
+    class_work: Option<std::collections::BTreeMap<String, f64>>,
     /// Equal tasks.
     tasks: Option<u32>,
     /// Which task a request goes to: `round-robin`, `random`, `least-loaded`.

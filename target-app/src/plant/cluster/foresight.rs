@@ -14,10 +14,10 @@ use crate::{
 impl Cluster {
     /// The least that has to be done at each service for this request to be answered. A call that may be tried more than once
     /// counts with its cheapest attempt, and one without which there is an answer all the same does not count.
-    pub fn foresee(&mut self, call: &Call, key: u64) -> Vec<Foreseen> {
+    pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Vec<Foreseen> {
         let mut work = vec![Foreseen::default(); self.services.len()];
         if let Some(entry) = self.entry(call.class) {
-            self.foresee_at(entry, call, key, &mut work);
+            self.foresee_at(entry, (call, user), key, &mut work);
         }
         work
     }
@@ -32,10 +32,10 @@ impl Cluster {
         self.services.iter().map(of).collect()
     }
 
-    fn foresee_at(&mut self, service: usize, call: &Call, key: u64, work: &mut [Foreseen]) {
+    fn foresee_at(&mut self, service: usize, asked: (&Call, u64), key: u64, work: &mut [Foreseen]) {
         let first = self.services[service].first;
         // All tasks of a service draw alike.
-        work[service].add(Foreseen::one(self.nodes[first].plant.foresee(call, key)));
+        work[service].add(Foreseen::one(self.nodes[first].plant.foresee(asked.0, asked.1, key)));
         for place in 0..self.services[service].calls.len() {
             let caller = &self.callers[self.nodes[first].callers[place]];
             let (called, times, attempts) = (self.pools[caller.pool].service, caller.spec.times, caller.spec.attempts);
@@ -46,7 +46,7 @@ impl Cluster {
                 let of_call = key_of_call(key, place, number);
                 let cheapest = (0..attempts.max(1)).map(|attempt| {
                     let mut by_service = vec![Foreseen::default(); work.len()];
-                    self.foresee_at(called, call, key_of_attempt(of_call, attempt), &mut by_service);
+                    self.foresee_at(called, asked, key_of_attempt(of_call, attempt), &mut by_service);
                     by_service
                 });
                 let Some(cheapest) = cheapest.reduce(each_the_least) else { continue };

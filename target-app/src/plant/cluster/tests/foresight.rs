@@ -21,7 +21,7 @@ impl World for Overheard {
     }
 
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
-        self.foreseen.push(self.cluster.foresee(&asked.call, asked.key));
+        self.foreseen.push(self.cluster.foresee(&asked.call, asked.user, asked.key));
         self.cluster.ask(asked, cx);
     }
 
