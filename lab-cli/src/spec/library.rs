@@ -47,6 +47,7 @@ static ALL: &[Library] = library! {
     "four-policies" false None;
     "noise" false None;
     "what-decides" false None;
+    "break-even" false None;
     "seda-fig7" true None;
     "seda-fig8" true Some("user-ramp");
     "seda-fig9" true Some("per-type");
