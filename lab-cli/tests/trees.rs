@@ -82,6 +82,17 @@ const LEVELS: Tree = Tree {
     arms: " [none: {as: sheds, services: {back: {utilization: {preset: few-processors}}}}]",
 };
 
+/// One server is asked for three times what it can do, by those that are refused first, and looks at nothing but the CPU.
+const PROCESSORS: Tree = Tree {
+    target: "
+  services:
+    back: {service: 20ms, servers: 1, workers: 1, batch: 1}",
+    users: "
+  criticality: {0: SHEDDABLE}
+  phases: [{name: all, requests: 150/s, for: 4s}]",
+    arms: " [none: {as: sheds, services: {back: {utilization: {load: false, cpu: true}}}}]",
+};
+
 /// Each of two tasks would let the customer have a whole CPU; a quota server beside them knows of a limit for both.
 const QUOTAS: Tree = Tree {
     target: "
@@ -144,11 +155,16 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The first arm of a run, and its seconds.
+/// The first arm of a live run, and its seconds.
 fn ran(tree: &Tree) -> (Value, Vec<Value>) {
+    ran_with(tree, &[])
+}
+
+fn ran_with(tree: &Tree, options: &[&str]) -> (Value, Vec<Value>) {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("tree.yaml"), tree.as_yaml()).expect("written");
-    let output = lab(folder.path()).args(["run", "tree.yaml", "--out", "run"]).output().expect("lab runs");
+    let output = lab(folder.path()).args(["run", "tree.yaml", "--out", "run"]).args(options).output();
+    let output = output.expect("lab runs");
     // A crowded machine may make the measurement INVALID; that the run is whole does not depend on it.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
     let read = |file: &str| fs::read_to_string(folder.path().join("run").join(file)).expect(file);
@@ -225,6 +241,21 @@ fn criticality_decides_one_call_further_down() {
         count(&service(&arm, "back")["calls_read"]) > 100
             && count(&service(&arm, "front")["users_requests_read"]) > 100
     );
+}
+
+#[test]
+fn emulated_work_counts_as_cpu_time_live_as_in_virtual_time() {
+    let refused = |options: &[&str]| {
+        let (arm, seconds) = ran_with(&PROCESSORS, options);
+        let stages = seconds.iter().filter_map(|second| second["target"]["stages"].as_array()).flatten();
+        let shares = stages.filter_map(|stage| stage["gauges"]["cpu_share"].as_f64());
+        let share = arm["phases"][0]["reject_fraction"].as_f64().expect("a share");
+        (share, shares.fold(0.0, f64::max))
+    };
+    let (simulated, live) = (refused(&["--virtual"]), refused(&[]));
+    // A process that sleeps for its service times uses a few percent.
+    assert!(simulated.1 > 0.95 && live.1 > 0.95, "{simulated:?} {live:?}");
+    assert!((live.0 - simulated.0).abs() < 0.15 && simulated.0 > 0.5, "{simulated:?} {live:?}");
 }
 
 #[test]

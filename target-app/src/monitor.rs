@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::{
     clock::Clock,
     control::wire::StageGauges,
-    signals::ThisProcess,
+    signals::Probe,
     stage::{Ear, Timed, Watcher, earliest},
 };
 
@@ -22,14 +22,15 @@ pub struct Monitors {
     clock: Clock,
     watchers: Mutex<Vec<Watcher>>,
     ears: Vec<Ear>,
+    probe: Arc<dyn Probe>,
     alarm: Notify,
 }
 
 impl Monitors {
-    /// Monitors whose signals go to these ears.
+    /// Monitors whose load samples come from this probe, and whose signals go to these ears.
     #[must_use]
-    pub fn new(site: SiteId, watchers: Vec<Watcher>, ears: Vec<Ear>, clock: Clock) -> Arc<Self> {
-        Arc::new(Self { site, clock, watchers: Mutex::new(watchers), ears, alarm: Notify::new() })
+    pub fn new(site: SiteId, watchers: Vec<Watcher>, probe: Arc<dyn Probe>, ears: Vec<Ear>, clock: Clock) -> Arc<Self> {
+        Arc::new(Self { site, clock, watchers: Mutex::new(watchers), ears, probe, alarm: Notify::new() })
     }
 
     /// What can be seen of them now.
@@ -54,7 +55,7 @@ impl Timed for Monitors {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let wake = watchers
             .iter_mut()
-            .map(|watcher| watcher.turn(now, nothing, &ThisProcess, &mut wants))
+            .map(|watcher| watcher.turn(now, nothing, &*self.probe, &mut wants))
             .fold(None, earliest);
         drop(watchers);
         for want in wants {

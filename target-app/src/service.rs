@@ -3,7 +3,7 @@
 //! The edge reads and parses, stages queue and admit, and a [`Service`] says which stage a request belongs to and does
 //! its work there. Mail, the checksum service and emulated service times are three of them.
 
-use std::{fmt, future::Future, net::SocketAddr, pin::Pin, time::Duration};
+use std::{fmt, future::Future, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 mod cost;
 
@@ -13,6 +13,7 @@ pub use hyper::body::Bytes;
 
 use crate::{
     graph::{Branch, Graph},
+    signals::{Probe, ThisProcess},
     spec::WorkSpec,
 };
 
@@ -42,6 +43,11 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
     /// answer states ([`Cost`]), else the CPU time of the handler and of other threads that are taken along.
     fn is_emulated(&self) -> bool {
         false
+    }
+
+    /// Where policies' samples of its CPU and memory come from: the process, unless its work is emulated.
+    fn probe(&self) -> Arc<dyn Probe> {
+        Arc::new(ThisProcess)
     }
 
     /// Spends emulated time on something beside the work on requests: taking a connection, reading, refusing, where that is to cost

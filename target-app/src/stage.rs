@@ -19,7 +19,7 @@ use controllers::{
 };
 use tokio::sync::Notify;
 
-use crate::{clock::Clock, control::wire::StageGauges, service::At, signals::ThisProcess, spec::StageSpec};
+use crate::{clock::Clock, control::wire::StageGauges, service::At, signals::Probe, spec::StageSpec};
 
 mod desk;
 mod door;
@@ -42,6 +42,7 @@ pub struct Stage<W: Work> {
     site: SiteId,
     clock: Clock,
     spec: StageSpec,
+    probe: Arc<dyn Probe>,
     state: Mutex<State<W>>,
     /// There is work, or the pool is too large.
     work: Notify,
@@ -104,9 +105,9 @@ impl<W> Default for After<W> {
 const UNKNOWN: u64 = u64::MAX;
 
 impl<W: Work> Stage<W> {
-    /// A stage whose pool is empty until [`Stage::start`].
+    /// A stage whose pool is empty until [`Stage::start`]. `probe`: where load samples come from.
     #[must_use]
-    pub fn new(name: &str, desk: Desk, spec: StageSpec, clock: Clock) -> Arc<Self> {
+    pub fn new(name: &str, desk: Desk, spec: StageSpec, probe: Arc<dyn Probe>, clock: Clock) -> Arc<Self> {
         let state = State {
             desk,
             queue: VecDeque::new(),
@@ -124,6 +125,7 @@ impl<W: Work> Stage<W> {
             site: state.desk.site(),
             clock,
             spec,
+            probe,
             state: Mutex::new(state),
             work: Notify::new(),
             alarm: Notify::new(),
@@ -309,7 +311,7 @@ impl<W: Work> Stage<W> {
     /// Asks seat and machines what they want, does what concerns the queue, and notes the rest.
     fn settle(&self, state: &mut State<W>, now: Timestamp, after: &mut After<W>) {
         let mut wants = Vec::new();
-        let wake = state.desk.turn(now, state.sample(), &ThisProcess, &mut wants);
+        let wake = state.desk.turn(now, state.sample(), &*self.probe, &mut wants);
         for effect in wants {
             match effect {
                 Effect::Release(id, grant) => {

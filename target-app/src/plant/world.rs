@@ -120,7 +120,8 @@ impl Plant {
         let PlantSpec { connection_kb, memory_mb, .. } = self.costs;
         let open = self.listener.conns.len() as f64;
         let memory = if memory_mb > 0.0 { (open * connection_kb / (memory_mb * 1e3)).min(1.0) } else { 0.0 };
-        Meter { used: self.machine.used(), cpus: f64::from(self.cores), memory }
+        // Slow cores are busy for longer with the same work.
+        Meter { used: self.machine.used(), cpus: f64::from(self.cores) * self.speed, memory }
     }
 
     /// Plans the next end of work, unless it is planned already.

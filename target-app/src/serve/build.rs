@@ -72,19 +72,21 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
         .map(|(site, node)| {
             let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
             let desk = seating.desk(&chosen, beside, site);
-            Stage::new(&node.name, desk, spec.stage(&node.name).clone(), clock)
+            Stage::new(&node.name, desk, spec.stage(&node.name).clone(), service.probe(), clock)
         })
         .collect();
     let workers = stages.iter().map(|stage| stage.spec().workers).sum();
-    let door =
-        |site: SiteId, capacity| Door::new(graph.site_name(site), desk(&seating, &chosen, site), capacity, clock);
+    let door = |site: SiteId, capacity| {
+        Door::new(graph.site_name(site), desk(&seating, &chosen, site), capacity, service.probe(), clock)
+    };
+    let (dispatch, accept, probe) = (door(graph.dispatch(), workers), door(graph.accept(), 0), service.probe());
     let at_dispatch = spec.stage("dispatch");
     let app = App::new(Parted {
         service,
         clock,
         edge: spec.edge.clone(),
-        dispatch: door(graph.dispatch(), workers),
-        accept: door(graph.accept(), 0),
+        dispatch,
+        accept,
         dispatchers: Dispatchers::new(at_dispatch.workers, at_dispatch.queue),
         ranks,
         callers,
@@ -95,7 +97,7 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     });
     let system = graph.system();
     let watchers = monitors.iter().filter_map(|monitor| seating.watcher(monitor, system)).collect();
-    let monitors = Monitors::new(system, watchers, ears(&app), clock);
+    let monitors = Monitors::new(system, watchers, probe, ears(&app), clock);
     Ok(Built { app, seating, monitors, events, reports, policy: task.target.policy.name })
 }
 

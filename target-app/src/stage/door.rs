@@ -16,7 +16,7 @@ use controllers::{
 use tokio::sync::{Notify, oneshot};
 
 use super::{Chosen, Desk, Timed, TurnedAway, timer::rearm};
-use crate::{clock::Clock, control::wire::StageGauges, signals::ThisProcess};
+use crate::{clock::Clock, control::wire::StageGauges, signals::Probe};
 
 /// A door with a policy. While the policy is `none`, jobs walk past without a lock.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ pub struct Door {
     capacity: AtomicU32,
     quality: AtomicU64,
     unwatched: AtomicU64,
+    probe: Arc<dyn Probe>,
     state: Mutex<State>,
     alarm: Notify,
 }
@@ -67,9 +68,9 @@ struct Admitted {
 }
 
 impl Door {
-    /// A door. `capacity`: jobs that can be worked on side by side behind it.
+    /// A door. `capacity`: jobs that can be worked on side by side behind it; `probe`: where load samples come from.
     #[must_use]
-    pub fn new(name: &str, desk: Desk, capacity: u32, clock: Clock) -> Arc<Self> {
+    pub fn new(name: &str, desk: Desk, capacity: u32, probe: Arc<dyn Probe>, clock: Clock) -> Arc<Self> {
         Arc::new(Self {
             name: name.to_owned(),
             clock,
@@ -77,6 +78,7 @@ impl Door {
             capacity: AtomicU32::new(capacity),
             quality: AtomicU64::new(1.0_f64.to_bits()),
             unwatched: AtomicU64::new(0),
+            probe,
             state: Mutex::new(State { desk, held: BTreeMap::new(), armed: None, completed: 0 }),
             alarm: Notify::new(),
         })
@@ -185,7 +187,7 @@ impl Door {
         };
         let mut wants = Vec::new();
         let mut letters = Vec::new();
-        let wake = state.desk.turn(now, sample, &ThisProcess, &mut wants);
+        let wake = state.desk.turn(now, sample, &*self.probe, &mut wants);
         for effect in wants {
             match effect {
                 Effect::Release(id, grant) => {

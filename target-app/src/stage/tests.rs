@@ -13,7 +13,7 @@ use controllers::{
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::{policies::Resolved, service::Boxed};
+use crate::{policies::Resolved, service::Boxed, signals::ThisProcess};
 
 mod disciplines;
 
@@ -93,7 +93,11 @@ fn none() -> Chosen {
 fn bench(policy: Box<dyn Policy>, spec: StageSpec) -> Bench {
     let entry: &'static Entry = none().entry;
     let seat = Seat::new(SiteId(2), policy, 7, Box::new(()));
-    Bench::of(Stage::new("work", Desk::new(seat, entry, Vec::new()), spec, Clock::start()))
+    Bench::of(Stage::new("work", Desk::new(seat, entry, Vec::new()), spec, this_process(), Clock::start()))
+}
+
+fn this_process() -> Arc<dyn Probe> {
+    Arc::new(ThisProcess)
 }
 
 impl Bench {
@@ -378,7 +382,13 @@ async fn a_policy_is_woken_in_time_and_its_word_reaches_upstream() {
     let woken = Arc::new(AtomicU32::new(0));
     let policy = Box::new(Alarm(Timestamp::from_millis(20), Arc::clone(&woken)));
     let seat = Seat::new(SiteId(2), policy, 7, Box::new(()));
-    let stage = Stage::<Piece>::new("work", Desk::new(seat, none().entry, Vec::new()), spec(1, 1), Clock::start());
+    let stage = Stage::<Piece>::new(
+        "work",
+        Desk::new(seat, none().entry, Vec::new()),
+        spec(1, 1),
+        this_process(),
+        Clock::start(),
+    );
     let heard = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&heard);
     stage.start(vec![Ear::new(SiteId(1), move |seen| {
@@ -433,7 +443,7 @@ async fn policies_and_machines_are_shown_the_wall_clock() {
     let seat = Seat::new(SiteId(2), Box::new(policy.clone()), 7, Box::new(()));
     let beside = controllers::MachineSeat::new(SiteId(2), Box::new(machine.clone()), 7, Box::new(()));
     let desk = Desk::new(seat, none().entry, vec![Watcher::new(beside, &[])]);
-    let mut bench = Bench::of(Stage::new("work", desk, spec(1, 1), Clock::start()));
+    let mut bench = Bench::of(Stage::new("work", desk, spec(1, 1), this_process(), Clock::start()));
     bench.stage.enqueue(bench.piece(1, 1)).unwrap();
     assert_eq!(bench.next().await, Said::Done(1));
     // The policy: an offer, a start, an end. The machine: the latter two.

@@ -11,12 +11,13 @@ use tokio::sync::{Notify, oneshot};
 
 use super::{
     law::Law,
-    station::{Fifo, Sharing},
+    station::{Begun, Fifo, Sharing},
 };
 use crate::{
     clock::Clock,
     graph::{Branch, Graph, Role},
     service::{At, Boxed, Bytes, Cost, Handled, Request, Route, Service},
+    signals::{Probe, ThisProcess},
     spec::Discipline,
     stage::{Timed, keep_time},
 };
@@ -37,7 +38,16 @@ pub struct Emulated {
     seed: u64,
     clock: Clock,
     station: Station,
+    used: Arc<Used>,
     page: Bytes,
+}
+
+/// What its servers do, as the CPU time of a machine with so many processors: the process sleeps meanwhile, and uses none.
+#[derive(Debug)]
+struct Used {
+    servers: u32,
+    clock: Clock,
+    begun: Mutex<Begun>,
 }
 
 #[derive(Debug)]
@@ -79,7 +89,8 @@ impl Emulated {
                 Station::Sharing(shared)
             }
         };
-        Arc::new(Self { law, seed, clock, station, page: page(answer_bytes) })
+        let used = Arc::new(Used { servers: servers.max(1), clock, begun: Mutex::default() });
+        Arc::new(Self { law, seed, clock, station, used, page: page(answer_bytes) })
     }
 }
 
@@ -100,10 +111,14 @@ impl Service for Emulated {
             match &self.station {
                 Station::Fifo(fifo) => {
                     let done = lock(fifo).arrive(at.offered, at.started, work);
+                    self.used.begin(done - work, drawn);
                     tokio::time::sleep_until(self.clock.instant(done)).await;
                     lock(fifo).leave(done);
                 }
-                Station::Sharing(shared) => shared.serve(work).await,
+                Station::Sharing(shared) => {
+                    self.used.begin(self.clock.now(), drawn);
+                    shared.serve(work).await;
+                }
             }
             let mut answer = answer(self.page.clone());
             answer.extensions_mut().insert(Cost(work));
@@ -114,6 +129,7 @@ impl Service for Emulated {
     /// On whichever server is free first, before its jobs or among them.
     fn spend(&self, time: Duration) -> Boxed<'_, ()> {
         Box::pin(async move {
+            self.used.begin(self.clock.now(), time);
             match &self.station {
                 Station::Fifo(fifo) => {
                     let done = lock(fifo).interrupt(self.clock.now(), time);
@@ -128,11 +144,38 @@ impl Service for Emulated {
         true
     }
 
+    fn probe(&self) -> Arc<dyn Probe> {
+        Arc::<Used>::clone(&self.used)
+    }
+
     /// The page at once, marked: the cheapest that an emulated service can do.
     fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Bytes>>> {
         let mut degraded = answer(self.page.clone());
         degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static("1"));
         Box::pin(std::future::ready(Some(degraded)))
+    }
+}
+
+impl Used {
+    /// A server begins then with so much work, as it would be without anything in its way: a cut of the capacity leaves less use of
+    /// the servers, as it does of processors.
+    fn begin(&self, then: Timestamp, work: Duration) {
+        lock(&self.begun).book(self.clock.now(), then, work);
+    }
+}
+
+impl Probe for Used {
+    fn cpu_time(&self) -> Duration {
+        lock(&self.begun).by(self.clock.now())
+    }
+
+    fn cpus(&self) -> f64 {
+        f64::from(self.servers)
+    }
+
+    /// Memory is not emulated.
+    fn memory_share(&self) -> f64 {
+        ThisProcess.memory_share()
     }
 }
 
@@ -193,6 +236,7 @@ pub(super) fn answer(page: Bytes) -> Response<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::ServiceTime;
     use controllers::Tags;
 
     fn request(id: u64, draw: Option<&str>) -> Request {
@@ -216,5 +260,41 @@ mod tests {
         // From elsewhere, or nonsense: by the order of arrival.
         assert_eq!(key(&request(7, None)), JobId(7));
         assert_eq!(key(&request(7, Some("-1"))), JobId(7));
+    }
+
+    #[tokio::test]
+    async fn its_servers_are_what_policies_see_as_processors_at_work() {
+        let clock = Clock::start();
+        let law = Law::new(&ServiceTime::Constant(Duration::from_millis(20))).expect("a law");
+        let slow = law.clone().at_speed(0.5).expect("a speed");
+        let at = |speed| {
+            let now = clock.now();
+            At { stage: "work", offered: now, started: now, quality: 1.0, p90: None, speed }
+        };
+        for discipline in [Discipline::Fifo, Discipline::ProcessorSharing] {
+            let service = Emulated::new(law.clone(), 2, discipline, 100, 1, clock);
+            let probe = service.probe();
+            assert_eq!((probe.cpu_time(), probe.cpus()), (Duration::ZERO, 2.0));
+            let jobs = [1, 2, 3].map(|id| service.handle(request(id, None), at(1.0)));
+            let [one, two, three] = jobs;
+            let (_, _, _, used) = tokio::join!(one, two, three, async { probe.cpu_time() });
+            // The third waits for a server, where they are not shared.
+            let begun = if discipline == Discipline::Fifo { 40 } else { 60 };
+            assert_eq!(used, Duration::from_millis(begun), "{discipline:?}");
+            assert_eq!(probe.cpu_time(), Duration::from_millis(60));
+            service.spend(Duration::from_millis(3)).await;
+            assert_eq!(
+                probe.cpu_time(),
+                Duration::from_millis(63),
+                "reading and refusing count, where they cost something"
+            );
+            // Somebody has cut the capacity: it takes twice as long, and is no more work.
+            let _ = service.handle(request(4, None), at(0.5)).await;
+            assert_eq!(probe.cpu_time(), Duration::from_millis(83));
+            // A slow task's servers are busy for as long as they take.
+            let service = Emulated::new(slow.clone(), 1, discipline, 100, 1, clock);
+            let _ = service.handle(request(5, None), at(1.0)).await;
+            assert_eq!(service.probe().cpu_time(), Duration::from_millis(40));
+        }
     }
 }

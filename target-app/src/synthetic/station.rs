@@ -3,7 +3,11 @@
 //! Both stations keep books in ideal time. Timers of the runtime are up to a few milliseconds late; here lateness delays
 //! an answer, but never the work that comes after it, so the station's capacity is exact.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+    time::Duration,
+};
 
 use controllers::Timestamp;
 
@@ -13,6 +17,31 @@ struct Server {
     free_at: Timestamp,
     /// Until then it is at work that came before jobs.
     interrupted_until: Timestamp,
+}
+
+/// Work that servers have begun with. As in a plant, all of a job's work counts as it begins.
+#[derive(Debug, Default)]
+pub(super) struct Begun {
+    by_now: Duration,
+    /// What begins later, soonest first.
+    to_come: BinaryHeap<Reverse<(Timestamp, Duration)>>,
+}
+
+impl Begun {
+    /// So much work begins then.
+    pub(super) fn book(&mut self, now: Timestamp, begins: Timestamp, work: Duration) {
+        self.to_come.push(Reverse((begins, work)));
+        self.by(now);
+    }
+
+    /// All that has begun by now.
+    pub(super) fn by(&mut self, now: Timestamp) -> Duration {
+        while let Some(Reverse((_, work))) = self.to_come.peek().filter(|Reverse((begins, _))| *begins <= now) {
+            self.by_now += *work;
+            self.to_come.pop();
+        }
+        self.by_now
+    }
 }
 
 /// Servers that take jobs in order of arrival.
@@ -152,6 +181,20 @@ mod tests {
         station.leave(ms(20));
         // Came after a pause: begins when it came.
         assert_eq!(station.arrive(ms(50), ms(50), work(5)), ms(55));
+    }
+
+    #[test]
+    fn work_counts_as_it_begins_and_not_while_it_waits_for_a_server() {
+        let mut begun = Begun::default();
+        begun.book(ms(0), ms(0), work(10));
+        begun.book(ms(1), ms(20), work(7));
+        begun.book(ms(2), ms(10), work(5));
+        assert_eq!(begun.by(ms(9)), work(10));
+        assert_eq!(begun.by(ms(10)), work(15));
+        // Booking counts too: what nobody asks for does not pile up.
+        begun.book(ms(30), ms(30), work(1));
+        assert!(begun.to_come.is_empty());
+        assert_eq!(begun.by(ms(30)), work(23));
     }
 
     #[test]

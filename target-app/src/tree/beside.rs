@@ -69,6 +69,7 @@ impl Beside {
 }
 
 /// Machines beside all services use nothing themselves.
+#[derive(Debug)]
 struct Nobody;
 
 impl Probe for Nobody {

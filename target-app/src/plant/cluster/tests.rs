@@ -162,6 +162,24 @@ fn a_service_may_override_how_important_its_calls_are_and_the_first_one_knows_th
 }
 
 #[test]
+fn the_servers_of_a_slow_task_are_busy_for_as_long_as_they_take() {
+    // 5 requests a second that take 100 ms there: half of its time, for a tenth of it elsewhere.
+    let refused = |cpu: f64, speed: f64| {
+        let mut back = service("back", 10, 1, &[]);
+        back.slow = Some(Slow { tasks: 1, speed });
+        back.task.policy = policy(
+            "utilization",
+            &[("cpu_sheddable", cpu), ("cpu_sheddable_plus", cpu), ("cpu_critical", cpu), ("cpu_critical_plus", cpu)],
+        );
+        let flags = [("load", false), ("cpu", true)].map(|(name, on)| (name.to_owned(), Setting::Flag(on)));
+        back.task.policy.settings.extend(flags);
+        ran(&open_plan(5.0, 10), &tree(vec![back])).0.report.total.ledger.rejected
+    };
+    assert_eq!((refused(0.51, 0.1), refused(0.06, 1.0)), (0, 0));
+    assert!(refused(0.49, 0.1) > 10 && refused(0.04, 1.0) > 10);
+}
+
+#[test]
 fn a_balancer_refuses_what_is_beyond_its_cap_and_nobody_waits_longer_than_that() {
     // Two tasks can do 100 a second each, and are asked 200 times; the third of two that are there would wait.
     let back = ServiceSpec { tasks: 2, cap: 2, ..service("back", 10, 1, &[]) };
