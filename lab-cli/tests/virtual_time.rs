@@ -77,6 +77,24 @@ fn an_arm_may_change_the_service() {
 }
 
 #[test]
+fn arrivals_that_their_own_policy_refuses_are_not_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let phases = "users.phases=[{name: over, requests: 200/s, for: 30s}]";
+    let arms = "arms=[none: {client: {fixed-rate: {rate: 20, depth: 1}}}]";
+    let args = ["run", "overload-sweep", "--virtual", "--set", phases, "--set", arms, "--set", "thresholds=[]"];
+    let output = lab(folder.path(), &[&args[..], &["--out", "run", "--output", "json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let arm = &summary["arms"][0];
+    let count = |what: &str| arm["phases"][0][what].as_u64().expect("a count");
+    assert!(count("refused_locally") > 5 * count("sent") && count("sent") > 400, "{}", arm["phases"][0]);
+    let found = &arm["phases"][0]["measures"]["arrivals"];
+    assert!(found["per_window"].as_f64().is_some_and(|mean| (18.0..22.0).contains(&mean)), "{found}");
+    let reasons = arm["reasons"].as_array().expect("reasons");
+    assert!(reasons.iter().all(|reason| reason["code"] != "ARRIVALS"), "{reasons:?}");
+}
+
+#[test]
 fn repetitions_have_seeds_of_their_own_and_come_in_order() {
     let folder = tempfile::tempdir().expect("a folder");
     let (summary, out) = run(folder.path(), "run", &["--repeat", "4", "--policy", "none", "--policy", "seda"]);

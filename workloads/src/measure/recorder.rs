@@ -30,6 +30,8 @@ pub struct Ticket {
     /// Since when the host could send it.
     free: Timestamp,
     wanted_at: Timestamp,
+    /// When a policy of the user's own was first asked about it.
+    asked: Option<Timestamp>,
     begun: bool,
     /// The first request of its user.
     arrival: bool,
@@ -114,7 +116,8 @@ impl Recorder {
                 self.raw.time(cell, Family::Behind).record(intended.since(call.wanted_at));
             }
         }
-        Ticket { cell, user, intended, free: intended, wanted_at: call.wanted_at, begun: false, arrival, sent: None }
+        let (free, wanted_at) = (intended, call.wanted_at);
+        Ticket { cell, user, intended, free, wanted_at, asked: None, begun: false, arrival, sent: None }
     }
 
     /// Something beside requests begins: the phase in whose books it is.
@@ -132,6 +135,11 @@ impl Recorder {
     /// It has ended so.
     pub(crate) fn end_beside(&mut self, phase: usize, want: Want, fate: Fate, ending: Ending) {
         self.raw.beside(phase).into_iter().for_each(|books| books.end(want, fate, ending));
+    }
+
+    /// A client-side policy is asked about it: the generator has let it come, whatever the policy says.
+    pub fn asked(&mut self, ticket: &mut Ticket, now: Timestamp) {
+        ticket.asked.get_or_insert(now);
     }
 
     /// A client-side policy has kept it back until now. That is part of its response time, and none of the generator's
@@ -263,6 +271,10 @@ impl Recorder {
         let ledger = &mut self.raw.cell(ticket.cell).ledger;
         if fate == Fate::RefusedLocally {
             ledger.refused_locally += 1;
+            if let (true, Some(asked)) = (ticket.arrival && !ticket.begun, ticket.asked) {
+                // It came as planned, and was sent away by the user's own policy.
+                self.raw.arrived(ticket.intended, asked.since(ticket.intended));
+            }
             self.window.refused_locally += 1;
             self.groups.ended(ticket.cell, Ended::Rejected);
             return;

@@ -329,7 +329,7 @@ impl Raw {
         self.phases.get_mut(phase).into_iter().for_each(|phase| phase.shares.gets(user));
     }
 
-    /// The generator has let a user in, so much later than planned.
+    /// The generator has let a user come, so much later than planned.
     pub(super) fn arrived(&mut self, intended: Timestamp, late: Duration) {
         let (phase, _) = self.phase_and_part(intended);
         let Some(phase) = self.phases.get_mut(phase) else { return };

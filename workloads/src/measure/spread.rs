@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::{ArrivalLaw, Load, Phase};
 
-/// Arrivals as the generator let them in, in windows of a tenth of a second. Memory grows with the time of a phase, not
+/// Arrivals as the generator let them come, also those that a policy of their own then refused, in windows of a tenth of a second. Memory grows with the time of a phase, not
 /// with what comes in it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spread(Vec<u32>);

@@ -112,6 +112,9 @@ impl<C> Crew<C> {
         };
         let limit = Limit::of(door.timeout, call, guest.at, guest.haste);
         let tags = door.tags(call, visit.told_not_to_retry, limit);
+        if let Some(ticket) = &mut guest.ticket {
+            self.recorder.asked(ticket, now);
+        }
         let said = match door.clients.ask(visit.member, tags, guest.at, now) {
             Asked::Go(pass) => {
                 visit.pass = Some(pass);

@@ -69,7 +69,12 @@ fn go_with(entry: &'static Entry, scope: ClientScope, plan: &LoadPlan, service: 
     run(plan, crew, service)
 }
 
-fn run(plan: &LoadPlan, mut crew: Crew<()>, service: Service<'_>) -> Found {
+fn run(plan: &LoadPlan, crew: Crew<()>, service: Service<'_>) -> Found {
+    run_at(plan, crew, |due| due, service)
+}
+
+/// `at`: when the generator gets to what is due then.
+fn run_at(plan: &LoadPlan, mut crew: Crew<()>, at: impl Fn(Timestamp) -> Timestamp, service: Service<'_>) -> Found {
     let (mut agenda, mut sequence, mut most_in_flight) = (BTreeMap::new(), 0_u64, 0);
     let mut begin = |mut guest: Box<Guest<()>>, now, crew: &mut Crew<()>, agenda: &mut BTreeMap<_, _>| {
         let call = guest.call().expect("a request").clone();
@@ -85,7 +90,8 @@ fn run(plan: &LoadPlan, mut crew: Crew<()>, service: Service<'_>) -> Found {
     let end = Timestamp::from_secs(10) + plan.drain;
     while !crew.is_drained() {
         let next = agenda.first_key_value().map(|((at, _), _)| *at);
-        let Some(due) = [next, crew.next_due()].into_iter().flatten().min().filter(|due| *due <= end) else { break };
+        let due = [next, crew.next_due().map(|due| at(due).max(now))].into_iter().flatten().min();
+        let Some(due) = due.filter(|due| *due <= end) else { break };
         assert!(due >= now, "time goes back");
         turns = if due > now { 0 } else { turns + 1 };
         assert!(turns < 10_000, "time stands still at {now:?}");
@@ -135,6 +141,31 @@ fn who_comes_takes_the_place_of_who_left() {
     let found = go(&plan, &mut |_, _| (25 * MS, OK));
     assert_eq!(found.most_in_flight, 1, "one group of ten places serves them all");
     assert!(found.ledger.refused_locally > 600, "{:?}", found.ledger);
+}
+
+/// How arrivals at 100/s were spread of which a policy of the users' own lets 20 a second go.
+fn spread(at: impl Fn(Timestamp) -> Timestamp) -> crate::measure::Dispersion {
+    let mut plan = plan(0, 50 * MS);
+    behaviour(&mut plan, Behaviour { on_reject: OnTrouble::Leave, ..Behaviour::default() });
+    let law = crate::plan::ArrivalLaw::Poisson;
+    plan.phases[0].loads = vec![Load::Requests { from_per_s: 100.0, to_per_s: 100.0, law, class: Class(0) }];
+    plan.client = Some(client("fixed-rate", &[("rate", 20.0), ("depth", 1.0)], ClientScope::All));
+    let crew = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
+    let Found { ledger, report, .. } = run_at(&plan, crew, at, &mut |_, _| (10 * MS, OK));
+    assert!(ledger.refused_locally > 3 * ledger.sent && ledger.sent > 100, "{ledger:?}");
+    report.phases[0].arrivals.expect("they are independent")
+}
+
+#[test]
+fn who_is_refused_at_the_door_has_come_all_the_same() {
+    let found = spread(|due| due);
+    // Of 100 windows; those that were let go come evenly, two in each.
+    assert!((0.60..1.54).contains(&found.index) && (9.0..11.0).contains(&found.per_window), "{found:?}");
+    // A generator that stands still for 2 s lets nobody come, and then everybody.
+    let (from, until) = (Timestamp::from_secs(3), Timestamp::from_secs(5));
+    let found = spread(|due| if due > from && due < until { until } else { due });
+    // One window of 200 among 100 with a mean of 10: 190² over 99 over 10, and the empty ones.
+    assert!(found.index > 35.0, "{found:?}");
 }
 
 #[test]
