@@ -8,6 +8,7 @@
 
 mod agenda;
 mod host;
+mod identity;
 mod lines;
 mod link;
 mod mailbox;
@@ -17,6 +18,7 @@ mod world;
 
 pub use agenda::Agenda;
 pub use host::{Finished, run};
+pub use identity::{Identity, identity_of};
 pub use link::LinkSpec;
 pub use mailbox::Mailboxes;
 pub use world::{Asked, ConnId, Cx, Knock, Response, Visitor, World};

@@ -23,7 +23,7 @@ use std::{
 };
 
 use controllers::{Class, JobId, PeerReport, Reason, Seen, Timestamp};
-use workloads::sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World};
+use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
 
 use super::{
     visit::is_check,
@@ -125,6 +125,37 @@ pub enum ClusterEvent {
     MachinesWake,
     /// Callers' policies begin anew.
     Renew,
+}
+
+impl Identity for ClusterEvent {
+    fn identity(&self) -> u64 {
+        match self {
+            Self::Node(node, event) => identity_of(0, &[*node as u64, event.identity()]),
+            Self::Syn(conn, sent_before) => identity_of(1, &[conn.identity(), u64::from(*sent_before)]),
+            Self::Connected(conn) => identity_of(2, &[conn.identity()]),
+            Self::Asked(asked) => identity_of(3, &[asked.identity()]),
+            Self::Answered(conn, response) => identity_of(4, &[conn.identity(), response.identity()]),
+            Self::Closed(conn) => identity_of(5, &[conn.identity()]),
+            Self::HungUp(node, conn) => identity_of(6, &[*node as u64, conn.identity()]),
+            Self::CallLimit(call) => identity_of(7, &[*call]),
+            Self::AskAgain(call) => identity_of(8, &[*call]),
+            Self::CallerWakes(caller) => identity_of(9, &[*caller as u64]),
+            Self::Report(report) => identity_of(10, &said(*report)),
+            Self::MachinesWake => identity_of(11, &[]),
+            Self::Renew => identity_of(12, &[]),
+        }
+    }
+}
+
+/// A report as numbers, its kind first.
+fn said(report: PeerReport) -> [u64; 5] {
+    match report {
+        PeerReport::Pressure { from, level } => [0, from.0.into(), level.to_bits(), 0, 0],
+        PeerReport::Usage { from, customer, used, wanted } => {
+            [1, from.0.into(), customer.into(), used.to_bits(), wanted.to_bits()]
+        }
+        PeerReport::Quota { to, customer, limit } => [2, to.0.into(), customer.into(), limit.to_bits(), 0],
+    }
 }
 
 /// The first repetition of a SYN, after which the wait doubles.

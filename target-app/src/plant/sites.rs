@@ -1,6 +1,7 @@
 //! The sites of a plant: when each is due, and what they tell each other.
 
 use controllers::{Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp};
+use workloads::sim::Identity;
 
 use super::{
     around::Around,
@@ -19,6 +20,17 @@ pub enum Place {
     Stage(usize),
     /// The monitors of the whole process.
     System,
+}
+
+impl Identity for Place {
+    fn identity(&self) -> u64 {
+        match *self {
+            Self::Accept => 0,
+            Self::Dispatch => 1,
+            Self::System => 2,
+            Self::Stage(stage) => 3 + stage as u64,
+        }
+    }
 }
 
 impl Plant {

@@ -20,6 +20,8 @@ use crate::{
 mod draws;
 mod oracle;
 
+pub(super) use draws::agree;
+
 fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
     let settings: Settings = settings.iter().map(|&(key, value)| (key.to_owned(), value.into())).collect();
     PolicySpec { name: name.to_owned(), place: None, settings }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{JobId, Timestamp, UnixSeconds};
-use workloads::sim::{Asked, ConnId, Cx, Knock, Response, Visitor, World};
+use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
 
 use super::{
     around::Around, backend::Backend, costs::PlantSpec, door::PlantDoor, fault::Faults, listener::Listener,
@@ -39,6 +39,21 @@ pub enum Event {
     Renew,
     /// Another second of all open connections is to be paid.
     Upkeep,
+}
+
+impl Identity for Event {
+    fn identity(&self) -> u64 {
+        match *self {
+            Self::Cores(plan) => identity_of(0, &[plan]),
+            Self::Wake(place) => identity_of(1, &[place.identity()]),
+            Self::Retry(stage) => identity_of(2, &[stage as u64]),
+            Self::Waited(JobId(job)) => identity_of(3, &[job]),
+            Self::Idle(conn) => identity_of(4, &[conn.identity()]),
+            Self::Fault(number, on) => identity_of(5, &[number as u64, u64::from(on)]),
+            Self::Renew => identity_of(6, &[]),
+            Self::Upkeep => identity_of(7, &[]),
+        }
+    }
 }
 
 /// A target in virtual time.

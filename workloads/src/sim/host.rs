@@ -3,7 +3,7 @@ use std::time::Duration;
 use controllers::{Timestamp, random::mix, seed_for};
 
 use super::{
-    Agenda, Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World,
+    Agenda, Asked, ConnId, Cx, Identity, Knock, LinkSpec, Response, Visitor, World, identity_of,
     lines::{Handle, Lines, Waiting},
     link::{SYN_RETRIES, syn_again},
 };
@@ -37,20 +37,18 @@ pub(crate) enum Happening<E> {
     World(E),
 }
 
-impl<E> Happening<E> {
-    /// Which kind it is, and on which connection. What a world plans for itself is its own kind.
-    fn identity(&self) -> (u64, ConnId) {
-        let nowhere = ConnId { place: u32::MAX, generation: u32::MAX };
+impl<E: Identity> Identity for Happening<E> {
+    fn identity(&self) -> u64 {
         match self {
-            Self::Syn(conn, sent_before) => (u64::from(*sent_before) << 8, *conn),
-            Self::Connected(conn) => (1, *conn),
-            Self::Refused(conn) => (2, *conn),
-            Self::Asked(asked) => (3, asked.conn),
-            Self::Answered(conn, response) => (4 | u64::from(response.status) << 8, *conn),
-            Self::Closed(conn) => (5, *conn),
-            Self::HungUp(conn) => (6, *conn),
-            Self::Limit(conn, number, _) => (7 | u64::from(*number) << 8, *conn),
-            Self::World(_) => (8, nowhere),
+            Self::Syn(conn, sent_before) => identity_of(0, &[conn.identity(), u64::from(*sent_before)]),
+            Self::Connected(conn) => identity_of(1, &[conn.identity()]),
+            Self::Refused(conn) => identity_of(2, &[conn.identity()]),
+            Self::Asked(asked) => identity_of(3, &[asked.identity()]),
+            Self::Answered(conn, response) => identity_of(4, &[conn.identity(), response.identity()]),
+            Self::Closed(conn) => identity_of(5, &[conn.identity()]),
+            Self::HungUp(conn) => identity_of(6, &[conn.identity()]),
+            Self::Limit(conn, number, end) => identity_of(7, &[conn.identity(), u64::from(*number), *end as u64]),
+            Self::World(event) => identity_of(8, &[event.identity()]),
         }
     }
 }
@@ -64,8 +62,8 @@ pub struct Finished {
     pub ended: Timestamp,
     /// Events that were planned.
     pub events: u64,
-    /// Of every event (its time, kind and connection) and of the key of every request's draws, in order: equal for two runs
-    /// that agree in all of them.
+    /// Of every event (its time and its [identity](Identity), the world's own events too) and of the key of every request's
+    /// draws, in order: equal for two runs that agree in all of them.
     pub digest: u64,
 }
 
@@ -159,8 +157,7 @@ impl<W: World> Host<'_, W> {
     }
 
     fn happen(&mut self, happening: Happening<W::Event>) {
-        let (kind, conn) = happening.identity();
-        self.digest(kind ^ u64::from(conn.place) << 40 ^ u64::from(conn.generation) << 20);
+        self.digest(happening.identity());
         match happening {
             Happening::World(event) => self.tell(|world, cx| world.happen(event, cx)),
             Happening::Asked(asked) => self.tell(|world, cx| world.ask(asked, cx)),

@@ -198,6 +198,35 @@ fn the_digest_sees_one_event_more_and_one_nanosecond() {
 }
 
 #[test]
+fn the_digest_sees_which_of_its_own_events_a_world_met() {
+    /// Plans one thing for the first second, and nothing ever comes of it.
+    struct Idle(ConnId);
+    impl World for Idle {
+        type Event = ConnId;
+        fn begin(&mut self, cx: &mut Cx<'_, ConnId>) {
+            cx.plan(cx.now() + Duration::from_secs(1), self.0);
+        }
+        fn knock(&mut self, _: ConnId, _: Visitor, _: &mut Cx<'_, ConnId>) -> Knock {
+            Knock::Taken
+        }
+        fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ConnId>) {
+            cx.reply(asked.conn, Response { status: 200, ..Response::default() });
+        }
+        fn hang_up(&mut self, _: ConnId, _: &mut Cx<'_, ConnId>) {}
+        fn happen(&mut self, _: ConnId, _: &mut Cx<'_, ConnId>) {}
+    }
+    let plan = plan_of(2, 1, ConnectionHabit::PerUser);
+    let met = |place| {
+        let mut world = Idle(ConnId { place, generation: 0 });
+        let finished = run(&plan, still(1), &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");
+        (finished.events, finished.digest)
+    };
+    let (one, other) = (met(1), met(2));
+    assert_eq!((one, one.0), (met(1), other.0));
+    assert_ne!(one.1, other.1);
+}
+
+#[test]
 fn a_request_has_the_same_key_whatever_the_service_does() {
     #[derive(Debug, Default)]
     struct Keys {

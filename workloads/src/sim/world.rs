@@ -1,12 +1,12 @@
 use controllers::{Class, Timestamp};
 
-use super::{Agenda, host::Happening, lines::Lines};
+use super::{Agenda, Identity, host::Happening, lines::Lines};
 use crate::persona::Call;
 
 /// What lies behind the link: a service, or several, as a machine in virtual time.
 pub trait World {
     /// What it plans for itself.
-    type Event;
+    type Event: Identity;
 
     /// The run begins: plans its first events.
     fn begin(&mut self, cx: &mut Cx<'_, Self::Event>);

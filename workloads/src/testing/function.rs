@@ -8,7 +8,7 @@ use crate::{
     measure::{Report, Window},
     persona::Call,
     plan::LoadPlan,
-    sim::{self, Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World},
+    sim::{self, Asked, ConnId, Cx, Identity, Knock, LinkSpec, Response, Visitor, World, identity_of},
 };
 
 /// What a service does with a request.
@@ -48,13 +48,22 @@ pub fn run_where(
     Ok(finished.report)
 }
 
+/// An answer that is under way.
+struct Reply(ConnId, Response);
+
+impl Identity for Reply {
+    fn identity(&self) -> u64 {
+        identity_of(0, &[self.0.identity(), self.1.identity()])
+    }
+}
+
 struct Function<C, S> {
     connects: C,
     service: S,
 }
 
 impl<C: Fn(u64) -> bool, S: FnMut(u64, &Call, Timestamp) -> Reaction> World for Function<C, S> {
-    type Event = (ConnId, Response);
+    type Event = Reply;
 
     fn begin(&mut self, _: &mut Cx<'_, Self::Event>) {}
 
@@ -64,14 +73,14 @@ impl<C: Fn(u64) -> bool, S: FnMut(u64, &Call, Timestamp) -> Reaction> World for 
 
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Self::Event>) {
         match (self.service)(asked.user, &asked.call, cx.now()) {
-            Reaction::Answer(after, response) => cx.plan(cx.now() + after, (asked.conn, response)),
+            Reaction::Answer(after, response) => cx.plan(cx.now() + after, Reply(asked.conn, response)),
             Reaction::Silence => {}
         }
     }
 
     fn hang_up(&mut self, _: ConnId, _: &mut Cx<'_, Self::Event>) {}
 
-    fn happen(&mut self, (conn, response): Self::Event, cx: &mut Cx<'_, Self::Event>) {
+    fn happen(&mut self, Reply(conn, response): Reply, cx: &mut Cx<'_, Self::Event>) {
         cx.reply(conn, response);
     }
 }

@@ -1,5 +1,6 @@
 //! Services that call each other, with numbers worked by hand.
 
+mod draws;
 mod foresight;
 
 use std::time::Duration;

@@ -1,14 +1,19 @@
 //! Common random numbers: what a policy does changes neither who comes when nor what a request costs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use controllers::{Class, Timestamp};
+use controllers::{Class, Kind, Timestamp};
 use workloads::{
-    plan::{ArrivalLaw, Load},
+    mail::arashi,
+    plan::{Account, ArrivalLaw, Load, MailUsers},
     sim::{Asked, ConnId, Cx, Knock, Visitor, World},
 };
 
 use super::*;
+use crate::{
+    mail::KINDS,
+    spec::{Durability, WorkSpec},
+};
 
 /// A plant that writes down each request's key, when it came, and the work that it was found to be.
 #[derive(Debug)]
@@ -16,11 +21,15 @@ pub(super) struct Watched {
     plant: Plant,
     pub(super) came: BTreeMap<u64, Timestamp>,
     pub(super) work: BTreeMap<u64, Duration>,
+    /// When each user came first.
+    users: BTreeMap<u64, Timestamp>,
+    /// What was asked for.
+    kinds: BTreeMap<u64, Kind>,
 }
 
 impl Watched {
     pub(super) fn new(plant: Plant) -> Self {
-        Self { plant, came: BTreeMap::new(), work: BTreeMap::new() }
+        Self { plant, came: BTreeMap::new(), work: BTreeMap::new(), users: BTreeMap::new(), kinds: BTreeMap::new() }
     }
 
     fn look(&mut self) {
@@ -44,6 +53,8 @@ impl World for Watched {
 
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
         assert_eq!(self.came.insert(asked.key, cx.now()), None, "two requests of one key");
+        self.users.entry(asked.user).or_insert(cx.now());
+        self.kinds.insert(asked.key, asked.call.kind);
         self.plant.ask(asked, cx);
         self.look();
     }
@@ -77,7 +88,10 @@ fn watched(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
 }
 
 /// Where both have a value, it is the same; how many that are.
-fn agree<T: PartialEq + std::fmt::Debug>(one: &BTreeMap<u64, T>, other: &BTreeMap<u64, T>) -> usize {
+pub(in crate::plant) fn agree<T: PartialEq + std::fmt::Debug>(
+    one: &BTreeMap<u64, T>,
+    other: &BTreeMap<u64, T>,
+) -> usize {
     let both = one.iter().filter_map(|(key, value)| Some((value, other.get(key)?)));
     both.inspect(|(one, other)| assert_eq!(one, other)).count()
 }
@@ -103,4 +117,60 @@ fn what_a_user_asks_next_costs_the_same_whatever_became_of_others() {
     let (free, _) = watched(&plan, policy("none", &[]));
     let (ruled, _) = watched(&plan, policy("concurrency", &[("max", 3.0)]));
     assert!(agree(&free.work, &ruled.work) > 500, "{}", agree(&free.work, &ruled.work));
+}
+
+/// Sessions of mail users that arrive by chance, a third more than there is capacity for.
+fn mailers() -> LoadPlan {
+    let accounts = (0..50).map(|n| Account { user: format!("u{n}"), password: "p".to_owned() }).collect();
+    let mut plan = url_plan(&[("rush", 15, 0)]);
+    plan.users = Users::Mail(MailUsers::new(arashi(), accounts));
+    let arrivals = Load::Sessions { from_per_s: 20.0, to_per_s: 20.0, law: ArrivalLaw::Poisson, class: Class(0) };
+    plan.phases[0].loads = vec![arrivals];
+    plan
+}
+
+/// Arashi, of whose types each costs 10 ms more or less and one extra operation in the mean.
+fn watched_mail(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
+    let mut spec = target(policy);
+    let weights = KINDS.iter().map(|&kind| (kind.to_owned(), 1.0)).collect();
+    spec.app = App::Arashi {
+        database: "none.sqlite".into(),
+        connections: 2,
+        work: WorkSpec { operations: 0.5, weights },
+        session_in_links: true,
+        full_text: false,
+        durability: Durability::Normal,
+        stale: Duration::from_secs(30),
+    };
+    let cost = TypeCost { cpu_ms: 2.0, read_ms: 6.0, write_ms: 2.0, spread: 0.4 };
+    let types = KINDS.iter().map(|&kind| (kind.to_owned(), cost)).collect();
+    let costs = PlantSpec { types, operation_ms: 2.0, ..PlantSpec::default() };
+    let slow = Fault { at: Duration::from_secs(5), lasts: Duration::from_secs(3), kind: FaultKind::Capacity(0.3) };
+    let with = PlantPlan { costs, folders: vec![vec![40; 4]; 50], faults: vec![slow], ..PlantPlan::default() };
+    let mut world = Watched::new(Plant::new(&spec, &with).expect("it can be"));
+    let link = LinkSpec { delay: Duration::from_millis(5), jitter: Duration::from_millis(5), loss: 0.02 };
+    let finished = run(plan, link, &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");
+    (world, finished.digest)
+}
+
+#[test]
+fn of_the_mail_service_every_event_and_draw_is_the_same_twice_and_no_policy_moves_a_users_coming_or_a_draw() {
+    let plan = mailers();
+    let (free, digest) = watched_mail(&plan, policy("none", &[]));
+    let (again, same) = watched_mail(&plan, policy("none", &[]));
+    assert_eq!((digest, &free.came, &free.work), (same, &again.came, &again.work));
+    let costs: BTreeSet<_> = free.work.values().collect();
+    let (different, all) = (costs.len(), free.work.len());
+    assert!(different * 10 > all * 9, "costs are drawn: {different} of {all}");
+    for (name, settings) in [("concurrency", &[("max", 5.0)][..]), ("seda", &[]), ("codel", &[]), ("gradient2", &[])] {
+        let (ruled, other) = watched_mail(&plan, policy(name, settings));
+        assert_ne!(other, digest, "{name} decided something");
+        let came = free.users.len();
+        assert_eq!(agree(&free.users, &ruled.users), came, "{name}: all came, and when they came without it");
+        // Who was refused asks for something else: what costs the same is the same request.
+        let same = |(key, _): &(&u64, &Duration)| ruled.kinds.get(key) == free.kinds.get(key);
+        let work = ruled.work.iter().filter(same).map(|(key, work)| (*key, *work)).collect();
+        let both = agree(&free.work, &work);
+        assert!(both > 200, "{name}: {both} of {}", ruled.work.len());
+    }
 }
