@@ -12,7 +12,7 @@ mod wire;
 
 use std::{fmt::Write as _, time::Duration};
 
-use controllers::{ClassRule, Note, Outcome, RetryHint, Tags};
+use controllers::{ClassRule, Note, Outcome, RetryHint, Tags, random::mix};
 use serde::{Deserialize, Serialize};
 use workloads::client::{NOTE, note};
 
@@ -20,6 +20,17 @@ pub(crate) use caller::Callers;
 pub(crate) use pool::{Pool, Way};
 
 use crate::tree::{CallSpec, WhenRefused};
+
+/// The key of all draws for a call on behalf of a request with that key: `place` among the services that are called, `number` among
+/// the calls of that one.
+pub(crate) fn key_of_call(request: u64, place: usize, number: u32) -> u64 {
+    mix(request ^ mix((place as u64) << 32 | u64::from(number)))
+}
+
+/// The key of the draws for one attempt of a call.
+pub(crate) fn key_of_attempt(call: u64, attempt: u8) -> u64 {
+    mix(call ^ u64::from(attempt))
+}
 
 /// What became of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

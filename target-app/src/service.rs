@@ -8,7 +8,7 @@ use std::{fmt, future::Future, net::SocketAddr, pin::Pin, sync::Arc, time::Durat
 mod cost;
 
 use controllers::{JobId, Kind, Reason, Refusal, Tags, Timestamp};
-use http::{Response, StatusCode, request::Parts};
+use http::{HeaderName, Response, StatusCode, request::Parts};
 pub use hyper::body::Bytes;
 
 use crate::{
@@ -19,6 +19,9 @@ use crate::{
 
 pub use cost::Cost;
 pub(crate) use cost::{Metered, carry};
+
+/// The key of the draws that belong to a request.
+const DRAW: HeaderName = HeaderName::from_static("x-draw");
 
 /// A future that a trait object can return.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -124,6 +127,14 @@ pub struct Request {
     pub body: Bytes,
     /// Who sent it.
     pub peer: SocketAddr,
+}
+
+impl Request {
+    /// The key of the draws that belong to it, which a run of ours gives its requests, and its service the calls for them.
+    #[must_use]
+    pub fn draw(&self) -> Option<u64> {
+        self.head.headers.get(DRAW)?.to_str().ok()?.parse().ok()
+    }
 }
 
 /// What a handler may know of its stage.

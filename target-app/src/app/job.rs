@@ -49,6 +49,7 @@ impl Work for Job {
         Box::pin(async move {
             self.pass.started();
             let Some(request) = self.request.take() else { return Outcome::Failed };
+            let draw = request.draw();
             let service = &self.app.service;
             if self.app.hindrance.may_work(service.is_emulated()).await {
                 // Emulated servers keep books in ideal time: they stood still too.
@@ -66,7 +67,7 @@ impl Work for Job {
             let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
             self.cost = stated.map(|cost| cost.0).or(spent);
             let handled = match handled {
-                Ok(response) => self.with_calls(response).await,
+                Ok(response) => self.with_calls(response, draw).await,
                 refused => refused,
             };
             let outcome = outcome(&handled);
@@ -123,13 +124,13 @@ impl Job {
     }
 
     /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
-    async fn with_calls(&self, response: Response<Bytes>) -> Handled {
+    async fn with_calls(&self, response: Response<Bytes>, draw: Option<u64>) -> Handled {
         let (Some(callers), Some(stage)) = (&self.app.callers, self.stage()) else { return Ok(response) };
         let in_vain = stage.spec().drop_abandoned && self.reply.is_closed();
         if in_vain || response.status().is_server_error() {
             return Ok(response);
         }
-        let ended = stage.elsewhere(callers.make(self.offer.tags)).await;
+        let ended = stage.elsewhere(callers.make(self.offer.tags, draw)).await;
         match ended {
             CallsEnded::Answered => Ok(response),
             CallsEnded::Refused(retry) => Err(Refusal { reason: Reason::Callee, retry }),

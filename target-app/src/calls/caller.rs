@@ -18,7 +18,7 @@ use workloads::{
 };
 
 use super::{
-    After, CallCounts, CallsEnded, Pool, Reply, Told, Way, carried,
+    After, CallCounts, CallsEnded, Pool, Reply, Told, Way, carried, key_of_attempt, key_of_call,
     wire::{Broken, Wire},
 };
 use crate::{
@@ -113,11 +113,16 @@ impl Callers {
     }
 
     /// Makes all calls on behalf of a request.
-    pub(crate) async fn make(&self, tags: Tags) -> CallsEnded {
+    ///
+    /// `draw`: the key of the request's draws, if it has one. What is called draws as it does in virtual time.
+    pub(crate) async fn make(&self, tags: Tags, draw: Option<u64>) -> CallsEnded {
         let mut ended = CallsEnded::Answered;
-        let each = self.callers.iter().flat_map(|caller| (0..caller.spec.times).map(move |_| Arc::clone(caller)));
+        let each = self.callers.iter().enumerate().flat_map(|(place, caller)| {
+            let key = move |number| draw.map(|request| key_of_call(request, place, number));
+            (0..caller.spec.times).map(move |number| (Arc::clone(caller), key(number)))
+        });
         if self.fan_out {
-            let mut calls: JoinSet<CallsEnded> = each.map(|caller| caller.call(tags)).collect();
+            let mut calls: JoinSet<CallsEnded> = each.map(|(caller, key)| caller.call(tags, key)).collect();
             while let Some(call) = calls.join_next().await {
                 match call.unwrap_or(CallsEnded::Failed) {
                     CallsEnded::Answered => {}
@@ -125,8 +130,8 @@ impl Callers {
                 }
             }
         } else {
-            for caller in each {
-                ended = caller.call(tags).await;
+            for (caller, key) in each {
+                ended = caller.call(tags, key).await;
                 if ended != CallsEnded::Answered {
                     break;
                 }
@@ -160,8 +165,8 @@ impl Callers {
 }
 
 impl Caller {
-    /// One call, with all its attempts.
-    async fn call(self: Arc<Self>, of: Tags) -> CallsEnded {
+    /// One call, with all its attempts; `key`: that of its draws.
+    async fn call(self: Arc<Self>, of: Tags, key: Option<u64>) -> CallsEnded {
         let entered = self.clock.now();
         let by_timeout = entered + self.spec.timeout;
         let deadline = of.deadline.map_or(by_timeout, |deadline| deadline.min(by_timeout));
@@ -170,7 +175,9 @@ impl Caller {
             self.lock().counts.begins(tags.attempt);
             let reply = match self.may(tags, entered, deadline).await {
                 Allowed::Go(pass) => {
-                    let asked = timeout_at(self.clock.instant(deadline), Arc::clone(&self).ask(tags, deadline)).await;
+                    let draw = key.map(|call| key_of_attempt(call, tags.attempt));
+                    let asking = Arc::clone(&self).ask(tags, deadline, draw);
+                    let asked = timeout_at(self.clock.instant(deadline), asking).await;
                     let Told { reply, note } = asked.unwrap_or(Reply::TimedOut.into());
                     self.tell_policy(pass, reply.outcome(), note);
                     reply
@@ -287,7 +294,7 @@ impl Caller {
     }
 
     /// Sends a call and waits for the answer.
-    async fn ask(self: Arc<Self>, tags: Tags, deadline: Timestamp) -> Told {
+    async fn ask(self: Arc<Self>, tags: Tags, deadline: Timestamp, draw: Option<u64>) -> Told {
         let Some(mut lease) = Arc::clone(&self).lease().await else { return Reply::Refused { retry: true }.into() };
         let to = self.tasks[lease.task];
         let host = to.to_string();
@@ -303,7 +310,8 @@ impl Caller {
                 },
             };
             let left = deadline.since(self.clock.now());
-            let headers = format!("X-Caller: {}\r\n{}", self.name, carried(&tags, left, &self.class));
+            let mut headers = format!("X-Caller: {}\r\n{}", self.name, carried(&tags, left, &self.class));
+            headers.extend(draw.map(|draw| format!("X-Draw: {draw}\r\n")));
             let request = Outgoing {
                 method: "GET",
                 path: "/",

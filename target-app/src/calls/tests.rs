@@ -120,11 +120,27 @@ fn counts(callers: &Callers) -> CallCounts {
 }
 
 #[tokio::test]
+async fn a_call_has_draws_of_its_own_and_so_has_each_attempt_as_in_virtual_time() {
+    let (address, mut heads) = back(&[Some(OK), Some(LATER), Some(OK), Some(OK), Some(OK)]).await;
+    let callers = callers(address, CallSpec { times: 2, ..call() });
+    assert_eq!(callers.make(Tags::default(), Some(42)).await, CallsEnded::Answered);
+    let keys = [(0, 0), (1, 0), (1, 1)].map(|(number, attempt)| key_of_attempt(key_of_call(42, 0, number), attempt));
+    for key in keys {
+        let (_, head) = heads.recv().await.unwrap();
+        assert!(head.contains(&format!("\r\nX-Draw: {key}\r\n")), "{head}");
+    }
+    assert!(keys[0] != keys[1] && keys[1] != keys[2] && keys[0] != keys[2]);
+    // Of a request that nobody gave a key to, the callee draws by the order of arrival.
+    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Answered);
+    assert!(!heads.recv().await.unwrap().1.contains("X-Draw"));
+}
+
+#[tokio::test]
 async fn calls_are_tried_again_on_the_connection_that_is_kept() {
     let (address, mut heads) = back(&[Some(LATER), Some(OK), Some(NEVER)]).await;
     let callers = callers(address, call());
-    assert_eq!(callers.make(Tags { customer: 7, ..Tags::default() }).await, CallsEnded::Answered);
-    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Refused(RetryHint::Never));
+    assert_eq!(callers.make(Tags { customer: 7, ..Tags::default() }, None).await, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Refused(RetryHint::Never));
     let found = counts(&callers);
     assert_eq!((found.attempts, found.retries, found.refused, found.answered), (3, 1, 2, 1));
     let (_, first) = heads.recv().await.unwrap();
@@ -138,13 +154,13 @@ async fn calls_are_tried_again_on_the_connection_that_is_kept() {
 async fn a_kept_connection_that_was_closed_costs_no_attempt_and_a_new_one_does() {
     let (address, mut heads) = back(&[Some(OK), None, Some(OK), None, None]).await;
     let callers = callers(address, call());
-    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Answered);
     // Hung up as it is used again: sent once more on a new connection.
-    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Answered);
     let written = |callers: &Callers| callers.counts()[0].written;
     assert_eq!((counts(&callers).attempts, written(&callers)), (2, 3));
     // Twice in a row is a failure, which is not tried again.
-    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Failed);
+    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Failed);
     assert_eq!((counts(&callers).attempts, counts(&callers).failed), (3, 1));
     let mut connections = 0;
     while let Ok((connection, _)) = heads.try_recv() {
@@ -158,7 +174,8 @@ async fn a_call_waits_no_longer_than_its_own_sender() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let callers = callers(listener.local_addr().unwrap(), call());
     let deadline = Some(controllers::Timestamp::from_millis(50));
-    let ended = tokio::time::timeout(Duration::from_secs(3), callers.make(Tags { deadline, ..Tags::default() })).await;
+    let ended =
+        tokio::time::timeout(Duration::from_secs(3), callers.make(Tags { deadline, ..Tags::default() }, None)).await;
     assert_eq!(ended, Ok(CallsEnded::Failed));
     assert_eq!(counts(&callers).failed, 1);
 }
@@ -169,7 +186,7 @@ async fn calls_wait_in_order_for_the_only_connection() {
     let spec = CallSpec { times: 8, connections: 1, ..call() };
     let mut callers = callers(address, spec);
     callers.fan_out = true;
-    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Answered);
     assert_eq!(counts(&callers).answered, 8);
     for _ in 0..8 {
         assert_eq!(heads.recv().await.unwrap().0, 1, "all on one connection");
@@ -200,13 +217,13 @@ async fn a_caller_refuses_what_its_callee_has_said_that_it_would_refuse() {
     let settings = [("user_levels".to_owned(), 1.0.into()), ("window".to_owned(), "300ms".into())].into();
     let callers = callers(address, CallSpec { client: client("dagor", settings), ..call() });
     let critical = Tags::default();
-    assert_eq!(callers.make(critical).await, CallsEnded::Answered, "it knows of nothing");
-    assert_eq!(callers.make(critical).await, CallsEnded::Refused(RetryHint::Never), "the callee would");
+    assert_eq!(callers.make(critical, None).await, CallsEnded::Answered, "it knows of nothing");
+    assert_eq!(callers.make(critical, None).await, CallsEnded::Refused(RetryHint::Never), "the callee would");
     let first = Tags { criticality: Criticality::CriticalPlus, ..critical };
-    assert_eq!(callers.make(first).await, CallsEnded::Answered, "those it would let in");
+    assert_eq!(callers.make(first, None).await, CallsEnded::Answered, "those it would let in");
     assert!(callers.counts()[0].client["callee_level"] < 1.5);
     tokio::time::sleep(Duration::from_millis(350)).await;
-    assert_eq!(callers.make(critical).await, CallsEnded::Answered, "after a window it asks again");
+    assert_eq!(callers.make(critical, None).await, CallsEnded::Answered, "after a window it asks again");
     let found = counts(&callers);
     assert_eq!((found.attempts, found.answered, found.refused_locally), (4, 3, 1));
     for _ in 0..3 {
@@ -221,7 +238,7 @@ async fn a_callers_own_policy_refuses_before_anything_is_sent() {
     let settings = [("attempts".to_owned(), 2.0.into()), ("per_client".to_owned(), false.into())].into();
     let client = client("retry-budget", settings);
     let callers = callers(address, CallSpec { client, ..call() });
-    assert_eq!(callers.make(Tags::default()).await, CallsEnded::Refused(RetryHint::Never));
+    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Refused(RetryHint::Never));
     let found = counts(&callers);
     assert_eq!((found.attempts, found.refused, found.refused_locally), (3, 2, 1));
     assert!(heads.try_recv().is_ok() && heads.try_recv().is_ok() && heads.try_recv().is_err());

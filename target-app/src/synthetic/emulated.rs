@@ -22,9 +22,6 @@ use crate::{
     stage::{Timed, keep_time},
 };
 
-/// The key of the draws that belong to a request.
-const DRAW: HeaderName = HeaderName::from_static("x-draw");
-
 /// Marks an answer that was had cheaply.
 const DEGRADED: HeaderName = HeaderName::from_static("x-degraded");
 
@@ -181,8 +178,7 @@ impl Probe for Used {
 
 /// By what a request's service time is drawn: the key that a run of ours gives it, else its place in the order of arrival.
 fn key(request: &Request) -> JobId {
-    let given = request.head.headers.get(&DRAW).and_then(|value| value.to_str().ok()?.parse().ok());
-    given.map_or(request.id, JobId)
+    request.draw().map_or(request.id, JobId)
 }
 
 impl Shared {
@@ -241,7 +237,8 @@ mod tests {
 
     fn request(id: u64, draw: Option<&str>) -> Request {
         let mut head = http::Request::get("/").body(()).expect("a request").into_parts().0;
-        head.headers.extend(draw.map(|draw| (DRAW, HeaderValue::from_str(draw).expect("text"))));
+        head.headers
+            .extend(draw.map(|draw| (HeaderName::from_static("x-draw"), HeaderValue::from_str(draw).expect("text"))));
         Request {
             id: JobId(id),
             entered: Timestamp::ZERO,

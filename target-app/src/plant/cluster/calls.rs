@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use controllers::{ClassRule, JobId, Tags, Timestamp, random::mix};
+use controllers::{ClassRule, JobId, Tags, Timestamp};
 use workloads::{
     client::{Asked as Verdict, Clients, Decided, Member, Pass},
     persona::{Call as Wanted, Connection, Method, Want},
@@ -11,7 +11,7 @@ use workloads::{
 
 use super::{Cluster, ClusterEvent, node::Todo, pipes::Owner};
 use crate::{
-    calls::{After, CallCounts, CallsEnded, Reply, Told, carried},
+    calls::{After, CallCounts, CallsEnded, Reply, Told, carried, key_of_attempt, key_of_call},
     plant::visit::Errand,
     tree::CallSpec,
 };
@@ -54,16 +54,6 @@ pub(super) struct Calls {
     left: VecDeque<(usize, u32)>,
     open: u32,
     ended: CallsEnded,
-}
-
-/// The key of all draws for a call on behalf of a request with that key.
-pub(super) fn key_of_call(request: u64, place: usize, number: u32) -> u64 {
-    mix(request ^ mix((place as u64) << 32 | u64::from(number)))
-}
-
-/// The key of the draws for one attempt of a call.
-pub(super) fn key_of_attempt(call: u64, attempt: u8) -> u64 {
-    mix(call ^ u64::from(attempt))
 }
 
 impl Cluster {

@@ -2,11 +2,9 @@
 
 use workloads::persona::Call;
 
-use super::{
-    Cluster,
-    calls::{key_of_attempt, key_of_call},
-};
+use super::Cluster;
 use crate::{
+    calls::{key_of_attempt, key_of_call},
     plant::{Foreseen, Servers},
     tree::WhenRefused,
 };
