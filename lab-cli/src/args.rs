@@ -321,7 +321,7 @@ pub struct Calibrate {
     /// Measure everything so often, and take the medians.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// How long each of some fifteen loads lasts, a repetition.
+    /// How long each load lasts: a repetition has 17 of them for arashi, 13 on the mail service and 4 on the checksum service.
     #[arg(long = "for", value_name = "TIME", default_value = "4s", value_parser = time)]
     pub lasts: Duration,
 }

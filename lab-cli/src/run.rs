@@ -45,7 +45,7 @@ mod watch;
 pub use alike::unlike;
 pub use assemble::{conditions as conditions_of, generator as generator_of, phase as phase_of};
 pub use calibrate::{
-    Measured, Request as PlantRequest, as_table, as_yaml, measure as measure_plant, search as search_capacity,
+    Measured, Request as PlantRequest, as_table, as_yaml, caution, measure as measure_plant, search as search_capacity,
 };
 pub use conductor::{Finished, Request, conduct};
 pub use cpus::Cpus;

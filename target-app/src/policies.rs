@@ -93,8 +93,8 @@ impl Resolved {
         Ok(Self { entry, values, place })
     }
 
-    /// Checks a choice for a live target to which nobody carries usage reports and quotas: a machine or policy
-    /// that waits for them would do nothing, in silence.
+    /// Checks a choice for a target by itself, live or in virtual time, to which nobody carries usage reports and quotas: a machine or
+    /// policy that waits for them would do nothing, in silence.
     ///
     /// # Errors
     /// As [`Resolved::new`], and a choice that needs such reports.
@@ -105,10 +105,12 @@ impl Resolved {
             Unfit { name: spec.name.clone(), problems: vec![problem] }
         };
         if resolved.entry.name == "quota-server" {
-            return Err(unfit("reports", "a live target carries no reports between sites: nobody would hear it"));
+            let nobody = "only services of a tree report to it: leave it out, or use it in app: tree, beside quota or sre with report_usage";
+            return Err(unfit("reports", nobody));
         }
         if resolved.entry.params.iter().any(|param| param.name == REPORTS) && resolved.values.flag(REPORTS) {
-            return Err(unfit(REPORTS, "a live target carries no reports between sites: leave it off"));
+            let nobody = "only services of a tree report what they use, to a quota-server: leave it off, or use app: tree with machines: [quota-server]";
+            return Err(unfit(REPORTS, nobody));
         }
         Ok(resolved)
     }

@@ -13,7 +13,7 @@ use crate::{
     args,
     exit::{Failure, Outcome},
     run::{
-        Cpus, PlantRequest, RunFailure, Scratch, Sinks, Stop, as_table, as_yaml, cache_folder, measure_plant,
+        Cpus, PlantRequest, RunFailure, Scratch, Sinks, Stop, as_table, as_yaml, cache_folder, caution, measure_plant,
         progress::Progress, utc,
     },
     spec::{
@@ -75,6 +75,7 @@ pub fn calibrate(args: &args::Calibrate) -> Outcome {
     let text = as_yaml(&measured, &how(args, cores));
     write_whole(&args.out, &text).map_err(|error| Failure::because(format!("{}: {error}", args.out.display())))?;
     print(as_table(&measured).as_bytes())?;
+    caution(&measured).into_iter().for_each(|caution| sinks.note(caution));
     print(format!("plant: {}\n", args.out.display()).as_bytes())
 }
 

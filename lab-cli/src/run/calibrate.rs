@@ -23,7 +23,7 @@ use workloads::{
 
 use self::load::Busy;
 pub use self::{
-    file::{as_table, as_yaml},
+    file::{as_table, as_yaml, caution},
     plant::{Measured, Request, measure},
 };
 

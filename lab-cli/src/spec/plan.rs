@@ -149,7 +149,10 @@ impl Experiment {
 
     /// What a live run leaves out of what the experiment says.
     pub fn live_cautions(&self) -> Vec<String> {
-        if let App::Tree(tree) = &self.target.app { tree.live_cautions() } else { Vec::new() }
+        let mut left_out = if let App::Tree(tree) = &self.target.app { tree.live_cautions() } else { Vec::new() };
+        // Where a live run is refused, none leaves anything out.
+        left_out.extend(self.simulation.live_caution().filter(|_| !self.virtual_only()));
+        left_out
     }
 
     /// How long all arms take, without starting and draining.

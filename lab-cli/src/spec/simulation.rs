@@ -1,6 +1,11 @@
 //! What only a run in virtual time needs to know: what things cost, the way to the service, what goes wrong when.
 
-use std::{io::Read, ops::RangeInclusive, path::Path, time::Duration};
+use std::{
+    io::{ErrorKind, Read},
+    ops::RangeInclusive,
+    path::Path,
+    time::Duration,
+};
 
 use serde::Serialize;
 use target_app::{
@@ -62,6 +67,14 @@ impl Simulation {
         costs
     }
 
+    /// What a live run leaves out of it, if it says how the way and the machine are to be.
+    pub fn live_caution(&self) -> Option<String> {
+        let said = [("virtual.link", self.link.is_some()), ("virtual.faults", !self.faults.is_empty())];
+        let keys: Vec<&str> = said.into_iter().filter_map(|(key, said)| said.then_some(key)).collect();
+        let keys = keys.join(", ");
+        (!keys.is_empty()).then(|| format!("{keys}: for virtual time alone (--virtual), a live run does not apply it"))
+    }
+
     /// The way between users and service.
     pub fn link(&self) -> LinkSpec {
         self.link.unwrap_or_else(|| self.costs.link())
@@ -75,7 +88,10 @@ pub(super) fn simulation(node: Option<&Node>, problems: &Problems) -> Simulation
     if let Some(path) = fields.text("plant") {
         match read_plant_file(Path::new(&path)) {
             Ok(costs) => simulation.costs = costs,
-            Err(message) => fields.problem("plant", message, "a file that lab calibrate has written (.yaml)"),
+            Err(message) => {
+                let hint = "a file that lab calibrate has written (.yaml); its path is taken from the folder in which lab runs";
+                fields.problem("plant", message, hint);
+            }
         }
     }
     if let Some(costs) = fields.fields("costs", COSTS_KEYS) {
@@ -186,9 +202,12 @@ fn fault(node: &Node, problems: &Problems) -> Option<Fault> {
 /// What is wrong with it.
 pub fn read_plant_file(path: &Path) -> Result<PlantSpec, String> {
     let mut text = String::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
+    std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)).map_err(|error| {
+        match (error.kind(), std::path::absolute(path)) {
+            (ErrorKind::NotFound, Ok(looked)) => format!("{}: there is no {}", path.display(), looked.display()),
+            _ => format!("{}: {error}", path.display()),
+        }
+    })?;
     if text.len() as u64 > MAX_BYTES {
         return Err(format!("{} is longer than {MAX_BYTES} bytes", path.display()));
     }
@@ -223,9 +242,24 @@ mod tests {
     }
 
     #[test]
+    fn a_live_run_says_what_it_leaves_out() {
+        let mut simulation = Simulation::default();
+        assert_eq!(simulation.live_caution(), None);
+        let fault = Fault { at: Duration::ZERO, lasts: Duration::from_secs(1), kind: FaultKind::Capacity(0.5) };
+        simulation.faults.push(fault);
+        assert!(
+            simulation.live_caution().is_some_and(|said| said.starts_with("virtual.faults: for virtual time alone"))
+        );
+        simulation.link = Some(LinkSpec::default());
+        assert!(simulation.live_caution().is_some_and(|said| said.starts_with("virtual.link, virtual.faults: ")));
+    }
+
+    #[test]
     fn what_is_wrong_with_a_plant_is_said() {
         assert!(read_plant("cores: 0").is_err_and(|message| message.contains("cores")));
         assert!(read_plant("types: {login: {cpu_ms: -1}}").is_err_and(|message| message.contains("login.cpu_ms")));
         assert!(read_plant("kores: 1").is_err_and(|message| message.contains("kores")));
+        let looked = std::path::absolute("nowhere.yaml").expect("a folder").display().to_string();
+        assert_eq!(read_plant_file(Path::new("nowhere.yaml")), Err(format!("nowhere.yaml: there is no {looked}")));
     }
 }

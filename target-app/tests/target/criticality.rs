@@ -110,9 +110,12 @@ fn what_needs_reports_between_sites_does_not_start() {
     for (wrong, said) in [
         (
             TargetSpec { policy: reporting, ..spec() },
-            "quota: report_usage: a live target carries no reports between sites",
+            "quota: report_usage: only services of a tree report what they use, to a quota-server: leave it off",
         ),
-        (TargetSpec { machines: vec![server], ..spec() }, "quota-server: reports: a live target carries no reports"),
+        (
+            TargetSpec { machines: vec![server], ..spec() },
+            "quota-server: reports: only services of a tree report to it: leave it out",
+        ),
     ] {
         let problem = serve_blocking(wrong, |_| panic!("it started")).unwrap_err().to_string();
         assert!(problem.starts_with(said), "{problem}");

@@ -65,6 +65,17 @@ pub fn slowdown(points: &[(f64, f64)], connections: u32) -> Vec<f64> {
     (1..=connections).map(|in_use| at(f64::from(in_use)) / crowded).collect()
 }
 
+/// Differences up to this share are none.
+const SAME: f64 = 0.01;
+
+/// The largest rise from one factor to the next: how many connections are in use before it, and both factors. `None` if they fall, or
+/// stay the same.
+pub fn rise(factors: &[f64]) -> Option<(usize, [f64; 2])> {
+    let steps = factors.windows(2).enumerate().map(|(at, pair)| (at + 1, [pair[0], pair[1]]));
+    let rises = steps.filter(|(_, [before, after])| *after > before * (1.0 + SAME));
+    rises.max_by(|(_, a), (_, b)| (a[1] / a[0]).total_cmp(&(b[1] / b[0])))
+}
+
 /// What each request type costs when many are under way: its share of the service times that one user saw, of the CPU time that
 /// many users' requests took. Of that, reading the request is known; the writer's part is that of its thread, shared by the
 /// types that change mail; the readers' part goes to all types in proportion to what is left of them.
@@ -123,6 +134,14 @@ mod tests {
         let wanted = [1.3, 1.2, 1.1, 1.0];
         assert!(factors.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-9), "{factors:?}");
         assert_eq!(factors.len(), 4);
+    }
+
+    #[test]
+    fn a_slowdown_that_rises_is_noise() {
+        assert_eq!(rise(&[1.3, 1.2, 1.1, 1.0]), None);
+        assert_eq!(rise(&[1.3, 1.0, 1.009, 1.0]), None, "within a hundredth it is the same");
+        assert_eq!(rise(&[1.1, 1.15, 1.1, 1.2, 1.0]), Some((3, [1.1, 1.2])), "the largest of two");
+        assert_eq!(rise(&[]), None);
     }
 
     #[test]

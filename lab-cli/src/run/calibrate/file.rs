@@ -80,6 +80,18 @@ pub fn as_table(found: &Measured) -> String {
     text
 }
 
+/// What speaks against the figures, and what to do.
+pub fn caution(found: &Measured) -> Option<String> {
+    let (in_use, [before, after]) = found.noisy_slowdown()?;
+    Some(format!(
+        "caution: the slowdown rises from {} with {in_use} in use to {} with {}, and should fall: the machine was noisy. Measure again with \
+         nothing else running, with longer loads (--for 10s) or more repetitions (--repeat 7)",
+        short(before),
+        short(after),
+        in_use + 1,
+    ))
+}
+
 /// Three significant digits.
 fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -124,5 +136,9 @@ mod tests {
         assert_eq!(read.types["create folder"], read.types["delete"], "nobody asked for it");
         assert_eq!((read.link_ms, read.checksum_read_ms), (0.01, 0.06), "each under its own name");
         assert!(as_table(&found).contains("list messages: write_ms"));
+        assert_eq!(caution(&found), None);
+        found.slowdown.insert(1, series(1.62));
+        let said = caution(&found).expect("it rises");
+        assert!(said.contains("from 1.5 with 1 in use to 1.62 with 2") && said.contains("--repeat"), "{said}");
     }
 }

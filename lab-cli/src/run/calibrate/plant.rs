@@ -33,6 +33,13 @@ use crate::spec::{
 const LEVELS: [u32; 4] = [1, 2, 4, USERS];
 /// Extra operations a request at the points whose slope is the cost of one.
 const OPERATIONS: [f64; 3] = [0.0, 20.0, 60.0];
+/// Loads that are refused: by one, by many, and each on a new connection.
+const REFUSED: usize = 3;
+/// Loads of a repetition on the mail service: all levels without extra operations and with the most of them, and many users with the
+/// other numbers of operations.
+const MAIL_LOADS: usize = REFUSED + 2 * LEVELS.len() + OPERATIONS.len() - 1;
+/// The same on the checksum service.
+const CHECKSUM_LOADS: usize = REFUSED + 1;
 /// Types that the mail users' model never asks for, and that change mail in the same stage as *delete*.
 const ALIKE: [&str; 2] = ["create folder", "delete folder"];
 /// Most requests on connections of their own in one load: their ports are out of use for a minute afterwards.
@@ -97,6 +104,13 @@ impl Measured {
         self.figures.get(&figure).map_or(0.0, Series::median)
     }
 
+    /// Where work was measured to take longer with more connections in use, though it takes less: the number of them before, and
+    /// both factors as they go into the file.
+    pub fn noisy_slowdown(&self) -> Option<(usize, [f64; 2])> {
+        let factors: Vec<f64> = self.slowdown.iter().map(Series::median).collect();
+        figures::rise(&factors)
+    }
+
     /// The plant: medians.
     pub fn plant(&self, measured: String) -> PlantSpec {
         let types = self.types.iter().map(|(kind, series)| {
@@ -127,7 +141,7 @@ impl Measured {
     }
 }
 
-/// Measures. Takes about fifteen loads for each repetition.
+/// Measures. Takes 13 loads on the mail service for each repetition, 4 on the checksum service.
 ///
 /// # Errors
 /// A target that does not start or answer, or an interrupt: then there is nothing to write.
@@ -145,7 +159,9 @@ pub fn measure(request: &Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<
             App::Checksum(_) | App::Emulated(_) | App::Tree(_) => None,
         };
         for turn in 1..=request.repeat {
-            sinks.note(format!("{}: measuring, {turn} of {}", experiment.name, request.repeat));
+            let loads = if corpus.is_some() { MAIL_LOADS } else { CHECKSUM_LOADS };
+            let (name, repeat, lasts) = (&experiment.name, request.repeat, request.lasts.as_secs_f64());
+            sinks.note(format!("{name}: measuring, {turn} of {repeat}: {loads} loads of {lasts} s"));
             let bench = Bench { request, experiment, corpus: corpus.as_ref(), turn, stop: stop.fresh_flag() };
             bench.refusals(&mut measured)?;
             match &corpus {
@@ -283,5 +299,22 @@ impl Bench<'_> {
         let all = f64::from(rounds + fixed_rounds) * f64::from(reads);
         measured.add(Figure::ChecksumRead, (seen.cpu_ms() - measured.median(Figure::Read)) / all.max(1.0));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args;
+
+    #[test]
+    fn help_says_how_many_loads_there_are() {
+        let mut calibrate = <args::Calibrate as clap::Args>::augment_args(clap::Command::new("calibrate"));
+        let help = calibrate.render_long_help().to_string();
+        let help: Vec<&str> = help.split_whitespace().collect();
+        let both = MAIL_LOADS + CHECKSUM_LOADS;
+        let said =
+            format!("has {both} of them for arashi, {MAIL_LOADS} on the mail service and {CHECKSUM_LOADS} on the");
+        assert!(help.join(" ").contains(&said), "{said}: {help:?}");
     }
 }
