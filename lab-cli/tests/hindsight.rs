@@ -161,6 +161,24 @@ fn several_services_have_a_bound_and_a_best_limit_too() {
 }
 
 #[test]
+fn a_service_that_a_fault_makes_faster_has_a_bound_of_its_own() {
+    let found = |hit: &str| {
+        let faults = format!("virtual: {{faults: [{{at: 10s, for: 20s, capacity: 2, service: {hit}}}]}}\n");
+        let arms = "[none, none: {as: codel, services: {back: codel}}, oracle]";
+        let (found, text) = summary(&format!("{TREE}{faults}"), arms, &[]);
+        let [_, (_, codel), (_, bound)] = &goodputs(&found)[..] else { panic!("{text}") };
+        assert!(codel <= bound, "{codel} of {bound}\n{text}");
+        (*codel, *bound)
+    };
+    // The front is not what there is too little of.
+    let (_, bound) = found("front");
+    assert!((74.0..80.0).contains(&bound), "{bound}");
+    // Twice as fast the two servers of the back have room for all 200 calls a second, if they come evenly.
+    let (codel, bound) = found("back");
+    assert!(codel > 80.0 && bound > 90.0, "{codel} {bound}");
+}
+
+#[test]
 fn at_several_services_that_retry_the_oracle_is_a_policy_at_each_of_them() {
     let stack = TREE.replace("times: 2", "times: 2, attempts: 3");
     let crowd = stack

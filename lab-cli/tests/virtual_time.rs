@@ -169,6 +169,45 @@ fn services_that_call_each_other_run_in_virtual_time_and_their_books_agree() {
 }
 
 #[test]
+fn a_fault_of_one_service_leaves_the_others_alone_and_a_slip_in_it_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let calm = CHAIN
+        .split("thresholds:")
+        .next()
+        .expect("before them")
+        .replace("0.5x, for: 10s}, {name: much, requests: 4x", "0.5x");
+    let try_out = |target: &str, hit: &str| {
+        let faults = format!("virtual: {{faults: [{{at: 0s, for: 10s, capacity: 0.5{hit}}}]}}\n");
+        fs::write(folder.path().join("chain.yaml"), format!("{target}{faults}")).expect("written");
+        lab(folder.path(), &["run", "./chain.yaml", "--virtual", "--output", "json"])
+    };
+    let p50 = |hit: &str| {
+        let output = try_out(&calm, hit);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        summary["arms"][0]["phases"][0]["response_time_ms"]["p50"].as_f64().expect("known")
+    };
+    // 1 ms and 20 ms, where half of what the back can do is asked for: at half its speed all of it is.
+    let (all, front, back) = (p50(""), p50(", service: front"), p50(", service: back"));
+    assert!(front < 40.0 && back > 2.0 * front && all > back, "{all} {front} {back}");
+    for (target, hit, says) in [
+        (calm.as_str(), "bakc", "one of front, back"),
+        (
+            "name: one\ntarget: {app: emulated, service: 10ms}\nobjective: {response_time: 1s}\n\
+          users: {model: url, path: /, phases: [{name: all, users: 1, for: 1s}]}\narms: [none]\n",
+            "back",
+            "app: tree",
+        ),
+    ] {
+        let output = try_out(target, &format!(", service: {hit}"));
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("virtual.faults.service: ") && message.contains(&format!("{hit:?}")), "{message}");
+        assert!(message.contains(says) && message.contains("chain.yaml:"), "{message}");
+    }
+}
+
+#[test]
 fn what_only_virtual_time_can_do_is_refused_live() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("chain.yaml"), format!("{CHAIN}virtual: {{only: true}}\n")).expect("written");

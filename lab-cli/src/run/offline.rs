@@ -82,13 +82,19 @@ impl<F: Foretells> World for Listener<F> {
 }
 
 /// The bound of each phase, as if there were no other: what one phase leaves undone burdens the next, so that each is a bound
-/// for the phase in any run, and their sum one for the run. `faults`: the highest speed that a fault gives all servers.
-pub fn bounds(plan: &LoadPlan, plant: impl Foretells, link: LinkSpec, faults: f64) -> Result<Vec<Phase>, RunFailure> {
+/// for the phase in any run, and their sum one for the run. `faults`: the highest speed that faults give the
+/// servers of each service.
+pub fn bounds(
+    plan: &LoadPlan,
+    plant: impl Foretells,
+    link: LinkSpec,
+    faults: &[f64],
+) -> Result<Vec<Phase>, RunFailure> {
     let mut listener = Listener { plant, heard: Vec::new() };
     let still = LinkSpec { delay: Duration::ZERO, jitter: Duration::ZERO, loss: 0.0 };
     sim::run(plan, still, &mut listener, |_, _, _| {}, &StopFlag::new()).map_err(workloads::RunError::from)?;
-    let at_best = |of: Servers| Servers { speed: of.speed * faults, fastest: of.fastest * faults };
-    let servers: Vec<Servers> = listener.plant.servers().into_iter().map(at_best).collect();
+    let at_best = |(of, by): (Servers, &f64)| Servers { speed: of.speed * by, fastest: of.fastest * by };
+    let servers: Vec<Servers> = listener.plant.servers().into_iter().zip(faults).map(at_best).collect();
     let mut begins = Timestamp::ZERO;
     let mut phases = Vec::new();
     for phase in &plan.phases {

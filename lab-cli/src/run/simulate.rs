@@ -175,18 +175,19 @@ impl Ground {
 
     /// What no policy can exceed, with this seed.
     pub fn bound(&self, experiment: &Experiment, arm: &Arm, task: Task) -> Result<summary::Arm, RunFailure> {
-        let speed = |fault: &Fault| match fault.kind {
-            FaultKind::Capacity(share) => share.max(1.0),
-            FaultKind::Latency(_) => 1.0,
-        };
-        let fastest = experiment.simulation.faults.iter().map(speed).product();
+        let faults = &experiment.simulation.faults;
         let link = experiment.simulation.link();
         let phases = if let App::Tree(tree) = &experiment.target.app {
             let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
-            offline::bounds(&plan, cluster, link, fastest)?
+            let fastest: Vec<f64> = tree
+                .services
+                .iter()
+                .map(|service| fastest(faults.iter().filter(|fault| fault.hits(&service.name))))
+                .collect();
+            offline::bounds(&plan, cluster, link, &fastest)?
         } else {
             let (plan, plant) = self.set_up(experiment, arm, task.seed, None)?;
-            offline::bounds(&plan, plant, link, fastest)?
+            offline::bounds(&plan, plant, link, &[fastest(faults.iter())])?
         };
         let (name, policy) = (arm.label.clone(), arm.policy_name().to_owned());
         Ok(summary::Arm {
@@ -217,6 +218,15 @@ impl Ground {
         let (plan, plant) = self.set_up(experiment, arm, task.seed, capacity)?;
         run_on(plant, &plan, experiment, (arm, task), told)
     }
+}
+
+/// The highest speed that these faults give a server, all at once if they are together somewhere; at least its own, 1.
+fn fastest<'a>(faults: impl Iterator<Item = &'a Fault>) -> f64 {
+    let speed = |fault: &Fault| match fault.kind {
+        FaultKind::Capacity(share) => share.max(1.0),
+        FaultKind::Latency(_) => 1.0,
+    };
+    faults.map(speed).product()
 }
 
 fn run_on<W: Simulation>(

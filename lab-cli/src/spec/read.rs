@@ -103,6 +103,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     for arm in &mut arms {
         arm.client = arm.client.take().or_else(|| users.client.clone());
     }
+    let simulation = simulation::simulation(fields.node("virtual"), Some(&target.app), problems);
     let mut experiment = Experiment {
         name: name?,
         about: fields.text("about").unwrap_or_default(),
@@ -117,7 +118,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         aborts: Vec::new(),
         compare: Compare::default(),
         declares,
-        simulation: simulation::simulation(fields.node("virtual"), problems),
+        simulation,
     };
     check_rates(&experiment, &fields);
     (experiment.thresholds, experiment.aborts) = thresholds::thresholds(&fields, &experiment, &all_arms);

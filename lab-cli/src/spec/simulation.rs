@@ -16,6 +16,7 @@ use workloads::sim::LinkSpec;
 
 use super::{
     fields::Fields,
+    plan::App,
     problem::Problems,
     raw::{MAX_BYTES, Node},
 };
@@ -27,7 +28,7 @@ pub const COSTS_KEYS: &[&str] = &["accept", "read", "refuse", "check", "idle", "
 /// Keys of `virtual.link`.
 pub const LINK_KEYS: &[&str] = &["delay", "jitter", "loss"];
 /// Keys of each of `virtual.faults`.
-pub const FAULT_KEYS: &[&str] = &["at", "for", "capacity", "latency"];
+pub const FAULT_KEYS: &[&str] = &["at", "for", "capacity", "latency", "service"];
 
 /// The numbers that come with the program, measured on the machine that `docs/fidelity.md` names.
 const ARASHI: &str = include_str!("../../../experiments/plants/arashi.yaml");
@@ -81,8 +82,8 @@ impl Simulation {
     }
 }
 
-/// Reads the section.
-pub(super) fn simulation(node: Option<&Node>, problems: &Problems) -> Simulation {
+/// Reads the section. `app`: what is simulated, where that could be read.
+pub(super) fn simulation(node: Option<&Node>, app: Option<&App>, problems: &Problems) -> Simulation {
     let mut simulation = Simulation::default();
     let Some(fields) = node.and_then(|node| Fields::of(node, "virtual", KEYS, problems)) else { return simulation };
     if let Some(path) = fields.text("plant") {
@@ -107,7 +108,7 @@ pub(super) fn simulation(node: Option<&Node>, problems: &Problems) -> Simulation
             loss: link.number("loss", 0.0..=0.9).unwrap_or(0.0),
         });
     }
-    simulation.faults = fields.list("faults").iter().filter_map(|node| fault(node, problems)).collect();
+    simulation.faults = fields.list("faults").iter().filter_map(|node| fault(node, app, problems)).collect();
     simulation
 }
 
@@ -177,7 +178,7 @@ pub(super) fn cost_changes(fields: &Fields<'_>) -> CostChanges {
     }
 }
 
-fn fault(node: &Node, problems: &Problems) -> Option<Fault> {
+fn fault(node: &Node, app: Option<&App>, problems: &Problems) -> Option<Fault> {
     let fields = Fields::of(node, "virtual.faults", FAULT_KEYS, problems)?;
     for key in ["at", "for"] {
         if fields.node(key).is_none() {
@@ -193,7 +194,21 @@ fn fault(node: &Node, problems: &Problems) -> Option<Fault> {
             return None;
         }
     };
-    Some(Fault { at: fields.time("at", TIMES)?, lasts: fields.time("for", TIMES)?, kind })
+    let service = fields.text("service");
+    if let (Some(name), Some(app)) = (&service, app) {
+        not_hit(name, app).into_iter().for_each(|(message, hint)| fields.problem("service", message, hint));
+    }
+    Some(Fault { at: fields.time("at", TIMES)?, lasts: fields.time("for", TIMES)?, kind, service })
+}
+
+/// Why a fault cannot hit the service of that name, and what to write.
+fn not_hit(name: &str, app: &App) -> Option<(String, String)> {
+    let App::Tree(tree) = app else {
+        let hint = "leave it out: a fault hits this target anyway; services by name are those of target.app: tree";
+        return Some((format!("there is one service alone, and none called {name:?}"), hint.to_owned()));
+    };
+    let names: Vec<&str> = tree.services.iter().map(|service| service.name.as_str()).collect();
+    (!names.contains(&name)).then(|| (format!("there is no service {name:?}"), format!("one of {}", names.join(", "))))
 }
 
 /// Reads a plant file.
@@ -245,7 +260,8 @@ mod tests {
     fn a_live_run_says_what_it_leaves_out() {
         let mut simulation = Simulation::default();
         assert_eq!(simulation.live_caution(), None);
-        let fault = Fault { at: Duration::ZERO, lasts: Duration::from_secs(1), kind: FaultKind::Capacity(0.5) };
+        let fault =
+            Fault { at: Duration::ZERO, lasts: Duration::from_secs(1), kind: FaultKind::Capacity(0.5), service: None };
         simulation.faults.push(fault);
         assert!(
             simulation.live_caution().is_some_and(|said| said.starts_with("virtual.faults: for virtual time alone"))

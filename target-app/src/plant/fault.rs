@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Something goes wrong for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fault {
     /// When it begins, from the start of the run.
     pub at: Duration,
@@ -13,6 +13,17 @@ pub struct Fault {
     pub lasts: Duration,
     /// What.
     pub kind: FaultKind,
+    /// The only service of a tree that it hits; `None`: all that there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+}
+
+impl Fault {
+    /// Whether it hits this service of a tree.
+    #[must_use]
+    pub fn hits(&self, service: &str) -> bool {
+        self.service.as_deref().is_none_or(|only| only == service)
+    }
 }
 
 /// What goes wrong.

@@ -52,8 +52,11 @@ impl Plant {
     /// A plant of this target.
     ///
     /// # Errors
-    /// Whatever makes no sense in the spec or in the costs.
+    /// Whatever makes no sense in the spec or in the costs, and faults of a service among several.
     pub fn new(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
+        if let Some(name) = plan.faults.iter().find_map(|fault| fault.service.as_ref()) {
+            return Err(PlantError::Tree(format!("a fault is to hit {name}, and there is one service alone")));
+        }
         Self::with(spec, plan, Resolved::live(&spec.policy)?)
     }
 

@@ -100,7 +100,10 @@ fn an_emulated_server_does_not_pay_for_the_wire() {
 
 #[test]
 fn a_pause_of_the_cores_is_waited_through_and_a_slow_second_doubles_the_work() {
-    let fault = |at, lasts, kind| Fault { at: Duration::from_millis(at), lasts: Duration::from_millis(lasts), kind };
+    let fault = |at, lasts, kind| {
+        let (at, lasts) = (Duration::from_millis(at), Duration::from_millis(lasts));
+        Fault { at, lasts, kind, service: None }
+    };
     let slowest = |faults: Vec<Fault>| {
         let with = PlantPlan { faults, ..PlantPlan::default() };
         let (finished, _) = ran(&url_plan(&[("all", 4, 1)]), &target(policy("none", &[])), &with);

@@ -61,4 +61,6 @@ struct Fault {
     capacity: Option<f64>,
     /// Every request takes this much longer.
     latency: Option<String>,
+    /// The only service of a tree that it hits, by its name [default: all].
+    service: Option<String>,
 }

@@ -19,9 +19,13 @@ impl Cluster {
     ///
     /// # Errors
     /// Names of services that do not exist or are there twice, a service that is called and does not come after its callers,
-    /// too many tasks, and whatever makes no sense in a service.
+    /// too many tasks, faults of services that do not exist, and whatever makes no sense in a service.
     pub fn new(spec: &TreeSpec, plan: &PlantPlan, hop: Duration, seed: u64) -> Result<Self, PlantError> {
         check(spec)?;
+        let mut hit = plan.faults.iter().filter_map(|fault| fault.service.as_ref());
+        if let Some(name) = hit.find(|name| position(spec, name).is_none()) {
+            return Err(PlantError::Tree(format!("a fault is to hit {name}, which does not exist")));
+        }
         let mut made = Self {
             services: Vec::new(),
             nodes: Vec::new(),
@@ -62,6 +66,7 @@ impl Cluster {
                 wire: true,
                 speed: slow.map(|slow| slow.speed),
                 waits: !spec.calls.is_empty(),
+                faults: plan.faults.iter().filter(|fault| fault.hits(&spec.name)).cloned().collect(),
                 ..plan.clone()
             };
             let mut target = spec.task.clone();

@@ -16,7 +16,7 @@ use workloads::{
 use super::*;
 use crate::{
     calls::CallCounts,
-    plant::{PlantPlan, PlantSpec},
+    plant::{Fault, FaultKind, PlantPlan, PlantSpec},
     spec::{App, EmulatedSpec, PolicySpec, ServiceTime, StageSpec, TargetSpec},
     tree::{Balancer, CallSpec, EntrySpec, Per, ServiceSpec, Slow, TreeSpec, WhenRefused},
 };
@@ -160,6 +160,31 @@ fn a_service_may_override_how_important_its_calls_are_and_the_first_one_knows_th
     assert_eq!(refused(by_class, Some(Criticality::Critical)), 0, "what a request says itself counts first");
     let overrides = |task: &mut TargetSpec| task.stage_defaults.criticality = Some(Criticality::Sheddable);
     assert!(refused(overrides, Some(Criticality::CriticalPlus)) > 30);
+}
+
+#[test]
+fn a_fault_hits_all_services_or_the_one_that_it_names() {
+    // 20 requests a second, 10 ms at the front and 20 ms at the back, never two at a time.
+    let spec = tree(vec![service("front", 10, 4, &["back"]), service("back", 20, 4, &[])]);
+    let slowest = |kind: FaultKind, hit: Option<&str>| {
+        let (at, lasts) = (Duration::from_secs(1), Duration::from_secs(2));
+        let faults = vec![Fault { at, lasts, kind, service: hit.map(str::to_owned) }];
+        let with = PlantPlan { faults, ..PlantPlan::default() };
+        let mut cluster = Cluster::new(&spec, &with, Duration::ZERO, 7).map_err(|error| error.to_string())?;
+        let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
+        let finished = run(&open_plan(20.0, 4), link, &mut cluster, |_, _, _| {}, &StopFlag::new()).expect("it runs");
+        Ok::<_, String>(finished.report.phases[0].response_time_ms.max.expect("some were served").round() as u64)
+    };
+    let [front, back] = [Some("front"), Some("back")];
+    let half = FaultKind::Capacity(0.5);
+    assert_eq!([slowest(half, None), slowest(half, front), slowest(half, back)], [Ok(60), Ok(40), Ok(50)]);
+    let late = FaultKind::Latency(Duration::from_millis(70));
+    assert_eq!([slowest(late, None), slowest(late, front), slowest(late, back)], [Ok(170), Ok(100), Ok(100)]);
+    // Who came at 0.975 s has 5 of its 20 ms to go when the back stands still.
+    let pause = FaultKind::Capacity(0.0);
+    assert_eq!(slowest(pause, back), Ok(2030));
+    let unknown = slowest(half, Some("bakc"));
+    assert_eq!(unknown, Err("services: a fault is to hit bakc, which does not exist".to_owned()));
 }
 
 #[test]

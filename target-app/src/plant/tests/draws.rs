@@ -145,7 +145,12 @@ fn watched_mail(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
     let cost = TypeCost { cpu_ms: 2.0, read_ms: 6.0, write_ms: 2.0, spread: 0.4 };
     let types = KINDS.iter().map(|&kind| (kind.to_owned(), cost)).collect();
     let costs = PlantSpec { types, operation_ms: 2.0, ..PlantSpec::default() };
-    let slow = Fault { at: Duration::from_secs(5), lasts: Duration::from_secs(3), kind: FaultKind::Capacity(0.3) };
+    let slow = Fault {
+        at: Duration::from_secs(5),
+        lasts: Duration::from_secs(3),
+        service: None,
+        kind: FaultKind::Capacity(0.3),
+    };
     let with = PlantPlan { costs, folders: vec![vec![40; 4]; 50], faults: vec![slow], ..PlantPlan::default() };
     let mut world = Watched::new(Plant::new(&spec, &with).expect("it can be"));
     let link = LinkSpec { delay: Duration::from_millis(5), jitter: Duration::from_millis(5), loss: 0.02 };
