@@ -93,6 +93,16 @@ const PROCESSORS: Tree = Tree {
     arms: " [none: {as: sheds, services: {back: {utilization: {load: false, cpu: true}}}}]",
 };
 
+/// A task at a fifth of the usual speed.
+const SLOW: Tree = Tree {
+    target: "
+  services:
+    back: {service: 5ms, servers: 1, workers: 1, batch: 1, slow: {tasks: 1, speed: 0.2}}",
+    users: "
+  phases: [{name: all, requests: 20/s, for: 3s}]",
+    arms: " [{quota: {place: stage, default_limit: 10}}]",
+};
+
 /// Each of two tasks would let the customer have a whole CPU; a quota server beside them knows of a limit for both.
 const QUOTAS: Tree = Tree {
     target: "
@@ -256,6 +266,18 @@ fn emulated_work_counts_as_cpu_time_live_as_in_virtual_time() {
     // A process that sleeps for its service times uses a few percent.
     assert!(simulated.1 > 0.95 && live.1 > 0.95, "{simulated:?} {live:?}");
     assert!((live.0 - simulated.0).abs() < 0.15 && simulated.0 > 0.5, "{simulated:?} {live:?}");
+}
+
+#[test]
+fn a_request_costs_a_slow_task_more_live_as_in_virtual_time() {
+    let cost = |options: &[&str]| {
+        let (_, seconds) = ran_with(&SLOW, options);
+        let stages = seconds.iter().filter_map(|second| second["target"]["stages"].as_array()).flatten();
+        let told = stages.filter_map(|stage| stage["gauges"]["mean_cost_ms"].as_f64());
+        told.fold(0.0, f64::max)
+    };
+    // 5 ms of work at a fifth of the speed.
+    assert_eq!((cost(&["--virtual"]), cost(&[])), (25.0, 25.0));
 }
 
 #[test]

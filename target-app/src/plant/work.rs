@@ -329,7 +329,8 @@ impl Plant {
     fn step_done(&mut self, id: JobId, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get_mut(&id) else { return };
         let Some(step) = visit.steps.pop_front() else { return };
-        visit.cost += step.demand;
+        // The time of its own servers, which may be slower than others.
+        visit.cost += step.demand.div_f64(self.speed);
         let next = visit.steps.front().copied();
         self.machine.release(cx.now(), step);
         let latency = self.faults.latency();

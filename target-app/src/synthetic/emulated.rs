@@ -118,7 +118,7 @@ impl Service for Emulated {
                 }
             }
             let mut answer = answer(self.page.clone());
-            answer.extensions_mut().insert(Cost(work));
+            answer.extensions_mut().insert(Cost(drawn));
             Ok(answer)
         })
     }
