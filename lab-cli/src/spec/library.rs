@@ -48,6 +48,10 @@ static ALL: &[Library] = library! {
     "noise" false None;
     "what-decides" false None;
     "break-even" false None;
+    "gradient2-drifts" false None;
+    "lifo-starves" false None;
+    "aimd-climbs" false None;
+    "vegas-probes" false None;
     "seda-fig7" true None;
     "seda-fig8" true Some("user-ramp");
     "seda-fig9" true Some("per-type");
