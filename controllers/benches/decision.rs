@@ -6,7 +6,8 @@
 use std::{hint::black_box, time::Duration};
 
 use controllers::{
-    Class, Effect, Grant, JobId, Next, Offer, Outcome, Seat, Seen, Settings, SiteId, Tags, Timestamp, Timing, Verdict,
+    Catalogue, Class, Effect, Grant, JobId, Next, Offer, Outcome, Seat, Seen, Settings, SiteId, Tags, Timestamp,
+    Timing, Verdict,
     testing::{policy, settings},
 };
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -62,35 +63,23 @@ impl Host {
     }
 }
 
+/// What a benchmark is called, the policy, and its settings: every policy of the catalogue as it is by default, so that none is
+/// forgotten, and variants of some. Those that keep a queue (`codel`, `folly`, `lifo`) hold each job, and let it in when there is room.
+fn admitting() -> Vec<(&'static str, &'static str, Settings)> {
+    let policies = Catalogue::entries().iter().filter(|entry| entry.is_policy());
+    let by_default = policies.map(|entry| (entry.name, entry.name, Settings::new()));
+    let variants = [
+        ("seda, 4 classes", "seda", settings([("classes", 4_u32.into())])),
+        ("seda as coded", "usits03-as-coded", Settings::new()),
+        ("folly", "folly", Settings::new()),
+    ];
+    by_default.chain(variants).collect()
+}
+
 fn decisions(criterion: &mut Criterion) {
     let mut admitted = criterion.benchmark_group("admitted");
-    let classes = settings([("classes", 4_u32.into())]);
-    let none = Settings::new();
-    for (title, name, settings) in [
-        ("none", "none", &none),
-        ("concurrency", "concurrency", &none),
-        ("queue-length", "queue-length", &none),
-        ("seda", "seda", &none),
-        ("seda, 4 classes", "seda", &classes),
-        ("seda as coded", "usits03-as-coded", &none),
-        ("degrade", "degrade", &none),
-        ("throttle", "throttle", &none),
-        ("retry-budget", "retry-budget", &none),
-        ("sre-client", "sre-client", &none),
-        ("utilization", "utilization", &none),
-        ("dont-retry", "dont-retry", &none),
-        ("quota", "quota", &none),
-        ("sre", "sre", &none),
-        ("aimd", "aimd", &none),
-        ("vegas", "vegas", &none),
-        ("gradient2", "gradient2", &none),
-        ("dagor", "dagor", &none),
-        // These keep a queue: each job is held, and let in when there is room.
-        ("codel", "codel", &none),
-        ("folly", "folly", &none),
-        ("lifo", "lifo", &none),
-    ] {
-        let mut host = Host::new(name, settings, Duration::from_millis(12));
+    for (title, name, settings) in admitting() {
+        let mut host = Host::new(name, &settings, Duration::from_millis(12));
         admitted.bench_function(title, |bencher| bencher.iter(|| host.job()));
         let counts = host.seat.counts();
         assert!(counts.refused * 100 < counts.offered.max(100), "{title}: {counts:?}");
@@ -99,7 +88,7 @@ fn decisions(criterion: &mut Criterion) {
 
     let mut refused = criterion.benchmark_group("refused");
     for name in ["fixed-rate", "seda", "quota"] {
-        let mut host = Host::new(name, &none, Duration::from_nanos(100));
+        let mut host = Host::new(name, &Settings::new(), Duration::from_nanos(100));
         refused.bench_function(name, |bencher| bencher.iter(|| host.job()));
     }
     refused.finish();
