@@ -4,14 +4,20 @@
 //! lab reproduce --all --repeat 10 --output json > found.json
 //! cargo run --release -p lab-cli --example atlas -- found.json docs/atlas.md
 //! ```
-//! Every section `### id: …` gets a line that counts what held and a row for each claim; what else is written in it stays. A
-//! section that is missing is put at the end. Block 1 of many is the run that a repeat of 1 makes.
+//! Every section `### id: …` gets a line that counts what held, with what speaks against the figures, and a row for each claim;
+//! what else is written in it stays. A section that is missing is put at the end. Block 1 of many is the run that a repeat of 1
+//! makes.
 
-use std::{fs, process::ExitCode};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    process::ExitCode,
+};
 
 use lab_cli::{
     spec::Library,
-    summary::{BlockResult, ThresholdResult},
+    summary::{BlockResult, Reason, ThresholdResult, Verdict},
 };
 use serde::Deserialize;
 
@@ -22,6 +28,8 @@ type Error = Box<dyn std::error::Error>;
 struct Artefact {
     experiment: String,
     about: String,
+    verdict: Verdict,
+    reasons: Vec<Reason>,
     claims: Vec<ThresholdResult>,
 }
 
@@ -79,8 +87,9 @@ fn table(artefact: &Artefact) -> Result<String, Error> {
     let held = artefact.claims.iter().filter(|claim| claim.blocks.first().is_some_and(|block| block.held)).count();
     let blocks = artefact.claims.first().map_or(0, |claim| claim.blocks.len());
     let mut text = format!(
-        "{held} of {} held.\n\n| | claim | found | {blocks} seeds |\n|---|---|---|---|\n",
-        artefact.claims.len()
+        "{held} of {} held.{}\n\n| | claim | found | {blocks} seeds |\n|---|---|---|---|\n",
+        artefact.claims.len(),
+        against(artefact.verdict, &artefact.reasons)
     );
     for (claim, label) in artefact.claims.iter().zip(labels) {
         let first = claim.blocks.first().ok_or("no block ran")?;
@@ -88,6 +97,35 @@ fn table(artefact: &Artefact) -> Result<String, Error> {
         text += &format!("| {word} | {label} | {} | {} |\n", bare(&first.found), over_seeds(claim));
     }
     Ok(text)
+}
+
+/// Arms, and in which of their blocks something was seen.
+type Arms<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
+/// ` INVALID: LAG (seda in 1). WARN: SAMPLES (none in 10, seda in 2).`: the worst first, each gate with the arms that it was seen in
+/// and in how many blocks; nothing if all is VALID.
+fn against(verdict: Verdict, reasons: &[Reason]) -> String {
+    let mut by_verdict: BTreeMap<Reverse<Verdict>, BTreeMap<&str, Arms<'_>>> = BTreeMap::new();
+    if verdict != Verdict::Valid {
+        by_verdict.entry(Reverse(verdict)).or_default();
+    }
+    for reason in reasons {
+        let gates = by_verdict.entry(Reverse(reason.verdict)).or_default();
+        let (arm, block) = reason.arm.split_once(" (block ").unwrap_or((&reason.arm, "1"));
+        gates.entry(&reason.code).or_default().entry(arm).or_default().insert(block);
+    }
+    let gate = |(code, arms): (&str, Arms<'_>)| {
+        // A reason against the run as a whole names no arm.
+        let arms = arms.into_iter().filter(|(arm, _)| !arm.is_empty());
+        let arms: Vec<String> = arms.map(|(arm, blocks)| format!("{arm} in {}", blocks.len())).collect();
+        if arms.is_empty() { code.to_owned() } else { format!("{code} ({})", arms.join(", ")) }
+    };
+    let said = by_verdict.into_iter().map(|(Reverse(verdict), gates)| {
+        let gates: Vec<String> = gates.into_iter().map(gate).collect();
+        let colon = if gates.is_empty() { "" } else { ": " };
+        format!(" {}{colon}{}.", verdict.word(), gates.join("; "))
+    });
+    said.collect()
 }
 
 /// `12 to 15; 9 hold`: the left side over all blocks.

@@ -32,6 +32,7 @@ fn a_claim_that_fails_is_told_in_the_table_and_by_the_exit_code() {
         let summary: Value =
             serde_json::from_slice(&fs::read(results.join("summary.json")).expect("it is there")).expect("JSON");
         assert_eq!((&summary["mode"], &summary["thresholds"]), (&Value::from("virtual"), &artefact["claims"]));
+        assert_eq!((&summary["verdict"], &summary["reasons"]), (&artefact["verdict"], &artefact["reasons"]));
     }
 
     let again = lab(folder.path(), &["reproduce", "seda-fig12", "--out", "b"]);

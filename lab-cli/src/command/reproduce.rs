@@ -13,7 +13,7 @@ use crate::{
     exit::{End, Failure, Outcome},
     run::{Cpus, Request, Sinks, Stop, Touches, conduct, progress::Progress},
     spec::{Changes, Experiment, Library},
-    summary::{Mode, Summary, ThresholdResult, Verdict},
+    summary::{Mode, Reason, Summary, ThresholdResult, Verdict},
     text::nearest,
 };
 
@@ -26,6 +26,8 @@ struct Artefact {
     about: String,
     mode: Mode,
     verdict: Verdict,
+    /// Why the verdict is not VALID: of every block.
+    reasons: Vec<Reason>,
     claims: Vec<ThresholdResult>,
     results: PathBuf,
 }
@@ -63,10 +65,11 @@ pub fn reproduce(args: &args::Reproduce) -> Outcome {
         }
         let finished = finished.map_err(|failure| failed(&failure))?;
         worst = worse(worst, end_of(&finished.summary));
-        let Summary { mode, verdict, thresholds, .. } = finished.summary;
+        let Summary { mode, verdict, reasons, thresholds, .. } = finished.summary;
         let Experiment { name, about, .. } = experiment;
         let claims = thresholds;
-        let artefact = Artefact { ids, experiment: name, about, mode, verdict, claims, results: finished.folder };
+        let results = finished.folder;
+        let artefact = Artefact { ids, experiment: name, about, mode, verdict, reasons, claims, results };
         if args.output == Output::Text {
             print(artefact.as_text().as_bytes())?;
         }
