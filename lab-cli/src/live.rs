@@ -190,6 +190,21 @@ pub struct Second {
     pub target: Option<TargetSecond>,
 }
 
+impl Second {
+    /// Without what types, classes, users and stages did, nearly all of its size: what measures over an arm look at.
+    #[must_use]
+    pub fn outline(mut self) -> Self {
+        for groups in [&mut self.by_type, &mut self.by_class] {
+            groups.clear();
+        }
+        self.users_by_state.clear();
+        if let Some(target) = &mut self.target {
+            target.stages = Vec::new();
+        }
+        self
+    }
+}
+
 /// How fast processors did a fixed piece of work: millions of its steps in a second of CPU time. To be held against the same
 /// figure of another second or run: it has no meaning of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -171,7 +171,8 @@ impl Run<'_> {
             self.tell(&event)?;
             if let LiveEvent::Second(second) = event {
                 self.keep_second(&second);
-                simulated.ended.timeline.push(*second);
+                // Whole it is in the file: an arm may be long.
+                simulated.ended.timeline.push(second.outline());
             }
         }
         self.take_in(task.arm, simulated.ended, rate)
