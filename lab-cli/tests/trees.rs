@@ -93,13 +93,14 @@ const PROCESSORS: Tree = Tree {
     arms: " [none: {as: sheds, services: {back: {utilization: {load: false, cpu: true}}}}]",
 };
 
-/// A task at a fifth of the usual speed.
+/// A task at a fifth of the usual speed, and a class whose requests are twice the work.
 const SLOW: Tree = Tree {
     target: "
+  class: {header: User-Class}
   services:
-    back: {service: 5ms, servers: 1, workers: 1, batch: 1, slow: {tasks: 1, speed: 0.2}}",
+    back: {service: 5ms, servers: 1, workers: 1, batch: 1, slow: {tasks: 1, speed: 0.2}, class_work: {1: 2}}",
     users: "
-  phases: [{name: all, requests: 20/s, for: 3s}]",
+  phases: [{name: all, requests: 10/s, class: 1, for: 3s}]",
     arms: " [{quota: {place: stage, default_limit: 10}}]",
 };
 
@@ -269,15 +270,15 @@ fn emulated_work_counts_as_cpu_time_live_as_in_virtual_time() {
 }
 
 #[test]
-fn a_request_costs_a_slow_task_more_live_as_in_virtual_time() {
+fn a_slow_task_and_a_class_with_more_work_cost_the_same_live_as_in_virtual_time() {
     let cost = |options: &[&str]| {
         let (_, seconds) = ran_with(&SLOW, options);
         let stages = seconds.iter().filter_map(|second| second["target"]["stages"].as_array()).flatten();
         let told = stages.filter_map(|stage| stage["gauges"]["mean_cost_ms"].as_f64());
         told.fold(0.0, f64::max)
     };
-    // 5 ms of work at a fifth of the speed.
-    assert_eq!((cost(&["--virtual"]), cost(&[])), (25.0, 25.0));
+    // Twice 5 ms of work at a fifth of the speed.
+    assert_eq!((cost(&["--virtual"]), cost(&[])), (50.0, 50.0));
 }
 
 #[test]

@@ -158,9 +158,10 @@ pub struct EmulatedSpec {
     /// Share of the work that shrinks with quality, 0 to 1: with 0.8, a request at quality 0.5 takes 0.6 of its time.
     #[serde(default)]
     pub degradable: f64,
-    /// How many times the drawn work a request of a class is, over 0; 1 for a class that is not named.
+    /// How many times the drawn work a request of a class is, over 0; 1 for a class that is not named. Pairs, since numbers as
+    /// keys are not read back within a tagged [`App`].
     #[serde(default)]
-    pub class_work: BTreeMap<Class, f64>,
+    pub class_work: Vec<(Class, f64)>,
 }
 
 impl EmulatedSpec {
@@ -168,7 +169,7 @@ impl EmulatedSpec {
     #[must_use]
     pub fn one(service: ServiceTime) -> Self {
         let discipline = Discipline::Fifo;
-        Self { service, servers: 1, discipline, answer_bytes: 0, degradable: 0.0, class_work: BTreeMap::new() }
+        Self { service, servers: 1, discipline, answer_bytes: 0, degradable: 0.0, class_work: Vec::new() }
     }
 
     /// Requests a second of the usual work that it can serve with so many workers, who bring the jobs: no more servers are busy

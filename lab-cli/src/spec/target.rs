@@ -233,7 +233,7 @@ pub(super) fn emulated(fields: &Fields<'_>, answer_bytes: u32) -> Option<Emulate
     let servers = fields.count("servers", 1..=1024).map_or(1, |n| n as u32);
     let discipline = fields.choice("discipline", &words).unwrap_or(Discipline::Fifo);
     let degradable = fields.number("degradable", 0.0..=1.0).unwrap_or(0.0);
-    let class_work = by_class(fields, "class_work", "{2: 5}", times);
+    let class_work = by_class(fields, "class_work", "{2: 5}", times).into_iter().collect();
     Some(EmulatedSpec { service: service?, servers, discipline, answer_bytes, degradable, class_work })
 }
 

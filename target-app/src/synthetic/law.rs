@@ -1,6 +1,6 @@
 //! Laws of service times.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use controllers::{Class, JobId, Random, Seeded, random::mix};
 
@@ -13,7 +13,7 @@ pub struct Law {
     /// Share that shrinks with quality.
     degradable: f64,
     /// What the draws of a class are multiplied with.
-    class_work: BTreeMap<Class, f64>,
+    class_work: Vec<(Class, f64)>,
     /// What every draw is divided by.
     speed: f64,
 }
@@ -51,7 +51,7 @@ impl Law {
             }
             ServiceTime::Uniform { min, max } if min > max => wrong("min must not be over max"),
             ServiceTime::Empirical(values) if values.is_empty() => wrong("an empirical law needs values"),
-            _ => Ok(Self { law: law.clone(), degradable: 0.0, class_work: BTreeMap::new(), speed: 1.0 }),
+            _ => Ok(Self { law: law.clone(), degradable: 0.0, class_work: Vec::new(), speed: 1.0 }),
         }
     }
 
@@ -70,11 +70,11 @@ impl Law {
     ///
     /// # Errors
     /// A number of 0 or less.
-    pub fn class_work(self, times: &BTreeMap<Class, f64>) -> Result<Self, LawError> {
-        if times.values().any(|times| !(*times > 0.0 && times.is_finite())) {
+    pub fn class_work(self, times: &[(Class, f64)]) -> Result<Self, LawError> {
+        if times.iter().any(|(_, times)| !(*times > 0.0 && times.is_finite())) {
             return Err(LawError("class_work: a number over 0 for each class".to_owned()));
         }
-        Ok(Self { class_work: times.clone(), ..self })
+        Ok(Self { class_work: times.to_vec(), ..self })
     }
 
     /// The same law on a server of this speed, 1 as usual.
@@ -92,7 +92,8 @@ impl Law {
     #[must_use]
     pub fn draw_at(&self, seed: u64, id: JobId, class: Class, quality: f64) -> Duration {
         let drawn = self.draw(seed, id);
-        let drawn = self.class_work.get(&class).map_or(drawn, |times| seconds(drawn.as_secs_f64() * times));
+        let times = self.class_work.iter().find(|(of, _)| *of == class);
+        let drawn = times.map_or(drawn, |(_, times)| seconds(drawn.as_secs_f64() * times));
         let work = drawn.mul_f64(1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0)));
         // As drawn where nothing changes it, to the nanosecond.
         if (self.speed - 1.0).abs() < f64::EPSILON { work } else { seconds(work.as_secs_f64() / self.speed) }
@@ -149,13 +150,13 @@ mod tests {
         let ms = Duration::from_millis;
         let emulated = EmulatedSpec {
             degradable: 0.5,
-            class_work: [(Class(2), 5.0)].into(),
+            class_work: vec![(Class(2), 5.0)],
             ..EmulatedSpec::one(ServiceTime::Constant(ms(10)))
         };
         let law = Law::of(&emulated).unwrap().at_speed(0.5).unwrap();
         let draw = |class, quality| law.draw_at(1, JobId(1), Class(class), quality);
         assert_eq!((draw(1, 1.0), draw(2, 1.0), draw(2, 0.0)), (ms(20), ms(100), ms(50)));
-        let none = Law::of(&EmulatedSpec { class_work: [(Class(2), 0.0)].into(), ..emulated });
+        let none = Law::of(&EmulatedSpec { class_work: vec![(Class(2), 0.0)], ..emulated });
         assert!(none.unwrap_err().to_string().contains("class_work"));
     }
 
