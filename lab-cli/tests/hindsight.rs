@@ -206,6 +206,10 @@ fn neither_is_for_live_runs_and_slips_are_told() {
     let message = String::from_utf8(wrong_service.stderr).expect("text");
     assert_eq!(wrong_service.status.code(), Some(2), "{message}");
     assert!(message.contains("no service") && message.contains("front, back"), "{message}");
+    let of_a_part = lab(folder.path(), TREE, "[none: {services: {back: oracle}}]", &["--virtual"]);
+    let message = String::from_utf8(of_a_part.stderr).expect("text");
+    assert_eq!(of_a_part.status.code(), Some(2), "{message}");
+    assert!(message.contains("stands for an arm") && message.contains("{service: NAME}"), "{message}");
     let slips = [
         ("best-static: {service: back}", "several services"),
         ("best-static: {max: 5}", "looked for"),

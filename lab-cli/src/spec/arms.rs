@@ -253,10 +253,18 @@ fn lab_key(arm: &mut Arm, entry: &Entry, path: &str, base: Option<Base<'_>>, pro
 /// from here on there are policies by their own names, with settings.
 pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
     let Ok((entry, written_out)) = Catalogue::resolve(&spec.name, &spec.settings) else {
-        let message = format!("there is no policy called {:?}", spec.name);
-        let names: Vec<&str> =
-            Catalogue::names().into_iter().chain([hindsight::BEST_STATIC, hindsight::ORACLE]).collect();
-        let hint = format!("{} (see lab policies)", suggestion(&spec.name, &names));
+        let ours = [hindsight::BEST_STATIC, hindsight::ORACLE];
+        let (message, hint) = if ours.contains(&spec.name.as_str()) {
+            let message = format!("{} stands for an arm, not for a policy of a part of it", spec.name);
+            (
+                message,
+                "write - oracle, - best-static, or of one service of a tree - best-static: {service: NAME}".to_owned(),
+            )
+        } else {
+            let names: Vec<&str> = Catalogue::names().into_iter().chain(ours).collect();
+            let hint = format!("{} (see lab policies)", suggestion(&spec.name, &names));
+            (format!("there is no policy called {:?}", spec.name), hint)
+        };
         problems.add(&node.place, path, message, hint);
         return false;
     };
