@@ -14,7 +14,7 @@ use tokio::{
 };
 use workloads::{
     client::{Asked, Clients, Decided, Member, Pass},
-    http1::Outgoing,
+    http1::{Known, Outgoing},
 };
 
 use super::{
@@ -310,8 +310,7 @@ impl Caller {
                 },
             };
             let left = deadline.since(self.clock.now());
-            let mut headers = format!("X-Caller: {}\r\n{}", self.name, carried(&tags, left, &self.class));
-            headers.extend(draw.map(|draw| format!("X-Draw: {draw}\r\n")));
+            let headers = format!("X-Caller: {}\r\n{}", self.name, carried(&tags, left, &self.class));
             let request = Outgoing {
                 method: "GET",
                 path: "/",
@@ -319,7 +318,7 @@ impl Caller {
                 headers: &headers,
                 body: None,
                 attempt: tags.attempt,
-                known: None,
+                known: draw.map(|draw| Known { number: None, draw }),
                 close: false,
             };
             self.lock().pool.written += 1;

@@ -1,10 +1,10 @@
 use std::io::Write as _;
 
-/// What a run of ours tells its own service of a request.
+/// What a run of ours tells its own service of a request, and that service the ones that it calls for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// Its number in the run, sent as `X-Request-Number`.
-    pub number: u64,
+    /// Its number in the run, sent as `X-Request-Number`; calls for a request have none.
+    pub number: Option<u64>,
     /// The key of all draws that belong to it, sent as `X-Draw`: the same request has the same service time in every arm, live
     /// and in virtual time (common random numbers).
     pub draw: u64,
@@ -46,7 +46,10 @@ impl Outgoing<'_> {
             let _ = write!(out, "X-Attempt: {}\r\n", self.attempt);
         }
         if let Some(Known { number, draw }) = self.known {
-            let _ = write!(out, "X-Request-Number: {number}\r\nX-Draw: {draw}\r\n");
+            if let Some(number) = number {
+                let _ = write!(out, "X-Request-Number: {number}\r\n");
+            }
+            let _ = write!(out, "X-Draw: {draw}\r\n");
         }
         if self.close {
             out.extend_from_slice(b"Connection: close\r\n");

@@ -160,7 +160,7 @@ fn requests_are_written_as_a_server_reads_them() {
         headers: "Cookie: k=v\r\n",
         body: Some("a=1"),
         attempt: 2,
-        known: Some(Known { number: 7, draw: 9 }),
+        known: Some(Known { number: Some(7), draw: 9 }),
         close: true,
         ..PLAIN
     };
@@ -170,6 +170,8 @@ fn requests_are_written_as_a_server_reads_them() {
          Connection: close\r\n\
          Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 3\r\n\r\na=1"
     );
+    let call = Outgoing { known: Some(Known { number: None, draw: 9 }), ..PLAIN };
+    assert_eq!(written(&call), "GET /a?b=c HTTP/1.1\r\nHost: h:1\r\nX-Draw: 9\r\n\r\n");
     let empty = Outgoing { method: "POST", ..PLAIN };
     assert!(written(&empty).ends_with("\r\nContent-Length: 0\r\n\r\n"));
 }
