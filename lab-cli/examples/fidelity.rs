@@ -1,10 +1,10 @@
 //! Holds runs in virtual time against live ones: `docs/fidelity.md` is made with it.
 //!
 //! ```sh
-//! cargo run --release -p lab-cli --example fidelity -- [--plant FILE] [--at-measured-speed] LIVE_RUN ...
+//! cargo run --release -p lab-cli --example fidelity -- [--plant FILE] [--at-measured-speed] [--by-run] LIVE_RUN ...
 //! ```
 //! With `--at-measured-speed` the plant is as fast as the machine was in each stretch of the live run, by the CPU time that the
-//! same work took there (for services that burn CPU; emulated ones do not).
+//! same work took there (for services that burn CPU; emulated ones do not). With `--by-run` a second table has the goodput of each run.
 //!
 //! Each LIVE_RUN is a results folder of `lab run`. Every experiment is run again in virtual time with the seeds of its live
 //! runs, and what comes out is compared by arm and phase. Live runs that are INVALID or partial are named and left out.
@@ -12,7 +12,7 @@
 use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
 
 use lab_cli::{
-    judge::fidelity::{Speed, cells, speeds, table},
+    judge::fidelity::{Speed, by_run, cells, speeds, table},
     live::Second,
     run::{Cpus, Request, Sinks, Stop, Touches, conduct, read_folder},
     spec::{Changes, Library, read},
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
 fn compare() -> Result<String, Error> {
     let mut plant = None;
     let mut at_measured_speed = false;
+    let mut each = false;
     let mut live: BTreeMap<String, Vec<Live>> = BTreeMap::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -46,6 +47,10 @@ fn compare() -> Result<String, Error> {
         }
         if arg == "--at-measured-speed" {
             at_measured_speed = true;
+            continue;
+        }
+        if arg == "--by-run" {
+            each = true;
             continue;
         }
         let run = live_run(Path::new(&arg)).map_err(|error| format!("{arg}: {error}"))?;
@@ -67,7 +72,8 @@ fn compare() -> Result<String, Error> {
         let runs: Vec<Summary> = runs.into_iter().map(|run| run.summary).collect();
         all.extend(cells(&runs, &simulated));
     }
-    Ok(table(&all))
+    let each = if each { format!("\n{}", by_run(&all)) } else { String::new() };
+    Ok(table(&all) + &each)
 }
 
 /// A live run.

@@ -24,12 +24,10 @@ pub struct Cell {
     pub arm: String,
     /// Phase.
     pub phase: String,
-    /// Live runs.
-    pub runs: usize,
-    /// Median goodput, per second.
-    pub live_goodput: f64,
-    /// The same in virtual time.
-    pub virtual_goodput: f64,
+    /// Goodput of each live run, per second.
+    pub live_goodputs: Vec<f64>,
+    /// The same in virtual time, run by run.
+    pub virtual_goodputs: Vec<f64>,
     /// Lowest and highest 90th percentile of response times, ms, of the runs that have one.
     pub live_p90: Option<(P, P)>,
     /// Median in virtual time.
@@ -63,14 +61,24 @@ impl fmt::Display for P {
 }
 
 impl Cell {
+    /// Median live goodput, per second.
+    pub fn live_goodput(&self) -> f64 {
+        median(&self.live_goodputs)
+    }
+
+    /// The same in virtual time.
+    pub fn virtual_goodput(&self) -> f64 {
+        median(&self.virtual_goodputs)
+    }
+
     /// Virtual goodput over the live one.
     pub fn ratio(&self) -> f64 {
-        self.virtual_goodput / self.live_goodput
+        self.virtual_goodput() / self.live_goodput()
     }
 
     /// Does the goodput agree?
     pub fn goodput_agrees(&self) -> bool {
-        let nothing = self.live_goodput < NOTHING && self.virtual_goodput < NOTHING;
+        let nothing = self.live_goodput() < NOTHING && self.virtual_goodput() < NOTHING;
         nothing || (self.ratio() - 1.0).abs() <= GOODPUT
     }
 
@@ -101,7 +109,7 @@ pub fn cells(live: &[Summary], simulated: &[Summary]) -> Vec<Cell> {
         seen.push(&arm.name);
         for phase in &arm.phases {
             let (live, simulated) = (phases(live, &arm.name, &phase.name), phases(simulated, &arm.name, &phase.name));
-            let goodput = |of: &[&Phase]| median(of.iter().map(|phase| phase.measured.goodput_per_s).collect());
+            let goodputs = |of: &[&Phase]| of.iter().map(|phase| phase.measured.goodput_per_s).collect();
             let p90s = sorted(live.iter().filter_map(|phase| P::of(&phase.measured.response_time_ms)).collect());
             let of_virtual = simulated.iter().filter_map(|phase| P::of(&phase.measured.response_time_ms)).collect();
             let of_virtual = sorted(of_virtual);
@@ -109,9 +117,8 @@ pub fn cells(live: &[Summary], simulated: &[Summary]) -> Vec<Cell> {
                 experiment: first.experiment.clone(),
                 arm: arm.name.clone(),
                 phase: phase.name.clone(),
-                runs: live.len(),
-                live_goodput: goodput(&live),
-                virtual_goodput: goodput(&simulated),
+                live_goodputs: goodputs(&live),
+                virtual_goodputs: goodputs(&simulated),
                 live_p90: p90s.first().copied().zip(p90s.last().copied()),
                 virtual_p90: of_virtual.get(of_virtual.len() / 2).copied(),
             });
@@ -127,8 +134,10 @@ pub fn table(cells: &[Cell]) -> String {
          |---|---|---|---|---|---|---|---|---|---|\n",
     );
     for cell in cells {
-        let Cell { experiment, arm, phase, runs, .. } = cell;
-        let ratio = if cell.live_goodput > 0.0 { format!("{:.2}", cell.ratio()) } else { "-".to_owned() };
+        let Cell { experiment, arm, phase, .. } = cell;
+        let runs = cell.live_goodputs.len();
+        let (a, b) = (cell.live_goodput(), cell.virtual_goodput());
+        let ratio = if a > 0.0 { format!("{:.2}", cell.ratio()) } else { "-".to_owned() };
         let live = cell.live_p90.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low} .. {high}"));
         let simulated = cell.virtual_p90.map_or_else(|| "-".to_owned(), |p90| p90.to_string());
         let missed = match (cell.goodput_agrees(), cell.p90_agrees()) {
@@ -137,7 +146,6 @@ pub fn table(cells: &[Cell]) -> String {
             (true, Some(false)) => "MISS p90",
             (true, _) => "",
         };
-        let (a, b) = (cell.live_goodput, cell.virtual_goodput);
         let _ = writeln!(
             text,
             "| {experiment} | {arm} | {phase} | {runs} | {a:.1} | {b:.1} | {ratio} | {live} | {simulated} | {missed} |"
@@ -145,6 +153,18 @@ pub fn table(cells: &[Cell]) -> String {
     }
     let missed = cells.iter().filter(|cell| !cell.agrees()).count();
     let _ = writeln!(text, "\n{missed} of {} cells miss.", cells.len());
+    text
+}
+
+/// A Markdown table of each run's goodput: whether cells that disagree do so in every run.
+pub fn by_run(cells: &[Cell]) -> String {
+    let mut text =
+        String::from("| experiment | arm | phase | live goodput/s, run by run | virtual |\n|---|---|---|---|---|\n");
+    for Cell { experiment, arm, phase, live_goodputs, virtual_goodputs, .. } in cells {
+        let list = |of: &[f64]| of.iter().map(|goodput| format!("{goodput:.1}")).collect::<Vec<_>>().join(", ");
+        let (live, simulated) = (list(live_goodputs), list(virtual_goodputs));
+        let _ = writeln!(text, "| {experiment} | {arm} | {phase} | {live} | {simulated} |");
+    }
     text
 }
 
@@ -158,8 +178,8 @@ fn sorted<T: PartialOrd>(mut values: Vec<T>) -> Vec<T> {
     values
 }
 
-fn median(values: Vec<f64>) -> f64 {
-    let values = sorted(values);
+fn median(values: &[f64]) -> f64 {
+    let values = sorted(values.to_vec());
     match values.len() {
         0 => 0.0,
         n if n % 2 == 1 => values[n / 2],
@@ -214,5 +234,11 @@ mod tests {
         assert!(!cells(&[known(0.0, 1.0)], &[known(2.0, 1.0)])[0].agrees());
         let text = table(&cells(&[known(0.0, 1.0)], &[known(2.0, 1.0)]));
         assert!(text.contains("MISS goodput |") && text.contains("1 of 1 cells miss"), "{text}");
+    }
+
+    #[test]
+    fn a_second_table_tells_each_run() {
+        let text = by_run(&cells(&[known(50.0, 1.0), known(70.25, 1.0)], &[known(51.0, 1.0), known(69.0, 1.0)]));
+        assert!(text.ends_with("\n| x | seda | spike | 50.0, 70.2 | 51.0, 69.0 |\n"), "{text}");
     }
 }
