@@ -104,7 +104,7 @@ impl Hindrance {
     /// Waits as long as a request that has just been read is delayed.
     pub async fn delayed(&self) {
         let Some(delay) = self.look().delay else { return };
-        tokio::time::sleep(delay.by).await;
+        self.clock.sleep_until(self.clock.now() + delay.by).await;
     }
 
     /// A worker waits here before it begins with a job. `emulated`: its work burns no CPU, and takes longer by itself

@@ -222,7 +222,7 @@ impl Caller {
             match &mut decision {
                 Err(Asked::ComeBack(wait)) => {
                     let back = self.clock.now() + *wait;
-                    tokio::time::sleep_until(self.clock.instant(back.min(deadline))).await;
+                    self.clock.sleep_until(back.min(deadline)).await;
                     if back >= deadline {
                         return Allowed::TooLate;
                     }

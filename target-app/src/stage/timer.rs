@@ -26,7 +26,10 @@ pub(crate) async fn keep_time<T: Timed>(site: Weak<T>) {
         let alarm = site.alarm().notified();
         match site.turn() {
             Some(at) => {
-                let _ = tokio::time::timeout_at(site.clock().instant(at), alarm).await;
+                tokio::select! {
+                    () = alarm => {}
+                    () = site.clock().sleep_until(at) => {}
+                }
             }
             None => alarm.await,
         }

@@ -109,7 +109,7 @@ impl Service for Emulated {
                 Station::Fifo(fifo) => {
                     let done = lock(fifo).arrive(at.offered, at.started, work);
                     self.used.begin(done - work, drawn);
-                    tokio::time::sleep_until(self.clock.instant(done)).await;
+                    self.clock.sleep_until(done).await;
                     lock(fifo).leave(done);
                 }
                 Station::Sharing(shared) => {
@@ -130,7 +130,7 @@ impl Service for Emulated {
             match &self.station {
                 Station::Fifo(fifo) => {
                     let done = lock(fifo).interrupt(self.clock.now(), time);
-                    tokio::time::sleep_until(self.clock.instant(done)).await;
+                    self.clock.sleep_until(done).await;
                 }
                 Station::Sharing(shared) => shared.serve(time).await,
             }

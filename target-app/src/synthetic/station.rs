@@ -1,7 +1,7 @@
 //! Emulated servers: when work that comes in at a time, and takes a time, is done.
 //!
-//! Both stations keep books in ideal time. Timers of the runtime are up to a few milliseconds late; here lateness delays
-//! an answer, but never the work that comes after it, so the station's capacity is exact.
+//! Both stations keep books in ideal time. Timers are late, by a tenth of a millisecond or, on a busy machine, by more; here
+//! lateness delays an answer, but never the work that comes after it, so the station's capacity is exact.
 
 use std::{
     cmp::Reverse,
