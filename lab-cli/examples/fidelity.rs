@@ -1,15 +1,15 @@
 //! Holds runs in virtual time against live ones: `docs/fidelity.md` is made with it.
 //!
 //! ```sh
-//! cargo run --release -p lab-cli --example fidelity -- [--plant FILE] [--at-measured-speed] [--by-run] LIVE_RUN ...
+//! cargo run --release -p lab-cli --example fidelity -- [--plant FILE] [--at-measured-speed [--stretch SECONDS]] [--by-run] LIVE_RUN ...
 //! ```
-//! With `--at-measured-speed` the plant is as fast as the machine was in each stretch of the live run, by the CPU time that the
+//! With `--at-measured-speed` the plant is as fast as the machine was in each stretch (5 s) of the live run, by the CPU time that the
 //! same work took there (for services that burn CPU; emulated ones do not). With `--by-run` a second table has the goodput of each run.
 //!
 //! Each LIVE_RUN is a results folder of `lab run`. Every experiment is run again in virtual time with the seeds of its live
 //! runs, and what comes out is compared by arm and phase. Live runs that are INVALID or partial are named and left out.
 
-use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
+use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, process::ExitCode};
 
 use lab_cli::{
     judge::fidelity::{Speed, by_run, cells, speeds, table},
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
 fn compare() -> Result<String, Error> {
     let mut plant = None;
     let mut at_measured_speed = false;
+    let mut stretch = NonZeroUsize::new(5).ok_or("5 is not 0")?;
     let mut each = false;
     let mut live: BTreeMap<String, Vec<Live>> = BTreeMap::new();
     let mut args = std::env::args().skip(1);
@@ -47,6 +48,10 @@ fn compare() -> Result<String, Error> {
         }
         if arg == "--at-measured-speed" {
             at_measured_speed = true;
+            continue;
+        }
+        if arg == "--stretch" {
+            stretch = args.next().and_then(|seconds| seconds.parse().ok()).ok_or("--stretch SECONDS: 1 or more")?;
             continue;
         }
         if arg == "--by-run" {
@@ -67,7 +72,7 @@ fn compare() -> Result<String, Error> {
         let mut simulated = Vec::new();
         for run in &runs {
             let plain = with.simulate(run.seed, None, &[])?;
-            simulated.push(if at_measured_speed { with.at_speeds(run, &plain)? } else { plain.summary });
+            simulated.push(if at_measured_speed { with.at_speeds(run, &plain, stretch)? } else { plain.summary });
         }
         let runs: Vec<Summary> = runs.into_iter().map(|run| run.summary).collect();
         all.extend(cells(&runs, &simulated));
@@ -128,14 +133,14 @@ impl With<'_> {
     }
 
     /// Every arm again, as fast as the machine was in the live run's.
-    fn at_speeds(&self, run: &Live, plain: &Simulated) -> Result<Summary, Error> {
+    fn at_speeds(&self, run: &Live, plain: &Simulated, stretch: NonZeroUsize) -> Result<Summary, Error> {
         let of = |timeline: &[Second], arm: &str| -> Vec<Second> {
             timeline.iter().filter(|second| second.arm == arm).cloned().collect()
         };
         let mut all = plain.summary.clone();
         all.arms.clear();
         for arm in plain.summary.arms.iter().map(|arm| &arm.name) {
-            let found = speeds(&of(&run.timeline, arm), &of(&plain.timeline, arm));
+            let found = speeds(&of(&run.timeline, arm), &of(&plain.timeline, arm), stretch);
             let mean = found.iter().map(|stretch| stretch.speed).sum::<f64>() / found.len().max(1) as f64;
             eprintln!("{} seed {}, {arm}: mean speed {mean:.2}", self.experiment, run.seed);
             all.arms.extend(self.simulate(run.seed, Some(arm), &found)?.summary.arms);

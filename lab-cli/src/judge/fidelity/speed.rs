@@ -4,13 +4,10 @@
 //! with what each stage completed and what was refused as the unknowns' weights. The same work in the live run should have
 //! taken that CPU time; it took another: their ratio is the speed. Queues, waits and decisions have no part in it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, num::NonZeroUsize};
 
 use crate::live::Second;
 
-/// Seconds that are taken together: CPU time is known in ticks of 10 ms, and work that is done in one second may be counted
-/// as completed in the next.
-pub const STRETCH: usize = 5;
 /// A stretch with less of a core in use says nothing of the machine.
 const LEAST_CPU: f64 = 0.1;
 /// Speeds beyond these are slips of the method (a stretch that completed next to nothing), and cut.
@@ -27,9 +24,10 @@ pub struct Speed {
     pub speed: f64,
 }
 
-/// The speeds of one arm, from its seconds live and in virtual time.
+/// The speeds of one arm, from its seconds live and in virtual time, so many seconds together: CPU time is known in ticks of 10 ms,
+/// and work that is done in one second may be counted as completed in the next.
 #[must_use]
-pub fn speeds(live: &[Second], simulated: &[Second]) -> Vec<Speed> {
+pub fn speeds(live: &[Second], simulated: &[Second], stretch: NonZeroUsize) -> Vec<Speed> {
     let stages: BTreeSet<&str> = simulated
         .iter()
         .filter_map(|second| second.target.as_ref())
@@ -38,7 +36,7 @@ pub fn speeds(live: &[Second], simulated: &[Second]) -> Vec<Speed> {
         .collect();
     let rows: Vec<_> = simulated.iter().filter_map(|second| row(second, &stages)).collect();
     let Some(costs) = least_squares(&rows) else { return Vec::new() };
-    let stretch = |seconds: &[Second]| {
+    let speed_of = |seconds: &[Second]| {
         let (mut wanted, mut taken) = (0.0, 0.0);
         for (work, cpu) in seconds.iter().filter_map(|second| row(second, &stages)) {
             wanted += work.iter().zip(&costs).map(|(amount, cost)| amount * cost).sum::<f64>();
@@ -48,7 +46,7 @@ pub fn speeds(live: &[Second], simulated: &[Second]) -> Vec<Speed> {
         let speed = if taken < LEAST_CPU * seconds.len() as f64 { 1.0 } else { wanted / taken };
         Speed { from, lasts: seconds.len() as u32, speed: speed.clamp(LIMITS.0, LIMITS.1) }
     };
-    live.chunks(STRETCH).map(stretch).collect()
+    live.chunks(stretch.get()).map(speed_of).collect()
 }
 
 /// What was completed by stage and refused in all, and the CPU time that it took.
@@ -97,6 +95,8 @@ mod tests {
     use super::*;
     use crate::live::{StageSecond, TargetSecond};
 
+    const FIVE: NonZeroUsize = NonZeroUsize::new(5).expect("not 0");
+
     /// Seconds in which two stages complete something, at 2 ms and 8 ms a request, and refuse at 0.1 ms.
     fn seconds(slower: f64) -> Vec<Second> {
         let second = |n: u32| {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_takes_a_quarter_more_time_has_four_fifths_of_the_speed() {
-        let found = speeds(&seconds(1.25), &seconds(1.0));
+        let found = speeds(&seconds(1.25), &seconds(1.0), FIVE);
         assert_eq!(found.len(), 8);
         for (n, stretch) in (0..).zip(&found) {
             assert_eq!((stretch.from, stretch.lasts), (n * 5, 5));
@@ -132,7 +132,7 @@ mod tests {
         for second in &mut idle {
             second.target.as_mut().expect("made so").cpu = 0.01;
         }
-        assert!(speeds(&idle, &seconds(1.0)).iter().all(|stretch| (stretch.speed - 1.0).abs() < 1e-12));
-        assert_eq!(speeds(&seconds(1.0), &[]), []);
+        assert!(speeds(&idle, &seconds(1.0), FIVE).iter().all(|stretch| (stretch.speed - 1.0).abs() < 1e-12));
+        assert_eq!(speeds(&seconds(1.0), &[], FIVE), []);
     }
 }
