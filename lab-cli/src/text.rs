@@ -1,16 +1,47 @@
 //! Texts and numbers as people read them, in tables, lines, hints and the live view.
 
+use serde::Serialize;
+
 /// Without characters that would act on a terminal: texts may come from the target. Control and direction characters
 /// become U+FFFD; line ends become spaces.
 pub fn scrubbed(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\r' | '\t' => ' ',
-            '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => '\u{FFFD}',
-            c if c.is_control() => '\u{FFFD}',
+            c if acts_on_a_terminal(c) => '\u{FFFD}',
             c => c,
         })
         .collect()
+}
+
+/// The same for a text of several lines.
+pub fn scrubbed_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(scrubbed).collect();
+    lines.join("\n")
+}
+
+/// JSON for standard output, which may be a terminal: on several lines, with an end of line, and with what would act on a
+/// terminal escaped. JSON has such characters in strings alone, so that the value stays the same.
+///
+/// # Errors
+/// If the value cannot be written as JSON.
+pub fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    for c in serde_json::to_string_pretty(value)?.chars() {
+        match c {
+            '\n' => text.push(c),
+            c if acts_on_a_terminal(c) => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+/// Control characters, and those that turn the direction of writing.
+fn acts_on_a_terminal(c: char) -> bool {
+    let turns = matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control()
 }
 
 /// A time in milliseconds with three digits that matter: `0.42 ms`, `850 ms`, `1.42 s`, `61.0 s`.
@@ -81,6 +112,15 @@ mod tests {
     fn what_acts_on_a_terminal_does_not_reach_it() {
         assert_eq!(scrubbed("a\u{1b}]0;b\u{9b}\u{202e}c\nd"), "a\u{fffd}]0;b\u{fffd}\u{fffd}c d");
         assert_eq!(scrubbed("Grüße 你好 👋"), "Grüße 你好 👋");
+    }
+
+    #[test]
+    fn json_says_the_same_without_what_acts_on_a_terminal() {
+        let value = serde_json::json!({"a\u{9b}": ["\u{1b}[2J\u{7f}", "\u{202e}x\n", "Grüße"]});
+        let text = json(&value).expect("JSON");
+        assert!(!text.contains(|c: char| c != '\n' && acts_on_a_terminal(c)), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
+        assert!(text.contains("\\u009b") && text.contains("Grüße") && text.ends_with("}\n"), "{text}");
     }
 
     #[test]

@@ -13,8 +13,11 @@ mod when;
 
 mod capture;
 mod chunker;
+mod clocks;
 mod conversation;
+mod doubles;
 mod emit;
+mod entries;
 mod events;
 mod flow;
 mod imap;
@@ -38,8 +41,8 @@ use std::{
 
 pub use rules::Rules;
 pub use sniff::Format;
-pub use tally::{FileTally, Tally};
-pub use when::{Clock, zone_seconds};
+pub use tally::{FileTally, MoreFiles, Tally, ZoneTally};
+pub use when::{Clock, zone_name, zone_seconds};
 
 use crate::{
     pack,
@@ -47,8 +50,10 @@ use crate::{
     spool::{PART, Spool},
     trace::{Footer, Header, LONGEST_NAME, Record, Writer},
 };
+use clocks::Ahead;
+use doubles::Doubles;
 use emit::{Emit, Emitted};
-use entry::Entry;
+use entries::Entries;
 use sessions::Sessions;
 use sink::{Sink, Stop};
 
@@ -72,11 +77,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// As usual: UTC, the pages of Arashi, half an hour, 20 ms, port 143.
+    /// As usual: the zone is found out, the pages of Arashi, half an hour, 20 ms, port 143.
     #[must_use]
     pub fn new(pseudonyms: Pseudonyms, year: i16) -> Self {
         Self {
-            clock: Clock { zone: 0, year },
+            clock: Clock { zone: None, year },
             pseudonyms,
             rules: Rules::arashi(),
             gap: Duration::from_secs(30 * 60),
@@ -125,6 +130,12 @@ pub enum ImportError {
     /// A trace.
     #[error("{0}: this is a trace already: `lab trace inspect` and `lab trace fit` read it as it is")]
     Trace(String),
+    /// A file that has nothing in it, and is the only one.
+    #[error("{0}: it is empty")]
+    Empty(String),
+    /// How far stamps without a zone are from those with one.
+    #[error("{0}; --zone says how far stamps without a zone are ahead of UTC: --zone +01:00")]
+    Zone(String),
     /// Nothing in the files says what users did.
     #[error("nothing in these files says what users did{0}")]
     Nothing(String),
@@ -139,8 +150,9 @@ pub enum ImportError {
 /// Imports files into one trace. `out` should be buffered; gives it back with the account of the import.
 ///
 /// # Errors
-/// If a file cannot be opened or is of no known format, nothing in the files says what users did, or there is no room. A file
-/// that cannot be read to its end is no error: what stands before its break is taken, and the account says so.
+/// If a file cannot be opened, nothing in the files says what users did, it cannot be told how their clocks differ, or there is no
+/// room. A file that cannot be read to its end is no error: what stands before its break is taken, and the account says so; nor
+/// is one that is empty or of no known format among others, which is passed over.
 pub fn import<W: Write>(
     inputs: Vec<Input<'_>>,
     options: &Options,
@@ -149,19 +161,39 @@ pub fn import<W: Write>(
 ) -> Result<(W, Tally), ImportError> {
     let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
     let mut tally = Tally { window_us: options.window.as_micros().try_into().unwrap_or(u64::MAX), ..Tally::default() };
-    let mut entries = Spool::new(options.part);
+    let mut entries = Entries::new(options.part);
     read_all(inputs, options, &mut tally, &mut entries)?;
+    let ahead = zone(&entries, options, &mut tally)?;
     let mut records = Spool::new(options.part);
     let emit = Emit { names: &options.pseudonyms, tally: &mut tally, out: &mut records };
     let mut sessions = Sessions::new(micros(options.gap), micros(options.window), emit);
-    for entry in entries.sorted().map_err(ImportError::Spool)? {
-        entry.and_then(|entry| sessions.take(entry)).map_err(ImportError::Spool)?;
+    let mut doubles = Doubles::default();
+    for entry in entries.sorted(ahead).map_err(ImportError::Spool)? {
+        let taken = entry.and_then(|entry| doubles.take(entry, |entry| sessions.take(entry)));
+        taken.map_err(ImportError::Spool)?;
     }
+    doubles.finish(|entry| sessions.take(entry)).map_err(ImportError::Spool)?;
     sessions.finish().map_err(ImportError::Spool)?;
+    tally.doubled = doubles.found;
     if tally.actions == 0 {
         return Err(ImportError::Nothing(why(&tally)));
     }
     write(records, header, options, tally, out)
+}
+
+/// Microseconds by which stamps without a zone are ahead of UTC, beyond the zone that was asked for.
+fn zone(entries: &Entries, options: &Options, tally: &mut Tally) -> Result<i64, ImportError> {
+    let found = match (entries.clocks.ahead(), options.clock.zone) {
+        (Ok(found), _) => found,
+        // Who says it knows.
+        (Err(_), Some(_)) => None,
+        (Err(problem), None) => return Err(ImportError::Zone(problem)),
+    };
+    let Some(Ahead { seconds, agree, of }) = found.filter(|found| found.seconds != 0) else { return Ok(0) };
+    let asked = options.clock.zone;
+    let found = zone_name(seconds + asked.unwrap_or(0));
+    tally.zone = Some(ZoneTally { found, asked: asked.map(zone_name), agree, of });
+    Ok(if asked.is_some() { 0 } else { i64::from(seconds) * 1_000_000 })
 }
 
 /// Writes records with offsets from the first.
@@ -199,19 +231,27 @@ fn read_all(
     inputs: Vec<Input<'_>>,
     options: &Options,
     tally: &mut Tally,
-    entries: &mut Spool<Entry>,
+    entries: &mut Entries,
 ) -> Result<(), ImportError> {
     // Rawlogs whose other side has not come yet.
     let mut waiting: BTreeMap<String, (Option<Stream>, Option<Stream>)> = BTreeMap::new();
+    let alone = inputs.len() == 1;
     for Input { name, open } in inputs {
         let failed = |error| ImportError::Open { name: name.clone(), error };
         let (mut stream, _) = pack::unpack(open().map_err(failed)?).map_err(failed)?;
         let first = pack::peek(&mut stream, FIRST).map_err(failed)?;
         let format = Format::of(&first);
+        if let Some(reason) = nothing_in(&first, format) {
+            match (alone, format) {
+                (false, _) => tally.add(FileTally { skipped: Some(reason.to_owned()), ..file(&name, "") }),
+                (true, Some(_)) => return Err(ImportError::Trace(name)),
+                (true, None) if first.is_empty() => return Err(ImportError::Empty(name)),
+                (true, None) => return Err(ImportError::Unknown(name)),
+            }
+            continue;
+        }
         let stream: Stream = Box::new(io::Cursor::new(first).chain(stream));
         match (format, rawlog::Side::of(&name)) {
-            (None, _) => return Err(ImportError::Unknown(name)),
-            (Some(Format::Trace), _) => return Err(ImportError::Trace(name)),
             (Some(Format::Rawlog), Some(side)) => {
                 let pair = waiting.entry(side.stem.clone()).or_default();
                 *(if side.client { &mut pair.0 } else { &mut pair.1 }) = Some(stream);
@@ -227,7 +267,8 @@ fn read_all(
                 let problem = "a rawlog's name ends with .in or .out, which says whose words it has: rename it";
                 return Err(ImportError::Open { name, error: io::Error::new(io::ErrorKind::InvalidInput, problem) });
             }
-            (Some(format), _) => {
+            (format, _) => {
+                let format = format.unwrap_or(Format::MailLog);
                 one(&name, format, options, tally, entries, |sink| read(format, &name, stream, sink))?;
             }
         }
@@ -256,26 +297,47 @@ fn one(
     format: Format,
     options: &Options,
     tally: &mut Tally,
-    entries: &mut Spool<Entry>,
+    entries: &mut Entries,
     read: impl FnOnce(&mut Sink<'_>) -> Result<(), Stop>,
 ) -> Result<(), ImportError> {
     let mut sink = Sink::new(options, tally, entries);
-    let plain = Path::new(name).file_name().map_or(name.into(), |name| name.to_string_lossy());
-    sink.file.name = plain.chars().filter(|c| !c.is_control()).take(LONGEST_NAME / 4).collect();
-    format.name().clone_into(&mut sink.file.format);
+    sink.file = file(name, format.name());
     match read(&mut sink) {
         Ok(()) => {}
         Err(Stop::Source(place, error)) => sink.file.cut = Some(format!("{place}: {error}")),
         Err(Stop::Spool(error)) => return Err(ImportError::Spool(error)),
     }
     let file = sink.file;
-    tally.files.push(file);
+    tally.add(file);
     Ok(())
 }
+
+/// The account of a file of which nothing was read yet.
+fn file(name: &str, format: &str) -> FileTally {
+    let plain = Path::new(name).file_name().map_or(name.into(), |name| name.to_string_lossy());
+    let name = plain.chars().filter(|c| !c.is_control()).take(LONGEST_NAME / 4).collect();
+    FileTally { name, format: format.to_owned(), ..FileTally::default() }
+}
+
+/// Why a file is passed over, if it is: a log that was just rotated, a note, the trace of an earlier import.
+fn nothing_in(first: &[u8], format: Option<Format>) -> Option<&'static str> {
+    match format {
+        _ if first.iter().all(u8::is_ascii_whitespace) => Some("it is empty"),
+        Some(Format::Trace) => Some("it is a trace already"),
+        Some(_) => None,
+        None => Some("it is none of the formats that can be imported"),
+    }
+}
+
+/// Files that an error names.
+const SAID: usize = 8;
 
 /// What the files were, if nothing came of them.
 fn why(tally: &Tally) -> String {
     let of_file = |file: &FileTally| {
+        if let Some(reason) = &file.skipped {
+            return format!("; {}: {reason}", file.name);
+        }
         let example = file.examples.first().or(file.cut.as_ref());
         let example = example.map_or_else(String::new, |example| format!(", first at {example}"));
         format!(
@@ -289,7 +351,8 @@ fn why(tally: &Tally) -> String {
     } else {
         String::new()
     };
-    tally.files.iter().map(of_file).collect::<String>() + &rules
+    let more = tally.more.as_ref().map_or_else(String::new, |more| format!("; and {} more files", more.files));
+    tally.files.iter().take(SAID).map(of_file).collect::<String>() + &more + &rules
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod error;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 pub use error::ModelError;
 
@@ -67,10 +67,12 @@ impl PreviousPage {
 }
 
 /// What is read first: a file of a newer version may have parts that nobody here knows.
+/// What tells a model from other files.
 #[derive(Deserialize)]
-struct Versioned {
+struct Outline {
     #[serde(default = "first")]
     version: u32,
+    transitions: Option<IgnoredAny>,
 }
 
 fn first() -> u32 {
@@ -88,12 +90,17 @@ impl UserModel {
     /// # Errors
     /// If it is no YAML of this shape, of a newer version, or fails its [check](Self::check).
     pub fn from_yaml(text: &str) -> Result<Self, ModelError> {
-        if let Ok(Versioned { version }) = serde_yaml::from_str(text)
+        let outline: Result<Outline, _> = serde_yaml::from_str(text);
+        if let Ok(Outline { version, .. }) = outline
             && version > VERSION
         {
             return Err(ModelError::Version(version));
         }
-        let model: Self = serde_yaml::from_str(text).map_err(|error| ModelError::Unreadable(error.to_string()))?;
+        let model: Self = serde_yaml::from_str(text).map_err(|error| match outline {
+            // Only what is a model is quoted: a path may be anything's.
+            Ok(Outline { transitions: Some(_), .. }) => ModelError::Unreadable(error.without_snippet().to_string()),
+            _ => ModelError::NoModel(error.location().map_or(0, |at| at.line())),
+        })?;
         model.check()?;
         Ok(model)
     }

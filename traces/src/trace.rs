@@ -17,5 +17,9 @@ pub use write::Writer;
 /// The version of the format that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
+/// Longest line, in bytes: names have bounds, and so has the account of an import in the last line. Longer ones are neither read nor
+/// written.
+const LONGEST_LINE: usize = 1 << 20;
+
 #[cfg(test)]
 mod tests;

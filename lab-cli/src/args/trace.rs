@@ -39,9 +39,9 @@ pub struct Import {
     /// Keep the names of users and folders as they are: for your own eyes.
     #[arg(long)]
     pub names: bool,
-    /// How far the times of logs that name no zone are ahead of UTC: +01:00.
-    #[arg(long, value_name = "ZONE", default_value = "+00:00", value_parser = zone, allow_hyphen_values = true)]
-    pub zone: i32,
+    /// How far the times of logs that name no zone are ahead of UTC: +01:00 [default: as lines that name theirs show, else UTC].
+    #[arg(long, value_name = "ZONE", value_parser = zone, allow_hyphen_values = true)]
+    pub zone: Option<i32>,
     /// Year of the first line of logs that have none [default: this year].
     #[arg(long, value_name = "YEAR", value_parser = clap::value_parser!(i16).range(1970..=2099))]
     pub year: Option<i16>,

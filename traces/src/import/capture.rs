@@ -226,9 +226,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        import::{Options, entry::Entry, tally::Tally},
+        import::{Options, entries::Entries, tally::Tally},
         pseudonym::Pseudonyms,
-        spool::Spool,
     };
 
     fn packet(port: u16, from_client: bool, sequence: u32, text: &[u8]) -> Vec<u8> {
@@ -252,8 +251,8 @@ mod tests {
         ) {
             const MOST: usize = 4000;
             let options = Options::new(Pseudonyms::none(), 2026);
-            let (mut tally, mut spool) = (Tally::default(), Spool::<Entry>::new(1000));
-            let mut sink = Sink::new(&options, &mut tally, &mut spool);
+            let (mut tally, mut entries) = (Tally::default(), Entries::new(1000));
+            let mut sink = Sink::new(&options, &mut tally, &mut entries);
             let mut capture = Capture { most: MOST, ..Capture::default() };
             for (at, (port, from_client, sequence, text)) in packets.iter().enumerate() {
                 let bytes = packet(*port, *from_client, *sequence, text.as_bytes());

@@ -28,6 +28,10 @@ pub struct Conversation {
     waiting_bytes: usize,
     /// The source's times are whole seconds.
     coarse: bool,
+    /// The session is named after a file.
+    by_file: bool,
+    /// Stands before tags, which each connection of a session numbers anew.
+    connection: String,
     /// The folder that is selected.
     folder: String,
     /// Bytes from the server that no command was charged with yet.
@@ -74,6 +78,8 @@ impl Conversation {
             server,
             asked: 0,
             coarse: false,
+            by_file: false,
+            connection: String::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             folder: String::new(),
@@ -84,9 +90,16 @@ impl Conversation {
         }
     }
 
+    /// The same, named after its file: the server knows it by another name.
+    pub fn named_by_file(mut self) -> Self {
+        self.by_file = true;
+        self
+    }
+
     /// The same, as one connection of a session that has many.
-    pub fn one_of_many(mut self, logins: Logins) -> Self {
+    pub fn one_of_many(mut self, connection: &str, logins: Logins) -> Self {
         self.one_of_many = Some(logins);
+        self.connection = format!("{connection} ");
         self
     }
 
@@ -125,6 +138,28 @@ impl Conversation {
         let mut pieces = Vec::new();
         self.server.take(bytes, &mut |piece| pieces.push(piece));
         pieces.into_iter().try_for_each(|piece| self.answer(at, &piece.text, sink))
+    }
+
+    /// A line that a log has by itself, of so many bytes with its literals, which it may have cut.
+    pub fn client_line(&mut self, at: i64, text: &str, bytes: u64, sink: &mut Sink<'_>) -> io::Result<()> {
+        self.written(at, sink);
+        self.command(at, &Piece { text: text.to_owned(), bytes }, sink)
+    }
+
+    /// The same of the server.
+    pub fn server_line(&mut self, at: i64, text: &str, bytes: u64, sink: &mut Sink<'_>) -> io::Result<()> {
+        self.written(at, sink);
+        self.received += bytes;
+        self.answer(at, text, sink)
+    }
+
+    /// More bytes of what was said last.
+    pub fn more(&mut self, client: bool, bytes: u64) {
+        match self.waiting.back_mut() {
+            Some(command) if client => command.sent += bytes,
+            _ if client => {}
+            _ => self.received += bytes,
+        }
     }
 
     /// Bytes that are kept: lines that are not whole, commands without answers, names.
@@ -166,7 +201,9 @@ impl Conversation {
             name = format!("UID {}", of.chars().take(32).collect::<String>().to_ascii_uppercase());
             args = rest;
         }
+        // Some logs leave names out: `LOGIN ****** [13]`.
         let user = if name == "LOGIN" { first_word(args) } else { String::new() };
+        let user = if user.bytes().all(|c| c == b'*') { String::new() } else { user };
         let meaning = match (meaning(&name, args), self.one_of_many) {
             (Meaning::Logout, Some(_)) | (Meaning::Login, Some(Logins::Again)) => Meaning::Aside,
             (meaning, _) => meaning,
@@ -227,9 +264,10 @@ impl Conversation {
             received: Some(std::mem::take(&mut self.received)),
             outcome,
         };
-        let folder = self.folder.clone();
-        let what =
-            What::Command(Command { name: command.name, meaning: command.meaning, folder, coarse: self.coarse, cost });
+        let Waiting { name, meaning, .. } = command;
+        let (folder, tag) = (self.folder.clone(), format!("{}{}", self.connection, command.tag));
+        let (coarse, by_file) = (self.coarse, self.by_file);
+        let what = What::Command(Command { name, meaning, folder, coarse, tag, by_file, cost });
         sink.entry(command.at, &self.session, &self.user, what)
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
     entry::{Cost, Page},
-    page::OpenPage,
+    page::{OpenPage, Stage},
     sessions::Session,
     tally::Tally,
 };
@@ -51,6 +51,7 @@ impl Emit<'_> {
         if !session.shown && page.action != LOGIN {
             self.infer_login(session, page.at)?;
         }
+        self.tally.coarse_logins += u64::from(page.stage == Stage::Login { coarse: true });
         let object = self.names.of_object(&page.folder, &page.messages);
         let cost = Cost { lasted: page.lasted(), ..page.cost };
         self.action(session, page.at, page.action, object, &cost)

@@ -34,7 +34,10 @@ impl Sorted for Entry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// A session began.
-    Login,
+    Login {
+        /// The source's time is a whole second.
+        coarse: bool,
+    },
     /// A command of IMAP.
     Command(Command),
     /// A whole action: a page of a web server.
@@ -58,6 +61,12 @@ pub struct Command {
     /// The source's times are whole seconds.
     #[serde(rename = "w", default, skip_serializing_if = "std::ops::Not::not")]
     pub coarse: bool,
+    /// The client's mark of it; empty if the source does not say. With many connections in a session, that of the connection too.
+    #[serde(rename = "g", default, skip_serializing_if = "String::is_empty")]
+    pub tag: String,
+    /// Its session is named after a file (rawlogs): other sources know it by another name.
+    #[serde(rename = "b", default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_file: bool,
     /// How it went.
     #[serde(flatten)]
     pub cost: Cost,

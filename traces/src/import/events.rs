@@ -11,7 +11,7 @@ use super::{
     entry::{Command, Cost, What},
     imap::meaning,
     sink::{Heard, Sink},
-    when::{TIMES, rfc3339, unix},
+    when::{Stamp, TIMES, rfc3339, unix},
 };
 use crate::trace::{Outcome, Totals};
 
@@ -35,6 +35,8 @@ struct Fields<'a> {
     #[serde(borrow)]
     cmd_name: Cow<'a, str>,
     #[serde(borrow)]
+    cmd_tag: Cow<'a, str>,
+    #[serde(borrow)]
     cmd_args: Cow<'a, str>,
     #[serde(borrow)]
     mailbox: Cow<'a, str>,
@@ -46,8 +48,8 @@ struct Fields<'a> {
     net_out_bytes: Option<u64>,
 }
 
-/// Hears one object.
-pub fn hear(line: &str, sink: &mut Sink<'_>) -> io::Result<Heard> {
+/// Hears one object. `stamp`: that of the log line that it stands in, if it does.
+pub fn hear(line: &str, stamp: Option<Stamp>, sink: &mut Sink<'_>) -> io::Result<Heard> {
     let event: Event<'_> = match serde_json::from_str(line) {
         Ok(event) => event,
         Err(error) if error.is_data() => {
@@ -59,17 +61,22 @@ pub fn hear(line: &str, sink: &mut Sink<'_>) -> io::Result<Heard> {
     let session = &fields.session;
     // A line tells of what is over: it is written at its end.
     sink.written(end..=end);
+    if let Some(stamp) = stamp.filter(|stamp| stamp.local) {
+        sink.both_stamps(stamp.at, end);
+    }
     match &*event {
         "imap_command_finished" | "mail_user_session_finished" if session.is_empty() => {
             Ok(Heard::Not("the event names no session"))
         }
         "imap_command_finished" if fields.cmd_name.is_empty() => Ok(Heard::Not("the event names no command")),
         "imap_command_finished" => {
+            sink.named(session, start);
             sink.entry(start, session, &fields.user, What::Command(command(&fields, end.abs_diff(start))))?;
             Ok(Heard::Understood)
         }
         "mail_user_session_finished" => {
-            sink.entry(start, session, &fields.user, What::Login)?;
+            sink.named(session, start);
+            sink.entry(start, session, &fields.user, What::Login { coarse: false })?;
             let totals = Totals { lasted: Some(end.abs_diff(start)), ..Totals::default() };
             sink.entry(end, session, &fields.user, What::End(totals))?;
             Ok(Heard::Understood)
@@ -96,6 +103,8 @@ fn command(fields: &Fields<'_>, lasted: u64) -> Command {
         meaning: meaning(name, args),
         folder: fields.mailbox.to_string(),
         coarse: false,
+        tag: fields.cmd_tag.to_string(),
+        by_file: false,
         cost,
     }
 }

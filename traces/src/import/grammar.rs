@@ -8,18 +8,19 @@
 //! | FETCH of one message's body or of its parts, marking it as seen | show message |
 //! | STORE +Deleted, EXPUNGE; COPY or MOVE to the trash with its STORE and EXPUNGE | delete |
 //! | any other COPY or MOVE, with its STORE and EXPUNGE | refile |
-//! | SEARCH with something to look for, then FETCH of headers | search |
+//! | SEARCH with something to look for, then FETCH of headers | search; the headers of one message, and then its body, may be a show |
 //! | CREATE, DELETE | create folder, delete folder |
 //! | NOOP, IDLE, CAPABILITY …, flags alone, APPEND | none: dropped |
 //!
 //! A SELECT alone is a list; directly before a FETCH of a body, a SEARCH, a STORE or a COPY it belongs to these, as with backends
-//! that connect anew for each page. "Directly" is the one place where time is asked as well: within a window that is printed.
+//! that connect anew for each page. "Directly" is one place where time is asked as well: within a window that is printed. The other
+//! is a search, one message's headers, and its body: the headers belong to what they are nearer to, as a search may find nothing.
 //!
 //! A question that was asked already is asked anew by a new page. Here is one session; [`super::sessions`] has all of them.
 
 use super::{
     entry::{Command, Cost, Meaning, Set},
-    page::{OpenPage, Stage},
+    page::{Glimpse, OpenPage, Stage},
 };
 
 /// What a command did.
@@ -41,6 +42,8 @@ pub enum Did {
 #[derive(Debug, Default)]
 pub struct Grammar {
     page: Option<OpenPage>,
+    /// When the last login was.
+    login: Option<i64>,
     /// The folder that is selected, as far as commands told.
     folder: String,
 }
@@ -57,6 +60,12 @@ impl Grammar {
         if !folder.is_empty() {
             self.folder = folder;
         }
+        let search = self.settle(Some((at, &meaning)));
+        if let Some(page) = &mut self.page
+            && page.glimpse(at, &meaning, &cost)
+        {
+            return (Did::Merged, None);
+        }
         if self.page.as_mut().is_some_and(|page| {
             let directly = at - page.done.unwrap_or(page.at) <= window;
             joins(page, &meaning, directly)
@@ -64,7 +73,7 @@ impl Grammar {
             if let Some(page) = &mut self.page {
                 page.add(at, &cost);
             }
-            return (Did::Merged, None);
+            return (if search.is_some() { Did::Began } else { Did::Merged }, search);
         }
         let Some(begun) = self.begin(at, meaning, cost) else { return (Did::Dropped, None) };
         match begun {
@@ -73,18 +82,55 @@ impl Grammar {
         }
     }
 
-    /// A login that the source tells of in its own way.
-    pub fn login(&mut self, at: i64) -> Option<OpenPage> {
-        match &mut self.page {
-            // The log's line and the session's own event tell of one login; so does the command before them.
-            Some(OpenPage { stage: Stage::Login, .. }) => None,
-            page => page.replace(OpenPage::new(at, "login", Stage::Login, Cost::default())),
+    /// A login that the source tells of in its own way. `coarse`: at some moment of the second that begins then.
+    pub fn login(&mut self, at: i64, coarse: bool) -> Option<OpenPage> {
+        // The log's line and the session's own event tell of one login; so does the command before them.
+        if let Some(page) = &mut self.page
+            && let Stage::Login { coarse: known_coarsely } = &mut page.stage
+        {
+            if *known_coarsely && !coarse {
+                *known_coarsely = false;
+                page.at = at;
+            }
+            return None;
         }
+        // A line in whole seconds may come behind the first commands.
+        if coarse && self.login.is_some_and(|login| at - login <= WHOLE_SECOND) {
+            return None;
+        }
+        self.login = Some(at);
+        self.settle(None);
+        self.page.replace(OpenPage::new(at, "login", Stage::Login { coarse }, Cost::default()))
     }
 
     /// The action that is open is complete: nothing more comes.
     pub fn close(&mut self) -> Option<OpenPage> {
+        self.settle(None);
         self.page.take()
+    }
+
+    /// One message's headers were asked for after a search. If its body comes next, and the headers are nearer to that than to the
+    /// search, they belong to a message that is shown: then the search is complete, and given. Else they are what was found.
+    fn settle(&mut self, next: Option<(i64, &Meaning)>) -> Option<OpenPage> {
+        if let Some((_, Meaning::Aside | Meaning::Mark(_))) = next {
+            return None;
+        }
+        let page = self.page.as_mut()?;
+        let Stage::Searched { listed, one } = &mut page.stage else { return None };
+        let Glimpse { at, set, cost } = one.take()?;
+        let searched = page.done.unwrap_or(page.at);
+        let seen = at.saturating_add_unsigned(cost.lasted.unwrap_or(0));
+        let shown = next.is_some_and(|(next, meaning)| {
+            let same = matches!(meaning, Meaning::Body { set: body, .. } if *body == set);
+            same && next - seen < at - searched
+        });
+        if shown {
+            let glimpsed = OpenPage::new(at, "list messages", Stage::Glimpsed(set.clone()), cost);
+            return self.page.replace(glimpsed.about(&self.folder, &set.messages));
+        }
+        *listed = true;
+        page.add(at, &cost);
+        None
     }
 
     /// What a command begins that joins nothing.
@@ -95,7 +141,10 @@ impl Grammar {
             other => other,
         };
         match meaning {
-            Meaning::Login => page("login", Stage::Login),
+            Meaning::Login => {
+                self.login = Some(at);
+                page("login", Stage::Login { coarse: false })
+            }
             Meaning::Folders(question) => page("list folders", Stage::Folders(vec![question])),
             Meaning::Select(folder) => {
                 self.folder.clone_from(&folder);
@@ -125,7 +174,9 @@ impl Grammar {
                 let action = if trash { "delete" } else { "refile" };
                 about(page(action, Stage::Gone { set: set.clone(), expunged: moved }), &self.folder, &set)
             }
-            Meaning::Search => about(page("search", Stage::Searched { listed: false }), &self.folder, &Set::default()),
+            Meaning::Search => {
+                about(page("search", Stage::Searched { listed: false, one: None }), &self.folder, &Set::default())
+            }
             Meaning::CreateFolder(folder) => about(page("create folder", Stage::Done), &folder, &Set::default()),
             Meaning::DeleteFolder(folder) => about(page("delete folder", Stage::Done), &folder, &Set::default()),
             Meaning::Mark(_) | Meaning::Append | Meaning::Close | Meaning::Aside => None,
@@ -149,7 +200,7 @@ fn joins(page: &mut OpenPage, meaning: &Meaning, directly: bool) -> bool {
     let OpenPage { action, stage, messages, .. } = page;
     match (&mut *stage, meaning) {
         // A second try at logging in, or the command beside the log's line.
-        (Stage::Login, Meaning::Login) => true,
+        (Stage::Login { .. }, Meaning::Login) => true,
         (Stage::Folders(asked), Meaning::Folders(question)) => ask(asked, *question),
         // The list of a folder: its order, flags to be up to date, and once its headers.
         (Stage::Selected, Meaning::Order | Meaning::Headers { only_flags: true, .. }) => true,
@@ -173,7 +224,7 @@ fn joins(page: &mut OpenPage, meaning: &Meaning, directly: bool) -> bool {
         }
         (Stage::Selected, Meaning::Search) if directly => {
             *action = "search";
-            *stage = Stage::Searched { listed: false };
+            *stage = Stage::Searched { listed: false, one: None };
             true
         }
         (Stage::Selected, Meaning::MarkDeleted(set)) if directly => {
@@ -196,7 +247,7 @@ fn joins(page: &mut OpenPage, meaning: &Meaning, directly: bool) -> bool {
         }
         (Stage::Shown { set: shown, items }, Meaning::Body { set, item }) if shown == set => ask(items, *item),
         (Stage::Shown { set: shown, .. }, Meaning::Mark(set) | Meaning::Headers { set, .. }) => shown == set,
-        (Stage::Searched { listed }, Meaning::Headers { .. }) => !std::mem::replace(listed, true),
+        (Stage::Searched { listed, .. }, Meaning::Headers { .. }) => !std::mem::replace(listed, true),
         // The same messages marked, unmarked, marked again; then expunged.
         (Stage::Gone { set: gone, expunged }, Meaning::MarkDeleted(set) | Meaning::Mark(set)) => {
             gone == set && !*expunged

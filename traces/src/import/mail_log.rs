@@ -26,17 +26,17 @@ const NO_SESSION: Heard =
 pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let mut stamps = Stamps::new(sink.options.clock);
     sink.lines(from, |line, sink| {
-        if let Some(event) = line.find("{\"event\":").map(|at| &line[at..]) {
-            return events::hear(event, sink);
-        }
         if line.starts_with('{') {
-            return events::hear(line, sink);
+            return events::hear(line, None, sink);
         }
         let stamp = stamps.read(line);
+        if let Some(event) = line.find("{\"event\":").map(|at| &line[at..]) {
+            return events::hear(event, stamp, sink);
+        }
         let rest = stamp.map_or(line, |stamp| &line[stamp.length..]);
         let Some(says) = Says::of(rest) else { return Ok(Heard::Beside) };
         let Some(stamp) = stamp else { return Ok(NO_TIME) };
-        sink.written(stamp.span());
+        sink.stamped(&stamp);
         says.told(&stamp, sink)
     })
 }
@@ -118,9 +118,14 @@ impl<'a> Says<'a> {
 
     fn told(self, stamp: &Stamp, sink: &mut Sink<'_>) -> io::Result<Heard> {
         match self {
-            Self::Login { user, session } => sink.entry(stamp.at, &session, user, What::Login)?,
+            Self::Login { user, session } => {
+                let login = What::Login { coarse: stamp.whole_second };
+                sink.by_stamp(stamp, stamp.at, &session, user, login)?;
+            }
             // What was done in that second was done before it ended.
-            Self::Logout { user, session, totals } => sink.entry(stamp.latest(), &session, user, What::End(totals))?,
+            Self::Logout { user, session, totals } => {
+                sink.by_stamp(stamp, stamp.latest(), &session, user, What::End(totals))?;
+            }
             Self::Nobody => sink.nobody(),
             Self::NoSession => return Ok(NO_SESSION),
         }

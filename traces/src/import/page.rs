@@ -1,6 +1,6 @@
 //! An action that may still go on.
 
-use super::entry::{Cost, Set};
+use super::entry::{Cost, Meaning, Set};
 use crate::trace::Outcome;
 
 /// An action, and the commands that belong to it so far.
@@ -22,11 +22,25 @@ pub struct OpenPage {
     pub cost: Cost,
 }
 
+/// Headers of one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glimpse {
+    /// When they were asked for.
+    pub at: i64,
+    /// The message.
+    pub set: Set,
+    /// How that went.
+    pub cost: Cost,
+}
+
 /// How far an action has come: what may join it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
     /// Someone is logging in.
-    Login,
+    Login {
+        /// At some moment of a second: nothing says it more precisely yet.
+        coarse: bool,
+    },
     /// Folders are being listed: these questions were asked.
     Folders(Vec<u64>),
     /// A folder was selected or put in order, and nothing asked of it.
@@ -39,6 +53,8 @@ pub enum Stage {
     Searched {
         /// They were.
         listed: bool,
+        /// Headers of one message, of which nobody knows yet whether they belong to the search.
+        one: Option<Glimpse>,
     },
     /// A message is shown: these questions were asked of it.
     Shown {
@@ -74,6 +90,16 @@ impl OpenPage {
         folder.clone_into(&mut self.folder);
         messages.clone_into(&mut self.messages);
         self
+    }
+
+    /// Keeps the headers of one message after a search, as what follows tells whose they are. False: this is something else.
+    pub fn glimpse(&mut self, at: i64, meaning: &Meaning, cost: &Cost) -> bool {
+        let Stage::Searched { listed: false, one } = &mut self.stage else { return false };
+        let Meaning::Headers { set, only_flags: false } = meaning else { return false };
+        if set.one() {
+            *one = Some(Glimpse { at, set: set.clone(), cost: *cost });
+        }
+        set.one()
     }
 
     /// One more command belongs to it.

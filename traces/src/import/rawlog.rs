@@ -42,7 +42,7 @@ pub fn read<R: Read>(stem: &str, client: Option<R>, server: Option<R>, sink: &mu
     let part = |name: Option<&std::ffi::OsStr>| name.and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let user = part(path.parent().and_then(Path::file_name));
     let name = if stem.is_empty() { "rawlog" } else { stem };
-    let mut session = Conversation::new(name.to_owned(), user, true);
+    let mut session = Conversation::new(name.to_owned(), user, true).named_by_file();
     let (mut client, mut server) = (Half::new(client)?, Half::new(server)?);
     client.advance(sink)?;
     server.advance(sink)?;

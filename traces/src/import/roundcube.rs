@@ -1,5 +1,10 @@
 //! Roundcube's imap log: `[21-Nov-2026 01:39:32 +0000]: <session> [1A2B] C: A0003 SELECT INBOX`.
 //!
+//! A literal stands in it as it is, on lines of its own without a stamp; what is longer than 4 kB is cut, and the log says by how much
+//! (`... [truncated 1234 bytes]`). So bytes of literals are never counted off: a line with a stamp is a line, and others go on with it.
+//! Names and passwords are left out (`LOGIN ****** [13]`): then each session is a user of its own. Source: `debug`, `putLine` and
+//! `readLine` of `rcube_imap_generic.php`.
+//!
 //! Each page of a web mail makes a connection of its own, which logs in and out: a session's first login counts, and only
 //! silence ends it. Times are whole seconds.
 
@@ -22,9 +27,25 @@ const SESSIONS: usize = 200_000;
 pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let mut open: BTreeMap<(String, String), (i64, Conversation)> = BTreeMap::new();
     let mut known: BTreeSet<String> = BTreeSet::new();
+    // Who spoke last: what has no stamp goes on with that.
+    let mut speaker: Option<((String, String), bool)> = None;
     sink.lines(from, |line, sink| {
-        let Some(said) = Said::of(line) else { return Ok(Heard::Not("this is no line of Roundcube's imap log")) };
+        let Some(rest) = stamped(line) else {
+            let Some((key, client)) = &speaker else {
+                return Ok(Heard::Not("this is no line of Roundcube's imap log"));
+            };
+            if let Some((_, conversation)) = open.get_mut(key) {
+                conversation.more(*client, bytes(line));
+            }
+            return Ok(Heard::Understood);
+        };
+        // What it says of itself: that it connects, that a connection was closed.
+        let Some(said) = Said::of(rest) else {
+            speaker = None;
+            return Ok(Heard::Beside);
+        };
         let key = (said.session.to_owned(), said.connection.to_owned());
+        speaker = Some((key.clone(), said.client));
         if open.len() >= CONNECTIONS
             && !open.contains_key(&key)
             && let Some(silent) = open.iter().min_by_key(|(_, (last, _))| *last).map(|(key, _)| key.clone())
@@ -38,14 +59,16 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
                 known.insert(said.session.to_owned());
             }
             let session = said.session.to_owned();
-            (said.at, Conversation::new(session, String::new(), false).one_of_many(logins).in_whole_seconds())
+            let one = Conversation::new(session, String::new(), false).in_whole_seconds();
+            (said.at, one.one_of_many(said.connection, logins))
         });
         *last = said.at;
-        let ended = [said.text.as_bytes(), b"\r\n"].concat();
-        if said.client {
-            conversation.client(said.at, &ended, sink)?;
+        if said.client && !said.text.split(' ').next().is_some_and(numbered) {
+            conversation.more(true, bytes(said.text));
+        } else if said.client {
+            conversation.client_line(said.at, said.text, bytes(said.text), sink)?;
         } else {
-            conversation.server(said.at, &ended, sink)?;
+            conversation.server_line(said.at, said.text, bytes(said.text), sink)?;
         }
         Ok(Heard::Understood)
     })?;
@@ -64,21 +87,40 @@ struct Said<'a> {
     text: &'a str,
 }
 
+/// When a line was written, and what follows its stamp; `None`: it has no stamp.
+fn stamped(line: &str) -> Option<(i64, &str)> {
+    let (stamp, rest) = line.strip_prefix('[')?.split_once("]: ")?;
+    let at = with_month_name(stamp.split('.').next()?).or_else(|| with_month_name(stamp))?;
+    Some((at, rest))
+}
+
+/// `A0003`: a command begins. Without it a line goes on with one, after a literal.
+fn numbered(tag: &str) -> bool {
+    tag.strip_prefix('A').is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// Bytes of a line as they were sent: with its end, and with what the log has cut.
+fn bytes(text: &str) -> u64 {
+    let cut = text.rsplit_once("... [truncated ").and_then(|(kept, rest)| {
+        let cut: u64 = rest.strip_suffix(" bytes]")?.parse().ok()?;
+        Some((kept.len() as u64).saturating_add(cut))
+    });
+    cut.unwrap_or(text.len() as u64 + 2)
+}
+
 impl<'a> Said<'a> {
-    fn of(line: &'a str) -> Option<Self> {
-        let (stamp, rest) = line.strip_prefix('[')?.split_once("]: ")?;
+    fn of((at, rest): (i64, &'a str)) -> Option<Self> {
         // Before 1.2 there is no session: a connection is one.
         let (session, rest) = match rest.strip_prefix('<') {
             Some(rest) => rest.split_once("> ")?,
             None => ("", rest),
         };
         let (connection, rest) = rest.strip_prefix('[')?.split_once("] ")?;
-        let (client, text) = match rest.strip_prefix("C: ") {
+        let (client, text) = match rest.strip_prefix("C:") {
             Some(text) => (true, text),
-            None => (false, rest.strip_prefix("S: ")?),
+            None => (false, rest.strip_prefix("S:")?),
         };
-        let at = with_month_name(stamp.split('.').next()?).or_else(|| with_month_name(stamp))?;
         let session = if session.is_empty() { connection } else { session };
-        Some(Self { at, session, connection, client, text })
+        Some(Self { at, session, connection, client, text: text.strip_prefix(' ').unwrap_or(text) })
     }
 }

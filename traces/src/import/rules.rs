@@ -63,7 +63,8 @@ impl Rules {
     /// # Errors
     /// If it is no such table; says which rule is wrong, and how.
     pub fn from_yaml(text: &str) -> Result<Self, String> {
-        let file: File = serde_yaml::from_str(text).map_err(|error| format!("the rules cannot be read: {error}"))?;
+        let file: File = serde_yaml::from_str(text)
+            .map_err(|error| format!("the rules cannot be read: {}", error.without_snippet()))?;
         if file.rules.is_empty() {
             return Err("there are no rules; `rules: [{path: '^/list', action: list messages}]` is one".into());
         }

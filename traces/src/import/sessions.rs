@@ -73,7 +73,7 @@ impl<'a> Sessions<'a> {
             self.sweep()?;
         }
         match what {
-            What::Login => self.login(at, session, user),
+            What::Login { coarse } => self.login(at, session, user, coarse),
             What::Command(command) => self.command(at, session, user, command),
             What::Page(page) => self.page(at, session, user, &page),
             What::End(totals) => {
@@ -94,7 +94,7 @@ impl<'a> Sessions<'a> {
         Ok(())
     }
 
-    fn login(&mut self, at: i64, key: String, user: String) -> io::Result<()> {
+    fn login(&mut self, at: i64, key: String, user: String, coarse: bool) -> io::Result<()> {
         // Some sources name sessions by address and port, which come again.
         if self.open.get(&key).is_some_and(|session| session.left.is_some())
             && let Some(before) = self.open.remove(&key)
@@ -102,7 +102,7 @@ impl<'a> Sessions<'a> {
             self.forget(before)?;
         }
         let session = open(&mut self.open, at, key, user);
-        let complete = session.grammar.login(at);
+        let complete = session.grammar.login(at, coarse);
         self.emit.some(session, complete)
     }
 

@@ -8,14 +8,12 @@ use std::{
 
 use super::{
     Options,
+    entries::Entries,
     entry::{Entry, What},
     tally::{FileTally, Tally, count},
-    when::TIMES,
+    when::{Stamp, TIMES},
 };
-use crate::{
-    lines::{Line, Lines},
-    spool::Spool,
-};
+use crate::lines::{Line, Lines};
 
 /// Longest line of a log, in bytes. A longer one is passed over and counted.
 pub const LONGEST_LINE: usize = 1 << 20;
@@ -30,10 +28,10 @@ pub struct Sink<'a> {
     pub options: &'a Options,
     /// The account of this file.
     pub file: FileTally,
-    /// The earliest moment at which the line before can have been written.
-    before: i64,
+    /// The earliest moment at which the line before can have been written: of lines that say their zone, and of those that do not.
+    before: [i64; 2],
     tally: &'a mut Tally,
-    spool: &'a mut Spool<Entry>,
+    entries: &'a mut Entries,
 }
 
 /// Why a file is not read on.
@@ -64,8 +62,8 @@ pub enum Heard {
 
 impl<'a> Sink<'a> {
     /// For one file.
-    pub fn new(options: &'a Options, tally: &'a mut Tally, spool: &'a mut Spool<Entry>) -> Self {
-        Self { options, file: FileTally::default(), before: i64::MIN, tally, spool }
+    pub fn new(options: &'a Options, tally: &'a mut Tally, entries: &'a mut Entries) -> Self {
+        Self { options, file: FileTally::default(), before: [i64::MIN; 2], tally, entries }
     }
 
     /// One more entry.
@@ -73,15 +71,48 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// If a temporary file cannot be written.
     pub fn entry(&mut self, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
-        let entry = Entry { at: at.clamp(*TIMES.start(), *TIMES.end()), session: cut(session), user: cut(user), what };
-        self.spool.push(entry)
+        self.entries.zoned.push(entry(at, session, user, what))
+    }
+
+    /// One more entry, at a time that a stamp says. If that names no zone, the time is told once all files are read.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written.
+    pub fn by_stamp(&mut self, stamp: &Stamp, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
+        if !stamp.local {
+            return self.entry(at, session, user, what);
+        }
+        // Sources that make up their names of sessions share them with no other.
+        if matches!(what, What::Login { .. }) && !session.contains('|') {
+            self.entries.clocks.local(session, at);
+        }
+        self.entries.local.push(entry(at, session, user, what))
+    }
+
+    /// A session's own name, and when something of it began, by a clock that says its zone.
+    pub fn named(&mut self, session: &str, at: i64) {
+        self.entries.clocks.zoned(session, at);
+    }
+
+    /// A line that was written at one moment by two clocks: one that says no zone, and one that does.
+    pub fn both_stamps(&mut self, local: i64, zoned: i64) {
+        self.entries.clocks.line(local, zoned);
     }
 
     /// A line, packet or entry was written at a moment in here: a stamp of whole seconds leaves a second open, and a line that
     /// tells of something long is written when that is over. One that must be older than the one before it stands out of order.
     pub fn written(&mut self, at: RangeInclusive<i64>) {
-        self.tally.out_of_order += u64::from(*at.end() < self.before);
-        self.before = *at.start();
+        self.in_order(0, at);
+    }
+
+    /// The same for a line with such a stamp. Two clocks are not compared.
+    pub fn stamped(&mut self, stamp: &Stamp) {
+        self.in_order(usize::from(stamp.local), stamp.span());
+    }
+
+    fn in_order(&mut self, clock: usize, at: RangeInclusive<i64>) {
+        self.tally.out_of_order += u64::from(*at.end() < self.before[clock]);
+        self.before[clock] = *at.start();
     }
 
     /// A connection on which nobody logged in.
@@ -132,6 +163,10 @@ impl<'a> Sink<'a> {
             self.heard(heard, place);
         }
     }
+}
+
+fn entry(at: i64, session: &str, user: &str, what: What) -> Entry {
+    Entry { at: at.clamp(*TIMES.start(), *TIMES.end()), session: cut(session), user: cut(user), what }
 }
 
 /// At most as long as a name may be.

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Most names that are counted apart; the others are counted together.
 const NAMES: usize = 64;
 
+/// Files that have a row of their own: the account is one line of a trace, which has a bound.
+const FILES: usize = 32;
+
 /// Places that are named; the others are only counted.
 const EXAMPLES: usize = 5;
 
@@ -15,8 +18,11 @@ const EXAMPLES: usize = 5;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tally {
-    /// A row for each file.
+    /// A row for each file; of many, for the first ones and those that something is wrong with.
     pub files: Vec<FileTally>,
+    /// The other files, taken together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<MoreFiles>,
     /// Actions in the trace, without `leave`.
     pub actions: u64,
     /// Sessions in the trace.
@@ -30,6 +36,15 @@ pub struct Tally {
     /// Lines and packets that were written before the ones that they stand after. All were sorted. What a line tells of may be
     /// older than the line: that is no disorder.
     pub out_of_order: u64,
+    /// How far stamps without a zone were ahead of UTC, if lines that say their zone showed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone: Option<ZoneTally>,
+    /// Logins whose time is known to the second only.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub coarse_logins: u64,
+    /// Commands that another source had too: they count once.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub doubled: u64,
     /// Longest pause after which a command followed a SELECT directly: microseconds.
     pub window_us: u64,
     /// Commands that began an action, by name.
@@ -40,6 +55,41 @@ pub struct Tally {
     pub dropped: BTreeMap<String, u64>,
     /// Commands and pages that nobody knows, by name.
     pub unknown: BTreeMap<String, u64>,
+}
+
+/// Files without a row of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MoreFiles {
+    /// How many.
+    pub files: u64,
+    /// Of these: passed over, as they are empty or of no known format.
+    pub skipped: u64,
+    /// Of these: could not be read to their end.
+    pub cut: u64,
+    /// Lines, packets or entries in them.
+    pub units: u64,
+    /// Those that said something.
+    pub understood: u64,
+    /// Those of kinds that say nothing of what users do.
+    pub beside: u64,
+    /// Those that should have said something, and did not.
+    pub not_understood: u64,
+}
+
+/// How far stamps without a zone are ahead of UTC.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ZoneTally {
+    /// By what was compared: `+01:00`.
+    pub found: String,
+    /// By whom it was asked for, which holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// Sessions (or lines) that say so.
+    pub agree: u64,
+    /// Those that were compared.
+    pub of: u64,
 }
 
 /// The account of one file.
@@ -63,12 +113,37 @@ pub struct FileTally {
     /// The first of these: where, and what was wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
+    /// Why nothing of it was read: it is empty, or of no known format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
     /// Why it could not be read to its end, and where. What stands before was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,
 }
 
 impl Tally {
+    /// Keeps the account of a file.
+    pub(super) fn add(&mut self, file: FileTally) {
+        let over = if self.files.len() < FILES {
+            self.files.push(file);
+            return;
+        } else if file.is_sound() {
+            file
+        } else if let Some(sound) = self.files.iter_mut().rev().find(|file| file.is_sound()) {
+            std::mem::replace(sound, file)
+        } else {
+            file
+        };
+        let more = self.more.get_or_insert_default();
+        more.files += 1;
+        more.skipped += u64::from(over.skipped.is_some());
+        more.cut += u64::from(over.cut.is_some());
+        more.units += over.units;
+        more.understood += over.understood;
+        more.beside += over.beside;
+        more.not_understood += over.not_understood;
+    }
+
     /// Commands that were read.
     #[must_use]
     pub fn commands(&self) -> u64 {
@@ -82,6 +157,7 @@ impl Tally {
             file.name = String::new();
             file.examples = Vec::new();
             file.cut = file.cut.take().map(|_| "it was cut".into());
+            file.skipped = file.skipped.take().map(|_| "it was passed over".into());
         }
         let unknown: u64 = self.unknown.values().sum();
         self.unknown = if unknown > 0 { BTreeMap::from([("others".into(), unknown)]) } else { BTreeMap::new() };
@@ -90,6 +166,11 @@ impl Tally {
 }
 
 impl FileTally {
+    /// It was read to its end, and understood.
+    fn is_sound(&self) -> bool {
+        self.skipped.is_none() && self.cut.is_none() && self.not_understood == 0
+    }
+
     /// Counts a unit that should have said something.
     pub(super) fn complain(&mut self, place: &dyn Display, problem: &str) {
         self.not_understood += 1;
@@ -128,6 +209,25 @@ mod tests {
         assert_eq!(names["NOOP"], 1000);
         assert!(names.len() <= NAMES + 1 && names.keys().all(|name| name.len() <= 32));
         assert_eq!(names.values().sum::<u64>(), 2000);
+    }
+
+    #[test]
+    fn many_files_have_a_sum_and_what_is_wrong_has_a_row() {
+        let mut tally = Tally::default();
+        for number in 0..20_000 {
+            let cut = (number == 19_000).then(|| "line 7: it ends here".to_owned());
+            tally.add(FileTally { name: format!("{number}.in"), units: 3, understood: 2, cut, ..FileTally::default() });
+        }
+        let more = tally.more.expect("a sum");
+        assert_eq!((tally.files.len(), more.files, more.units, more.cut), (FILES, 19_968, 3 * 19_968, 0));
+        assert!(tally.files.iter().any(|file| file.cut.is_some()));
+        // However many are wrong.
+        for number in 0..1000 {
+            let skipped = Some("it is empty".to_owned());
+            tally.add(FileTally { name: number.to_string(), skipped, ..FileTally::default() });
+        }
+        let more = tally.more.expect("a sum");
+        assert_eq!((tally.files.len(), more.files, more.skipped), (FILES, 20_968, 969));
     }
 
     #[test]

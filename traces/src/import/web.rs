@@ -4,9 +4,13 @@
 //! 192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] "GET /list?folderid=3 HTTP/1.1" 200 2326 "http://…" "Mozilla/5.0 …" 0.012
 //! ```
 //! The last number is not part of either form, but often added: seconds with a decimal point (nginx), or whole microseconds
-//! (Apache's `%D`). A user is the name, or address and browser where there is none.
+//! (Apache's `%D`). A user is the name, or address and browser where there is none. A virtual host may stand before the address, and a list
+//! of those that the request was forwarded for in its place, or at the end of the line.
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    net::IpAddr,
+};
 
 use serde::{Deserialize, de};
 
@@ -116,9 +120,10 @@ impl<'a> Request<'a> {
         let received = after.next().and_then(|bytes| bytes.parse().ok());
         let more = after.next().unwrap_or_default();
         let agent = more.split('"').nth(3).unwrap_or_default();
-        let mut names = who.splitn(3, ' ');
-        let (host, name) = (names.next()?, names.nth(1)?);
-        let user = if name == "-" { format!("{host} {agent}") } else { name.to_owned() };
+        let Who { client, name } = Who::of(who)?;
+        // Behind a proxy the address is the proxy's, and many servers put the client's after the browser's name.
+        let client = more.split('"').nth(5).and_then(address).unwrap_or(client);
+        let user = if name == "-" { format!("{client} {agent}") } else { name };
         let last = more.rsplit(['"', ' ']).next().unwrap_or_default();
         let lasted = match last.contains('.') {
             true => last.parse().ok().filter(|s: &f64| (0.0..1e6).contains(s)).map(|s| (s * 1e6).round() as u64),
@@ -127,6 +132,47 @@ impl<'a> Request<'a> {
         let cost = Cost { lasted, sent: None, received, outcome: outcome(status) };
         Some(Self { user, stamp, method, url, cost })
     }
+}
+
+/// Who asked, as a line begins: `host ident user`.
+#[derive(Debug, PartialEq, Eq)]
+struct Who<'a> {
+    /// Its address.
+    client: &'a str,
+    /// Its name, or `-`.
+    name: String,
+}
+
+impl<'a> Who<'a> {
+    /// `192.0.2.1 - joe`; with the virtual host before it (Apache's `vhost_combined`), or the addresses that a proxy puts into
+    /// `X-Forwarded-For` in place of the first: `203.0.113.5, 10.0.0.7 - joe`, of which the first is the client's.
+    fn of(text: &'a str) -> Option<Self> {
+        let mut words = text.split(' ').filter(|word| !word.is_empty()).peekable();
+        let mut client = words.next()?;
+        if address(client).is_none()
+            && let Some(next) = words.next_if(|word| address(word).is_some())
+        {
+            client = next;
+        }
+        let mut last = client;
+        while last.ends_with(',') {
+            last = words.next()?;
+        }
+        let _ident = words.next()?;
+        let name = words.collect::<Vec<_>>().join(" ");
+        (!name.is_empty()).then(|| Self { client: address(client).unwrap_or(client), name })
+    }
+}
+
+/// An address, the first of a list, without port and quotes; `None`: this is none.
+fn address(list: &str) -> Option<&str> {
+    let word = list.split(',').next()?.trim().trim_matches('"');
+    if word.parse::<IpAddr>().is_ok() {
+        return Some(word);
+    }
+    let (host, port) = word.rsplit_once(':')?;
+    let host = host.trim_matches(['[', ']']);
+    (port.parse::<u16>().is_ok() && host.parse::<IpAddr>().is_ok()).then_some(host)
 }
 
 /// Up to the closing quote, which a backslash may hide; and what follows.

@@ -22,8 +22,8 @@ pub fn within_second(at: i64) -> RangeInclusive<i64> {
 /// What the lines of a log leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
-    /// Seconds that the log's local time is ahead of UTC.
-    pub zone: i32,
+    /// Seconds that the log's local time is ahead of UTC; `None`: it is found out where the log allows it, and else it is UTC.
+    pub zone: Option<i32>,
     /// Year of lines that have none. A log that goes from December to January goes on into the next year.
     pub year: i16,
 }
@@ -33,7 +33,7 @@ impl Clock {
     #[must_use]
     pub fn of(seconds: i64) -> Self {
         let year = Timestamp::from_second(seconds).map_or(1970, |at| Offset::UTC.to_datetime(at).year());
-        Self { zone: 0, year }
+        Self { zone: None, year }
     }
 }
 
@@ -44,6 +44,8 @@ pub struct Stamp {
     pub at: i64,
     /// It has no fraction: the moment lies anywhere in the second that begins there.
     pub whole_second: bool,
+    /// It says no zone.
+    pub local: bool,
     /// Bytes of the line that it takes.
     pub length: usize,
 }
@@ -130,7 +132,7 @@ impl Stamps {
             }
             _ => None,
         };
-        Some(Stamp { at: self.micros(local.ok()?, offset)?, whole_second, length })
+        Some(Stamp { at: self.micros(local.ok()?, offset)?, whole_second, local: offset.is_none(), length })
     }
 
     fn syslog(&mut self, line: &str) -> Option<Stamp> {
@@ -146,13 +148,13 @@ impl Stamps {
         let date = Date::new(self.clock.year, month, day).ok()?;
         let (hour, minute, second) = (parsed.hour()?, parsed.minute()?, parsed.second()?);
         let at = self.micros(date.at(hour, minute, second, 0), None)?;
-        Some(Stamp { at, whole_second: true, length: LENGTH })
+        Some(Stamp { at, whole_second: true, local: true, length: LENGTH })
     }
 
     fn micros(&self, local: DateTime, offset: Option<Offset>) -> Option<i64> {
         let offset = match offset {
             Some(offset) => offset,
-            None => Offset::from_seconds(self.clock.zone).ok()?,
+            None => Offset::from_seconds(self.clock.zone.unwrap_or(0)).ok()?,
         };
         offset.to_timestamp(local).ok().map(Timestamp::as_microsecond)
     }
@@ -173,6 +175,14 @@ pub fn zone_seconds(text: &str) -> Option<i32> {
     Some(sign * (number(hours, 24)? * 3600 + number(minutes, 60)? * 60))
 }
 
+/// `+01:00`.
+#[must_use]
+pub fn zone_name(seconds: i32) -> String {
+    let minutes = seconds.unsigned_abs() / 60;
+    let sign = if seconds < 0 { '-' } else { '+' };
+    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
 /// RFC 3339, for the header of a trace.
 pub fn shown(at: i64) -> Option<String> {
     Timestamp::from_microsecond(at).ok().map(|at| at.to_string())
@@ -182,7 +192,7 @@ pub fn shown(at: i64) -> Option<String> {
 mod tests {
     use super::*;
 
-    const CLOCK: Clock = Clock { zone: 0, year: 2026 };
+    const CLOCK: Clock = Clock { zone: None, year: 2026 };
     /// 2026-11-21T01:39:32Z.
     const THEN: i64 = 1_795_225_172 * SECOND;
 
@@ -202,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_log_in_local_time_is_brought_to_utc_and_a_new_year_is_a_new_year() {
-        let mut stamps = Stamps::new(Clock { zone: 3600, year: 2025 });
+        let mut stamps = Stamps::new(Clock { zone: Some(3600), year: 2025 });
         let first = stamps.read("Dec 31 23:59:59 x").expect("a stamp");
         let next = stamps.read("Jan  1 00:00:01 x").expect("a stamp");
         assert_eq!(next.at - first.at, 2 * SECOND);
@@ -218,6 +228,7 @@ mod tests {
         assert_eq!(unix("1795225172.25"), Some(THEN + 250_000));
         assert_eq!(unix("1795225172"), Some(THEN));
         assert_eq!(zone_seconds("-05:30"), Some(-19_800));
+        assert_eq!((zone_name(-19_800), zone_name(0)), ("-05:30".into(), "+00:00".into()));
         assert_eq!(Clock::of(THEN / SECOND), CLOCK);
         for none in ["", "1.2.3", "-1", "99999999999", "1e9", "1795225172.x"] {
             assert_eq!(unix(none), None, "{none}");

@@ -8,6 +8,9 @@ pub enum ModelError {
     /// Not YAML, or not in this shape.
     #[error("the user model cannot be read: {0}")]
     Unreadable(String),
+    /// Something else.
+    #[error("this is no user model: it has no table of `transitions`, and cannot be read beyond line {0}")]
+    NoModel(u64),
     /// A file of a version that is not known here.
     #[error(
         "the user model is of version {0}, and this program knows 1 to {VERSION}: take a newer one, or fit the model again"

@@ -2,14 +2,11 @@
 
 use std::io::{self, Read};
 
-use super::{Footer, Header, Record, VERSION, frame::LastLine};
+use super::{Footer, Header, LONGEST_LINE, Record, VERSION, frame::LastLine};
 use crate::{
     lines::{Line, Lines, Place},
     pack,
 };
-
-/// Longest line, in bytes: names have bounds, so that no sound line comes near. The last line has a tally in it.
-const LONGEST_LINE: usize = 1 << 20;
 
 /// Reads a trace, line by line, packed or not.
 #[derive(Debug)]

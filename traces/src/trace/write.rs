@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Footer, Header, Record, frame::LastLine};
+use super::{Footer, Header, LONGEST_LINE, Record, frame::LastLine};
 
 /// Writes a trace, line by line. What is not [finished](Self::finish) has no last line, and readers will say that it was cut.
 #[derive(Debug)]
@@ -10,6 +10,7 @@ pub struct Writer<W> {
     out: W,
     latest: u64,
     records: u64,
+    line: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
@@ -18,8 +19,9 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// If it cannot be written.
     pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
-        line(&mut out, header)?;
-        Ok(Self { out, latest: 0, records: 0 })
+        let mut line = Vec::new();
+        write_line(&mut out, &mut line, header)?;
+        Ok(Self { out, latest: 0, records: 0, line })
     }
 
     /// Writes one record.
@@ -36,7 +38,7 @@ impl<W: Write> Writer<W> {
         }
         self.latest = record.offset;
         self.records += 1;
-        line(&mut self.out, record)
+        write_line(&mut self.out, &mut self.line, record)
     }
 
     /// Records written so far.
@@ -50,13 +52,21 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// If it cannot be written.
     pub fn finish(mut self, footer: Footer) -> io::Result<W> {
-        line(&mut self.out, &LastLine { end: Footer { records: self.records, ..footer } })?;
+        let last = LastLine { end: Footer { records: self.records, ..footer } };
+        write_line(&mut self.out, &mut self.line, &last)?;
         self.out.flush()?;
         Ok(self.out)
     }
 }
 
-fn line<T: serde::Serialize>(out: &mut impl Write, of: &T) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, of)?;
-    out.write_all(b"\n")
+/// Writes a line, unless readers would refuse it. `line` is room for it.
+fn write_line<T: serde::Serialize>(out: &mut impl Write, line: &mut Vec<u8>, of: &T) -> io::Result<()> {
+    line.clear();
+    serde_json::to_writer(&mut *line, of)?;
+    if line.len() > LONGEST_LINE {
+        let problem = format!("a line of {} bytes; {LONGEST_LINE} are the most that a trace may have", line.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    }
+    line.push(b'\n');
+    out.write_all(line)
 }

@@ -41,7 +41,7 @@ pub fn fit(args: &args::Fit) -> Outcome {
         })?;
     }
     let text = match args.output {
-        Output::Json => serde_json::to_string_pretty(&model).map_err(Failure::because)? + "\n",
+        Output::Json => crate::text::json(&model).map_err(Failure::because)?,
         Output::Text => shown(&model),
     };
     print(text.as_bytes())

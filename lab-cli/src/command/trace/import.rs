@@ -9,7 +9,7 @@ use std::{
 };
 
 use traces::{
-    import::{Clock, FileTally, ImportError, Input, Options, Rules, Tally},
+    import::{Clock, FileTally, ImportError, Input, MoreFiles, Options, Rules, Tally, ZoneTally},
     pseudonym::Pseudonyms,
     trace::{Header, Names},
 };
@@ -36,9 +36,7 @@ pub fn import(args: &args::Import) -> Outcome {
     target.keep(packer)?;
     match args.output {
         Output::Json if args.out != Path::new("-") => {
-            let mut text = serde_json::to_string_pretty(&tally).map_err(Failure::because)?;
-            text.push('\n');
-            print(text.as_bytes())
+            print(crate::text::json(&tally).map_err(Failure::because)?.as_bytes())
         }
         _ => {
             std::io::stderr().write_all(account(&args.out.display().to_string(), &tally).as_bytes())?;
@@ -109,6 +107,7 @@ pub fn account(name: &str, tally: &Tally) -> String {
     for file in &tally.files {
         text += &of_file(file);
     }
+    text += &tally.more.as_ref().map_or_else(String::new, of_more);
     for (words, counts) in [
         ("began an action", &tally.began),
         ("merged into one", &tally.merged),
@@ -121,7 +120,16 @@ pub fn account(name: &str, tally: &Tally) -> String {
         let window = crate::text::time(tally.window_us as f64 / 1000.0);
         text += &format!("  merged by what commands mean; what follows a SELECT within {window} belongs to it\n");
     }
+    text += &tally.zone.as_ref().map_or_else(String::new, of_zone);
+    if tally.coarse_logins > 0 && tally.commands() > 0 {
+        text += &format!(
+            "  {} logins are known to the second only: pauses after them seem up to a second longer; events of the filter \
+             mail_user_session_finished have them exactly\n",
+            tally.coarse_logins
+        );
+    }
     for (count, words) in [
+        (tally.doubled, "commands were in two sources (a log and its copy, a rawlog beside events): counted once"),
         (tally.out_of_order, "lines stood after later ones: sorted"),
         (tally.without_login, "sessions without their login: one was put before the first action"),
         (tally.without_end, "sessions without their end"),
@@ -135,7 +143,10 @@ pub fn account(name: &str, tally: &Tally) -> String {
 }
 
 fn of_file(file: &FileTally) -> String {
-    let FileTally { name, format, units, understood, beside, not_understood, examples, cut } = file;
+    let FileTally { name, format, units, understood, beside, not_understood, examples, skipped, cut } = file;
+    if let Some(reason) = skipped {
+        return format!("  {}: passed over: {reason}\n", scrubbed(name));
+    }
     let mut text = format!("  {} ({format}): {units} read, {understood} understood", scrubbed(name));
     if *beside > 0 {
         text += &format!(", {beside} beside the point");
@@ -151,6 +162,33 @@ fn of_file(file: &FileTally) -> String {
         text += &format!("    could not be read to its end: {}\n", scrubbed(cut));
     }
     text
+}
+
+fn of_more(more: &MoreFiles) -> String {
+    let MoreFiles { files, skipped, cut, units, understood, beside, not_understood } = more;
+    let mut text = format!("  and {files} more files: {units} read, {understood} understood");
+    for (count, words) in [
+        (beside, "beside the point"),
+        (not_understood, "NOT understood"),
+        (skipped, "files passed over"),
+        (cut, "files not read to their end"),
+    ] {
+        if *count > 0 {
+            text += &format!(", {count} {words}");
+        }
+    }
+    text + "\n"
+}
+
+fn of_zone(zone: &ZoneTally) -> String {
+    let ZoneTally { found, asked, agree, of } = zone;
+    let told = format!("by {agree} of {of} whose time other lines have in UTC");
+    match asked {
+        None => format!("  stamps without a zone: {found}, {told}; --zone says otherwise\n"),
+        Some(asked) => {
+            format!("  stamps without a zone: {asked}, as asked for, but {found} {told}: leave --zone out\n")
+        }
+    }
 }
 
 /// Commands by name, the most frequent first.

@@ -24,7 +24,7 @@ pub fn inspect(args: &args::Inspect, color: Color) -> Outcome {
         return on_screen(seen, color);
     }
     let text = match args.output {
-        Output::Json => serde_json::to_string_pretty(&seen).map_err(Failure::because)? + "\n",
+        Output::Json => crate::text::json(&seen).map_err(Failure::because)?,
         Output::Text => shown(&seen),
     };
     print(text.as_bytes())

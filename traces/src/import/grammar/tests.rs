@@ -22,8 +22,9 @@ fn every(step: i64, commands: &[&str]) -> (Vec<String>, Vec<Did>) {
         };
         let meaning = meaning(&name, args);
         let cost = Cost { lasted: Some(1000), sent: Some(10), ..Cost::default() };
-        let (what, page) =
-            grammar.take(at * step, 20_000, Command { name, meaning, folder: String::new(), coarse: false, cost });
+        let (folder, tag) = (String::new(), String::new());
+        let command = Command { name, meaning, folder, coarse: false, tag, by_file: false, cost };
+        let (what, page) = grammar.take(at * step, 20_000, command);
         did.push(what);
         pages.extend(page);
     }
@@ -125,6 +126,73 @@ fn a_backend_that_selects_for_each_page_is_understood() {
     assert_eq!(every(30_000, &[select, "UID FETCH 9 BODY[1]"]).0, ["list messages INBOX", "show message INBOX/9"]);
 }
 
+/// Actions from commands at these milliseconds, each of which takes one, with where they begin and end.
+fn at_times(commands: &[(i64, &str)]) -> Vec<(i64, i64, String)> {
+    let mut grammar = Grammar::default();
+    let mut pages = Vec::new();
+    for (at, line) in commands {
+        let (name, args) = line.split_once(' ').unwrap_or((line, ""));
+        let cost = Cost { lasted: Some(1000), ..Cost::default() };
+        let (name, folder, tag) = (name.to_owned(), String::new(), String::new());
+        let meaning = meaning(&name, args);
+        let command = Command { name, meaning, folder, coarse: false, tag, by_file: false, cost };
+        pages.extend(grammar.take(at * 1000, 20_000, command).1);
+    }
+    pages.extend(grammar.close());
+    let ends = |page: &OpenPage| page.done.unwrap_or(page.at) / 1000;
+    pages.iter().map(|page| (page.at / 1000, ends(page), format!("{} {}", page.action, page.messages))).collect()
+}
+
+#[test]
+fn headers_after_a_search_belong_to_what_they_are_nearer_to() {
+    let (search, headers, body) = ("SEARCH TEXT x", "FETCH 9 (BODYSTRUCTURE BODY.PEEK[HEADER])", "FETCH 9 BODY[TEXT]");
+    let is = |pages: &[(i64, i64, &str)]| -> Vec<(i64, i64, String)> {
+        pages.iter().map(|(from, to, page)| (*from, *to, (*page).to_owned())).collect()
+    };
+    // Nothing was found; two seconds later a message of the list before is shown.
+    let nothing = at_times(&[(0, search), (2000, headers), (2003, body)]);
+    assert_eq!(nothing, is(&[(0, 1, "search "), (2000, 2004, "show message 9")]));
+    // One message was found, and is shown two seconds later, with its headers or without.
+    let found = at_times(&[(0, search), (3, headers), (2000, body)]);
+    assert_eq!(found, is(&[(0, 4, "search "), (2000, 2001, "show message 9")]));
+    let found = at_times(&[(0, search), (3, headers), (2000, headers), (2003, body)]);
+    assert_eq!(found, is(&[(0, 4, "search "), (2000, 2004, "show message 9")]));
+    // Several were found, however long that took.
+    let found = at_times(&[(0, search), (900, "FETCH 4,9 (ENVELOPE)"), (901, headers), (902, body)]);
+    assert_eq!(found, is(&[(0, 901, "search "), (901, 903, "show message 9")]));
+    // Another message, or nothing more.
+    let other = at_times(&[(0, search), (500, headers), (501, "FETCH 4 BODY[TEXT]")]);
+    assert_eq!(other, is(&[(0, 501, "search "), (501, 502, "show message 4")]));
+    assert_eq!(at_times(&[(0, search), (500, headers)]), is(&[(0, 501, "search ")]));
+}
+
+#[test]
+fn a_precise_login_takes_the_place_of_one_in_whole_seconds() {
+    let login = |logins: &[(i64, bool)]| {
+        let mut grammar = Grammar::default();
+        let pages = logins.iter().filter_map(|(at, coarse)| grammar.login(*at, *coarse)).count();
+        (pages, grammar.close().map(|page| page.at))
+    };
+    assert_eq!(login(&[(9_000_000, true), (9_700_000, false)]), (0, Some(9_700_000)));
+    assert_eq!(login(&[(9_700_000, false), (10_000_000, true)]), (0, Some(9_700_000)));
+    assert_eq!(login(&[(9_000_000, true)]), (0, Some(9_000_000)));
+    // The line of whole seconds may come behind the first command: it is no second login.
+    let mut grammar = Grammar::default();
+    grammar.login(9_990_000, false);
+    let command = |name: &str| Command {
+        name: name.into(),
+        meaning: meaning(name, "INBOX"),
+        folder: String::new(),
+        coarse: false,
+        tag: String::new(),
+        by_file: false,
+        cost: Cost::default(),
+    };
+    assert_eq!(grammar.take(9_995_000, 20_000, command("SELECT")).0, Did::Began);
+    assert_eq!(grammar.login(10_000_000, true), None);
+    assert_eq!(grammar.close().map(|page| page.action), Some("list messages"));
+}
+
 #[test]
 fn keeping_up_to_date_is_no_page() {
     let (pages, did) = actions(&["NOOP", "UID FETCH 1:* (FLAGS)", r"STORE 3 +FLAGS (\Seen)", "IDLE", "XYZZY"]);
@@ -141,6 +209,8 @@ fn a_page_lasts_from_its_first_command_to_its_last_answer_and_sums_bytes() {
         meaning: meaning(line.split(' ').next().unwrap_or_default(), line.split_once(' ').map_or("", |(_, args)| args)),
         folder: String::new(),
         coarse: false,
+        tag: String::new(),
+        by_file: false,
         cost: Cost { lasted: Some(lasted), sent: Some(3), received: None, outcome },
     };
     grammar.take(100, 20_000, command(r"STORE 4 +FLAGS (\Deleted)", 50, crate::trace::Outcome::Ok));

@@ -1,0 +1,208 @@
+//! How far lines without a zone are ahead of UTC, by the sessions that are in lines of both kinds.
+//!
+//! Dovecot stamps its log in local time and its events in UTC. A session's login line and its first event are written at nearly the
+//! same moment, so what lies between the two stamps is the zone. Where a log holds events, each of these lines has both stamps.
+
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use super::when::zone_name;
+
+/// Sessions that are compared: those with the smallest hashes, so that both kinds of lines keep the same ones.
+const SESSIONS: usize = 4096;
+
+/// Zones are whole quarters of an hour.
+const QUARTER: i64 = 15 * 60 * 1_000_000;
+
+/// Farthest from UTC that a zone is: 14 hours.
+const FARTHEST: i64 = 14 * 4;
+
+/// Share of the sessions that must agree. A client that stays silent for long after its login is no evidence.
+const AGREE: f64 = 0.9;
+
+/// Compares the stamps of sessions.
+#[derive(Debug, Default)]
+pub struct Clocks {
+    sessions: BTreeMap<u64, Seen>,
+    /// Lines with both stamps, by quarters of an hour between these.
+    lines: BTreeMap<i64, u64>,
+    local: bool,
+    zoned: bool,
+}
+
+/// When a session began.
+#[derive(Debug, Default)]
+struct Seen {
+    /// By a stamp without a zone, as if that were UTC.
+    local: Option<i64>,
+    /// By one that says its zone.
+    zoned: Option<i64>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ahead {
+    /// Seconds that stamps without a zone are ahead.
+    pub seconds: i32,
+    /// Sessions (or lines) that say so.
+    pub agree: u64,
+    /// Those that were compared.
+    pub of: u64,
+}
+
+impl Clocks {
+    /// A session's login, by a stamp without a zone.
+    pub fn local(&mut self, session: &str, at: i64) {
+        self.local = true;
+        self.seen(session, |seen| seen.local = Some(seen.local.map_or(at, |before| before.min(at))));
+    }
+
+    /// Something of a session, by a stamp with a zone.
+    pub fn zoned(&mut self, session: &str, at: i64) {
+        self.zoned = true;
+        self.seen(session, |seen| seen.zoned = Some(seen.zoned.map_or(at, |before| before.min(at))));
+    }
+
+    /// A line that has both stamps.
+    pub fn line(&mut self, local: i64, zoned: i64) {
+        *self.lines.entry(quarters(local - zoned)).or_default() += 1;
+    }
+
+    fn seen(&mut self, session: &str, see: impl FnOnce(&mut Seen)) {
+        let mut hasher = DefaultHasher::new();
+        session.hash(&mut hasher);
+        let key = hasher.finish();
+        let full = self.sessions.len() >= SESSIONS;
+        if full && self.sessions.last_key_value().is_some_and(|(last, _)| *last < key) {
+            return;
+        }
+        see(self.sessions.entry(key).or_default());
+        if self.sessions.len() > SESSIONS {
+            self.sessions.pop_last();
+        }
+    }
+
+    /// How far stamps without a zone are ahead; `None`: there is nothing to compare.
+    ///
+    /// # Errors
+    /// If it cannot be told, with the reason.
+    pub fn ahead(&self) -> Result<Option<Ahead>, String> {
+        let mut votes = BTreeMap::new();
+        for seen in self.sessions.values() {
+            if let (Some(local), Some(zoned)) = (seen.local, seen.zoned) {
+                *votes.entry(quarters(local - zoned)).or_insert(0) += 1;
+            }
+        }
+        // Only a line in local time needs its zone to be known.
+        if !self.local || !self.zoned {
+            return Ok(None);
+        }
+        let (votes, what) = if votes.is_empty() { (&self.lines, "lines") } else { (&votes, "sessions") };
+        let of: u64 = votes.values().sum();
+        let Some((&ahead, &agree)) = votes.iter().max_by_key(|(_, count)| **count) else {
+            return Err(
+                "no session is both in lines without a zone (logins) and in lines with one (events), so the two \
+                        clocks cannot be compared"
+                    .to_owned(),
+            );
+        };
+        if (agree as f64) < AGREE * of as f64 {
+            let mut found: Vec<_> = votes.iter().collect();
+            found.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            let of_each = |(ahead, count): &(&i64, &u64)| format!("{} by {count}", shown(**ahead));
+            let found: Vec<String> = found.iter().take(3).map(of_each).collect();
+            return Err(format!(
+                "by the {of} {what} whose time is known in both ways, stamps without a zone are not ahead of UTC by a \
+                 constant ({}); where clocks were changed to or from summer time, import what lies before and after apart",
+                found.join(", ")
+            ));
+        }
+        if ahead.abs() > FARTHEST {
+            return Err(format!(
+                "by the {of} {what} whose time is known in both ways, stamps without a zone are {} h away from UTC, \
+                 which is no zone; if they have no year either, --year names it",
+                ahead / 4
+            ));
+        }
+        Ok(Some(Ahead { seconds: seconds(ahead), agree, of }))
+    }
+}
+
+/// The nearest number of quarters of an hour.
+fn quarters(micros: i64) -> i64 {
+    (micros + QUARTER / 2).div_euclid(QUARTER)
+}
+
+fn seconds(quarters: i64) -> i32 {
+    i32::try_from(quarters * 900).unwrap_or(0)
+}
+
+/// A zone, or what is too far away to be one.
+fn shown(quarters: i64) -> String {
+    if quarters.abs() > FARTHEST { format!("{} h", quarters / 4) } else { zone_name(seconds(quarters)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600_000_000;
+
+    /// Sessions a minute apart, whose login lines are that far ahead.
+    fn sessions(ahead: impl Fn(i64) -> i64) -> Clocks {
+        let mut clocks = Clocks::default();
+        for number in 0..100 {
+            let (name, at) = (format!("S{number}"), number * 60_000_000);
+            clocks.local(&name, at + ahead(number));
+            // The first command comes a little later; the next ones say nothing more.
+            clocks.zoned(&name, at + 300_000);
+            clocks.zoned(&name, at + 2 * HOUR);
+        }
+        clocks
+    }
+
+    #[test]
+    fn a_constant_difference_is_the_zone() {
+        for ahead in [HOUR, -5 * HOUR - HOUR / 2, 0] {
+            let found = sessions(|_| ahead).ahead();
+            let expected = Ahead { seconds: (ahead / 1_000_000) as i32, agree: 100, of: 100 };
+            assert_eq!(found, Ok(Some(expected)));
+        }
+        // A few clients that stay silent for long do not hide it.
+        let found = sessions(|number| if number % 20 == 0 { HOUR / 2 } else { HOUR }).ahead().expect("an hour");
+        assert_eq!(found, Some(Ahead { seconds: 3600, agree: 95, of: 100 }));
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_said() {
+        let summer_ends = sessions(|number| if number < 50 { 2 * HOUR } else { HOUR }).ahead().expect_err("two zones");
+        assert!(summer_ends.contains("+01:00 by 50") && summer_ends.contains("+02:00 by 50"), "{summer_ends}");
+        let last_year = sessions(|_| -365 * 24 * HOUR).ahead().expect_err("no zone");
+        assert!(last_year.contains("--year"), "{last_year}");
+        let mut apart = Clocks::default();
+        apart.local("S1", 0);
+        apart.zoned("S2", 0);
+        assert!(apart.ahead().expect_err("nothing in common").contains("no session is both"));
+        apart.line(HOUR, 3);
+        assert_eq!(apart.ahead(), Ok(Some(Ahead { seconds: 3600, agree: 1, of: 1 })), "lines with both stamps say it");
+        let mut one_kind = Clocks::default();
+        one_kind.local("S1", 0);
+        assert_eq!(one_kind.ahead(), Ok(None));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_both_kinds_keep_the_same_sessions() {
+        let mut clocks = Clocks::default();
+        for number in 0..20_000 {
+            clocks.local(&format!("S{number}"), HOUR);
+        }
+        for number in (10_000..30_000).rev() {
+            clocks.zoned(&format!("S{number}"), 0);
+        }
+        assert_eq!(clocks.sessions.len(), SESSIONS);
+        let found = clocks.ahead().expect("an hour").expect("compared");
+        assert!(found.seconds == 3600 && found.of > 1000, "{found:?}");
+    }
+}

@@ -1,0 +1,275 @@
+//! Commands that come from two sources are taken once: the same log twice, a copy of it, or rawlogs beside events.
+//!
+//! A command of the same session, name, tag and time is the same command. A rawlog does not know its session's name: there it is
+//! the same user, tag and name at nearly the same time, and from then on the two sessions are one. Entries are held for as long as
+//! sources may differ, so that whichever comes first, nothing of a session goes out under another name.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    io,
+};
+
+use super::entry::{Command, Entry, What};
+
+/// So far apart may two sources put a command: microseconds. A rawlog says when its line was read, an event when it was begun.
+const APART: i64 = 50_000;
+
+/// Most entries that are held. Beyond, the earliest go out; what is doubled across so many is not noticed.
+const HELD: usize = 100_000;
+
+/// Holds entries, which come in the order of time, and gives them out once.
+#[derive(Debug, Default)]
+pub struct Doubles {
+    held: VecDeque<Held>,
+    /// Entries that went out before the first of those that are held.
+    gone: u64,
+    /// The commands among them, by what they have in common with their doubles: numbers of entries.
+    commands: HashMap<Same, Vec<u64>>,
+    /// Names of sessions that a rawlog calls otherwise. They are forgotten when the rawlog ends.
+    names: HashMap<String, String>,
+    /// Commands that were left out.
+    pub found: u64,
+}
+
+#[derive(Debug)]
+struct Held {
+    entry: Entry,
+    /// A rawlog's command and the server's own word of it were found to be one.
+    paired: bool,
+    /// It is left out, as the other one stays.
+    out: bool,
+}
+
+/// What a command and its double have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Same {
+    user: String,
+    tag: String,
+    name: String,
+}
+
+impl Same {
+    fn of(entry: &Entry) -> Option<Self> {
+        let What::Command(command) = &entry.what else { return None };
+        // Within a second there is time for many commands alike, unless they are numbered.
+        if command.coarse && command.tag.is_empty() {
+            return None;
+        }
+        Some(Self { user: entry.user.clone(), tag: command.tag.clone(), name: command.name.clone() })
+    }
+}
+
+impl Doubles {
+    /// Takes the next entry; gives those out that nothing later can be a double of.
+    ///
+    /// # Errors
+    /// Those of `give`.
+    pub fn take(&mut self, entry: Entry, mut give: impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
+        let now = entry.at;
+        while self.held.len() >= HELD || self.held.front().is_some_and(|first| now - first.entry.at > APART) {
+            self.release(&mut give)?;
+        }
+        if let Some(same) = Same::of(&entry) {
+            if self.is_double(&same, &entry) {
+                self.found += 1;
+                return Ok(());
+            }
+            self.commands.entry(same).or_default().push(self.gone + self.held.len() as u64);
+        }
+        self.held.push_back(Held { entry, paired: false, out: false });
+        Ok(())
+    }
+
+    /// True if the entry has a double that stays in its place. A double of a rawlog gives way to it.
+    fn is_double(&mut self, same: &Same, entry: &Entry) -> bool {
+        let Some(like) = self.commands.get(same) else { return false };
+        let place = |number: &u64| usize::try_from(*number - self.gone).unwrap_or(usize::MAX);
+        let exactly =
+            like.iter().map(place).find(|at| self.held.get(*at).is_some_and(|held| equal(&held.entry, entry)));
+        if let Some(other) = exactly.and_then(|at| self.held.get(at)) {
+            if other.entry.session != entry.session {
+                self.names.insert(entry.session.clone(), other.entry.session.clone());
+            }
+            return true;
+        }
+        let nearly = like
+            .iter()
+            .map(place)
+            .find(|at| self.held.get(*at).is_some_and(|held| !held.paired && told_otherwise(&held.entry, entry)));
+        let Some(other) = nearly.and_then(|at| self.held.get_mut(at)) else { return false };
+        other.paired = true;
+        if by_file(entry) {
+            self.names.insert(entry.session.clone(), other.entry.session.clone());
+            return true;
+        }
+        // The server's own name of the session stays.
+        other.out = true;
+        self.found += 1;
+        self.names.insert(other.entry.session.clone(), entry.session.clone());
+        false
+    }
+
+    /// Nothing more comes.
+    ///
+    /// # Errors
+    /// Those of `give`.
+    pub fn finish(&mut self, mut give: impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
+        while !self.held.is_empty() {
+            self.release(&mut give)?;
+        }
+        Ok(())
+    }
+
+    /// Gives out the earliest.
+    fn release(&mut self, give: &mut impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
+        let Some(Held { mut entry, out, .. }) = self.held.pop_front() else { return Ok(()) };
+        if let Some(same) = Same::of(&entry)
+            && let Some(like) = self.commands.get_mut(&same)
+        {
+            like.retain(|number| *number != self.gone);
+            if like.is_empty() {
+                self.commands.remove(&same);
+            }
+        }
+        self.gone += 1;
+        if out {
+            return Ok(());
+        }
+        let mut session = &entry.session;
+        for _ in 0..MOST_NAMES {
+            let Some(name) = self.names.get(session) else { break };
+            session = name;
+        }
+        let session = session.clone();
+        if matches!(entry.what, What::End(_)) {
+            self.names.remove(&entry.session);
+        }
+        entry.session = session;
+        give(entry)
+    }
+}
+
+/// Names that a session may have: two rawlogs of it, and the server's own.
+const MOST_NAMES: usize = 3;
+
+/// The same command from a copy of its source.
+fn equal(one: &Entry, other: &Entry) -> bool {
+    let copies_of_a_file = by_file(one) && by_file(other) && !coarse(other);
+    one.at == other.at && (one.session == other.session || copies_of_a_file)
+}
+
+/// A rawlog's command, and the server's own word of it.
+fn told_otherwise(one: &Entry, other: &Entry) -> bool {
+    by_file(one) != by_file(other) && !coarse(one) && !coarse(other) && (other.at - one.at).abs() <= APART
+}
+
+fn by_file(entry: &Entry) -> bool {
+    matches!(&entry.what, What::Command(Command { by_file: true, .. }))
+}
+
+fn coarse(entry: &Entry) -> bool {
+    matches!(&entry.what, What::Command(Command { coarse: true, .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        import::entry::{Cost, Meaning},
+        trace::Totals,
+    };
+
+    fn command(at: i64, session: &str, tag: &str) -> Entry {
+        let by_file = session.starts_with('/');
+        let what = Command {
+            name: "NOOP".into(),
+            meaning: Meaning::Aside,
+            folder: String::new(),
+            coarse: false,
+            tag: tag.into(),
+            by_file,
+            cost: Cost::default(),
+        };
+        Entry { at, session: session.into(), user: "joe".into(), what: What::Command(what) }
+    }
+
+    fn end(at: i64, session: &str) -> Entry {
+        Entry { at, session: session.into(), user: "joe".into(), what: What::End(Totals::default()) }
+    }
+
+    /// What comes out, as times and sessions, and how many were left out.
+    fn once(mut entries: Vec<Entry>) -> (Vec<(i64, String)>, u64) {
+        entries.sort_by_key(|entry| entry.at);
+        let mut doubles = Doubles::default();
+        let mut out = Vec::new();
+        let mut give = |entry: Entry| {
+            out.push((entry.at, entry.session));
+            Ok(())
+        };
+        for entry in entries {
+            doubles.take(entry, &mut give).expect("memory");
+        }
+        doubles.finish(&mut give).expect("memory");
+        assert!(doubles.names.is_empty() && doubles.commands.is_empty(), "nothing is kept: {doubles:?}");
+        (out, doubles.found)
+    }
+
+    fn gone_out(expected: &[(i64, &str)]) -> Vec<(i64, String)> {
+        expected.iter().map(|(at, session)| (*at, (*session).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_same_log_twice_or_thrice_counts_once() {
+        let log =
+            || vec![command(0, "S1", "1"), command(0, "S2", "1"), command(9, "S1", "2"), command(70_000, "S1", "1")];
+        let thrice = [log(), log(), log()].concat();
+        assert_eq!(once(thrice), (gone_out(&[(0, "S1"), (0, "S2"), (9, "S1"), (70_000, "S1")]), 8));
+        assert_eq!(once(log()).1, 0);
+        // The same tag again at another time is another command.
+        assert_eq!(once(vec![command(0, "S1", "a"), command(1, "S1", "a")]).1, 0);
+    }
+
+    #[test]
+    fn a_rawlog_beside_events_is_their_session_whichever_comes_first() {
+        let at = |offset: i64| {
+            once(vec![
+                command(1000 + offset, "/raw/joe/1", "1"),
+                command(1000, "S1", "1"),
+                // Only one of the two has these.
+                command(900_000 + offset, "/raw/joe/1", "2"),
+                command(1_000_000, "S1", "3"),
+                end(2_000_000, "/raw/joe/1"),
+            ])
+        };
+        for offset in [-700, 700] {
+            let session = gone_out(&[(1000, "S1"), (900_000 + offset, "S1"), (1_000_000, "S1"), (2_000_000, "S1")]);
+            assert_eq!(at(offset), (session, 1));
+        }
+        assert_eq!(at(60_000).1, 0, "too far apart");
+    }
+
+    #[test]
+    fn two_sessions_of_a_user_at_a_time_stay_two() {
+        let both = vec![command(0, "S1", "1"), command(0, "S2", "1"), command(5, "/a", "1"), command(5_000, "/b", "1")];
+        let both = [both, vec![end(9_000, "/a"), end(9_000, "/b")]].concat();
+        let (out, found) = once(both);
+        assert_eq!((out.len(), found), (4, 2), "{out:?}");
+        let sessions: std::collections::BTreeSet<_> = out.into_iter().map(|(_, session)| session).collect();
+        assert_eq!(sessions, ["S1".to_owned(), "S2".to_owned()].into());
+    }
+
+    #[test]
+    fn memory_is_bounded_in_a_burst() {
+        let mut doubles = Doubles::default();
+        let mut out = 0;
+        for number in 0..HELD as i64 + 1000 {
+            let give = |_: Entry| {
+                out += 1;
+                Ok(())
+            };
+            doubles.take(command(0, "S1", &number.to_string()), give).expect("memory");
+        }
+        assert_eq!((doubles.held.len(), out), (HELD, 1000));
+        assert!(doubles.commands.len() <= HELD);
+    }
+}

@@ -1,0 +1,56 @@
+//! All entries of an import, in the order of time once the clock of each is known.
+
+use std::{io, iter::Peekable};
+
+use super::{clocks::Clocks, entry::Entry, when::TIMES};
+use crate::spool::{Merge, Sorted as _, Spool};
+
+/// What all files say.
+#[derive(Debug)]
+pub struct Entries {
+    /// At times that are known.
+    pub zoned: Spool<Entry>,
+    /// At times by stamps without a zone, as if that were UTC.
+    pub local: Spool<Entry>,
+    /// What becomes of these.
+    pub clocks: Clocks,
+}
+
+impl Entries {
+    /// Sorts `part` entries at a time in memory.
+    pub fn new(part: usize) -> Self {
+        // Lines without a zone are few beside others: what sessions did stands in those.
+        Self { zoned: Spool::new(part), local: Spool::new(part / 4), clocks: Clocks::default() }
+    }
+
+    /// All of them. `ahead`: microseconds that stamps without a zone are ahead of UTC.
+    pub fn sorted(self, ahead: i64) -> io::Result<InOrder> {
+        Ok(InOrder { zoned: self.zoned.sorted()?.peekable(), local: self.local.sorted()?.peekable(), ahead })
+    }
+}
+
+/// Entries in the order of time.
+pub struct InOrder {
+    zoned: Peekable<Merge<Entry>>,
+    local: Peekable<Merge<Entry>>,
+    ahead: i64,
+}
+
+impl Iterator for InOrder {
+    type Item = io::Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let key = |entry: Option<&io::Result<Entry>>| entry.map(|entry| entry.as_ref().map_or(i64::MIN, Entry::key));
+        let local_first = match (key(self.zoned.peek()), key(self.local.peek())) {
+            // A login stands before what follows it in the same moment.
+            (Some(zoned), Some(local)) => local.saturating_sub(self.ahead) <= zoned,
+            (None, _) => true,
+            (_, None) => false,
+        };
+        if !local_first {
+            return self.zoned.next();
+        }
+        let brought = |entry: Entry| Entry { at: (entry.at - self.ahead).clamp(*TIMES.start(), *TIMES.end()), ..entry };
+        Some(self.local.next()?.map(brought))
+    }
+}
