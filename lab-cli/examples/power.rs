@@ -75,7 +75,7 @@ fn power() -> Result<String, String> {
     let order = manifest.arms();
     let mut text = String::new();
     for pair in &twins {
-        let family = manifest.experiment.compare.family(&order);
+        let family = manifest.experiment.compare.family(&order, &[]);
         let noise = Noise::of(&summary.arms, pair, family).ok_or_else(|| {
             format!("{} and {}: no block that both ended, or compared by something that is no ratio", pair[0], pair[1])
         })?;

@@ -19,7 +19,8 @@ pub use trace::{Anonymize, Fit, Generate, Import, Inspect, Trace};
 #[command(name = "lab", version, max_term_width = 100, disable_help_subcommand = false)]
 #[command(
     after_help = "Start with: lab run flash-crowd\nExit codes: 0 done, 1 could not be done, 2 bad usage or input, \
-                        3 INVALID, 4 a threshold or claim failed or a comparison is inconclusive, 130/143 interrupted"
+                        3 INVALID, 4 a threshold or claim failed, a load was not served or a comparison is \
+                        inconclusive, 130/143 interrupted"
 )]
 pub struct Cli {
     /// Colours: when.
@@ -269,8 +270,18 @@ pub struct Reproduce {
     pub output: Output,
 }
 
+/// Under the options of `lab load`.
+const AFTER_LOAD: &str = "\
+Exit codes: 0 something was served; 3 INVALID, also when nothing could be sent (EMPTY: nobody listens there); 4 something was \
+sent, and none of it was served (every answer a 500, say, or none at all); 130, 143 stopped by Ctrl-C or SIGTERM: what is in \
+flight is cut off, and what was measured is printed.\n\n\
+Of -c connections, one that is refused, or lost before the answer, is tried again after a pause: drawn evenly from 0 to 10 ms, \
+the bound doubling with each time in a row, to 1 s at most; with -n, a load without a single one in its first 5 s ends. With \
+-R every request tries once, at its time.";
+
 /// `lab load`.
 #[derive(Debug, Args)]
+#[command(after_help = AFTER_LOAD)]
 pub struct Load {
     /// What to ask for: `http://127.0.0.1:8080/path`.
     pub url: String,
@@ -286,7 +297,7 @@ pub struct Load {
     /// Requests a second in all, open loop, each on a connection of its own, whether or not earlier ones were answered.
     #[arg(short = 'R', long, value_name = "RATE", value_parser = size)]
     pub rate: Option<u64>,
-    /// Extra header line.
+    /// Extra header line; Host, Content-Type and Connection replace what would be sent.
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", action = ArgAction::Append)]
     pub headers: Vec<String>,
     /// Method.
@@ -350,6 +361,16 @@ pub struct Serve {
     /// Where the mail database is kept [default: a new temporary one].
     #[arg(long, value_name = "FILE")]
     pub database: Option<PathBuf>,
+    /// What opens the control port: a file with one line, which nobody but its owner may read (mode 0600) [default: a new
+    /// token, which is printed].
+    #[arg(long, value_name = "FILE")]
+    pub control_token_file: Option<PathBuf>,
+    /// Most connections at once [default: four fifths of the descriptors, at most 4096].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_connections: Option<u32>,
+    /// Most connections of one address at once [default: any number].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_connections_per_source: Option<u32>,
     /// Takes a resolved target as JSON on standard input: how `lab run` starts its targets.
     #[arg(long, hide = true)]
     pub spec_stdin: bool,

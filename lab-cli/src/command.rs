@@ -18,6 +18,7 @@ mod calibrate;
 mod check;
 mod compare;
 mod history;
+mod input;
 mod load;
 mod policies;
 mod recheck;
@@ -84,8 +85,7 @@ fn list(output: Output) -> Outcome {
                     })
                 })
                 .collect();
-            text = serde_json::to_string_pretty(&list).map_err(Failure::because)?;
-            text.push('\n');
+            text = crate::text::json(&list).map_err(Failure::because)?;
         }
         Output::Text => {
             let width = Library::all().iter().map(|entry| entry.id.len()).max().unwrap_or(0);
@@ -105,9 +105,7 @@ fn schema(of: SchemaOf) -> Outcome {
         SchemaOf::Timeline => schemars::schema_for!(crate::live::Second),
         SchemaOf::Trace => schemars::schema_for!(traces::trace::SomeLine),
     };
-    let mut text = serde_json::to_string_pretty(&schema).map_err(Failure::because)?;
-    text.push('\n');
-    print(text.as_bytes())
+    print(crate::text::json(&schema).map_err(Failure::because)?.as_bytes())
 }
 
 /// The text of an experiment, by file, id or `-`, and the name to print before its problems.
@@ -124,7 +122,7 @@ fn experiment_text(name: &str) -> Result<(String, String), Failure> {
         return Ok((found.text.to_owned(), name.to_owned()));
     }
     let path = Path::new(name);
-    let file = std::fs::File::open(path).map_err(|error| Failure::usage(cannot_open(name, &error)))?;
+    let file = input::open(path).map_err(|error| Failure::usage(cannot_open(name, &error)))?;
     let mut text = String::new();
     file.take(crate::spec::raw::MAX_BYTES + 1)
         .read_to_string(&mut text)

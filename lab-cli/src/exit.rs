@@ -2,6 +2,8 @@
 
 use std::{fmt, io, process::ExitCode};
 
+use crate::text::scrubbed_lines;
+
 /// What a command came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -80,8 +82,9 @@ pub fn code(outcome: Outcome) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// A message may quote a file that came from anywhere: what would act on a terminal does not reach it.
 fn complain(message: &str) {
     use io::Write;
     // If nobody reads standard error either, there is nothing left to do.
-    let _ = writeln!(io::stderr(), "lab: {message}");
+    let _ = writeln!(io::stderr(), "lab: {}", scrubbed_lines(message));
 }

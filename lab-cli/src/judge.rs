@@ -4,6 +4,9 @@
 pub mod compare;
 pub mod fidelity;
 pub mod gates;
+mod identical;
 pub mod measures;
 pub mod steady;
 pub mod threshold;
+
+pub use identical::identical;

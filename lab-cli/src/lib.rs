@@ -12,6 +12,7 @@ pub mod live;
 pub mod report;
 pub mod run;
 pub mod series;
+mod sha256;
 pub mod spec;
 pub mod summary;
 pub mod text;

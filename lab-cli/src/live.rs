@@ -102,6 +102,9 @@ pub struct Shape {
     pub arms: Vec<String>,
     /// Repetitions.
     pub blocks: u32,
+    /// Requests a second that the service can serve, where that is known before it is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_per_s: Option<f64>,
     /// Phases, in order.
     pub phases: Vec<PhaseShape>,
 }

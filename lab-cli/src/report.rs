@@ -15,12 +15,13 @@ pub mod html;
 pub mod junit;
 pub mod markdown;
 mod measures;
+mod replayed;
 #[cfg(test)]
 mod tests;
 mod whole;
 
 use columns::{Align, Columns};
-pub use comparison::{effect, in_words};
+pub use comparison::{chance, effect, in_words};
 pub use whole::Whole;
 
 /// Everything: arms by phase, what can be said of them over time, both ledgers, comparisons, thresholds, and last the verdict.
@@ -34,11 +35,21 @@ pub fn text(summary: &Summary) -> String {
     }
     out.push('\n');
     out.push_str(&ledgers(summary));
+    let recording = replayed::table(summary);
+    if !recording.is_empty() {
+        out.push('\n');
+        out.push_str(&recording);
+    }
     let compared = comparison::table(summary);
     // No winner is named where no conclusion may be drawn.
     if summary.valid && !compared.is_empty() {
         out.push('\n');
         out.push_str(&compared);
+    }
+    let identical = identical(summary);
+    if !identical.is_empty() {
+        out.push('\n');
+        identical.iter().for_each(|line| out.push_str(&format!("{line}\n")));
     }
     if !summary.thresholds.is_empty() {
         out.push('\n');
@@ -51,6 +62,15 @@ pub fn text(summary: &Summary) -> String {
     out.push('\n');
     out.push_str(&verdict(summary));
     out
+}
+
+/// Arms whose setting never acted, a sentence each.
+pub fn identical(summary: &Summary) -> Vec<String> {
+    let sentence = |[first, other]: &[String; 2]| {
+        let (first, other) = (scrubbed(first), scrubbed(other));
+        format!("{other} did exactly what {first} did, request for request: what sets them apart had no effect here.")
+    };
+    summary.identical.iter().map(sentence).collect()
 }
 
 /// Behind goodput: what share of the oracle's that is.
@@ -100,7 +120,7 @@ fn phase_row(arm: String, phase: &Phase) -> Vec<String> {
     let Measured { response_time_ms: times, goodput_per_s, reject_fraction, .. } = &phase.measured;
     vec![
         arm,
-        phase.name.clone(),
+        phase.shown_name(),
         of_phase(phase, times.p50, times.p50_at_least),
         of_phase(phase, times.p90, times.p90_at_least),
         of_phase(phase, times.p99, times.p99_at_least),
@@ -189,9 +209,8 @@ pub(crate) fn difference(written: u64, read: u64, joined: Option<&Joined>) -> St
 fn thresholds(summary: &Summary) -> String {
     let mut text = "thresholds\n".to_owned();
     for threshold in &summary.thresholds {
-        let word = if threshold.held { "held  " } else { "FAILED" };
         let spaced: Vec<&str> = threshold.text.split_whitespace().collect();
-        let _ = writeln!(text, "  {word}  {}\n          {}", spaced.join(" "), threshold.why);
+        let _ = writeln!(text, "  {:6}  {}\n          {}", threshold.word(), spaced.join(" "), threshold.why);
     }
     text
 }
@@ -225,7 +244,7 @@ fn reasons(reasons: &[Reason]) -> String {
     text
 }
 
-/// `verdict: VALID, 5 of 6 thresholds held`.
+/// `verdict: VALID; 5 of 6 thresholds held`.
 fn verdict(summary: &Summary) -> String {
     let mut text = format!("verdict: {}", summary.verdict.word());
     let codes: Vec<&str> = summary.codes().into_iter().collect();
@@ -234,12 +253,12 @@ fn verdict(summary: &Summary) -> String {
     }
     if !summary.valid {
         text.push_str(": no conclusion may be drawn from these figures");
-    } else if !summary.thresholds.is_empty() {
-        let held = summary.thresholds.iter().filter(|threshold| threshold.held).count();
-        let _ = write!(text, "; {held} of {} thresholds held", summary.thresholds.len());
     }
-    if summary.partial {
-        text.push_str("; PARTIAL: the run was interrupted");
+    if let Some(partial) = summary.partial_in_words() {
+        let _ = write!(text, "; {partial}");
+    }
+    if summary.valid && !summary.thresholds.is_empty() {
+        let _ = write!(text, "; {}", summary.held_in_words("thresholds"));
     }
     text.push('\n');
     text

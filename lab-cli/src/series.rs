@@ -8,6 +8,7 @@ mod picture;
 mod rows;
 #[cfg(test)]
 mod tests;
+pub(crate) mod value;
 
 pub use curves::curves_svg;
 pub use picture::svg;

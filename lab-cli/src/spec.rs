@@ -1,10 +1,12 @@
 //! Experiment files: as written ([`raw`]), as meant ([`plan`]), and what is wrong with them ([`problem`]).
 
 pub mod arms;
+mod classes;
 mod client;
 pub mod fields;
 pub mod hindsight;
 pub mod library;
+mod named_file;
 pub mod own_target;
 pub mod plan;
 pub mod problem;

@@ -19,19 +19,21 @@ mod phase;
 mod search;
 mod services;
 mod sides;
+mod stopped;
 mod touched;
 mod verdict;
 
 pub use arm::{Arm, Client, WalkCell, WalkRow};
 pub use conditions::{Clocks, Conditions, Headroom, Speed};
 pub use joined::Joined;
-pub use judged::{BlockResult, Comparison, ThresholdResult};
+pub use judged::{BlockResult, Comparison, ThresholdResult, deciding};
 pub use measured::Measured;
 pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadiness};
 pub use phase::Phase;
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
 pub use services::{Calls, Service};
 pub use sides::{Generator, Kernel, Server};
+pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
 pub use verdict::{Reason, Verdict};
 // What users measure is in the summary as it is.
@@ -52,6 +54,9 @@ pub struct Summary {
     /// It was interrupted: what is here was measured, but arms or phases are missing.
     #[serde(default)]
     pub partial: bool,
+    /// How far it came then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
     /// The worst verdict of the arms.
     pub verdict: Verdict,
     /// False for [`Verdict::Invalid`] alone.
@@ -79,6 +84,9 @@ pub struct Summary {
     /// Arms that are the same but for their names, against each other: what differs there is the noise of the lab.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noise_floor: Vec<Comparison>,
+    /// Arms that did the same to the last request, though they were set to different things: one, and another that did what it did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identical: Vec<[String; 2]>,
     /// Figures over the load, for runs with three loads or more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
@@ -89,6 +97,23 @@ impl Summary {
     pub fn codes(&self) -> BTreeSet<&str> {
         let deciding = self.reasons.iter().filter(|reason| reason.verdict == self.verdict);
         deciding.map(|reason| reason.code.as_str()).collect()
+    }
+
+    /// `PARTIAL: 2 of 121 blocks ran to their end`, which belongs beside every verdict of such a run.
+    pub fn partial_in_words(&self) -> Option<String> {
+        let how_far = self.stopped.as_ref().map_or_else(|| "the run was stopped".to_owned(), Stopped::in_words);
+        self.partial.then(|| format!("PARTIAL: {how_far}"))
+    }
+
+    /// `4 of 4 thresholds held, 2 not judged`.
+    pub fn held_in_words(&self, what: &str) -> String {
+        let judged = || self.thresholds.iter().filter(|threshold| threshold.judged);
+        let held = judged().filter(|threshold| threshold.held).count();
+        match self.thresholds.len() - judged().count() {
+            0 => format!("{held} of {} {what} held", self.thresholds.len()),
+            all if all == self.thresholds.len() => format!("none of {all} {what} was judged"),
+            others => format!("{held} of {} {what} held, {others} not judged", judged().count()),
+        }
     }
 }
 

@@ -111,7 +111,7 @@ impl Screen {
     }
 
     fn start(palette: Palette, app: App, effect: impl FnMut(Effect) + Send + 'static) -> io::Result<Self> {
-        let terminal = terminal::take_over()?;
+        let terminal = terminal::take()?;
         let (teller, told) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("terminal".to_owned())

@@ -1,5 +1,7 @@
 //! `lab calibrate`, as a person runs it: shape, never speed.
 
+mod program;
+
 use std::{
     fs,
     path::Path,
@@ -11,7 +13,7 @@ use std::{
 use serde_json::Value;
 
 fn lab(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    let mut command = program::lab();
     command.current_dir(folder).env("LAB_CACHE", folder.join("cache")).stdin(Stdio::null());
     command
 }

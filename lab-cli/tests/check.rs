@@ -1,12 +1,20 @@
 //! `lab check`, run as a person runs it: files that must fail, each with the message that is expected.
 
-use std::{fs, path::Path, process::Command};
+mod program;
+
+use std::{
+    fs,
+    path::Path,
+    process::Stdio,
+    thread,
+    time::{Duration, Instant},
+};
 
 use lab_cli::spec::{Changes, Library, read};
 
 fn lab(args: &[&str]) -> std::process::Output {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    Command::new(env!("CARGO_BIN_EXE_lab")).args(args).current_dir(tests).output().expect("lab runs")
+    program::lab().args(args).current_dir(tests).output().expect("lab runs")
 }
 
 #[test]
@@ -165,7 +173,64 @@ fn a_user_model_without_end_is_no_user_model() {
     let output = lab(&["check", "user-ramp", "--set", &format!("users.model={}", path.display())]);
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).expect("text");
-    assert!(message.contains("is the path right?"), "{message}");
+    assert!(message.contains("not a regular file"), "{message}");
+}
+
+/// An experiment may come from anybody, and its problems go into logs that anybody reads.
+#[test]
+fn no_line_of_a_file_that_is_named_by_mistake_is_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("shadow");
+    for text in [
+        "root:$6$hunter2:19000:0\ndaemon:hunter2:1:1\n",
+        "hunter2\n",
+        "- hunter2\n",
+        "a: {b: [hunter2\n",
+        "root:*hunter2:0:99999:7:::\nx:hunter2:::\n",
+        "hunter2: x\n",
+    ] {
+        fs::write(&secret, text).expect("written");
+        for set in ["users.model=", "virtual.plant=", "users.trace="] {
+            let output = lab(&["check", "user-ramp", "--set", &format!("{set}{}", secret.display())]);
+            let said = String::from_utf8(output.stderr).expect("text");
+            assert_eq!(output.status.code(), Some(2), "{set}: {said}");
+            assert!(said.contains("shadow") && !said.contains("hunter2"), "{set}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_pipe_into_which_nobody_writes_is_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe.yaml");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    let path = pipe.to_str().expect("text");
+    let checked = |args: &[&str]| {
+        let mut lab = program::lab().args(args).stderr(Stdio::piped()).spawn().expect("lab runs");
+        let begun = Instant::now();
+        while lab.try_wait().expect("a child").is_none() {
+            if begun.elapsed() > Duration::from_secs(30) {
+                lab.kill().expect("killed");
+                panic!("{args:?} waits for ever");
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let output = lab.wait_with_output().expect("over");
+        (output.status.code(), String::from_utf8(output.stderr).expect("text"))
+    };
+    for named in ["users.model=", "virtual.plant=", "users.trace="] {
+        let (code, said) = checked(&["check", "user-ramp", "--set", &format!("{named}{path}")]);
+        assert!(code == Some(2) && said.contains("not a regular file"), "{named}: {code:?} {said}");
+    }
+    let (code, said) = checked(&["check", path]);
+    assert!(code == Some(2) && said.contains("nobody wrote to it for 5 s"), "{code:?} {said}");
+    // One that somebody writes into is read: `lab check <(made)`.
+    let text = Library::find("flash-crowd").expect("it is there").text;
+    let to = pipe.clone();
+    let writer = thread::spawn(move || fs::write(to, text).expect("written"));
+    let (code, said) = checked(&["check", path]);
+    assert_eq!(code, Some(0), "{said}");
+    writer.join().expect("written");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Validity gates against faults that are really made: a stopped process, a starved generator, ports that run out. The pair
 //! of every gate, made of figures, is in `judge/gates`.
 
+mod program;
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -48,7 +50,7 @@ impl Drop for Service {
 }
 
 fn lab() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    let mut command = program::lab();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -161,19 +163,7 @@ fn a_generator_whose_processor_is_taken_is_found() {
         let _burner = Burner::start();
         // Next to nothing is left for it.
         let mut command = Command::new("nice");
-        command.args([
-            "-n",
-            "19",
-            env!("CARGO_BIN_EXE_lab"),
-            "load",
-            &url,
-            "-R",
-            "500",
-            "-d",
-            "2s",
-            "--output",
-            "json",
-        ]);
+        command.args(["-n", "19", &program::path(), "load", &url, "-R", "500", "-d", "2s", "--output", "json"]);
         command.stdin(Stdio::null()).output().expect("lab runs")
     });
     let output = starved.join().expect("no panic");
@@ -214,7 +204,7 @@ fn a_generator_that_runs_out_of_ports_is_found() {
     let load = |flags: &str| {
         Command::new("unshare")
             .args(["--map-root-user", "--net", "sh", "-c", FEW_PORTS])
-            .env("LAB", env!("CARGO_BIN_EXE_lab"))
+            .env("LAB", program::path())
             .env("LAB_CACHE", folder.path().join("cache"))
             .env("LOAD", flags)
             .current_dir(folder.path())

@@ -2,7 +2,9 @@
 //! plant or of a draw shows as a difference here; it is looked at and taken over with `cargo insta review`, or with
 //! `INSTA_UPDATE=always cargo test -p lab-cli --test golden`.
 
-use std::{fs, path::Path, process::Command};
+mod program;
+
+use std::{fs, path::Path};
 
 /// Twice the capacity for twenty seconds, before and after that half of it.
 const OPEN: &str = "
@@ -45,7 +47,7 @@ fn series(experiment: &str, arms: &[&str]) -> String {
     let arms: String = arms.iter().map(|arm| format!("  - {arm}\n")).collect();
     fs::write(folder.path().join("scenario.yaml"), format!("{experiment}arms:\n{arms}")).expect("written");
     let run = |out: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_lab"))
+        let output = program::lab()
             .args(["run", "scenario.yaml", "--virtual", "--out", out, "--series", &format!("{out}.txt")])
             .args(["--svg", &format!("{out}.svg")])
             .current_dir(folder.path())

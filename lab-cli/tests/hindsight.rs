@@ -1,6 +1,8 @@
 //! Arms that know what no policy can: the best fixed limit, and the oracle.
 
-use std::{fs, path::Path, process::Command};
+mod program;
+
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
@@ -55,7 +57,7 @@ seed: 3
 
 fn lab(folder: &Path, experiment: &str, arms: &str, more: &[&str]) -> std::process::Output {
     fs::write(folder.join("experiment.yaml"), format!("{experiment}arms: {arms}\n")).expect("written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    let mut command = program::lab();
     command.args(["run", "experiment.yaml", "--out", "out"]).args(more).current_dir(folder);
     command.output().expect("lab runs")
 }

@@ -1,5 +1,7 @@
 //! Live runs of seconds, as a person starts them: shape, never speed.
 
+mod program;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -48,7 +50,7 @@ impl Scratch {
     }
 
     fn lab(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+        let mut command = program::lab();
         command.current_dir(self.path()).env("LAB_CACHE", self.path().join("cache")).stdin(Stdio::null());
         command
     }

@@ -1,5 +1,6 @@
 //! The picture of a live run in the README and in docs/tui.md: made here, and pasted there.
 
+mod program;
 mod terminal;
 
 use std::time::Duration;
@@ -11,7 +12,7 @@ use terminal::Tmux;
 fn a_flash_crowd_under_two_policies() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let Some(tmux) = Tmux::start(120, 40) else { return };
-    let lab = env!("CARGO_BIN_EXE_lab");
+    let lab = program::path();
     let run = format!("cd {} && {lab} run flash-crowd --policy none --policy seda --out run", scratch.path().display());
     tmux.type_in(&run);
     tmux.type_in("Enter");

@@ -1,11 +1,13 @@
 //! `lab replay`, run as a person runs it.
 
-use std::{fs, path::Path, process::Command};
+mod program;
+
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
 fn lab(folder: &Path, args: &[&str]) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_lab")).args(args).current_dir(folder).output().expect("lab runs")
+    program::lab().args(args).current_dir(folder).output().expect("lab runs")
 }
 
 /// A folder with a trace of 60 sessions.
@@ -89,6 +91,41 @@ fn policies_are_compared_on_the_same_trace() {
     let manifest = fs::read_to_string(folder.path().join("a/manifest.json")).expect("there is one");
     assert!(manifest.contains("t.trace.zst") && manifest.contains("sha256"), "{manifest}");
     assert!(!manifest.contains(folder.path().to_str().expect("text")));
+}
+
+#[test]
+fn what_was_recorded_asked_and_cut_off_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    for out in ["t.trace.zst", "t.jsonl"] {
+        done(at, &["trace", "generate", "arashi", "-o", out, "--sessions", "60", "--rate", "5"]);
+    }
+    let (requests, _) = extent(&at.join("t.jsonl"));
+    let of = |summary: &Value| {
+        let found = &summary["arms"][0]["replayed"];
+        let count = |key: &str| found[key].as_f64().unwrap_or_else(|| panic!("{key}: {found}"));
+        let [recorded, asked, passed_over, cut_off] = ["recorded", "asked", "passed_over", "cut_off"].map(count);
+        assert_eq!((recorded, asked + passed_over + cut_off), (requests, requests), "{found}");
+        let first = self::count(summary, 0, "planned") - self::count(summary, 0, "retries");
+        assert!(asked <= first, "{found}: {first} first attempts");
+        (asked, cut_off)
+    };
+    let (asked, cut_off) = of(&replayed(at, &["--out", "own"]));
+    assert!(asked > 0.9 * requests && cut_off < 0.05 * requests, "{asked} asked, {cut_off} cut off, of {requests}");
+    // The window ends long before a slow service has let its users get on: that is no load that was left unsent.
+    let slow = ["--speed", "20", "--capacity", "20"];
+    let summary = replayed(at, &[&slow[..], &["--out", "slow"]].concat());
+    let (asked, cut_off) = of(&summary);
+    assert_eq!(count(&summary, 0, "unsent"), 0.0);
+    assert!(asked < 0.5 * requests && cut_off > 0.5 * requests, "{asked} asked, {cut_off} cut off, of {requests}");
+    done(at, &["recheck", "slow"]);
+    for form in ["md", "html"] {
+        let report = done(at, &["report", "slow", "--format", form, "-o", "-"]);
+        assert!(report.contains("cut off") && report.contains(&format!("{requests:.0}")), "{form}");
+    }
+    let said = done(at, &[&["replay", "t.trace.zst", "--virtual", "--no-tui", "--out", "text"], &slow[..]].concat());
+    let row = said.lines().skip_while(|line| !line.starts_with("recording ")).nth(1).expect("a table");
+    assert!(row.contains(&format!("  {requests:.0}  {asked:.0} (")), "{said}");
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! `lab replay` and replays in experiments, live, for seconds: shape and order, never speed.
 
+mod program;
+
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
     path::Path,
-    process::{Command, Output},
+    process::Output,
     sync::mpsc::{Receiver, Sender, channel},
     thread,
     time::{Duration, Instant},
@@ -14,7 +16,7 @@ use std::{
 use serde_json::Value;
 
 fn lab(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    let mut command = program::lab();
     command.args(args).current_dir(folder).env("LAB_CACHE", folder.join("cache")).output().expect("lab runs")
 }
 
@@ -93,6 +95,8 @@ fn a_service_is_asked_for_what_was_recorded_in_its_own_words() {
         ["list-messages/3?f=3&m=-", "show-message/3%2F12?f=3&m=12", "list-messages/7?f=7&m=-", "delete/-?f=-&m=-"];
     assert_eq!(lines, wanted.map(|path| format!("GET /{path}&u={user} HTTP/1.1")));
     assert_eq!((&report["served"], &report["sent"]), (&Value::from(4), &Value::from(4)));
+    let became = serde_json::json!({"recorded": 4, "asked": 4, "passed_over": 0, "cut_off": 0});
+    assert_eq!(report["replayed"], became);
     // Three seconds at ten times their speed; no request goes out before its time.
     for (time, tenths) in times.iter().zip([0.0, 1.0, 2.0, 3.0]) {
         assert!(time.as_secs_f64() > tenths / 10.0 - 0.05, "{times:?}");

@@ -1,17 +1,14 @@
 //! `lab reproduce` and the atlas, as a person meets them.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+mod program;
+
+use std::{collections::BTreeSet, fs, path::Path, process::Output};
 
 use lab_cli::spec::Library;
 use serde_json::Value;
 
 fn lab(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lab")).args(args).current_dir(folder).output().expect("lab runs")
+    program::lab().args(args).current_dir(folder).output().expect("lab runs")
 }
 
 fn text(bytes: &[u8]) -> String {

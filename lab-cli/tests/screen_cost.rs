@@ -1,11 +1,12 @@
 //! Does the screen change what is measured? Runs in pairs, with and without it, of a service under twice the load that it can take: see
 //! docs/benchmarks.md. It takes ten minutes of a quiet machine, and is no test of every day.
 
+mod program;
 mod terminal;
 
 use std::{
     path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
     thread,
     time::{Duration, Instant},
 };
@@ -39,7 +40,7 @@ fn arguments(pair: u32, out: &Path) -> Vec<String> {
 }
 
 fn with_screen(tmux: &Tmux, pair: u32, out: &Path) {
-    let lab = env!("CARGO_BIN_EXE_lab");
+    let lab = program::path();
     // A file is waited for: ten looks at the terminal a second are 4 % of a processor, which would be the test's own noise.
     let over = out.with_extension("over");
     tmux.type_in(&format!("clear; {lab} {}; touch {}", arguments(pair, out).join(" "), over.display()));
@@ -53,7 +54,7 @@ fn with_screen(tmux: &Tmux, pair: u32, out: &Path) {
 }
 
 fn without_screen(pair: u32, out: &Path) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    let mut command = program::lab();
     let said = std::fs::File::create(out.with_extension("said")).expect("a file");
     command.args(arguments(pair, out)).arg("--no-tui").stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
     // INVALID and failed claims are seen in the summary.
@@ -77,7 +78,7 @@ fn arm(out: &Path) -> Result<Arm, String> {
 /// Runs with the same number are a pair.
 fn side<'a>(name: &str, arms: &'a [Arm], pairs: &'a [String]) -> Side<'a> {
     let turns = arms.iter().zip(pairs).map(|(arm, pair)| Turn { arm, plan: Some(pair) }).collect();
-    Side { name: name.to_owned(), turns }
+    Side { name: name.to_owned(), turns, hindsight: false }
 }
 
 /// Each of the metrics, with against without, and whether the two agree within its margin: that the interval (90 %) of the effect

@@ -1,5 +1,7 @@
 //! Several services live: each task a process of its own, started by `lab run`. Shape, never speed.
 
+mod program;
+
 use std::{
     fs,
     path::Path,
@@ -157,7 +159,7 @@ const COSTS: Tree = Tree {
 };
 
 fn lab(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    let mut command = program::lab();
     command.current_dir(folder).env("LAB_CACHE", folder.join("cache")).stdin(Stdio::null());
     command
 }

@@ -1,6 +1,8 @@
 //! With a limit on connections, requests wait in the kernel and some are never read. Both ledgers still agree to the last one.
 
-use std::{fs, process::Command};
+mod program;
+
+use std::fs;
 
 use serde_json::Value;
 
@@ -27,7 +29,7 @@ declares: [closed-overload]
 fn what_was_written_and_not_read_is_what_was_left_unread() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("unread.yaml"), EXPERIMENT).expect("written");
-    let mut lab = Command::new(env!("CARGO_BIN_EXE_lab"));
+    let mut lab = program::lab();
     lab.current_dir(folder.path()).env("LAB_CACHE", folder.path().join("cache"));
     let output = lab.args(["run", "unread.yaml", "--out", "run"]).output().expect("lab runs");
     let text = String::from_utf8_lossy(&output.stdout);

@@ -1,15 +1,17 @@
 //! `lab run --virtual`, run as a person runs it.
 
+mod program;
+
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
 };
 
 use serde_json::Value;
 
 fn lab(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lab")).args(args).current_dir(folder).output().expect("lab runs")
+    program::lab().args(args).current_dir(folder).output().expect("lab runs")
 }
 
 /// A spike of 300 users, on a service of 100 requests a second.

@@ -40,7 +40,7 @@ fn main() {
 
     let mut target = start(&spec(&database));
     let ready = ready(&mut target);
-    let control = ControlClient::new(&ready.control).unwrap();
+    let control = ControlClient::of(&ready).unwrap();
     let address = ready.url.trim_start_matches("http://").to_owned();
     let page = show(&address, &corpus::accounts(&mail)[0]);
 

@@ -28,7 +28,8 @@ use crate::{
     graph::Graph,
     hindrance::Hindrance,
     ledger::{Ending, Ledger},
-    service::{Bytes, Request, Service},
+    security_headers,
+    service::{Bytes, Page, Request, Service},
     spec::{EdgeSpec, Health, OnRefuse},
     stage::{Door, Stage, TurnedAway},
     tree::WireCosts,
@@ -79,7 +80,7 @@ pub struct App {
 #[derive(Debug)]
 pub struct Answer {
     /// What the client gets.
-    pub response: Response<Bytes>,
+    pub response: Response<Page>,
     /// How the request ended.
     pub ending: Ending,
 }
@@ -277,6 +278,15 @@ impl App {
         Answer { response, ending: Ending::Refused(refusal.reason) }.noted(note)
     }
 
+    /// An answer that has nothing in it but a head.
+    #[must_use]
+    pub fn nothing(&self) -> Answer {
+        let mut response = Response::new(Bytes::new().into());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        security_headers::add_to(response.headers_mut());
+        handled(response)
+    }
+
     /// The page of an error that no handler made.
     #[must_use]
     pub fn failed(&self, status: StatusCode) -> Answer {
@@ -292,7 +302,7 @@ enum Dispatched {
     Answered(Answer),
 }
 
-fn handled(response: Response<Bytes>) -> Answer {
+fn handled(response: Response<Page>) -> Answer {
     let ending = if response.status().is_server_error() { Ending::Failed } else { Ending::Served };
     Answer { response, ending }
 }
@@ -340,9 +350,10 @@ fn advise(headers: &mut HeaderMap, retry: RetryHint) {
     }
 }
 
-fn page_of(status: StatusCode, page: Bytes) -> Response<Bytes> {
-    let mut response = Response::new(page);
+fn page_of(status: StatusCode, page: Bytes) -> Response<Page> {
+    let mut response = Response::new(page.into());
     *response.status_mut() = status;
+    security_headers::add_to(response.headers_mut());
     response.headers_mut().insert(header::CONTENT_TYPE, HTML);
     response
 }

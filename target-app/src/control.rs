@@ -1,57 +1,32 @@
 //! The control port: gauges, the event stream, and changes while running. On a thread and runtime of its own, so that it
-//! answers when the service itself is overloaded.
+//! answers when the service itself is overloaded, and for those alone who show its token: a port of this machine is open to
+//! every user and every program on it, and what can be asked here stops the service.
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    io,
-    net::{IpAddr, SocketAddr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, convert::Infallible, io, net::SocketAddr, sync::Arc};
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
-use http_body_util::{BodyExt, Either, Full, Limited};
-use hyper::{
-    body::{Body, Bytes, Frame, Incoming},
-    server::conn::http1,
-    service::service_fn,
-};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use http_body_util::Either;
+use hyper::body::{Body, Bytes, Frame, Incoming};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::running::Running;
+use crate::{
+    authority::Host,
+    edge::{Answered, Conn, Phase, read_body},
+    ledger::Ending,
+};
 
 pub mod client;
 pub mod events;
+mod port;
 pub mod reports;
+mod token;
 pub mod wire;
 
-/// Largest body that a change may have.
-const BODY_BYTES: usize = 256 * 1024;
+use port::Port;
+pub(crate) use port::serve;
+pub use token::{Token, TokenError};
 
-type Answered = Either<Full<Bytes>, EventLines>;
-
-/// Serves the control port until the runtime ends. Only what comes over loopback, under a loopback name, and not from a
-/// page in a browser, is listened to.
-pub(crate) async fn serve(listener: tokio::net::TcpListener, running: Arc<Running>) {
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(Duration::from_millis(20)).await; // out of descriptors: some will come back
-            continue;
-        };
-        let running = Arc::clone(&running);
-        tokio::spawn(async move {
-            let service = service_fn(|request| {
-                let running = Arc::clone(&running);
-                async move { Ok::<_, Infallible>(answer(&running, request).await) }
-            });
-            let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(60));
-            let _ = http.serve_connection(TokioIo::new(stream), service).await; // a broken connection is the client's loss
-        });
-    }
-}
+type Answer = Response<Either<Answered, EventLines>>;
 
 /// True if the control port may listen there.
 #[must_use]
@@ -59,11 +34,52 @@ pub fn is_private(address: SocketAddr) -> bool {
     address.ip().is_loopback()
 }
 
-async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<Answered> {
+/// One request. Only what comes under a loopback name, not from a page in a browser, and with the token, is listened to.
+async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> Answer {
+    let ambiguous = conn.request_begins();
     let (head, body) = request.into_parts();
-    if !is_ours(&head) {
-        return problem(StatusCode::FORBIDDEN, "the control port answers to loopback names, and not to web pages");
+    let method = head.method.clone();
+    let told = if ambiguous {
+        problem(StatusCode::BAD_REQUEST, "where this request ends is not clear")
+    } else if !is_ours(&head) {
+        problem(StatusCode::FORBIDDEN, "the control port answers to loopback names, and not to web pages")
+    } else if !is_allowed(&head, &port.token) {
+        let mut answer = problem(
+            StatusCode::UNAUTHORIZED,
+            "the control port wants its token, as `Authorization: Bearer TOKEN`: it is in the ready line of the service, \
+             or in the file that it was given",
+        );
+        answer.headers.push((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        answer
+    } else {
+        match read_body(body, &port.limits, conn).await {
+            Ok(body) => told(port, &head, &body),
+            Err(status) => problem(status, "the body is too large or malformed, or broke off"),
+        }
+    };
+    // Who is turned away has to come anew: nothing of a body is waited for.
+    let last = told.status.is_client_error();
+    let mut response = match told.what {
+        What::Page(page) => {
+            conn.enter(Phase::Writing);
+            let page = Answered::new(page.into(), &method, None, Ending::Served, Arc::clone(conn));
+            Response::new(Either::Left(page))
+        }
+        What::Stream(source) => {
+            Response::new(Either::Right(EventLines { next: Box::pin(line(source)), conn: Arc::clone(conn) }))
+        }
+    };
+    *response.status_mut() = told.status;
+    response.headers_mut().extend(told.headers);
+    if last {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    response
+}
+
+/// What there is to say to a request that is listened to.
+fn told(port: &Port, head: &Parts, body: &[u8]) -> Told {
+    let running = &port.running;
     match (head.method.clone(), head.uri.path()) {
         (Method::GET, "/gauges") => json(StatusCode::OK, &running.gauges()),
         (Method::GET, "/requests") => json(StatusCode::OK, &running.requests()),
@@ -73,16 +89,13 @@ async fn answer(running: &Arc<Running>, request: Request<Incoming>) -> Response<
             Some(reports) => stream(Source::Reports(reports.subscribe())),
             None => problem(StatusCode::CONFLICT, "nobody carries reports to and from this target"),
         },
-        (Method::PUT, "/report") => {
-            change(body, |report| {
-                running.hear(report);
-                Ok(())
-            })
-            .await
-        }
-        (Method::PUT, "/policy") => change(body, |change| running.set_policy(&change)).await,
-        (Method::PUT, "/work") => change(body, |work| running.set_work(&work)).await,
-        (Method::PUT, "/hinder") => change(body, |hinder| running.hinder(&hinder)).await,
+        (Method::PUT, "/report") => change(body, |report| {
+            running.hear(report);
+            Ok(())
+        }),
+        (Method::PUT, "/policy") => change(body, |change| running.set_policy(&change)),
+        (Method::PUT, "/work") => change(body, |work| running.set_work(&work)),
+        (Method::PUT, "/hinder") => change(body, |hinder| running.hinder(&hinder)),
         (Method::POST, "/renew-callers") => {
             running.renew_callers();
             json(StatusCode::OK, &Done { done: true })
@@ -127,14 +140,8 @@ pub struct Problems {
     pub problems: Vec<String>,
 }
 
-async fn change<T: DeserializeOwned>(
-    body: Incoming,
-    apply: impl FnOnce(T) -> Result<(), Vec<String>>,
-) -> Response<Answered> {
-    let Ok(body) = Limited::new(body, BODY_BYTES).collect().await else {
-        return problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large, or broke off");
-    };
-    let wanted = match serde_json::from_slice(&body.to_bytes()) {
+fn change<T: DeserializeOwned>(body: &[u8], apply: impl FnOnce(T) -> Result<(), Vec<String>>) -> Told {
+    let wanted = match serde_json::from_slice(body) {
         Ok(wanted) => wanted,
         Err(error) => return problem(StatusCode::BAD_REQUEST, &error.to_string()),
     };
@@ -146,27 +153,41 @@ async fn change<T: DeserializeOwned>(
 
 /// A page in a browser could reach a loopback port: it says where it comes from, or was led here under a foreign name.
 fn is_ours(head: &Parts) -> bool {
-    let host = head.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = match host.parse::<SocketAddr>() {
-        Ok(address) => return address.ip().is_loopback() && !head.headers.contains_key(header::ORIGIN),
-        Err(_) => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    let loopback = name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    loopback && !head.headers.contains_key(header::ORIGIN)
+    let mut hosts = head.headers.get_all(header::HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+    let loopback = host.to_str().ok().and_then(Host::of).is_some_and(Host::is_loopback);
+    let from_a_page = head.headers.contains_key(header::ORIGIN)
+        || head.headers.get("sec-fetch-site").is_some_and(|site| site != "none" && site != "same-origin");
+    loopback && !from_a_page
 }
 
-fn json(status: StatusCode, value: &impl Serialize) -> Response<Answered> {
+fn is_allowed(head: &Parts, token: &Token) -> bool {
+    let shown = head.headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+    shown.and_then(|shown| shown.strip_prefix(b"Bearer ")).is_some_and(|shown| token.is(shown))
+}
+
+/// What is answered.
+struct Told {
+    status: StatusCode,
+    headers: Vec<(header::HeaderName, HeaderValue)>,
+    what: What,
+}
+
+enum What {
+    Page(Vec<u8>),
+    Stream(Source),
+}
+
+fn json(status: StatusCode, value: &impl Serialize) -> Told {
     let (status, text) = match serde_json::to_vec(value) {
         Ok(text) => (status, text),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string().into_bytes()),
     };
-    let mut response = Response::new(Either::Left(Full::new(Bytes::from(text))));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    let kind = HeaderValue::from_static("application/json");
+    Told { status, headers: vec![(header::CONTENT_TYPE, kind)], what: What::Page(text) }
 }
 
-fn problem(status: StatusCode, message: &str) -> Response<Answered> {
+fn problem(status: StatusCode, message: &str) -> Told {
     json(status, &Problems { problems: vec![message.to_owned()] })
 }
 
@@ -185,15 +206,16 @@ enum Source {
     Reports(reports::ReportReader),
 }
 
-/// A stream as a body, a line an event or report.
+/// A stream as a body, a line an event or report. Between them the client is waited for no more than by an answer that is
+/// worked on.
 struct EventLines {
     next: std::pin::Pin<Box<dyn Future<Output = (Option<Bytes>, Source)> + Send>>,
+    conn: Arc<Conn>,
 }
 
-fn stream(source: Source) -> Response<Answered> {
-    let mut response = Response::new(Either::Right(EventLines { next: Box::pin(line(source)) }));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/jsonl"));
-    response
+fn stream(source: Source) -> Told {
+    let kind = HeaderValue::from_static("application/jsonl");
+    Told { status: StatusCode::OK, headers: vec![(header::CONTENT_TYPE, kind)], what: What::Stream(source) }
 }
 
 async fn line(mut source: Source) -> (Option<Bytes>, Source) {
@@ -217,7 +239,11 @@ impl Body for EventLines {
         mut self: std::pin::Pin<&mut Self>,
         cx: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let (line, reader) = std::task::ready!(self.next.as_mut().poll(cx));
+        let std::task::Poll::Ready((line, reader)) = self.next.as_mut().poll(cx) else {
+            self.conn.enter(Phase::Working);
+            return std::task::Poll::Pending;
+        };
+        self.conn.enter(Phase::Writing);
         self.next = Box::pin(self::line(reader));
         std::task::Poll::Ready(line.map(|line| Ok(Frame::data(line))))
     }

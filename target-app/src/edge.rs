@@ -2,8 +2,8 @@
 
 use std::{
     convert::Infallible,
-    io::{self, Write as _},
-    net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    io,
+    net::{SocketAddr, TcpListener, TcpStream},
     os::fd::AsFd,
     pin::pin,
     sync::{
@@ -14,7 +14,7 @@ use std::{
 };
 
 use controllers::{Offer, Outcome, Tags};
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, header, request::Parts};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use nix::{
@@ -32,19 +32,23 @@ use crate::{
     stage::Pass,
 };
 
+mod acceptable;
 mod body;
+mod canned;
 mod conn;
 mod framing;
+mod owed;
 mod registry;
 mod wire;
 
-use body::Answered;
-use conn::{Conn, Phase};
-use registry::Registry;
-use wire::Wire;
+use acceptable::Fault;
+pub(crate) use body::{Answered, read as read_body};
+pub(crate) use conn::{Conn, Phase};
+pub(crate) use registry::Registry;
+use registry::Source;
+pub(crate) use wire::Wire;
+use wire::given_up;
 
-/// Longest path and query. hyper's own limit is 64 KiB.
-const URI_BYTES: usize = 8 * 1024;
 /// hyper parses up to this many header lines on its stack; only for more it allocates.
 const HEADERS_ON_STACK: u32 = 100;
 /// How often deadlines are looked at.
@@ -114,7 +118,7 @@ impl Edge {
         let mut in_a_row = 0_u32;
         loop {
             match self.accept_one().await {
-                Ok(Some((stream, pass))) => self.start(stream, pass),
+                Ok(Some(((stream, peer), pass))) => self.start(stream, peer, pass),
                 Ok(None) => {}
                 Err(error) => self.accept_failed(&error).await,
             }
@@ -149,7 +153,7 @@ impl Edge {
     }
 
     /// Takes the next connection, if the policy at accept lets it in. One that is held stays in the kernel's queue.
-    async fn accept_one(&self) -> io::Result<Option<(TcpStream, Option<Pass>)>> {
+    async fn accept_one(&self) -> io::Result<Option<((TcpStream, SocketAddr), Option<Pass>)>> {
         let mut ready = self.listener.readable().await?;
         let door = &self.app.accept;
         let mut pass = None;
@@ -171,7 +175,7 @@ impl Edge {
             }
         }
         match ready.try_io(|listener| listener.get_ref().accept()) {
-            Ok(Ok((stream, _))) => Ok(Some((stream, pass))),
+            Ok(Ok(accepted)) => Ok(Some((accepted, pass))),
             Ok(Err(error)) => {
                 pass.into_iter().for_each(|pass| pass.end(Outcome::Ignored));
                 Err(error)
@@ -187,23 +191,22 @@ impl Edge {
         self.app.ledger.accept_failed();
         let exhausted = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM];
         if error.raw_os_error().is_some_and(|code| exhausted.contains(&Errno::from_raw(code))) {
-            self.registry.evict();
+            self.registry.evict(self.app.clock.now(), None);
             // The connection that could not be taken stays readable: without a pause this would spin.
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
-    fn start(self: &Arc<Self>, stream: TcpStream, pass: Option<Pass>) {
-        if self.registry.len() >= self.cap {
-            self.app.ledger.connection_refused();
-            if !self.registry.evict() {
-                return turn_away(&stream);
-            }
+    /// `peer` as accepting told it: a connection that was given up in the queue cannot be asked any more.
+    fn start(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr, pass: Option<Pass>) {
+        if !self.has_room(Source::of(peer)) {
+            return canned::turn_away(&stream);
         }
-        let Ok(peer) = stream.peer_addr() else { return };
+        let limits = &self.app.edge;
         let ready = stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true));
+        let ready = ready.and_then(|()| bounded(&stream, limits.send_buffer));
         let Ok(stream) = ready.and_then(|()| tokio::net::TcpStream::from_std(stream)) else { return };
-        let conn = Arc::new(Conn::new(peer, self.app.clock));
+        let conn = Arc::new(Conn::new(peer, self.app.clock, limits));
         self.app.ledger.connected();
         let app = Arc::clone(&self.app);
         let about = Arc::clone(&conn);
@@ -217,19 +220,35 @@ impl Edge {
         });
     }
 
+    /// Sees to it that there is room for one more, at the cost of those who hold it for nothing.
+    fn has_room(&self, source: Source) -> bool {
+        let most_of_one = usize::try_from(self.app.edge.connections_per_source).unwrap_or(usize::MAX);
+        let of_source = most_of_one > 0 && self.registry.len_from(source) >= most_of_one;
+        if !of_source && self.registry.len() < self.cap {
+            return true;
+        }
+        let evicted = self.registry.evict(self.app.clock.now(), of_source.then_some(source));
+        // Tasks that were told to end need a moment for it, and have their descriptors meanwhile.
+        let room = evicted > 0 && self.registry.all() < self.cap + (self.cap / 8).max(8);
+        (0..evicted.max(1)).for_each(|_| self.app.ledger.connection_refused());
+        room
+    }
+
     fn turn_away(&self, stream: &TcpStream) {
         self.app.ledger.connection_refused();
-        turn_away(stream);
+        canned::turn_away(stream);
     }
 }
 
-/// Says why in the one write that fits, and hangs up.
-fn turn_away(mut stream: &TcpStream) {
-    let _ = stream.set_nonblocking(true);
-    let _ = stream.write(
-        b"HTTP/1.1 503 Service Unavailable\r\nX-Refused: connections\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-    );
-    let _ = stream.shutdown(Shutdown::Write);
+/// Bounds what a client that does not read holds in the kernel; of what could not even be sent a quarter of that is enough,
+/// and a client that asks on and on without reading soon waits for itself.
+fn bounded(stream: &TcpStream, send_buffer: u32) -> io::Result<()> {
+    if send_buffer == 0 {
+        return Ok(());
+    }
+    let socket = SockRef::from(stream);
+    socket.set_send_buffer_size(usize::try_from(send_buffer).unwrap_or(usize::MAX))?;
+    socket.set_tcp_notsent_lowat((send_buffer / 4).max(1))
 }
 
 /// What ends with a connection, however it ends.
@@ -253,22 +272,27 @@ async fn serve(app: &Arc<App>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
     let mut http = http1::Builder::new();
     http.keep_alive(limits.keep_alive)
         .header_read_timeout(None)
-        .half_close(false)
+        .half_close(true)
         .max_buf_size(usize::try_from(limits.head_bytes).unwrap_or(usize::MAX));
     if limits.headers > HEADERS_ON_STACK {
         http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
     }
-    let wire = TokioIo::new(Wire::new(stream, Arc::clone(&conn)));
+    let stream = Arc::new(stream);
+    let wire = TokioIo::new(Wire::new(Arc::clone(&stream), Arc::clone(&conn)));
     let service = service_fn(|request| {
         let (app, conn) = (Arc::clone(app), Arc::clone(&conn));
         async move { Ok::<_, Infallible>(answer(&app, request, &conn).await) }
     });
     let mut serving = pin!(http.serve_connection(wire, service));
-    let served = tokio::select! {
-        biased;
-        served = &mut serving => served,
-        // Asked to read once more, the wire answers for itself.
-        () = conn.called_late() => serving.await,
+    let served = loop {
+        tokio::select! {
+            biased;
+            // First: a request that nobody waits for any more when it would be read is not read.
+            () = given_up(&stream) => return,
+            served = &mut serving => break served,
+            // Asked to read once more, the wire answers for itself.
+            () = conn.called_late() => {}
+        }
     };
     if let Err(error) = served
         && (error.is_parse() || conn.is_late())
@@ -280,12 +304,13 @@ async fn serve(app: &Arc<App>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
 /// One request, from its head to an answer that is ready to go out.
 async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) -> Response<Answered> {
     let mut entered = app.clock.now();
-    let ambiguous = conn.request_begins().is_ambiguous();
+    let ambiguous = conn.request_begins();
     let (head, body) = request.into_parts();
     let method = head.method.clone();
-    if let Some(status) = unacceptable(&head, ambiguous, &app.edge) {
+    if let Some(Fault { status, allow }) = acceptable::fault(&head, ambiguous, &app.edge) {
         app.ledger.malformed();
-        return finish(app, close(app.failed(status)), &method, None, conn);
+        let answer = if allow { with_methods(app.failed(status)) } else { app.failed(status) };
+        return finish(app, close(answer), &method, None, conn);
     }
     let check = head.uri.path() == HEALTH && [Method::GET, Method::HEAD].contains(&method);
     let reading = app.wire.reading(conn.is_new(), check);
@@ -302,16 +327,21 @@ async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) ->
     } else {
         app.ledger.open(number(&head))
     });
-    if ![Method::GET, Method::HEAD, Method::POST].contains(&method) {
-        let mut answer = app.failed(StatusCode::METHOD_NOT_ALLOWED);
-        answer.response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
+    if ![Method::GET, Method::HEAD, Method::POST, Method::OPTIONS].contains(&method) {
+        let answer = with_methods(app.failed(StatusCode::METHOD_NOT_ALLOWED));
         return finish(app, close(answer), &method, entry, conn);
     }
     let answer = match body::read(body, &app.edge, conn).await {
+        Ok(_) if method == Method::OPTIONS => with_methods(app.nothing()),
         Ok(body) => app.answer(head, body, entered, conn.peer).await,
         Err(status) => close(app.failed(status)),
     };
     finish(app, answer, &method, entry, conn)
+}
+
+fn with_methods(mut answer: Answer) -> Answer {
+    answer.response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST, OPTIONS"));
+    answer
 }
 
 fn finish(
@@ -342,41 +372,6 @@ const CALLER: HeaderName = HeaderName::from_static("x-caller");
 /// The number that a client of ours gave the request in its own books.
 fn number(head: &Parts) -> Option<u64> {
     head.headers.get("x-request-number")?.to_str().ok()?.parse().ok()
-}
-
-/// What is wrong with a head that the parser let through.
-fn unacceptable(head: &Parts, ambiguous: bool, limits: &EdgeSpec) -> Option<StatusCode> {
-    let mut hosts = head.headers.get_all(header::HOST).iter();
-    let named = hosts.next().is_some() || head.version < Version::HTTP_11;
-    if ambiguous || !named || hosts.next().is_some() {
-        return Some(StatusCode::BAD_REQUEST);
-    }
-    // Gateways take an underscore for a hyphen: a header could mean one thing to them and another here.
-    if head.headers.keys().any(|name| name.as_str().contains('_')) {
-        return Some(StatusCode::BAD_REQUEST);
-    }
-    let meant_for = head.headers.get(header::HOST).map(HeaderValue::as_bytes);
-    let meant_for = meant_for.into_iter().chain(head.uri.authority().map(|authority| authority.as_str().as_bytes()));
-    if !meant_for.map(std::str::from_utf8).all(|host| host.is_ok_and(|host| is_ours(host, limits))) {
-        return Some(StatusCode::MISDIRECTED_REQUEST);
-    }
-    if head.headers.len() > usize::try_from(limits.headers).unwrap_or(usize::MAX) {
-        return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
-    }
-    let path = head.uri.path_and_query().map_or(0, |path| path.as_str().len());
-    (path > URI_BYTES).then_some(StatusCode::URI_TOO_LONG)
-}
-
-/// Whether a `Host` names this service: by an address, which nobody can lead elsewhere, as `localhost`, or by a name that
-/// it was given.
-fn is_ours(host: &str, limits: &EdgeSpec) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').map_or(rest, |(address, _)| address),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    name.parse::<IpAddr>().is_ok()
-        || name.eq_ignore_ascii_case("localhost")
-        || limits.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Most connections at once: as set, or four fifths of the descriptors, at most 4096.

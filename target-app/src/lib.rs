@@ -1,6 +1,7 @@
 //! What is measured: staged services and their control.
 
 pub mod app;
+mod authority;
 pub mod calls;
 mod class;
 pub mod clock;
@@ -13,7 +14,9 @@ pub mod mail;
 pub mod monitor;
 pub mod plant;
 pub mod policies;
+pub mod private;
 pub mod running;
+mod security_headers;
 pub mod serve;
 pub mod service;
 pub mod signals;

@@ -3,7 +3,7 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use crate::{
-    control::{self, wire::Ready},
+    control::{self, Token, wire::Ready},
     edge::{self, Edge},
     running,
     spec::TargetSpec,
@@ -20,7 +20,7 @@ use process::{ControlPort, Ends};
 /// Longest time for the service to close.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Serves until it is told to stop: by SIGTERM or SIGINT, or over the control port. `on_ready` is called once requests are
+/// Serves until it is told to stop: by SIGTERM, SIGHUP or SIGINT, or over the control port. `on_ready` is called once requests are
 /// taken. Pins the calling process to the processors of the spec, and runs on threads of its own.
 ///
 /// # Errors
@@ -48,7 +48,7 @@ pub fn serve_task(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Se
 async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
     let mut ends = Ends::listen()?;
     let spec = &task.target;
-    let backlog = spec.edge.backlog;
+    let (backlog, given) = (spec.edge.backlog, spec.control_token.clone());
     let chosen = build::policy(&task)?;
     let listener = edge::listen(spec.listen, running::backlog(&chosen, backlog))
         .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
@@ -60,7 +60,15 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
     let edge = Edge::new(Arc::clone(&built.app), listener, backlog)
         .map_err(|source| ServeError::System { what: "cannot watch the listening socket", source })?;
     let running = built.run(Arc::clone(&edge), backlog);
-    let port = ControlPort::open(controls, Arc::clone(&running))?;
+    // One from a file is known to those who may know it, and not said again.
+    let (token, drawn) = match given {
+        Some(token) => (token, None),
+        None => {
+            let drawn = Token::draw().map_err(|source| ServeError::System { what: "cannot draw a token", source })?;
+            (drawn.clone(), Some(drawn))
+        }
+    };
+    let port = ControlPort::open(controls, Arc::clone(&running), token)?;
 
     let accepting = tokio::spawn({
         let edge = Arc::clone(&edge);
@@ -70,7 +78,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
         let edge = Arc::clone(&edge);
         async move { edge.keep_deadlines().await }
     });
-    on_ready(Ready { pid: std::process::id(), url: service, control });
+    on_ready(Ready { pid: std::process::id(), url: service, control, token: drawn });
 
     tokio::select! {
         () = running.stopped() => {}

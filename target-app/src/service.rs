@@ -6,6 +6,8 @@
 use std::{fmt, future::Future, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 mod cost;
+mod later;
+mod page;
 
 use controllers::{JobId, Kind, Reason, Refusal, Tags, Timestamp};
 use http::{HeaderName, Response, StatusCode, request::Parts};
@@ -18,7 +20,9 @@ use crate::{
 };
 
 pub use cost::Cost;
-pub(crate) use cost::{Metered, carry};
+pub(crate) use cost::Metered;
+pub(crate) use later::Later;
+pub use page::{Page, Pieces};
 
 /// The key of the draws that belong to a request.
 const DRAW: HeaderName = HeaderName::from_static("x-draw");
@@ -28,7 +32,7 @@ pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What a handler hands back: an answer, or a refusal of its own (a full queue for password hashing, …), which becomes
 /// the same 503 page as a refusal by a stage and is booked as one.
-pub type Handled = Result<Response<Bytes>, Refusal>;
+pub type Handled = Result<Response<Page>, Refusal>;
 
 /// A service behind the stages.
 pub trait Service: fmt::Debug + Send + Sync + 'static {
@@ -62,7 +66,7 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
 
     /// A cheap answer for a request that its stage refused, where [`crate::spec::OnRefuse::Degrade`] is chosen. `None`:
     /// there is none, refuse it.
-    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<Bytes>>> {
+    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<Page>>> {
         let _ = request;
         Box::pin(std::future::ready(None))
     }

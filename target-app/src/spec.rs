@@ -12,6 +12,8 @@ pub use controllers::ClassRule;
 use controllers::{Class, Criticality, Objective, Place, Settings, Tags};
 use serde::{Deserialize, Serialize};
 
+use crate::control::Token;
+
 /// A whole target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,6 +45,10 @@ pub struct TargetSpec {
     /// [`Criticality::Critical`].
     #[serde(default)]
     pub criticality: BTreeMap<Class, Criticality>,
+    /// What opens the control port; `None`: drawn at the start, and said in the ready line. It is in no file that a spec is
+    /// written to.
+    #[serde(skip)]
+    pub control_token: Option<Token>,
     /// Seed of the target's own draws (random drops, emulated service times).
     pub seed: u64,
     /// Seed of emulated service times where it is not `seed`: tasks of a service have it in common, so that a request costs the
@@ -75,6 +81,7 @@ impl TargetSpec {
             health: Health::default(),
             class: ClassRule::default(),
             criticality: BTreeMap::new(),
+            control_token: None,
             seed: 1,
             draws: None,
             cpus: Vec::new(),
@@ -357,6 +364,9 @@ pub enum OnRefuse {
 pub struct EdgeSpec {
     /// Most connections at once; 0: four fifths of the descriptor limit, at most 4096.
     pub connections: u32,
+    /// Most connections of one address (in IPv6 of one network of 64 bits); 0: any number, since all users of a lab have
+    /// one address.
+    pub connections_per_source: u32,
     /// Length of the listen queue; with a `connections` policy a small one.
     pub backlog: u32,
     /// Time to send the request head.
@@ -367,8 +377,12 @@ pub struct EdgeSpec {
     pub body_grace: Duration,
     /// Least rate of a body after that, bytes a second; 0: any.
     pub body_rate: u32,
-    /// Time to take the answer.
+    /// Time in which the answer must make some progress: [`EdgeSpec::write_rate`] times this.
     pub write_timeout: Duration,
+    /// Least rate at which an answer is taken, over that time, bytes a second; 0: any byte is progress.
+    pub write_rate: u32,
+    /// Most bytes of answers that wait in the kernel for a client to take them (`SO_SNDBUF`); 0: as the kernel likes.
+    pub send_buffer: u32,
     /// Idle time on a kept connection.
     pub idle_timeout: Duration,
     /// Most requests of one connection, which closes with the last one's answer (and says so in it); 0: any number.
@@ -392,12 +406,15 @@ impl Default for EdgeSpec {
     fn default() -> Self {
         Self {
             connections: 0,
+            connections_per_source: 0,
             backlog: 1024,
             head_timeout: Duration::from_secs(5),
             body_timeout: Duration::from_secs(10),
             body_grace: Duration::from_secs(5),
             body_rate: 1000,
             write_timeout: Duration::from_secs(15),
+            write_rate: 1000,
+            send_buffer: 64 * 1024,
             idle_timeout: Duration::from_secs(15),
             connection_requests: 1000,
             head_bytes: 32 * 1024,

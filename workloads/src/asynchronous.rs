@@ -48,6 +48,7 @@ struct Floor {
     descriptors: DescriptorMeter,
     out_of_ports: Cell<u64>,
     out_of_descriptors: Cell<u64>,
+    out_of_memory: Cell<u64>,
 }
 
 /// Runs a plan on tasks. See [`crate::host::run`].
@@ -81,6 +82,7 @@ pub(crate) fn run(
         descriptors: DescriptorMeter::new(),
         out_of_ports: Cell::new(0),
         out_of_descriptors: Cell::new(0),
+        out_of_memory: Cell::new(0),
     });
     let before = ProcessSample::take();
     let pace = Pace { stop, orders: &options.orders, drain: plan.drain, limit: allowance.in_flight, cutter };
@@ -98,6 +100,7 @@ pub(crate) fn run(
     health.in_flight_limit = allowance.in_flight;
     health.out_of_ports = floor.out_of_ports.get();
     health.out_of_descriptors = floor.out_of_descriptors.get();
+    health.out_of_memory = floor.out_of_memory.get();
     let now = floor.clock.now();
     let floor = Rc::into_inner(floor).expect("every task has ended");
     let crew = floor.crew.into_inner();
@@ -178,7 +181,7 @@ impl Pace<'_> {
         let cut = self.stop.cut();
         let mut crew = floor.crew.borrow_mut();
         if cut > Cut::RunOn {
-            crew.end();
+            crew.stop(now);
         }
         if !crew.is_over() {
             return false;

@@ -6,11 +6,13 @@
 mod errand;
 mod follow;
 mod home;
+mod jitter;
 
 pub use errand::{Errand, Reaction, Trouble};
+pub(crate) use follow::{LOOKED_AT, forbids_retry, retry_hint};
 pub use follow::{Onward, onward};
-pub(crate) use follow::{forbids_retry, retry_hint};
 pub use home::Home;
+pub(crate) use jitter::full_jitter;
 
 use crate::persona::{Connection, Draws, Purpose};
 use crate::plan::ConnectionHabit;

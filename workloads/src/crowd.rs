@@ -4,10 +4,11 @@ use controllers::Timestamp;
 
 use crate::{
     behaviour::Home,
-    mail::{MailCrowd, MailUser, REQUEST_TYPES, TransitionCount},
+    mail::{MailCrowd, MailUser, Offered, REQUEST_TYPES, TransitionCount},
     persona::{Draws, Persona, Reply, Turn},
     plan::{LoadPlan, PlanError, Users},
     presence::Presence,
+    replay::Replayed,
     schedule::Arrival,
     url::{UrlCrowd, UrlUser},
 };
@@ -130,6 +131,25 @@ impl Crowd {
             Shared::Url(_) => Vec::new(),
         }
     }
+
+    /// How often pages offered what Markov users drew, by minutes of the run; empty for other users.
+    #[must_use]
+    pub fn offered(&self) -> Vec<Offered> {
+        match &self.shared {
+            Shared::Mail(shared) => shared.offered(),
+            Shared::Url(_) => Vec::new(),
+        }
+    }
+
+    /// What became of recorded steps so far; `None`: nothing is replayed.
+    #[must_use]
+    pub fn replayed(&self) -> Option<Replayed> {
+        let replayed = || match &self.shared {
+            Shared::Mail(shared) => shared.replayed(),
+            Shared::Url(shared) => shared.replayed(),
+        };
+        self.replays.then(replayed)
+    }
 }
 
 impl Persona for User {
@@ -138,6 +158,14 @@ impl Persona for User {
             Self::Mail(user) => user.next(last, now, draws),
             Self::Url(user) => user.next(last, now, draws),
             Self::Presence(presence) => presence.next(last, now, draws),
+        }
+    }
+
+    fn begins(&mut self) {
+        match self {
+            Self::Mail(user) => user.begins(),
+            Self::Url(user) => user.begins(),
+            Self::Presence(presence) => presence.begins(),
         }
     }
 }

@@ -26,7 +26,8 @@ use crate::{
     clock::Clock,
     crowd::Crowd,
     health::{ProcessSample, ThreadSample},
-    host::{Allowance, Crew, Options, RunError, StopFlag, check},
+    host::{Allowance, Crew, MEMORY_FOR_ANSWERS, Options, RunError, StopFlag, check},
+    http1::{Budget, Limits},
     measure::{Health, Report, Window},
     plan::LoadPlan,
 };
@@ -69,6 +70,8 @@ pub(crate) fn run(
         sources: plan.sources,
         timeout: plan.timeout,
         connect_timeout: plan.connect_timeout,
+        limits: Limits { kept: plan.users.bytes_read(), ..Limits::default() },
+        memory: Budget::of(MEMORY_FOR_ANSWERS),
         watch: Arc::new(watch),
     };
     let process = ProcessSample::take();
@@ -114,6 +117,7 @@ fn health(
         descriptors_limit: allowance.descriptors,
         out_of_ports: counts.out_of_ports,
         out_of_descriptors: counts.out_of_descriptors,
+        out_of_memory: counts.out_of_memory,
         in_flight_limit: allowance.in_flight,
         in_flight_peak: counts.active_peak,
         waited_for_fiber: counts.waited_for_turn,

@@ -52,6 +52,8 @@ pub struct Health {
     pub descriptors_limit: u64,
     /// Connections that could not be made because the process had no descriptor left (EMFILE, ENFILE).
     pub out_of_descriptors: u64,
+    /// Answers that were given up because the memory for all answers under way was used up.
+    pub out_of_memory: u64,
     /// Connections that could not be made because no local port was left (EADDRNOTAVAIL).
     pub out_of_ports: u64,
     /// Most requests in flight at once.

@@ -11,7 +11,7 @@ mod orders;
 
 pub(crate) use crew::{Crew, Guest, Outcome};
 pub(crate) use end::{End, Limit};
-pub(crate) use limits::{Allowance, check};
+pub(crate) use limits::{Allowance, MEMORY_FOR_ANSWERS, check};
 pub(crate) use options::Cut;
 pub use options::{HostChoice, Options, RunError, StopFlag};
 pub use orders::{Order, OrderError, Orders};

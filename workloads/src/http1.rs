@@ -4,11 +4,14 @@
 //! connection (RFC 9112, section 6.3), interim (1xx) answers, and whether the connection may be used again (section 9.3).
 //! Both ends reuse their buffer: a request on a kept connection allocates nothing.
 
+mod budget;
 mod chunked;
 mod inbox;
 mod outgoing;
 
+pub use budget::Budget;
 pub use inbox::{HEADERS_MAX, HeaderSpace, Inbox, Limits, Progress, Response};
+pub(crate) use outgoing::{FORM, Given};
 pub use outgoing::{Known, Outgoing};
 
 /// What came is not an answer that a client can use.
@@ -20,6 +23,12 @@ pub enum Http1Error {
     /// A head over [`Limits::head`].
     #[error("the head of the response is over {0} bytes long")]
     HeadTooLong(usize),
+    /// Interim answers of more than [`Limits::head`] in all.
+    #[error("there are over {0} bytes of interim (1xx) responses")]
+    Interim(usize),
+    /// The memory that all answers share is used up.
+    #[error("the answers under way hold all of the {} MB that the generator has for them", .0 / 1_000_000)]
+    Memory(usize),
     /// A body over [`Limits::body`].
     #[error("the body of the response is over {0} bytes long")]
     BodyTooLong(usize),

@@ -35,11 +35,11 @@ mod shelf;
 mod transitions;
 mod user;
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::sync::Arc;
 
 use controllers::Kind;
 
-pub use transitions::TransitionCount;
+pub use transitions::{Offered, TransitionCount};
 pub use user::MailUser;
 
 use crate::{
@@ -47,8 +47,10 @@ use crate::{
     crowd::CrowdError,
     page::push_encoded,
     plan::{MailUsers, Marks},
+    replay::{Replayed, Steps},
 };
 use model::{State, Walk};
+use transitions::Counts;
 
 /// The request types of the mail service, in the order of their [`controllers::Kind`].
 pub const REQUEST_TYPES: [&str; 10] = [
@@ -86,12 +88,8 @@ struct Shared {
     /// Header lines by class.
     marks: Vec<String>,
     counts: Counts,
+    steps: Steps,
 }
-
-/// How often each transition was drawn: on a page that offered every state of the row, on another page that offered it, and
-/// on one that did not. By the state before where it matters, the last of them for all others.
-#[derive(Debug, Default)]
-struct Counts([[[[AtomicU64; 3]; State::COUNT]; State::COUNT]; State::COUNT + 1]);
 
 /// The model of the Arashi service, `models/arashi.yaml`: Welsh's thesis, figure 46.
 pub const ARASHI: &str = include_str!("../models/arashi.yaml");
@@ -103,6 +101,14 @@ pub const ARASHI: &str = include_str!("../models/arashi.yaml");
 #[must_use]
 pub fn arashi() -> traces::UserModel {
     traces::UserModel::from_yaml(ARASHI).expect("the shipped model is sound")
+}
+
+/// Whether web-mail users can walk this model.
+///
+/// # Errors
+/// What they do not have, in words that go on from the model's name.
+pub fn check_model(model: &traces::UserModel) -> Result<(), String> {
+    Walk::new(model).map(|_| ())
 }
 
 impl MailCrowd {
@@ -130,6 +136,7 @@ impl MailCrowd {
             nothing: "".into(),
             marks: marks.lines(),
             counts: Counts::default(),
+            steps: Steps::default(),
             users: MailUsers { accounts: Vec::new(), ..users.clone() },
         })))
     }
@@ -138,6 +145,18 @@ impl MailCrowd {
     #[must_use]
     pub fn transitions(&self) -> Vec<TransitionCount> {
         self.0.counts.seen()
+    }
+
+    /// How often pages offered what was drawn, by minutes of the run.
+    #[must_use]
+    pub fn offered(&self) -> Vec<Offered> {
+        self.0.counts.offered()
+    }
+
+    /// What became of recorded steps so far.
+    #[must_use]
+    pub fn replayed(&self) -> Replayed {
+        self.0.steps.seen()
     }
 }
 

@@ -13,6 +13,9 @@ pub trait Persona: fmt::Debug + Send {
     /// What the user makes of the last reply, and does next. After [`Move::Think`], `now` is the *intended* wake-up:
     /// lateness is the host's to measure, never hidden in the plan (coordinated omission).
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn;
+
+    /// The request that it wants to send is in the books: it has not come too late.
+    fn begins(&mut self) {}
 }
 
 /// The user's answer to one reply.
@@ -71,7 +74,7 @@ pub enum Pause {
 
 /// One request, as the user wants it sent. The target's address is the host's, and so are the header lines `Host`,
 /// `Content-Length`, `Content-Type: application/x-www-form-urlencoded` (where there is a body), `Connection`, and
-/// `X-Attempt: N` where `attempt` is not 0.
+/// `X-Attempt: N` where `attempt` is not 0. `Host`, `Content-Type` and `Connection` of the user's own stand in their place.
 ///
 /// Texts are shared: cloning a call allocates nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -261,6 +264,8 @@ pub enum Purpose {
     Text = 6,
     /// Which class, which account, which connection habit a new user has.
     Character = 7,
+    /// How long a user is kept from its next request after one that got no answer.
+    Setback = 8,
 }
 
 #[cfg(test)]

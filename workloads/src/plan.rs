@@ -79,15 +79,22 @@ pub struct Marks {
     pub criticality: BTreeMap<Class, Criticality>,
     /// Who pays: a number, sent as `X-Customer`.
     pub customer: BTreeMap<Class, u32>,
+    /// The header that says the class; `None`: [`CLASS_HEADER`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_header: Option<String>,
 }
+
+/// The header in which users say their class, unless the service reads another.
+pub const CLASS_HEADER: &str = "User-Class";
 
 impl Marks {
     /// All header lines, each whole, that say what a user of a class is: the class itself too, unless it is 0. By class, 0 to 255.
     pub(crate) fn lines(&self) -> Vec<String> {
+        let class_header = self.class_header.as_deref().unwrap_or(CLASS_HEADER);
         let of = |class: Class| {
             let mut lines = String::new();
             if class != Class::default() {
-                lines.extend(["User-Class: ", &class.0.to_string(), "\r\n"]);
+                lines.extend([class_header, ": ", &class.0.to_string(), "\r\n"]);
             }
             if let Some(criticality) = self.criticality.get(&class) {
                 lines.extend(["X-Criticality: ", criticality.name(), "\r\n"]);
@@ -276,6 +283,18 @@ pub enum Users {
     Mail(MailUsers),
     /// Users that ask for one URL again and again (`lab load`, synthetic services).
     Url(UrlUsers),
+}
+
+impl Users {
+    /// How many bytes of an answer's body they look at. Users of the web mail read pages, and follow links on them; those of a
+    /// URL look for a refresh at its beginning, if at anything.
+    pub(crate) fn bytes_read(&self) -> usize {
+        match self {
+            Self::Mail(_) => usize::MAX,
+            Self::Url(users) if users.behaviour.refresh => crate::behaviour::LOOKED_AT,
+            Self::Url(_) => 0,
+        }
+    }
 }
 
 /// Web-mail users.

@@ -5,6 +5,7 @@
 
 mod course;
 mod object;
+mod steps;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -13,6 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 pub(crate) use course::Course;
 pub use object::{Object, Texts};
+pub use steps::Replayed;
+pub(crate) use steps::Steps;
 
 /// When the steps of a session are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

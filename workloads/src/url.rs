@@ -13,7 +13,7 @@ use crate::{
         Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn, Want,
     },
     plan::{Marks, UrlUsers},
-    replay::{Course, Script, Step},
+    replay::{Course, Replayed, Script, Step, Steps},
 };
 pub use template::PLACES;
 use template::{Template, Who};
@@ -33,6 +33,7 @@ struct Shared {
     /// By class.
     headers: Vec<Arc<str>>,
     body: Option<Arc<str>>,
+    steps: Steps,
 }
 
 impl Shared {
@@ -75,6 +76,16 @@ impl UrlCrowd {
             if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7F) {
                 return Err(unsendable(&format!("the header {name}"), "its value has a control character"));
             }
+            if ["content-length", "transfer-encoding"].iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
+                return Err(unsendable(
+                    &format!("the header {name}"),
+                    "it follows from the body, and is written for you: leave it out",
+                ));
+            }
+            let once = ["host", "content-type", "connection"].iter().any(|once| name.eq_ignore_ascii_case(once));
+            if once && users.headers.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count() > 1 {
+                return Err(unsendable(&format!("the header {name}"), "a request has it once: give it once"));
+            }
             headers.extend([name, ": ", value, "\r\n"]);
         }
         Ok(Self(Arc::new(Shared {
@@ -85,7 +96,14 @@ impl UrlCrowd {
             body: users.body.as_deref().map(Arc::from),
             users: users.clone(),
             home,
+            steps: Steps::default(),
         })))
+    }
+
+    /// What became of recorded steps so far.
+    #[must_use]
+    pub fn replayed(&self) -> Replayed {
+        self.0.steps.seen()
     }
 }
 
@@ -154,7 +172,8 @@ impl UrlUser {
     #[must_use]
     pub fn with_script(self, script: Script, user: u32) -> Self {
         let user = Who { number: user, name: script.name.clone() };
-        Self { recorded: Some(Box::new(Recorded { course: Course::new(script), user, now: None })), ..self }
+        let course = Course::new(script, self.shared.0.steps.clone());
+        Self { recorded: Some(Box::new(Recorded { course, user, now: None })), ..self }
     }
 
     /// The next step of the script, not before `floor`.
@@ -162,7 +181,7 @@ impl UrlUser {
         let Some(recorded) = &mut self.recorded else { return Move::Leave };
         let Some(step) = recorded.course.ahead() else { return Move::Leave };
         let wanted_at = recorded.course.due(&step, now);
-        recorded.course.advance();
+        recorded.course.take();
         recorded.now = Some((step, wanted_at));
         let due = wanted_at.max(floor);
         if due <= now {
@@ -277,6 +296,12 @@ impl Persona for UrlUser {
             }
         };
         Turn { ending: Ending::Unasked, then }
+    }
+
+    fn begins(&mut self) {
+        if let Some(recorded) = &mut self.recorded {
+            recorded.course.asked();
+        }
     }
 }
 

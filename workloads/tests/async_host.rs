@@ -14,7 +14,7 @@ use rustls::{
     ServerConfig, ServerConnection, StreamOwned,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
-use support::{Server, plan, with_users};
+use support::{Server, nobody, plan, restless, with_users};
 use workloads::{
     HostChoice, Options, StopFlag,
     measure::Report,
@@ -40,6 +40,44 @@ fn kept_connections_are_used_again_and_the_ledgers_agree() {
     assert!(ledger.served > 20, "{ledger:?}");
     assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()));
     assert_eq!(server.seen.connections(), 3);
+}
+
+#[test]
+fn users_that_begin_anew_at_once_back_off_from_nobody_and_the_run_ends() {
+    let began = Instant::now();
+    let report = go(&restless(nobody(), "/ok", 8, SHORT));
+    let ledger = report.total.ledger;
+    assert!((16..400).contains(&ledger.connect_failed) && ledger.sent == 0, "{ledger:?}");
+    assert_eq!(report.total.replies.errors["Connection refused (os error 111)"], ledger.connect_failed);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_time_out_that_is_over_at_once_keeps_nobody_from_the_end() {
+    let server = Server::start();
+    let began = Instant::now();
+    let report = go(&LoadPlan { timeout: Duration::from_nanos(1), ..restless(server.address, "/ok", 4, SHORT) });
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let ledger = report.total.ledger;
+    assert!(ledger.planned > 4 && ledger.unsent == ledger.planned, "{ledger:?}");
+}
+
+#[test]
+fn a_service_that_sends_without_an_end_does_not_hold_the_sender() {
+    for path in ["/flood", "/endless"] {
+        let server = Server::start();
+        let began = Instant::now();
+        let report = go(&LoadPlan { timeout: Duration::from_secs(1), ..restless(server.address, path, 4, SHORT) });
+        assert!(began.elapsed() < Duration::from_secs(10), "{path}: {:?}", began.elapsed());
+        assert!(report.total.ledger.served == 0 && report.total.ledger.sent >= 4, "{path}: {:?}", report.total.ledger);
+    }
+}
+
+#[test]
+fn statuses_are_counted() {
+    let server = Server::start();
+    let report = go(&plan(server.address, "/503", 2, SHORT));
+    assert_eq!(report.total.replies.statuses, [(503, report.total.ledger.rejected)].into());
 }
 
 #[test]

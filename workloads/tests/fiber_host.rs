@@ -7,7 +7,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use controllers::Objective;
-use support::{Server, phase, plan, with_users};
+use support::{Server, nobody, phase, plan, restless, with_users};
 use workloads::{
     Options, Order, Orders, RunError, StopFlag,
     balance::{Balancer, Per},
@@ -135,13 +135,61 @@ fn users_lose_patience_before_the_time_out() {
 
 #[test]
 fn nobody_listening_is_a_failed_connection() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    drop(listener);
-    let ledger = go(&plan(address, "/ok", 3, SHORT)).total.ledger;
+    let report = go(&plan(nobody(), "/ok", 3, SHORT));
+    let ledger = report.total.ledger;
     assert!(ledger.connect_failed >= 3, "{ledger:?}");
     assert_eq!((ledger.connect_failed, ledger.sent), (ledger.planned, 0));
     assert_eq!(ledger.connect_timed_out, 0);
+    assert_eq!(report.total.replies.errors["Connection refused (os error 111)"], ledger.connect_failed);
+}
+
+#[test]
+fn users_that_begin_anew_at_once_back_off_from_nobody_and_the_run_ends() {
+    let began = Instant::now();
+    let report = go(&restless(nobody(), "/ok", 8, SHORT));
+    // Bounds of 10, 20, 40 ... ms in a row: about 7 attempts a user.
+    let ledger = report.total.ledger;
+    assert!((16..400).contains(&ledger.connect_failed) && ledger.sent == 0, "{ledger:?}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(report.total.ledger.unsent, 0);
+}
+
+#[test]
+fn who_retries_at_once_does_not_keep_others_from_their_turn() {
+    // A hundred attempts without a pause, then five seconds of one.
+    let plan = with_users(plan(nobody(), "/ok", 4, SHORT), |users| {
+        users.behaviour.on_failure = OnTrouble::RetryNow { attempts: 100 };
+    });
+    let report = go(&plan);
+    assert_eq!(report.total.ledger.connect_failed, 400);
+    assert_eq!((report.total.ledger.retries, report.total.ledger.unsent), (396, 0));
+}
+
+#[test]
+fn a_time_out_that_is_over_at_once_keeps_nobody_from_the_end() {
+    let server = Server::start();
+    let began = Instant::now();
+    let report = go(&LoadPlan { timeout: Duration::from_nanos(1), ..restless(server.address, "/ok", 4, SHORT) });
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let ledger = report.total.ledger;
+    assert!(ledger.planned > 4 && ledger.unsent == ledger.planned, "{ledger:?}");
+}
+
+#[test]
+fn a_service_that_sends_without_an_end_does_not_hold_the_sender() {
+    for (path, error) in [("/flood", "interim (1xx)"), ("/endless", "the body of the response is over")] {
+        let server = Server::start();
+        let began = Instant::now();
+        let report = go(&restless(server.address, path, 4, SHORT));
+        assert!(began.elapsed() < Duration::from_secs(10), "{path}: {:?}", began.elapsed());
+        let errors = &report.total.replies.errors;
+        assert!(
+            report.total.ledger.served == 0 && errors.keys().any(|text| text.contains(error)),
+            "{path}: {errors:?}"
+        );
+        let gap = report.generator.health.largest_gap;
+        assert!(gap < Duration::from_secs(1), "{path}: {gap:?}");
+    }
 }
 
 #[test]
@@ -280,6 +328,9 @@ fn a_run_that_is_stopped_keeps_what_it_has() {
     let ledger = report.total.ledger;
     assert!(ledger.served > 20, "{ledger:?}");
     assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()));
+    let phase = &report.phases[0];
+    assert!(phase.cut_off && phase.seconds > 0.0 && phase.seconds < 5.0, "{phase:?}");
+    assert!(phase.goodput_per_s > 20.0 / 5.0, "a rate over what it lasted, not over the minute that was planned");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::{print, read_experiment};
 use crate::{
     args,
     exit::{Failure, Outcome},
+    run::rehearse,
     spec::{Changes, Experiment},
 };
 
@@ -14,7 +15,11 @@ pub fn check(args: &args::Check) -> Outcome {
     let mut good = String::new();
     let mut bad = Vec::new();
     for file in &args.files {
-        match read_experiment(file, &changes) {
+        let checked = read_experiment(file, &changes).and_then(|experiment| {
+            rehearse(&experiment).map_err(|failure| Failure::usage(format!("{file}: {failure}")))?;
+            Ok(experiment)
+        });
+        match checked {
             Ok(experiment) => good.push_str(&line(file, &experiment)),
             Err(Failure::Usage(message)) => bad.push(message),
             Err(other) => return Err(other),
@@ -26,7 +31,8 @@ pub fn check(args: &args::Check) -> Outcome {
 
 fn line(file: &str, experiment: &Experiment) -> String {
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
-    let notes: String = experiment.live_cautions().iter().map(|caution| format!("{file}: note: {caution}\n")).collect();
+    let all = experiment.cautions().into_iter().chain(experiment.live_cautions()).chain(experiment.too_few_blocks());
+    let notes: String = all.map(|caution| format!("{file}: note: {caution}\n")).collect();
     format!(
         "{file}: good: {} over {} phases, arms {}, {} of load\n{notes}",
         experiment.name,

@@ -9,7 +9,8 @@ use crate::{
     args::{self, MetricName, Output},
     exit::{End, Failure, Outcome},
     judge::compare::{Across, Contest, Metric, across},
-    report::in_words,
+    report::{chance, in_words},
+    summary::deciding,
     text::scrubbed,
 };
 
@@ -54,13 +55,13 @@ pub fn compare(args: &args::Compare) -> Outcome {
     }
     let phase = phase(args, first, &found)?;
     let comparisons = across(&found, &phase, metric, margin);
-    let undecided =
-        comparisons.iter().any(|found| found.comparison.primary && found.comparison.verdict == "inconclusive");
+    let undecided = deciding(comparisons.iter().map(|found| &found.comparison))
+        .iter()
+        .any(|comparison| comparison.verdict == "inconclusive");
     let verdicts = Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons };
     match args.output {
         Output::Json => {
-            let text = serde_json::to_string_pretty(&verdicts).map_err(Failure::because)?;
-            print(format!("{text}\n").as_bytes())?;
+            print(crate::text::json(&verdicts).map_err(Failure::because)?.as_bytes())?;
         }
         Output::Text => {
             print(text(&verdicts).as_bytes())?;
@@ -159,8 +160,7 @@ fn text(verdicts: &Verdicts) -> String {
             (true, blocks) => format!("{blocks} pairs of blocks"),
             (false, _) => format!("{ours} and {theirs} blocks, unpaired: their plans differ"),
         };
-        let p =
-            comparison.p_adjusted.filter(|_| comparison.blocks > 1).map_or_else(String::new, |p| format!(", p {p:.3}"));
+        let p = if comparison.blocks > 1 { format!(", {}", chance(comparison)) } else { String::new() };
         let _ = writeln!(text, "  {}  {}{p} ({how})", scrubbed(&comparison.policy), in_words(comparison));
     }
     text

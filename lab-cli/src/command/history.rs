@@ -32,9 +32,7 @@ pub fn history(args: &args::History) -> Outcome {
         super::run::aside(&format!("{} cannot be written: the index was made for this once", args.runs.display()));
     }
     match args.output {
-        Output::Json => {
-            print(format!("{}\n", serde_json::to_string_pretty(&found).map_err(Failure::because)?).as_bytes())
-        }
+        Output::Json => print(crate::text::json(&found).map_err(Failure::because)?.as_bytes()),
         Output::Text if found.is_empty() => print(b"no such runs\n"),
         Output::Text => print(table(&found).as_bytes()),
     }

@@ -1,7 +1,8 @@
 //! `lab load`: quick load on any HTTP service, in the manner of wrk2 and oha.
 
+mod text;
+
 use std::{
-    fmt::Write,
     net::{IpAddr, SocketAddr, ToSocketAddrs},
     time::Duration,
 };
@@ -10,9 +11,10 @@ use controllers::Class;
 use reqwest::Url;
 use serde::Serialize;
 use workloads::{
-    Options,
-    measure::{Report, least_samples},
+    Options, RunError,
+    measure::{Replies, Report, Window},
     plan::{ArrivalLaw, Behaviour, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
+    replay::Replayed,
 };
 
 use super::print;
@@ -21,11 +23,13 @@ use crate::{
     exit::{End, Failure, Outcome},
     judge::gates,
     run::{Stop, conditions_of, generator_of, phase_of},
-    summary::{Arm, Generator, Measured, Objective, Reason, Times, Verdict},
+    summary::{Arm, Generator, Measured, Objective, Reason, Verdict},
 };
 
 const DEFAULT_CONNECTIONS: u64 = 64;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// A count of requests, without a rate, ends after so many seconds without a single connection from the beginning.
+const GIVES_UP_AFTER_S: u64 = 5;
 /// Longest time for a count of requests without a rate.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
@@ -41,8 +45,14 @@ pub(super) struct Loaded {
     reasons: Vec<Reason>,
     generator: Generator,
     requests_per_s: f64,
+    /// Something was sent, and nothing was answered as asked: the service failed, whatever the figures are worth.
+    nothing_served: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replayed: Option<Replayed>,
     #[serde(flatten)]
     measured: Measured,
+    #[serde(flatten)]
+    replies: Replies,
 }
 
 /// What was done, for the report.
@@ -59,9 +69,8 @@ pub(super) struct Told<'a> {
 pub fn load(args: &args::Load) -> Outcome {
     let target = destination(&args.url, &args.allow_host)?;
     let plan = plan(args, target)?;
-    let stop = Stop::listen().map_err(Failure::because)?;
     let options = Options { requests_limit: args.requests, ..Options::default() };
-    let report = workloads::run(&plan, &options, |_| {}, &stop.fresh_flag()).map_err(Failure::because)?;
+    let (report, stop) = run(&plan, &options, args.rate.is_none())?;
     let how = match args.rate {
         Some(rate) => format!("{rate} requests/s, open loop"),
         None => format!("{} connections, closed loop", connections(args)),
@@ -70,23 +79,43 @@ pub fn load(args: &args::Load) -> Outcome {
     report_on(&told, &plan, &report, args.output, &stop)
 }
 
+/// Runs it until it is over, or somebody asks it to stop: then what is in flight is cut off, since nobody waits for its answers.
+/// `closed`: of a load with a count, whose users back off; on a service that is not there that would take them hours.
+pub(super) fn run(plan: &LoadPlan, options: &Options, closed: bool) -> Result<(Report, Stop), Failure> {
+    let stop = Stop::listen_and_cut().map_err(Failure::because)?;
+    let flag = stop.fresh_flag();
+    let gives_up = closed && options.requests_limit.is_some();
+    let mut reached = false;
+    let on_second = |second: Window| {
+        reached |= second.sent > 0;
+        if gives_up && !reached && second.second + 1 >= GIVES_UP_AFTER_S {
+            flag.stop_now();
+        }
+    };
+    let report = workloads::run(plan, options, on_second, &flag).map_err(|error| match error {
+        // What was typed cannot be sent.
+        RunError::Crowd(problem) => Failure::usage(problem),
+        other => Failure::because(other),
+    })?;
+    Ok((report, stop))
+}
+
 /// Judges and prints.
 pub(super) fn report_on(told: &Told<'_>, plan: &LoadPlan, report: &Report, output: Output, stop: &Stop) -> Outcome {
     let loaded = judged(told, plan, report, stop.is_asked());
-    match output {
-        Output::Json => {
-            let mut text = serde_json::to_string_pretty(&loaded).map_err(Failure::because)?;
-            text.push('\n');
-            print(text.as_bytes())?;
-        }
-        Output::Text => {
-            print(for_people(told, &loaded).as_bytes())?;
-        }
-    }
+    let text = match output {
+        Output::Json => crate::text::json(&loaded).map_err(Failure::because)?,
+        Output::Text => text::of(told, &loaded),
+    };
+    print(text.as_bytes())?;
     if let Some(end) = stop.end() {
         return Ok(end);
     }
-    Ok(if loaded.valid { End::Done } else { End::Invalid })
+    Ok(match (loaded.valid, loaded.nothing_served) {
+        (false, _) => End::Invalid,
+        (true, true) => End::Failed,
+        (true, false) => End::Done,
+    })
 }
 
 /// Where to. A generator is a weapon: hosts beyond this machine have to be named a second time.
@@ -204,6 +233,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, partial: bool) -> L
         measured.offered_per_s = (measured.planned - measured.retries) as f64 / seconds;
         measured.goodput_per_s = measured.served as f64 / seconds;
     }
+    let replies = arm.phases.first().map(|phase| phase.replies.clone()).unwrap_or_default();
     let answered = measured.served + measured.served_late + measured.rejected + measured.failed;
     Loaded {
         schema: crate::summary::SCHEMA,
@@ -214,76 +244,11 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, partial: bool) -> L
         partial,
         reasons: arm.reasons,
         generator: arm.generator,
+        replayed: report.replayed,
         requests_per_s: if seconds > 0.0 { answered as f64 / seconds } else { 0.0 },
+        // What is still open may yet be served.
+        nothing_served: measured.sent > measured.in_flight && measured.served + measured.served_late == 0,
         measured,
-    }
-}
-
-fn for_people(told: &Told<'_>, loaded: &Loaded) -> String {
-    let mut text = String::new();
-    let found = &loaded.measured;
-    let _ = writeln!(text, "{}: {}, {:.1} s", told.url, told.how, loaded.seconds);
-    let _ = writeln!(text, "  answered        {:>12.1} /s", loaded.requests_per_s);
-    for (name, count) in [
-        ("served", found.served + found.served_late),
-        ("rejected", found.rejected),
-        ("failed", found.failed),
-        ("- elsewhere", found.elsewhere),
-        ("timed out", found.timed_out),
-        ("no connection", found.connect_failed),
-        ("open at the end", found.in_flight),
-        ("unsent", found.unsent),
-    ] {
-        if count > 0 || name == "served" {
-            let _ = writeln!(text, "  {name:<15} {count:>12}");
-        }
-    }
-    percentiles(&mut text, "response time", &found.response_time_ms);
-    if found.rejected > 0 {
-        percentiles(&mut text, "rejects", &found.reject_time_ms);
-    }
-    if let Some(behind) = &found.behind_ms {
-        percentiles(&mut text, "behind the recorded times", behind);
-    }
-    let _ = writeln!(
-        text,
-        "  generator       {:>10.0} % CPU, send lag p99 {:.2} ms",
-        loaded.generator.cpu * 100.0,
-        loaded.generator.send_lag_p99_ms
-    );
-    for reason in &loaded.reasons {
-        let _ = writeln!(
-            text,
-            "{} {}: {} (allowed: {}): {}",
-            reason.verdict.word(),
-            reason.code,
-            reason.value,
-            reason.threshold,
-            reason.remedy
-        );
-    }
-    let _ = writeln!(text, "{}", loaded.verdict.word());
-    text
-}
-
-fn percentiles(text: &mut String, title: &str, times: &Times) {
-    let _ = writeln!(text, "  {title}, ms ({} samples)", times.count);
-    let rows = [
-        ("p50", 50.0, times.p50, times.p50_at_least),
-        ("p90", 90.0, times.p90, times.p90_at_least),
-        ("p99", 99.0, times.p99, times.p99_at_least),
-        ("p99.9", 99.9, times.p999, times.p999_at_least),
-    ];
-    for (name, percentile, value, bound) in rows {
-        let shown = match (value, bound) {
-            (Some(value), _) => format!("{value:.3}"),
-            (None, Some(bound)) => format!(">= {bound:.0}"),
-            (None, None) => format!("needs {} samples", least_samples(percentile)),
-        };
-        let _ = writeln!(text, "    {name:<13} {shown:>12}");
-    }
-    if let Some(max) = times.max {
-        let shown = if times.censored > 0 { format!(">= {max:.0}") } else { format!("{max:.3}") };
-        let _ = writeln!(text, "    {:<13} {shown:>12}", "max");
+        replies,
     }
 }

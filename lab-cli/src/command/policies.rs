@@ -23,9 +23,7 @@ pub fn policies(args: &args::Policies) -> Outcome {
     match (args.output, &args.name) {
         (Output::Json, _) => {
             let shown: Vec<Shown> = entries.into_iter().map(|(entry, preset)| Shown::of(entry, preset)).collect();
-            let mut text = serde_json::to_string_pretty(&shown).map_err(Failure::because)?;
-            text.push('\n');
-            print(text.as_bytes())
+            print(crate::text::json(&shown).map_err(Failure::because)?.as_bytes())
         }
         (Output::Text, None) => print(list().as_bytes()),
         (Output::Text, Some(_)) => {

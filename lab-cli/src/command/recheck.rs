@@ -21,10 +21,10 @@ pub fn recheck(args: &args::Recheck) -> Outcome {
     match args.output {
         Output::Json => {
             let report = serde_json::json!({
-                "same": found.differences.is_empty(), "values": found.values, "differences": found.differences,
+                "same": found.differences.is_empty(), "values": found.values, "files": found.files, "differences": found.differences,
                 "notes": found.notes, "verdict": found.summary.verdict,
             });
-            print(format!("{report:#}\n").as_bytes())?;
+            print(crate::text::json(&report).map_err(Failure::because)?.as_bytes())?;
         }
         Output::Text => {
             print(text(&found).as_bytes())?;
@@ -34,7 +34,7 @@ pub fn recheck(args: &args::Recheck) -> Outcome {
 }
 
 fn text(found: &Rechecked) -> String {
-    let Rechecked { summary, values, differences, notes } = found;
+    let Rechecked { summary, values, files, differences, notes } = found;
     let mut text = String::new();
     for note in notes {
         let _ = writeln!(text, "{}", scrubbed(note));
@@ -52,15 +52,17 @@ fn text(found: &Rechecked) -> String {
     let _ = match differences.len() {
         0 => writeln!(
             text,
-            "{values} values of {} computed again from {}: all the same; verdict {}",
+            "{values} values of {} computed again from {}: all the same{}; verdict {}",
             scrubbed(&summary.experiment),
             counted(summary.arms.len(), "record"),
+            files.map_or_else(String::new, |files| format!("; {} as the run wrote them", counted(files, "file"))),
             summary.verdict.word()
         ),
         n => writeln!(
             text,
-            "{} of {values} values: the summary is not what the records make of it",
-            counted(n, "difference")
+            "{} in {values} values and {}: not what the run wrote, or not what its records make of it",
+            counted(n, "difference"),
+            counted(files.unwrap_or(0), "file"),
         ),
     };
     text

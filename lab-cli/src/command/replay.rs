@@ -10,13 +10,12 @@ use workloads::{
 };
 
 use super::{
-    load::{Told, destination, header, report_on},
+    load::{self, Told, destination, header, report_on},
     read_text, run,
 };
 use crate::{
     args::{self, By, Color},
     exit::{Failure, Outcome},
-    run::Stop,
     spec::{
         Changes, Experiment,
         recording::{self, Cut, Recording},
@@ -93,8 +92,7 @@ fn on_service(args: &args::Replay, url: &str) -> Outcome {
     };
     let recording = recording::read(&args.trace, pace, cut, args.lasts).map_err(Failure::usage)?;
     let plan = plan(args, url, &recording)?;
-    let stop = Stop::listen().map_err(Failure::because)?;
-    let report = workloads::run(&plan, &Options::default(), |_| {}, &stop.fresh_flag()).map_err(Failure::because)?;
+    let (report, stop) = load::run(&plan, &Options::default(), false)?;
     let how = format!(
         "{} sessions, {} requests, at {} times their speed",
         recording.sessions, recording.requests, args.speed

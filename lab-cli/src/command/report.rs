@@ -20,11 +20,7 @@ pub fn report(args: &args::Report) -> Outcome {
     };
     let bytes = match args.format {
         Format::Html => html::document(&run).into_bytes(),
-        Format::Json => {
-            let mut text = serde_json::to_vec_pretty(&run.summary).map_err(Failure::because)?;
-            text.push(b'\n');
-            text
-        }
+        Format::Json => crate::text::json(&run.summary).map_err(Failure::because)?.into_bytes(),
         Format::Junit => junit::document(&run).into_bytes(),
         Format::Csv => csv::table(&run).map_err(Failure::because)?,
         Format::Md => markdown::document(&run).into_bytes(),

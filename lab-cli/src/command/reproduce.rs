@@ -77,7 +77,7 @@ pub fn reproduce(args: &args::Reproduce) -> Outcome {
     }
     let whole = match args.output {
         Output::Text => in_all(&found),
-        Output::Json => serde_json::to_string_pretty(&found).map_err(Failure::because)? + "\n",
+        Output::Json => crate::text::json(&found).map_err(Failure::because)?,
     };
     print(whole.as_bytes())?;
     Ok(worst)
@@ -134,10 +134,9 @@ impl Artefact {
         };
         let mut text = format!("{}: {} ({mode}, {})\n", self.ids.join(", "), self.about, self.verdict.word());
         for claim in &self.claims {
-            let word = if claim.held { "held  " } else { "FAILED" };
             let wanted: Vec<&str> = claim.text.split_whitespace().collect();
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {word}  {}\n          {}", wanted.join(" "), claim.why);
+            let _ = writeln!(text, "  {:6}  {}\n          {}", claim.word(), wanted.join(" "), claim.why);
         }
         let _ = writeln!(text, "  results: {}", self.results.display());
         text

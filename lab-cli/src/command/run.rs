@@ -14,7 +14,7 @@ use crate::{
     run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, Touches, conduct, progress::Progress, read_folder},
     series,
     spec::{Changes, Experiment},
-    summary::{Summary, Verdict},
+    summary::{Summary, Verdict, deciding},
     tui::{Ask, Palette, Screen},
 };
 
@@ -85,9 +85,7 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
     over_time(&finished.folder, args)?;
     match args.output {
         Output::Json => {
-            let mut text = serde_json::to_string_pretty(&finished.summary).map_err(Failure::because)?;
-            text.push('\n');
-            print(text.as_bytes())?;
+            print(crate::text::json(&finished.summary).map_err(Failure::because)?.as_bytes())?;
         }
         Output::Text => {
             print(crate::report::text(&finished.summary).as_bytes())?;
@@ -138,7 +136,9 @@ fn view_wanted(args: &args::Run) -> bool {
 /// Bad names are bad usage; everything else could not be carried out.
 pub(super) fn failed(failure: &RunFailure) -> Failure {
     match failure {
-        RunFailure::FolderExists(_) | RunFailure::Hindsight { .. } => Failure::usage(failure),
+        RunFailure::FolderExists(_) | RunFailure::Hindsight { .. } | RunFailure::CannotStart { .. } => {
+            Failure::usage(failure)
+        }
         other => Failure::because(other),
     }
 }
@@ -159,8 +159,8 @@ pub(super) fn end_of(summary: &Summary) -> End {
 
 /// Of the metric that decides, an arm's difference from the baseline is not known, or nothing was compared at all.
 fn is_undecided(summary: &Summary) -> bool {
-    let mut primary = summary.comparisons.iter().filter(|comparison| comparison.primary).peekable();
-    primary.peek().is_none() || primary.any(|comparison| comparison.verdict == "inconclusive")
+    let deciding = deciding(&summary.comparisons);
+    deciding.is_empty() || deciding.iter().any(|comparison| comparison.verdict == "inconclusive")
 }
 
 /// An INVALID run says nothing, not even that a threshold failed.

@@ -112,8 +112,9 @@ fn run(order: &Order, teller: &Teller, stop: &Stop, touches: &Touches) -> Result
 /// Experiment files and runs of this folder.
 fn look() -> Told {
     let mut files = Vec::new();
-    for path in
-        listed(Path::new(".")).into_iter().filter(|path| path.extension().is_some_and(|e| e == "yaml" || e == "yml"))
+    for path in listed(Path::new("."))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "yaml" || e == "yml") && path.is_file())
     {
         let mut text = String::new();
         let read = fs::File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
@@ -170,12 +171,13 @@ fn summary_of(folder: &Path) -> Option<PastSummary> {
     let partial = if summary.partial { ", partial" } else { "" };
     let verdict = format!("{}{partial}", summary.verdict.word());
     let virtual_time = summary.mode == Mode::Virtual;
-    Some(PastSummary { experiment: summary.experiment, virtual_time, verdict, arms, made: made(folder) })
+    let made = made(folder, &summary);
+    Some(PastSummary { experiment: summary.experiment, virtual_time, verdict, arms, made })
 }
 
 /// Nothing for a run whose manifest is of another version: its figures can be looked at all the same.
-fn made(folder: &Path) -> Vec<String> {
-    Manifest::read(folder).map_or_else(|_| Vec::new(), |manifest| manifest.in_lines())
+fn made(folder: &Path, summary: &Summary) -> Vec<String> {
+    Manifest::read(folder).map_or_else(|_| Vec::new(), |manifest| manifest.in_lines(summary.stopped.as_ref()))
 }
 
 /// `took`: how long it took to run what has just been run.
@@ -194,7 +196,8 @@ fn opened(folders: &[PathBuf], took: Option<Duration>) -> Told {
             _ => None,
         });
         let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        runs.push(OpenRun { name, summary, timeline: recorded.timeline, shape, made: made(folder), took });
+        let made = made(folder, &summary);
+        runs.push(OpenRun { name, summary, timeline: recorded.timeline, shape, made, took });
     }
     Told::Opened(runs)
 }

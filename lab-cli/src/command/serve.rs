@@ -8,7 +8,7 @@ use std::{
 };
 
 use target_app::{
-    control::wire::Ready,
+    control::{Token, wire::Ready},
     mail::{
         deliver::{Recipient, import},
         import::Summary,
@@ -48,8 +48,10 @@ struct Account {
 }
 
 pub fn serve(args: &args::Serve) -> Outcome {
+    let token = args.control_token_file.as_deref().map(Token::read).transpose();
+    let token = token.map_err(|error| Failure::usage(format!("--control-token-file: {error}")))?;
     if args.spec_stdin {
-        return for_the_lab();
+        return for_the_lab(token);
     }
     let experiment = experiment(args)?;
     let arm = experiment.arms.first().cloned().unwrap_or_else(Arm::none);
@@ -60,6 +62,9 @@ pub fn serve(args: &args::Serve) -> Outcome {
     let mut spec = target_spec(&experiment, &arm, database, work, experiment.seed, &cpus);
     spec.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     spec.die_with = None;
+    spec.control_token = token;
+    spec.edge.connections = args.max_connections.unwrap_or(spec.edge.connections);
+    spec.edge.connections_per_source = args.max_connections_per_source.unwrap_or(spec.edge.connections_per_source);
     serve_blocking(spec, |ready| {
         // A closed pipe is no reason to stop serving.
         let _ = print(for_people(&ready, account.as_ref()).as_bytes());
@@ -184,14 +189,18 @@ fn for_people(ready: &Ready, account: Option<&Account>) -> String {
         None => {}
     }
     text.push_str(&format!("control port {}; Ctrl-C ends it\n", ready.control));
+    if let Some(token) = &ready.token {
+        text.push_str(&format!("control token {}\n", token.in_full()));
+    }
     text
 }
 
 /// For `lab run`: a resolved target in, one ready line out.
-fn for_the_lab() -> Outcome {
+fn for_the_lab(token: Option<Token>) -> Outcome {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text)?;
-    let task: TaskSpec = serde_json::from_str(&text).map_err(|error| Failure::usage(format!("target: {error}")))?;
+    let mut task: TaskSpec = serde_json::from_str(&text).map_err(|error| Failure::usage(format!("target: {error}")))?;
+    task.target.control_token = token;
     serve_task(task, |ready| tell(&ready)).map_err(Failure::because)?;
     Ok(End::Done)
 }

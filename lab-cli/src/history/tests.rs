@@ -25,6 +25,7 @@ fn put(runs: &Path, name: &str, experiment: &str, policy: &str, verdict: Verdict
     let threshold = |held| ThresholdResult {
         text: "x".to_owned(),
         held,
+        judged: true,
         why: String::new(),
         values: Vec::new(),
         blocks: Vec::new(),

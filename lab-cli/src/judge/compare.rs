@@ -9,21 +9,41 @@ mod paired;
 pub mod power;
 mod sample;
 mod unpaired;
+mod value;
 mod verdict;
 
-use crate::summary::{Arm, Comparison, Measured, Times};
+use crate::summary::{Arm, Comparison};
 use paired::{Paired, holm};
-use sample::Sample;
+use sample::{Sample, least_blocks};
+use value::{Difference, Middle, Value, difference};
 use verdict::{decide, more_blocks};
 
 pub use across::{Across, Contest, Side, Turn, across};
 pub use verdict::Decision;
+
+/// Blocks that could not decide anything, whatever they found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TooFewBlocks {
+    /// The smallest p value that they can have, after Holm over all comparisons.
+    pub least_p: f64,
+    /// How many can decide.
+    pub least: u32,
+}
+
+/// Whether so many blocks are too few for so many comparisons in pairs.
+pub fn too_few_blocks(blocks: u32, comparisons: usize) -> Option<TooFewBlocks> {
+    let least = least_blocks::<Paired>(comparisons);
+    let least_p = (comparisons.max(1) as f64 * Paired::least_p(blocks)).min(1.0);
+    (blocks < least).then_some(TooFewBlocks { least_p, least })
+}
 
 /// What is compared with what.
 #[derive(Debug, Clone, Copy)]
 pub struct Family<'a> {
     /// Arms in the order of the file.
     pub order: &'a [String],
+    /// Those of them that know what no policy can know: nobody can choose one, so that they are no part of what is adjusted.
+    pub hindsight: &'a [String],
     /// Compared with; `None`: the first.
     pub baseline: Option<&'a str>,
     /// In this phase; `None`: the one with the most requests.
@@ -86,44 +106,6 @@ impl Metric {
     fn scaled(self, number: f64) -> f64 {
         if self.is_ratio() { libm::log(number) } else { number }
     }
-
-    fn read(self, measured: &Measured, seconds: f64) -> Option<Value> {
-        let time = |known: fn(&Times) -> Option<f64>, bound: fn(&Times) -> Option<f64>| {
-            let times = &measured.response_time_ms;
-            known(times).map(Value::Known).or_else(|| bound(times).map(Value::AtLeast))
-        };
-        match self {
-            // Nothing at all counts as half a request in the phase: it has no logarithm.
-            Self::Goodput => Some(Value::Known(measured.goodput_per_s.max(0.5 / seconds.max(1.0)))),
-            Self::RejectFraction => (measured.sent > 0).then_some(Value::Known(measured.reject_fraction)),
-            Self::P90 => time(|t| t.p90, |t| t.p90_at_least),
-            Self::P99 => time(|t| t.p99, |t| t.p99_at_least),
-        }
-    }
-}
-
-/// A figure of one arm in one block.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Value {
-    Known(f64),
-    /// Hidden by time-outs.
-    AtLeast(f64),
-}
-
-impl Value {
-    fn number(self) -> f64 {
-        match self {
-            Self::Known(number) | Self::AtLeast(number) => number,
-        }
-    }
-}
-
-/// A pair's difference, on the metric's scale.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Difference {
-    by: f64,
-    /// It is at least as far from nothing: one side is only a bound.
-    bound: bool,
 }
 
 /// Every other arm against the baseline, metric by metric.
@@ -134,8 +116,11 @@ pub fn against_the_baseline(arms: &[Arm], family: Family<'_>) -> Vec<Comparison>
     let mut found = Vec::new();
     for metric in Metric::ALL {
         let margin = metric.margin_in(family.primary, family.margin);
-        let met: Vec<Option<Met>> =
-            others.iter().map(|policy| Met::in_pairs(&differences(arms, policy, baseline, &phase, metric)?)).collect();
+        let meet = |policy: &String| {
+            let met = Met::in_pairs(&pairs(arms, policy, baseline, &phase, metric)?, metric)?;
+            Some(Met { hindsight: family.hindsight.contains(policy), ..met })
+        };
+        let met: Vec<Option<Met>> = others.iter().map(|policy| meet(policy)).collect();
         for (policy, numbers) in others.iter().zip(in_family(&met, metric, margin)) {
             let Some(numbers) = numbers else { continue };
             found.push(Comparison {
@@ -155,89 +140,95 @@ struct Met {
     sample: Box<dyn Sample>,
     /// Some of them are bounds.
     bound: bool,
+    /// Ours, theirs.
+    middles: [Middle; 2],
+    /// Ours knows what no policy can know.
+    hindsight: bool,
 }
 
 impl Met {
-    /// `None` without any.
-    fn in_pairs(differences: &[Difference]) -> Option<Self> {
+    /// Ours and theirs, pair by pair. `None` without any, or if of some pair nothing can be said.
+    fn in_pairs(pairs: &[(Value, Value)], metric: Metric) -> Option<Self> {
+        let differences: Option<Vec<Difference>> =
+            pairs.iter().map(|(ours, theirs)| difference(*ours, *theirs, metric)).collect();
+        let differences = differences?;
         let sample = Paired::new(differences.iter().map(|difference| difference.by).collect())?;
         let bound = differences.iter().any(|difference| difference.bound);
-        Some(Self { sample: Box::new(sample), bound })
+        let (ours, theirs): (Vec<Value>, Vec<Value>) = pairs.iter().copied().unzip();
+        Self::new(Box::new(sample), bound, [&ours, &theirs])
+    }
+
+    fn new(sample: Box<dyn Sample>, bound: bool, [ours, theirs]: [&[Value]; 2]) -> Option<Self> {
+        Some(Self { sample, bound, middles: [Middle::of(ours)?, Middle::of(theirs)?], hindsight: false })
     }
 }
 
-/// One metric of a family of comparisons: what can be said of each that met, with chances adjusted over all of them.
+/// One metric of a family of comparisons: what can be said of each that met, with chances adjusted over all of them that
+/// somebody could choose.
 fn in_family(met: &[Option<Met>], metric: Metric, margin: f64) -> Vec<Option<Comparison>> {
-    let chances: Vec<f64> = met.iter().flatten().map(|met| met.sample.p()).collect();
-    let mut adjusted = chances.iter().copied().zip(holm(&chances));
+    let members = met.iter().flatten().filter(|met| !met.hindsight);
+    let chances: Vec<f64> = members.map(|met| met.sample.p()).collect();
+    let mut adjusted = holm(&chances).into_iter();
     let in_numbers = |met: &Option<Met>| {
         let met = met.as_ref()?;
-        Some(in_numbers(met, metric, margin, adjusted.next()?, chances.len()))
+        let adjusted = if met.hindsight { None } else { Some(adjusted.next()?) };
+        Some(in_numbers(met, metric, margin, adjusted, chances.len()))
     };
     met.iter().map(in_numbers).collect()
 }
 
-fn in_numbers(met: &Met, metric: Metric, margin: f64, (p, adjusted): (f64, f64), family: usize) -> Comparison {
-    let Met { sample, bound } = met;
+/// `adjusted`: `None` of one that is no member of the family, and stands for itself.
+fn in_numbers(met: &Met, metric: Metric, margin: f64, adjusted: Option<f64>, family: usize) -> Comparison {
+    let Met { sample, bound, middles, hindsight } = met;
     let ratio = metric.is_ratio();
     // On the scale of the differences.
     let scaled = if ratio { libm::log1p(margin) } else { margin };
     let shown = |by: f64| if ratio { libm::exp(by) } else { by };
-    let decision = match decide(&**sample, adjusted, scaled) {
+    let p = sample.p();
+    let decision = match decide(&**sample, adjusted.unwrap_or(p), scaled) {
         // A bound says that there is a difference, never that there is none.
         Decision::Equivalent if *bound => Decision::Inconclusive,
         decision => decision,
     };
     let effect = shown(sample.effect());
     let undecided = decision == Decision::Inconclusive;
+    // How many times as much as nearly nothing is no number.
+    let scant = ratio && middles.iter().any(|middle| middle.scant);
+    let [ours, theirs] = middles.map(|middle| Some(middle.value));
+    let family = if *hindsight { 1 } else { family };
     Comparison {
         metric: metric.name().to_owned(),
         verdict: decision.word().to_owned(),
-        ratio: ratio.then_some(effect),
+        ratio: (ratio && !scant).then_some(effect),
         difference: (!ratio).then_some(effect),
-        interval: sample.interval(0.95).map(|ends| ends.map(shown)),
+        interval: sample.interval(0.95).map(|ends| ends.map(shown)).filter(|_| !scant),
+        baseline_value: theirs,
+        policy_value: ours,
         bound: *bound,
         blocks: u32::try_from(sample.len()).unwrap_or(u32::MAX),
+        hindsight: *hindsight,
         p: Some(p),
-        p_adjusted: Some(adjusted),
+        p_adjusted: adjusted,
         margin,
         more_blocks: if undecided { more_blocks(&**sample, scaled, family) } else { None },
         ..Comparison::default()
     }
 }
 
-/// Block by block; `None` if in some block nothing can be said of which is larger. Turns that are INVALID are left out, and
-/// those that a person changed while they ran.
-fn differences(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric) -> Option<Vec<Difference>> {
+/// Ours and theirs, block by block; `None` if one side has no value in some block. Turns that are INVALID are left out,
+/// those that a person changed while they ran, and phases that were cut off.
+fn pairs(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric) -> Option<Vec<(Value, Value)>> {
     let turns = |name: &str| -> Vec<(u32, Option<Value>)> {
         let of = arms.iter().filter(|arm| arm.shown_name() == name && arm.is_comparable());
-        of.filter_map(|arm| {
-            let phase = arm.phases.iter().find(|found| found.name == phase)?;
-            Some((arm.block, metric.read(&phase.measured, phase.seconds)))
-        })
-        .collect()
+        of.filter_map(|arm| Some((arm.block, metric.read(arm.whole_phase(phase)?)))).collect()
     };
     let theirs = turns(baseline);
     let mut found = Vec::new();
     for (block, ours) in turns(policy) {
         let Some((_, theirs)) = theirs.iter().find(|(other, _)| *other == block) else { continue };
-        found.push(difference(ours?, (*theirs)?, metric)?);
+        found.push((ours?, (*theirs)?));
     }
     Some(found)
-}
-
-fn difference(ours: Value, theirs: Value, metric: Metric) -> Option<Difference> {
-    let by = |ours: f64, theirs: f64| if metric.is_ratio() { libm::log(ours / theirs) } else { ours - theirs };
-    match (ours, theirs) {
-        (Value::Known(ours), Value::Known(theirs)) => Some(Difference { by: by(ours, theirs), bound: false }),
-        (Value::AtLeast(ours), Value::Known(theirs)) if ours > theirs => {
-            Some(Difference { by: by(ours, theirs), bound: true })
-        }
-        (Value::Known(ours), Value::AtLeast(theirs)) if ours < theirs => {
-            Some(Difference { by: by(ours, theirs), bound: true })
-        }
-        _ => None,
-    }
 }
 
 /// What the experiment is about: the baseline's phase with the most requests.
@@ -249,7 +240,7 @@ fn busiest(arms: &[Arm], baseline: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Phase, Times, Touched, Verdict};
+    use crate::summary::{Measured, Phase, Times, Touched, Verdict};
 
     fn arm(policy: &str, block: u32, goodput: f64, p90: Option<f64>) -> Arm {
         let spike = Measured {
@@ -265,8 +256,14 @@ mod tests {
     }
 
     fn compared(arms: &[Arm], order: &[&str]) -> Vec<Comparison> {
-        let order: Vec<String> = order.iter().map(|name| (*name).to_owned()).collect();
-        let family = Family { order: &order, baseline: None, phase: None, primary: Metric::Goodput, margin: None };
+        with_hindsight(arms, order, &[])
+    }
+
+    fn with_hindsight(arms: &[Arm], order: &[&str], hindsight: &[&str]) -> Vec<Comparison> {
+        let [order, hindsight] =
+            [order, hindsight].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>());
+        let (primary, margin) = (Metric::Goodput, None);
+        let family = Family { order: &order, hindsight: &hindsight, baseline: None, phase: None, primary, margin };
         against_the_baseline(arms, family)
     }
 
@@ -333,6 +330,44 @@ mod tests {
         assert_eq!(seda.p_adjusted, Some(3.0 * 2.0 / 128.0));
         let same = of(&found, "same", Metric::Goodput).expect("compared");
         assert_eq!((same.verdict.as_str(), same.ratio), ("equivalent", Some(1.0)));
+    }
+
+    #[test]
+    fn how_many_times_as_much_as_nearly_nothing_is_no_number() {
+        // In 30 s: 4 requests at most, and 286/s.
+        let blocks = |theirs: f64| -> Vec<Arm> {
+            let of = |b| [arm("none", b, theirs, None), arm("seda", b, 286.0 + f64::from(b), Some(900.0))];
+            (1..=8).flat_map(of).collect()
+        };
+        for nearly_nothing in [0.0, 4.0 / 30.0] {
+            let found = compared(&blocks(nearly_nothing), &["none", "seda"]);
+            let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+            assert_eq!((goodput.ratio, goodput.interval, goodput.verdict.as_str()), (None, None, "different"));
+            assert_eq!((goodput.baseline_value, goodput.policy_value), (Some(nearly_nothing), Some(290.0)));
+        }
+        let found = compared(&blocks(6.0 / 30.0), &["none", "seda"]);
+        let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert!(goodput.ratio.is_some() && goodput.interval.is_some(), "{goodput:?}");
+        // Times are known from far more than a few requests.
+        let p90 = of(&found, "seda", Metric::P90).expect("compared");
+        assert!(p90.ratio.is_some() && p90.baseline_value == Some(60_000.0), "{p90:?}");
+    }
+
+    #[test]
+    fn what_nobody_can_choose_is_shown_and_makes_no_other_finding_less_likely() {
+        let mut arms = seven();
+        for block in 1..=7 {
+            arms.push(arm("oracle", block, 80.0 + f64::from(block), Some(500.0)));
+            arms.push(arm("best-static", block, 70.0 + f64::from(block), Some(500.0)));
+        }
+        let order = ["none", "seda", "oracle", "best-static"];
+        let found = with_hindsight(&arms, &order, &["oracle", "best-static"]);
+        let seda = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!((seda.p_adjusted, seda.hindsight), (Some(2.0 / 128.0), false), "alone in its family");
+        let oracle = of(&found, "oracle", Metric::Goodput).expect("compared");
+        assert_eq!((oracle.p, oracle.p_adjusted, oracle.hindsight), (Some(2.0 / 128.0), None, true));
+        assert_eq!(oracle.verdict, "different");
+        assert_eq!(of(&compared(&arms, &order), "seda", Metric::Goodput).and_then(|c| c.p_adjusted), Some(6.0 / 128.0));
     }
 
     #[test]

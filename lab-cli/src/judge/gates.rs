@@ -23,6 +23,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 mod twins;
+mod walk;
 
 pub use drift::judge_drift;
 pub use excluded::{BLIND, excluded, first_kept, judge_excluded};
@@ -54,6 +55,7 @@ pub fn judge(arm: &Arm, context: &Context) -> Vec<Reason> {
     drift::check(arm, &mut reasons);
     load::check(arm, context, &mut reasons);
     settled::check(arm, &mut reasons);
+    walk::check(arm, &mut reasons);
     renewal(arm, &mut reasons);
     touched(arm, &mut reasons);
     for reason in &mut reasons {
@@ -110,6 +112,15 @@ fn fraction(part: u64, whole: u64) -> f64 {
 fn label(arm: &Arm) -> String {
     let name = arm.shown_name();
     if arm.block > 1 { format!("{name} (block {})", arm.block) } else { name.to_owned() }
+}
+
+/// The way out where something else has the generator's core. Only runs on a target of ours have a live view.
+fn quieter(context: &Context) -> &'static str {
+    if context.own_target {
+        "stop other programs, or run without the live view (--no-tui)"
+    } else {
+        "stop other programs, or run on a quieter machine"
+    }
 }
 
 /// A finding that leaves the arm usable with caution.

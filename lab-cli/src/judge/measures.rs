@@ -9,6 +9,7 @@ mod recovery;
 mod speed;
 #[cfg(test)]
 mod tests;
+mod transient;
 
 use std::time::Duration;
 
@@ -98,21 +99,26 @@ pub fn fill_in(arm: &mut Arm, seconds: &[Second], plan: &Plan) {
     arm.conditions.service_speed = speed::of(seconds, |cores| cores.service);
     arm.wasted = wasted_in_all(arm);
     for phase in &mut arm.phases {
-        let Some(planned) = plan.phases.iter().find(|planned| planned.name == phase.name) else { continue };
+        let Some(number) = plan.phases.iter().position(|planned| planned.name == phase.name) else { continue };
+        let planned = &plan.phases[number];
         let own: Vec<&Second> = seconds.iter().filter(|second| second.phase == phase.name).collect();
         phase.measures = Measures {
             load: planned.load,
             wasted: wasted(&own),
             class_fairness: class_fairness(phase),
-            steadiness: planned.load.and_then(|_| super::steady::judge(&own)).map(|mut found| {
-                found.declared = planned.steady;
-                found
-            }),
+            // Its last seconds may be those in which nobody came any more.
+            steadiness: planned.load.filter(|_| !phase.cut_off).and_then(|_| super::steady::judge(&own)).map(
+                |mut found| {
+                    found.declared = planned.steady;
+                    found.transient = plan.is_transient(number);
+                    found
+                },
+            ),
             ..std::mem::take(&mut phase.measures)
         };
     }
     for (name, recovery) in recovery::recoveries(seconds, plan) {
-        let found = arm.phases.iter_mut().find(|phase| phase.name == name);
+        let found = arm.phases.iter_mut().find(|phase| phase.name == name && !phase.cut_off);
         found.into_iter().for_each(|phase| phase.measures.recovery = Some(recovery.clone()));
     }
 }

@@ -56,6 +56,7 @@ pub fn judge(seconds: &[&Second]) -> Option<Steadiness> {
     let trends = [&goodput, &median_time].into_iter().flatten().map(|values| trend(&values[cut..]));
     Some(Steadiness {
         declared: None,
+        transient: false,
         batch_s: batch as f64,
         batches: (seconds.len() / batch) as u64,
         warm_up_s: (cut * batch) as f64,

@@ -22,7 +22,7 @@
 //!
 //! In a share, seconds and twentieths that have no value (too few samples) are left out.
 //!
-//! A value that is missing (too few samples, an arm that did not run) fails. One that is only known to be *at least*
+//! A value that is missing (too few samples) fails. What the run was stopped in, or before, is not judged. One that is only known to be *at least*
 //! something, because time-outs hide it, is used as that range: a threshold holds only if it holds for every value that
 //! the range allows. With several blocks it must hold in each.
 

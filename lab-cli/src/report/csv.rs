@@ -61,7 +61,7 @@ pub fn table(run: &Whole) -> Result<Vec<u8>, csv::Error> {
         .chain(COUNTS.iter().map(|(name, _)| (*name).to_owned()))
         .chain(FIGURES.iter().map(|(name, _)| (*name).to_owned()))
         .chain(names)
-        .chain(std::iter::once("response_time_count".to_owned()))
+        .chain(["response_time_count", "cut_off"].map(str::to_owned))
         .collect();
     out.write_record(&header)?;
     for arm in &run.summary.arms {
@@ -89,13 +89,17 @@ fn row(run: &Whole, (arm, phase): (&Arm, &Phase), (group, name): (&str, &str), m
     let times = &measured.response_time_ms;
     cells.extend(PERCENTILES.iter().flat_map(|(_, value, bound)| [shown(value(times)), shown(bound(times))]));
     cells.push(times.count.to_string());
+    cells.push(phase.cut_off.to_string());
     cells
 }
+
+/// What a formula begins with, in the wide forms of East Asian keyboards too.
+const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
 /// Programs for tables take a cell that begins so for a formula (OWASP ASVS 1.2.10): a quote before it makes text of it.
 fn harmless(cell: &str) -> String {
     let cell = scrubbed(cell);
-    if cell.trim_start().starts_with(['=', '+', '-', '@']) { format!("'{cell}") } else { cell }
+    if cell.trim_start().starts_with(FORMULAS) { format!("'{cell}") } else { cell }
 }
 
 #[cfg(test)]
@@ -126,11 +130,11 @@ mod tests {
 
     #[test]
     fn no_cell_is_a_formula_or_breaks_out_of_its_row() {
-        for name in ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "a\"b,c\nd"] {
+        for name in ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "＝1+1", "a\"b,c\nd"] {
             let rows = rows(&hostile(name));
             assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{name}");
             for cell in rows.iter().skip(1).flatten().filter(|cell| cell.parse::<f64>().is_err()) {
-                assert!(!cell.trim_start().starts_with(['=', '+', '-', '@']), "{name}: {cell}");
+                assert!(!cell.trim_start().starts_with(FORMULAS), "{name}: {cell}");
             }
         }
     }

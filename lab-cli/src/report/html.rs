@@ -10,7 +10,7 @@ use base64::Engine as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use super::Whole;
+use super::{Whole, identical};
 use crate::{
     summary::{Reason, Verdict},
     text::scrubbed,
@@ -52,6 +52,7 @@ pub fn document(run: &Whole) -> String {
                 main {
                     (validity(run))
                     (tables::comparison(run))
+                    @for line in identical(&run.summary) { p { (line) } }
                     (tables::thresholds(run))
                     (figures::curves(run))
                     (figures::time_lines(run))
@@ -89,9 +90,12 @@ fn validity(run: &Whole) -> Markup {
     };
     html! {
         section id="validity" {
-            h2 { "Validity: " span.verdict.(summary.verdict.word().to_lowercase()) { (summary.verdict.word()) } }
+            h2 {
+                "Validity: " span.verdict.(summary.verdict.word().to_lowercase()) { (summary.verdict.word()) }
+                @if summary.partial { " " span.verdict.warn { "PARTIAL" } }
+            }
             p { (meaning) }
-            @if summary.partial { p { strong { "Partial: " } "the run was interrupted; arms or phases are missing." } }
+            @if let Some(partial) = summary.partial_in_words() { p { strong { (partial) "." } } }
             @if !summary.reasons.is_empty() {
                 table {
                     caption { "What speaks against the figures" }

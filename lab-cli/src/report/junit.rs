@@ -15,9 +15,10 @@ use crate::{
 /// The document.
 pub fn document(run: &Whole) -> String {
     let summary = &run.summary;
-    let failed = summary.thresholds.iter().filter(|threshold| !threshold.held).count();
+    let failed = summary.thresholds.iter().filter(|threshold| threshold.judged && !threshold.held).count();
     let void = summary.reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid).count();
-    let gates = summary.reasons.len().max(1);
+    let partial = summary.partial_in_words();
+    let gates = summary.reasons.len().max(1) + usize::from(partial.is_some());
     let name = clean(&summary.experiment);
     let markup = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
@@ -25,6 +26,9 @@ pub fn document(run: &Whole) -> String {
             testsuite name={ (name) ": validity" } tests=(gates) failures="0" errors=(void) {
                 @if summary.reasons.is_empty() { testcase name=(summary.verdict.word()) classname={ (name) ".validity" } {} }
                 @for reason in &summary.reasons { (gate(&name, reason)) }
+                @if let Some(partial) = &partial {
+                    testcase name="PARTIAL" classname={ (name) ".validity" } { skipped message=(clean(partial)) {} }
+                }
             }
             testsuite name={ (name) ": thresholds" } tests=(summary.thresholds.len()) failures=(failed) errors="0" {
                 @for threshold in &summary.thresholds { (case(&name, threshold, summary.valid)) }
@@ -59,7 +63,9 @@ fn case(experiment: &str, threshold: &ThresholdResult, valid: bool) -> Markup {
     let why = clean(&threshold.why);
     html! {
         testcase name=(clean(&threshold.text)) classname={ (experiment) ".thresholds" } {
-            @if !valid {
+            @if !threshold.judged {
+                skipped message=(why) {}
+            } @else if !valid {
                 skipped message="the run is INVALID: it shows nothing" {}
             } @else if threshold.held {
                 system-out { (why) }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Whole, in_words, percentile};
+use super::{Whole, chance, identical, in_words, percentile, replayed};
 use crate::text::{percent, rate, scrubbed};
 
 /// Turns that are listed; a comment has little room.
@@ -14,12 +14,13 @@ pub fn document(run: &Whole) -> String {
     let mut text = String::new();
     let codes: Vec<&str> = summary.codes().into_iter().collect();
     let codes = if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) };
-    let _ = writeln!(text, "### {}: {}{codes}\n", escaped(&summary.experiment), summary.verdict.word());
+    let partial = if summary.partial { ", PARTIAL" } else { "" };
+    let _ = writeln!(text, "### {}: {}{codes}{partial}\n", escaped(&summary.experiment), summary.verdict.word());
     if !summary.valid {
         text.push_str("No conclusion may be drawn from these figures.\n\n");
     }
-    if summary.partial {
-        text.push_str("The run was interrupted: arms or phases are missing.\n\n");
+    if let Some(partial) = summary.partial_in_words() {
+        let _ = writeln!(text, "{partial}.\n");
     }
     for reason in &summary.reasons {
         let place = if reason.arm.is_empty() { String::new() } else { format!(" ({})", reason.arm) };
@@ -30,8 +31,12 @@ pub fn document(run: &Whole) -> String {
         text.push('\n');
     }
     verdicts(run, &mut text);
+    for line in identical(summary) {
+        let _ = writeln!(text, "{}\n", escaped(&line));
+    }
     thresholds(run, &mut text);
     figures(run, &mut text);
+    recording(run, &mut text);
     let _ = writeln!(text, "Run `{}`, lab {}.", code(&run.name), escaped(&run.manifest.lab));
     text
 }
@@ -46,7 +51,8 @@ fn verdicts(run: &Whole, text: &mut String) {
     }
     text.push_str("| metric | phase | arm | against | result | p | blocks |\n|---|---|---|---|---|---:|---:|\n");
     for comparison in verdicts {
-        let p = comparison.p_adjusted.map_or_else(|| "-".to_owned(), |p| format!("{p:.3}"));
+        let p = chance(comparison);
+        let p = escaped(p.trim_start_matches("p "));
         let rank = if comparison.primary { "" } else { " (to look at)" };
         let cells =
             [&format!("{}{rank}", comparison.metric), &comparison.phase, &comparison.policy, &comparison.baseline];
@@ -62,7 +68,10 @@ fn thresholds(run: &Whole, text: &mut String) {
     }
     text.push_str("| threshold | | found |\n|---|---|---|\n");
     for threshold in &run.summary.thresholds {
-        let held = if threshold.held { "held" } else { "**failed**" };
+        let held = match threshold.word() {
+            "FAILED" => "**failed**",
+            word => word,
+        };
         let _ = writeln!(text, "| `{}` | {held} | {} |", code(&threshold.text), escaped(&threshold.why));
     }
     text.push('\n');
@@ -75,7 +84,7 @@ fn figures(run: &Whole, text: &mut String) {
             let times = &phase.measured.response_time_ms;
             let cells = [
                 escaped(&run.turn(arm)),
-                escaped(&phase.name),
+                escaped(&phase.shown_name()),
                 escaped(&percentile(times.p50, times.p50_at_least)),
                 escaped(&percentile(times.p90, times.p90_at_least)),
                 escaped(&percentile(times.p99, times.p99_at_least)),
@@ -89,6 +98,23 @@ fn figures(run: &Whole, text: &mut String) {
         let _ = writeln!(text, "\n{} more turns are in `summary.json`.", run.summary.arms.len() - TURNS);
     }
     text.push('\n');
+}
+
+/// What became of recorded requests.
+fn recording(run: &Whole, text: &mut String) {
+    let mut any = false;
+    for (arm, figures) in replayed::replayed(&run.summary).take(TURNS) {
+        if !any {
+            let _ =
+                writeln!(text, "| arm | {} |\n|---|{}", replayed::FIGURES.join(" | "), "---:|".repeat(figures.len()));
+        }
+        any = true;
+        let _ =
+            writeln!(text, "| {} | {} |", escaped(&run.turn(arm)), figures.map(|figure| escaped(&figure)).join(" | "));
+    }
+    if any {
+        text.push('\n');
+    }
 }
 
 /// Text that Markdown shows as it is: no table, link, HTML, emphasis or mention comes of it.

@@ -46,7 +46,7 @@ pub(super) fn table(summary: &Summary) -> String {
     for arm in summary.arms.iter().filter(|arm| !arm.bound) {
         for phase in arm.phases.iter().filter(|phase| is_worth_a_line(phase)) {
             any = true;
-            let mut row = vec![name(arm, summary), phase.name.clone()];
+            let mut row = vec![name(arm, summary), phase.shown_name()];
             row.extend(cells(phase));
             table.row(row);
         }

@@ -70,6 +70,7 @@ fn summary() -> Summary {
             ThresholdResult {
                 text: "none.spike.response_time.p90 > 5s".to_owned(),
                 held: true,
+                judged: true,
                 why: "found at least 60.00 s".to_owned(),
                 values: vec![Some(60_000.0)],
                 blocks: Vec::new(),
@@ -78,6 +79,7 @@ fn summary() -> Summary {
             ThresholdResult {
                 text: "connections.spike.response_time.p90\n    > 3s".to_owned(),
                 held: false,
+                judged: true,
                 why: "too few samples: p90 of connections.spike needs 29, there are 20".to_owned(),
                 values: vec![None],
                 blocks: Vec::new(),
@@ -127,6 +129,8 @@ fn an_invalid_run_in_two_blocks_says_each_finding_once() {
     summary.arms.push(second);
     summary.arms[1].server = None;
     summary.partial = true;
+    summary.stopped =
+        Some(crate::summary::Stopped { blocks_planned: 3, blocks_whole: 1, turns_planned: 9, turns_whole: 4 });
     summary.valid = false;
     summary.verdict = Verdict::Invalid;
     summary.reasons = vec![

@@ -198,6 +198,8 @@ pub fn run(
         kernel,
         phases: report.phases.iter().map(assemble::phase).collect(),
         walk: assemble::walk(&report, assemble::model_of(&plan)),
+        offered: report.offered.clone(),
+        replayed: report.replayed,
         ..summary::Arm::default()
     };
     // What was measured is worth more than how the target ended.

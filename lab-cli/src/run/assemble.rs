@@ -29,11 +29,13 @@ pub fn phase(report: &PhaseReport) -> Phase {
     Phase {
         name: report.name.clone(),
         seconds: report.seconds,
+        cut_off: report.cut_off,
         users: report.users.and_then(|users| u32::try_from(users).ok()).unwrap_or(0),
         of_oracle: None,
         beside: (!report.beside.is_nothing()).then_some(report.beside),
         measures: measures(report),
         measured: measured(report),
+        replies: report.replies.clone(),
         by_type: groups(&report.by_type),
         by_class: groups(&report.by_class),
     }
@@ -102,10 +104,11 @@ pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
             made: t.made,
             made_elsewhere: t.made_elsewhere,
             substituted: t.substituted,
+            gone: t.gone,
         };
         let to = out.map(|t| (t.to.clone(), cell(t))).collect();
         // The library's gamma function may differ between machines in its last bits, and nobody reads more than these.
-        let p = (fit.p * 1e9).round() / 1e9;
+        let p = (fit.seen > 0).then_some((fit.p * 1e9).round() / 1e9);
         WalkRow { after, from: fit.from, made: fit.seen, p, to }
     });
     rows.collect()
@@ -125,6 +128,7 @@ pub fn generator(report: &Report) -> Generator {
         cpu: share_of_wall(health.process_cpu),
         run_queue: share_of_wall(health.run_queue_delay),
         crowded: share_of_wall(health.run_queue_delay.saturating_sub(own_waits)),
+        core_wait_ms: health.run_queue_delay.as_secs_f64() * 1e3 / health.sender_turns.max(1) as f64,
         send_lag_p99_ms: found.send_lag_p99_ms.or(found.send_lag_max_ms).unwrap_or(0.0),
         send_lag_max_ms: found.send_lag_max_ms.unwrap_or(0.0),
         unsent: found.unsent,
@@ -134,6 +138,7 @@ pub fn generator(report: &Report) -> Generator {
         open_files_limit: health.descriptors_limit,
         files_exhausted: health.out_of_descriptors,
         ports_exhausted: health.out_of_ports,
+        memory_exhausted: health.out_of_memory,
         panics: health.fiber_panics,
         steal: health.steal,
         major_faults: health.major_faults,
@@ -293,5 +298,6 @@ mod tests {
         assert!((found.cpu - 0.5).abs() < 1e-9 && (found.run_queue - 0.02).abs() < 1e-9, "{found:?}");
         // 2000 wake-ups of 25 µs are 50 ms of the 200.
         assert!((found.crowded - 0.015).abs() < 1e-9, "{found:?}");
+        assert!((found.core_wait_ms - 0.1).abs() < 1e-9, "{found:?}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! On one core the time a request takes is a constant part plus a part for each extra database operation, so one over the
 //! throughput is a straight line over the operations: two points give a guess, and each further point corrects it. The load is
-//! the paper's own mix from closed users without think time, so that the service is never idle.
+//! the experiment's own mix from closed users without pauses, so that the service is never idle.
 
 mod figures;
 mod file;
@@ -72,7 +72,7 @@ pub fn search(
     let seed = seed(experiment);
     let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus);
     let target = Target::start(&TaskSpec::alone(spec), log)?;
-    sinks.note(format!("solving for a capacity of {wanted:.0} requests/s on the paper's mix"));
+    sinks.note(solving_for(wanted, &mail));
     let plan = plan(&mail, destination(&target.ready)?, seed);
     let capacity = solve(wanted, |operations| {
         target.control.set_work(&WorkSpec { operations, ..WorkSpec::default() })?;
@@ -94,6 +94,11 @@ pub fn search(
     Ok(capacity)
 }
 
+/// What is about to be done, for people.
+pub fn solving_for(wanted: f64, mail: &MailUsers) -> String {
+    format!("solving for a capacity of {wanted:.0} requests/s on the mix of {}, without pauses", mail.model.name)
+}
+
 /// Seed of the search.
 pub fn seed(experiment: &Experiment) -> u64 {
     seed_for(experiment.seed, "capacity")
@@ -106,10 +111,7 @@ pub fn users(experiment: &Experiment, accounts: &[Account]) -> Result<MailUsers,
             "a capacity is solved for on the mail users' mix: set users.model: arashi".to_owned(),
         ));
     };
-    let mut model = model.clone();
-    for law in model.think.values_mut() {
-        *law = Think::Constant(Duration::ZERO);
-    }
+    let model = model.with_think(&Think::Constant(Duration::ZERO));
     let behaviour = experiment.users.behaviour.clone();
     Ok(MailUsers { previous_page: *previous_page, behaviour, ..MailUsers::new(model, accounts.to_vec()) })
 }

@@ -12,17 +12,19 @@ use controllers::{
 use workloads::{
     health::StallCause,
     measure::Report,
-    plan::{Account, LoadPlan, Target},
+    plan::{Account, Target},
 };
 
 use super::{
     Cpus, RunFailure, Sinks, Stop,
     arm::{self, Turn, tell},
-    assemble, calibrate,
+    assemble, calibrate, digests,
     folder::Folder,
     headroom, histograms,
     manifest::{Block, manifest},
+    plan_digest::{digest_of, seed_of},
     record::{self, ArmRecord},
+    rehearsal::rehearse,
     resolve,
     site::SiteSpec,
     snapshot::Corpus,
@@ -81,6 +83,7 @@ pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<F
     if !request.virtual_time {
         check_hindsight(request.experiment)?;
     }
+    rehearse(request.experiment)?;
     let folder = Folder::create(request.out, &request.experiment.name)?;
     let thresholds: Vec<Threshold> =
         request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
@@ -177,7 +180,7 @@ impl Run<'_> {
         self.headroom = Some(headroom::measure(self.request.cpus, habit, &self.stop.fresh_flag())?);
         let mut blocks = Vec::new();
         for block in 1..=experiment.repeat {
-            let seed = seed_for(experiment.seed, &format!("block {block}"));
+            let seed = seed_of(experiment, block);
             let order = self.order(seed);
             let names = order.iter().map(|&index| experiment.arms[index].label.clone()).collect();
             blocks.push(Block { block, seed, order: names, plan: None, touched: Vec::new() });
@@ -208,6 +211,7 @@ impl Run<'_> {
         let summary = self.summary(capacity, partial);
         self.folder.replace("summary.json", &summary)?;
         self.folder.sync()?;
+        digests::write(&self.folder)?;
         self.sinks.tell(&LiveEvent::RunFinished(Box::new(summary.clone())));
         Ok(Finished { summary, folder: self.folder.path().to_owned() })
     }
@@ -249,6 +253,7 @@ impl Run<'_> {
             objective: experiment.objective,
             arms: experiment.arms.iter().map(|arm| arm.label.clone()).collect(),
             blocks: experiment.repeat,
+            capacity_per_s: capacity,
             phases: experiment.users.phases.iter().map(phase).collect(),
         }
     }
@@ -384,10 +389,13 @@ impl Run<'_> {
             kept.map(|kept| kept.found.clone())
         };
         let order: Vec<String> = experiment.arms.iter().map(|arm| arm.label.clone()).collect();
+        let known = experiment.arms.iter().filter(|arm| arm.hindsight.is_some());
+        let hindsight: Vec<String> = known.map(|arm| arm.label.clone()).collect();
         sum_up(&Findings {
             experiment: &experiment.name,
             mode: if self.request.virtual_time { Mode::Virtual } else { Mode::Live },
             partial,
+            blocks: experiment.repeat,
             objective: experiment.objective,
             capacity: capacity.as_ref(),
             searches: &self.searches,
@@ -398,6 +406,7 @@ impl Run<'_> {
             timeline: &self.timeline,
             parts: &parts,
             order: &order,
+            hindsight: &hindsight,
             twins: &experiment.twins(),
             compare: &experiment.compare,
         })
@@ -409,16 +418,4 @@ impl Run<'_> {
         let manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, blocks, cpus)?;
         self.folder.replace("manifest.json", &manifest)
     }
-}
-
-/// The plan's digest: what users mean to do, without the port that the target happened to get, and without the policy that
-/// an arm puts before them.
-pub(super) fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
-    let mut plan = plan.clone();
-    plan.client = None;
-    plan.target.url.clear();
-    plan.target.host.clear();
-    plan.target.address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-    plan.target.entries.clear();
-    workloads::schedule::digest(&plan)
 }

@@ -81,6 +81,22 @@ pub enum RunFailure {
         /// Why.
         cause: String,
     },
+    /// An arm cannot even be built.
+    #[error("{arm} cannot start: {cause}")]
+    CannotStart {
+        /// The arm.
+        arm: String,
+        /// Why.
+        cause: String,
+    },
+    /// A run cannot be computed again, and its files are not as it wrote them.
+    #[error("{cause}\nfiles that were changed after the run: {files}")]
+    Altered {
+        /// Which, and how.
+        files: String,
+        /// Why nothing was computed.
+        cause: String,
+    },
     /// Nothing can be computed again.
     #[error(
         "{0} has no records of its arms: it was run by an older lab, or killed in its first arm; what there is is its timeline"

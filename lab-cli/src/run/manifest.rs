@@ -126,12 +126,30 @@ arms: [none]
         assert!(!written.to_string().contains("nanos"), "{written:#}");
     }
 
+    /// `lab recheck` makes plans again from it.
+    #[test]
+    fn every_experiment_of_the_library_is_read_back_as_it_was_written() {
+        let cpus = Cpus { generator: None, target: None };
+        for entry in crate::spec::Library::all() {
+            let experiment = read(entry.text, &Changes::default()).expect("it is sound");
+            let written = manifest(&experiment, Mode::Virtual, None, &[], &[], &cpus).expect("JSON");
+            let text = written.to_string();
+            let whole: Value = serde_json::from_str(&text).expect("JSON");
+            let again: Experiment = serde_json::from_value(whole["experiment"].clone())
+                .unwrap_or_else(|error| panic!("{}: {error}", entry.id));
+            let again = manifest(&again, Mode::Virtual, None, &[], &[], &cpus).expect("JSON");
+            assert_eq!(again["experiment"], whole["experiment"], "{}", entry.id);
+        }
+    }
+
     #[test]
     fn a_model_is_named_by_its_file_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("mine.yaml");
         std::fs::write(&path, workloads::mail::ARASHI).expect("written");
-        let text = FILE.replace("model: url", &format!("model: {}", path.display()));
+        let emulated = FILE.lines().find(|line| line.starts_with("target")).expect("it has one");
+        let text = FILE.replace(emulated, "target: {app: arashi}");
+        let text = text.replace("model: url", &format!("model: {}", path.display()));
         let experiment = read(&text, &Changes::default()).expect("it is sound");
         let written =
             manifest(&experiment, Mode::Live, None, &[], &[], &Cpus { generator: None, target: None }).expect("JSON");

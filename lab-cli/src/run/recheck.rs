@@ -1,6 +1,6 @@
 //! A run computed again from its files, and held against its summary, bit for bit.
 //!
-//! Read are `manifest.json` (what was promised, and in which order arms ran), the arms' records, `timeline.jsonl` (gauges) and
+//! First of all every file is held against its digest (`digests.json`). Then read are `manifest.json` (what was promised, and in which order arms ran), the arms' records, `timeline.jsonl` (gauges) and
 //! `events.jsonl` (whether it was interrupted, and what a person changed). No clock, no path and no fact of this machine is asked for, so that it comes
 //! to the same end anywhere.
 
@@ -13,16 +13,19 @@ use workloads::measure::Report;
 use super::{
     RunFailure, assemble,
     conductor::watches,
+    digests::{Changed, Digests},
     folder::{self, Recorded},
     histograms,
     leaves::differ,
+    manifest::Block,
+    plan_digest,
     record::{self, ArmRecord},
     recorded::Manifest,
     seconds_log,
     sum_up::{Findings, sum_up},
 };
 use crate::{
-    judge::threshold::{Threshold, first_abort},
+    judge::threshold::{Abort, Threshold, first_abort},
     live::{LiveEvent, Second},
     summary::{Arm, Headroom, Summary, Touched},
 };
@@ -34,6 +37,8 @@ pub struct Rechecked {
     pub summary: Summary,
     /// How many values were held against each other.
     pub values: usize,
+    /// How many files were held against their digests; `None`: the run has none.
+    pub files: Option<usize>,
     /// Those that differ.
     pub differences: Vec<Difference>,
     /// What a reader should know.
@@ -53,11 +58,40 @@ pub struct Difference {
     pub computed: Option<Value>,
 }
 
+impl Difference {
+    fn of_file(Changed { file, what }: Changed) -> Self {
+        Self { file, place: what.to_owned(), found: None, computed: None }
+    }
+}
+
 /// Computes a run again.
 ///
 /// # Errors
 /// If its files cannot be read, or none of its arms has a record.
 pub fn recheck(path: &Path) -> Result<Rechecked, RunFailure> {
+    let digests = Digests::read(path)?;
+    let changed = digests.as_ref().map_or_else(Vec::new, |digests| digests.changed(path));
+    match compute(path) {
+        Ok(mut found) => {
+            found.files = digests.as_ref().map(Digests::len);
+            found.notes.extend(digests.is_none().then(|| NO_DIGESTS.to_owned()));
+            found.differences.splice(0..0, changed.into_iter().map(Difference::of_file));
+            Ok(found)
+        }
+        Err(cause) if changed.is_empty() => Err(cause),
+        Err(cause) => {
+            let files: Vec<String> =
+                changed.into_iter().map(|Changed { file, what }| format!("{file} {what}")).collect();
+            Err(RunFailure::Altered { files: files.join(", "), cause: cause.to_string() })
+        }
+    }
+}
+
+const NO_DIGESTS: &str = "there is no digests.json, which a run writes last: it was killed, or run by an older lab. Its figures were \
+                          computed again; a change of bytes that no figure comes from would not be noticed";
+
+/// Figures and verdicts.
+fn compute(path: &Path) -> Result<Rechecked, RunFailure> {
     let manifest = Manifest::read(path)?;
     let recorded = folder::read(path)?;
     let written: Value = from_file(&path.join("summary.json"))?;
@@ -72,6 +106,7 @@ pub fn recheck(path: &Path) -> Result<Rechecked, RunFailure> {
         let last = turns.pop().map_or_else(String::new, |turn| turn.arm.shown_name().to_owned());
         notes.push(format!("the record of {last} is there, and no summary with it yet: the run was killed in between"));
     }
+    plans(&manifest, &mut differences, &mut notes)?;
     for turn in &turns {
         log(path, turn, &mut differences);
         seconds(&recorded.timeline, turn, &mut differences);
@@ -80,12 +115,13 @@ pub fn recheck(path: &Path) -> Result<Rechecked, RunFailure> {
     if recorded.torn {
         notes.push("the last line of a file is torn: the run was killed in a write".to_owned());
     }
-    let mut summary = summary(&manifest, &recorded, &turns);
     // Killed between its last arm and its end: all was measured, and the summary could not yet know.
-    if written.get("partial") == Some(&Value::Bool(true)) && !summary.partial {
+    let partial_as_written = written.get("partial") == Some(&Value::Bool(true));
+    let was_stopped = is_partial(&manifest, &recorded, &turns);
+    if partial_as_written && !was_stopped {
         notes.push("the summary says that the run is partial, and all its arms are there".to_owned());
-        summary.partial = true;
     }
+    let summary = summary(&manifest, &recorded, &turns, partial_as_written || was_stopped);
     let computed = serde_json::to_value(&summary)?;
     let mut values = 0;
     differ("", Some(&written), Some(&computed), &mut |place, found, computed| {
@@ -99,7 +135,7 @@ pub fn recheck(path: &Path) -> Result<Rechecked, RunFailure> {
             });
         }
     });
-    Ok(Rechecked { summary, values, differences, notes })
+    Ok(Rechecked { summary, values, files: None, differences, notes })
 }
 
 /// An arm's turn, computed again.
@@ -167,27 +203,48 @@ fn touches(events: &[LiveEvent], label: &str, in_block: u32) -> Vec<Touched> {
     found
 }
 
-fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> Summary {
-    let experiment = &manifest.experiment;
-    let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
-    let planned: usize = manifest.blocks.iter().map(|block| block.order.len()).sum();
-    let blocks = recorded.events.iter().find_map(|event| match event {
+/// Blocks that were planned.
+fn blocks(manifest: &Manifest, recorded: &Recorded) -> usize {
+    let planned = recorded.events.iter().find_map(|event| match event {
         LiveEvent::RunStarted(shape) => Some(shape.blocks as usize),
         _ => None,
     });
+    planned.unwrap_or(manifest.blocks.len())
+}
+
+/// The threshold that ended it, if one did.
+fn abort(manifest: &Manifest, recorded: &Recorded) -> Option<Abort> {
+    let watches = watches(&thresholds(manifest), &manifest.experiment.aborts);
+    first_abort(&watches, &recorded.timeline)
+}
+
+fn thresholds(manifest: &Manifest) -> Vec<Threshold> {
+    manifest.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect()
+}
+
+/// It was stopped, or turns of arms are missing.
+fn is_partial(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> bool {
+    let planned: usize = manifest.blocks.iter().map(|block| block.order.len()).sum();
     let stopped = recorded.events.iter().any(|event| matches!(event, LiveEvent::Stopping));
-    let all_begun = blocks.is_none_or(|blocks| blocks == manifest.blocks.len());
-    let thresholds: Vec<Threshold> =
-        experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
-    let watches = watches(&thresholds, &experiment.aborts);
-    let abort = first_abort(&watches, &recorded.timeline);
+    stopped
+        || abort(manifest, recorded).is_some()
+        || turns.len() < planned
+        || blocks(manifest, recorded) != manifest.blocks.len()
+}
+
+fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bool) -> Summary {
+    let experiment = &manifest.experiment;
+    let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
+    let thresholds = thresholds(manifest);
+    let abort = abort(manifest, recorded);
     let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| {
         turns.get(index)?.report.as_ref()?.part(phase, part).map(|found| assemble::phase(&found))
     };
     sum_up(&Findings {
         experiment: &experiment.name,
         mode: manifest.mode,
-        partial: stopped || abort.is_some() || turns.len() < planned || !all_begun,
+        partial,
+        blocks: u32::try_from(blocks(manifest, recorded)).unwrap_or(u32::MAX),
         objective: experiment.objective,
         capacity: manifest.capacity.as_ref(),
         searches: &manifest.searches,
@@ -198,9 +255,41 @@ fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> Summary 
         timeline: &recorded.timeline,
         parts: &parts,
         order: &manifest.arms(),
+        hindsight: &manifest.with_hindsight(),
         twins: &manifest.twins(),
         compare: &experiment.compare,
     })
+}
+
+/// Every block has the seed that the experiment gives it, and the plan that follows from both.
+fn plans(manifest: &Manifest, differences: &mut Vec<Difference>, notes: &mut Vec<String>) -> Result<(), RunFailure> {
+    let experiment = match manifest.whole_experiment() {
+        Ok(experiment) => experiment,
+        Err(error) => {
+            let cause = format!("the manifest's experiment is not one of this lab ({error})");
+            notes.push(format!("plans were not made again: {cause}"));
+            return Ok(());
+        }
+    };
+    let mut differs = |place: String, found: Value, computed: Value| {
+        if found != computed {
+            let file = "manifest.json".to_owned();
+            differences.push(Difference { file, place, found: Some(found), computed: Some(computed) });
+        }
+    };
+    for (index, block) in manifest.blocks.iter().enumerate() {
+        let seed = plan_digest::seed_of(&experiment, block.block);
+        differs(format!("/blocks/{index}/seed"), block.seed.into(), seed.into());
+        let Block { plan: Some(written), .. } = block else { continue };
+        match plan_digest::again(&experiment, manifest.capacity.as_ref(), block)? {
+            Some(plan) => differs(format!("/blocks/{index}/plan"), written.clone().into(), plan.into()),
+            None => {
+                notes.push("plans were not made again: they take a recording, which is no part of the run".to_owned());
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The histograms in the arm's log are those of its record.

@@ -42,6 +42,8 @@ impl ArmRecord {
             wasted: None,
             phases: Vec::new(),
             walk: Vec::new(),
+            offered: Vec::new(),
+            replayed: None,
             reasons: Vec::new(),
             verdict: Verdict::default(),
             valid: true,
@@ -67,6 +69,8 @@ impl ArmRecord {
             conditions: conditions(&self.seen.conditions, &report),
             phases: report.phases.iter().map(assemble::phase).collect(),
             walk: assemble::walk(&report, model),
+            offered: report.offered.clone(),
+            replayed: report.replayed,
             ..self.seen.clone()
         };
         measures::fill_in(&mut arm, seconds, &self.plan);

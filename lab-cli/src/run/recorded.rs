@@ -13,8 +13,8 @@ use traces::UserModel;
 use super::{RunFailure, manifest::Block, resolve::works_at_accept};
 use crate::{
     live::value_in_words,
-    spec::plan::{Abort, Compare, Declared},
-    summary::{Capacity, LimitSearch, Mode, Objective},
+    spec::plan::{Abort, Compare, Declared, Experiment},
+    summary::{Capacity, LimitSearch, Mode, Objective, Stopped},
     text::{counted, nearest},
 };
 
@@ -73,6 +73,9 @@ pub struct PlannedArm {
     pub label: String,
     /// Who decides, where it is told.
     pub policy: Option<PolicySpec>,
+    /// What it knows that no policy can know, if anything.
+    #[serde(default)]
+    pub hindsight: Option<Value>,
 }
 
 impl Manifest {
@@ -90,16 +93,36 @@ impl Manifest {
         Ok(Self { whole, ..manifest })
     }
 
+    /// The experiment, whole.
+    ///
+    /// # Errors
+    /// If the manifest is of a lab that wrote another one.
+    pub fn whole_experiment(&self) -> Result<Experiment, serde_json::Error> {
+        Experiment::deserialize(self.whole.get("experiment").unwrap_or(&Value::Null))
+    }
+
     /// Names of the arms, in the order of the file.
     pub fn arms(&self) -> Vec<String> {
         self.experiment.arms.iter().map(|arm| arm.label.clone()).collect()
     }
 
-    /// How the run was made, in lines for people: seed and repetitions, then its arms with what they were set to.
-    pub fn in_lines(&self) -> Vec<String> {
+    /// Arms that know what no policy can know.
+    pub fn with_hindsight(&self) -> Vec<String> {
+        let known = self.experiment.arms.iter().filter(|arm| arm.hindsight.is_some());
+        known.map(|arm| arm.label.clone()).collect()
+    }
+
+    /// How the run was made, in lines for people: seed and repetitions, then its arms with what they were set to. `stopped`: how far it
+    /// came, if not to its end.
+    pub fn in_lines(&self, stopped: Option<&Stopped>) -> Vec<String> {
         let seed =
             self.whole.get("seed").and_then(Value::as_u64).map_or_else(String::new, |seed| format!("seed {seed}, "));
-        let blocks = counted(self.blocks.len(), "block");
+        let blocks = match stopped {
+            Some(stopped) => {
+                format!("{} of {}", stopped.blocks_whole, counted(stopped.blocks_planned as usize, "block"))
+            }
+            None => counted(self.blocks.len(), "block"),
+        };
         let arm = |arm: &PlannedArm| {
             let settings = arm.policy.iter().flat_map(|policy| &policy.settings);
             let settings: Vec<String> =

@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use controllers::{Catalogue, Class, Objective, Place, random::seed_for};
 use target_app::{
     control::wire::Ready,
+    mail::corpus,
     spec::{self, EdgeSpec, TargetSpec, WorkSpec},
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
@@ -14,7 +15,7 @@ use workloads::presence::Role;
 use super::{Cpus, RunFailure};
 use crate::{
     spec::{
-        plan::{App, Arashi, Arm, Experiment, Load, Model, Tree, TreeCall, TreeService, Work},
+        plan::{App, Arashi, Arm, Experiment, Load, Mail, Model, Tree, TreeCall, TreeService, Work},
         recording::Recording,
     },
     summary::Capacity,
@@ -155,6 +156,17 @@ fn backlog(experiment: &Experiment, arm: &Arm) -> u32 {
 pub fn works_at_accept(policy: &spec::PolicySpec) -> bool {
     let place = policy.place.or_else(|| Catalogue::find(&policy.name)?.place(&policy.settings).ok());
     place == Some(Place::Accept)
+}
+
+/// Who may sign in.
+pub fn accounts(app: &App) -> Vec<Account> {
+    if let App::Arashi(arashi) = app { accounts_of(arashi.mail) } else { Vec::new() }
+}
+
+/// Whose mail it is.
+pub fn accounts_of(mail: Mail) -> Vec<Account> {
+    let all = corpus::accounts(&mail.corpus()).into_iter();
+    all.map(|(user, password)| Account { user, password }).collect()
 }
 
 /// What is sent in one arm: the same for every arm of a block, but for the policy on the users' own side.

@@ -5,18 +5,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use controllers::{Timestamp, seed_for};
 use target_app::{
     control::wire::{Gauges, ReadRequests, StreamedEvent},
-    mail::corpus::accounts,
     plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan},
 };
 use workloads::{
-    StopFlag,
-    plan::{Account, LoadPlan, Target},
+    Crowd, StopFlag,
+    plan::{Account, LoadPlan},
     sim,
 };
 
 use super::{
-    Cpus, RunFailure, arm::Ended, assemble, calibrate, conductor::digest_of, join::join, offline, policy_events, renew,
-    resolve, spool::Spool, watch::Seconds,
+    Cpus, RunFailure,
+    arm::Ended,
+    assemble, calibrate,
+    join::join,
+    offline,
+    plan_digest::{digest_of, nowhere},
+    policy_events, renew, resolve,
+    spool::Spool,
+    watch::Seconds,
 };
 use crate::{
     judge::threshold::{Watch, abort_at},
@@ -76,13 +82,10 @@ const NOBODY: Cpus = Cpus { generator: None, target: None };
 impl Ground {
     /// The ground of an experiment.
     pub fn of(experiment: &Experiment) -> Self {
-        let (accounts, folders) = match &experiment.target.app {
-            App::Arashi(arashi) => {
-                let spec = arashi.mail.corpus();
-                let who = accounts(&spec).into_iter().map(|(user, password)| Account { user, password });
-                (who.collect(), spec.folders())
-            }
-            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => (Vec::new(), Vec::new()),
+        let accounts = resolve::accounts(&experiment.target.app);
+        let folders = match &experiment.target.app {
+            App::Arashi(arashi) => arashi.mail.corpus().folders(),
+            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => Vec::new(),
         };
         let simulation = &experiment.simulation;
         let emulated = matches!(experiment.target.app, App::Emulated(_));
@@ -135,6 +138,20 @@ impl Ground {
             sim::run(&plan, link, &mut plant, |_, _, _| {}, stop)
         };
         Ok(finished.map_err(workloads::RunError::from)?.report.total.ledger.served_intents)
+    }
+
+    /// Builds an arm and its users, and runs nothing.
+    ///
+    /// # Errors
+    /// What a run of the arm would fail with at its start.
+    pub fn can_start(&self, experiment: &Experiment, arm: &Arm) -> Result<(), RunFailure> {
+        let plan = if let App::Tree(tree) = &experiment.target.app {
+            self.set_up_tree(experiment, arm, tree, experiment.seed)?.0
+        } else {
+            self.set_up(experiment, arm, experiment.seed, None)?.0
+        };
+        Crowd::new(&plan).map_err(workloads::RunError::from)?;
+        Ok(())
     }
 
     /// Who sends, and to what.
@@ -295,6 +312,8 @@ fn run_on<W: Simulation>(
         requests: joined,
         phases: report.phases.iter().map(assemble::phase).collect(),
         walk: assemble::walk(&report, assemble::model_of(plan)),
+        offered: report.offered.clone(),
+        replayed: report.replayed,
         ..summary::Arm::default()
     };
     let digest = digest_of(plan)?;
@@ -343,11 +362,6 @@ impl Simulation for Cluster {
     fn services(&self) -> Vec<summary::Service> {
         self.books().into_iter().map(assemble::service).collect()
     }
-}
-
-/// Where users are told to go: nobody listens there, and nothing is sent.
-fn nowhere() -> Target {
-    Target::at(([127, 0, 0, 1], 1).into())
 }
 
 fn unfit(error: &PlantError) -> RunFailure {

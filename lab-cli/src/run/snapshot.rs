@@ -5,10 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use target_app::mail::corpus::{accounts, cached, snapshot};
+use target_app::{
+    mail::corpus::{cached, snapshot},
+    private,
+};
 use workloads::plan::Account;
 
-use super::RunFailure;
+use super::{RunFailure, resolve};
 use crate::spec::plan::Mail;
 
 /// Mail for the arms of a run.
@@ -25,7 +28,7 @@ impl Corpus {
         let spec = mail.corpus();
         let cache = cache_folder();
         let file = cached(&spec, &cache.join("mail"))?;
-        let accounts = accounts(&spec).into_iter().map(|(user, password)| Account { user, password }).collect();
+        let accounts = resolve::accounts_of(*mail);
         Ok(Self { file, accounts, copies: Scratch::new(&cache.join("arms"))? })
     }
 
@@ -54,10 +57,10 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     /// A new one below `parent`.
     pub fn new(parent: &Path) -> Result<Self, RunFailure> {
-        fs::create_dir_all(parent).map_err(RunFailure::at(parent))?;
+        private::folder(parent).map_err(RunFailure::at(parent))?;
         sweep(parent);
         let folder = parent.join(std::process::id().to_string());
-        fs::create_dir_all(&folder).map_err(RunFailure::at(&folder))?;
+        private::folder(&folder).map_err(RunFailure::at(&folder))?;
         Ok(Self(folder))
     }
 }

@@ -24,6 +24,8 @@ struct Inner {
     by: AtomicU8,
     /// Only the run that goes on is to end.
     this_run: AtomicBool,
+    /// What is in flight is cut off at once, rather than waited for.
+    cuts: bool,
     flag: Mutex<StopFlag>,
 }
 
@@ -36,7 +38,19 @@ impl Stop {
     /// # Errors
     /// If the thread or the handlers cannot be set up.
     pub fn listen() -> io::Result<Self> {
-        let stop = Self::default();
+        Self::default().listening()
+    }
+
+    /// The same; whoever asks does not want to wait for answers.
+    ///
+    /// # Errors
+    /// As [`listen`](Self::listen).
+    pub fn listen_and_cut() -> io::Result<Self> {
+        Self(Arc::new(Inner { cuts: true, ..Inner::default() })).listening()
+    }
+
+    fn listening(self) -> io::Result<Self> {
+        let stop = self;
         let handle = stop.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let (mut int, mut term, mut hup) = {
@@ -82,6 +96,14 @@ impl Stop {
             std::process::exit(code(by));
         }
         if let Ok(flag) = self.0.flag.lock() {
+            self.raise(&flag);
+        }
+    }
+
+    fn raise(&self, flag: &StopFlag) {
+        if self.0.cuts {
+            flag.stop_now();
+        } else {
             flag.stop();
         }
     }
@@ -107,7 +129,7 @@ impl Stop {
             *flag = fresh.clone();
         }
         if self.is_asked() {
-            fresh.stop();
+            self.raise(&fresh);
         }
         fresh
     }

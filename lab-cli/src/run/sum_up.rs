@@ -3,12 +3,12 @@
 use super::of_oracle;
 use crate::{
     judge::{
-        compare, gates, measures,
+        compare, gates, identical, measures,
         threshold::{Abort, Parts, RunEvidence, Threshold},
     },
     live::Second,
     spec::plan::Compare,
-    summary::{Arm, Capacity, Comparison, Headroom, LimitSearch, Mode, Objective, SCHEMA, Summary, Verdict},
+    summary::{Arm, Capacity, Comparison, Headroom, LimitSearch, Mode, Objective, SCHEMA, Stopped, Summary, Verdict},
 };
 
 /// What a summary is made from.
@@ -19,6 +19,8 @@ pub struct Findings<'a> {
     pub mode: Mode,
     /// Arms or phases are missing.
     pub partial: bool,
+    /// Repetitions that were planned.
+    pub blocks: u32,
     /// The promise.
     pub objective: Objective,
     /// The work knob, where it was looked for.
@@ -39,6 +41,8 @@ pub struct Findings<'a> {
     pub parts: Parts<'a>,
     /// Arms in the order of the file.
     pub order: &'a [String],
+    /// Those of them that know what no policy can know.
+    pub hindsight: &'a [String],
     /// Pairs of arms that are the same but for their names.
     pub twins: &'a [[String; 2]],
     /// How arms are compared.
@@ -48,7 +52,7 @@ pub struct Findings<'a> {
 /// Arms that are the same but for their names, against each other: what differs there is noise.
 fn noise_floor(found: &Findings<'_>, arms: &[Arm]) -> Vec<Comparison> {
     let compared = found.twins.iter().flat_map(|twins| {
-        let family = compare::Family { baseline: None, ..found.compare.family(twins) };
+        let family = compare::Family { baseline: None, ..found.compare.family(twins, &[]) };
         compare::against_the_baseline(arms, family)
     });
     compared.collect()
@@ -71,7 +75,7 @@ pub fn sum_up(found: &Findings<'_>) -> Summary {
         && let Some(result) = thresholds.get_mut(abort.threshold)
     {
         // Whatever the part of the run that there is comes to: it was against it for too long.
-        result.held = false;
+        (result.held, result.judged) = (false, true);
         result.why = format!("{}; {}", abort.found, result.why);
         result.aborted = Some(abort.found.clone());
     }
@@ -82,6 +86,7 @@ pub fn sum_up(found: &Findings<'_>) -> Summary {
         experiment: found.experiment.to_owned(),
         mode: found.mode,
         partial: found.partial,
+        stopped: found.partial.then(|| Stopped::of(found.arms, found.order, found.blocks)),
         verdict,
         valid: verdict != Verdict::Invalid,
         reasons,
@@ -90,9 +95,10 @@ pub fn sum_up(found: &Findings<'_>) -> Summary {
         headroom: found.headroom,
         searches: found.searches.to_vec(),
         curves: measures::curves(&kept),
+        identical: identical(&kept, found.order, found.twins),
         arms,
         thresholds,
-        comparisons: compare::against_the_baseline(&kept, found.compare.family(found.order)),
+        comparisons: compare::against_the_baseline(&kept, found.compare.family(found.order, found.hindsight)),
         noise_floor,
     }
 }
@@ -137,6 +143,7 @@ mod tests {
             experiment: "x",
             mode: Mode::Live,
             partial: false,
+            blocks: 5,
             objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
             capacity: None,
             searches: &[],
@@ -147,6 +154,7 @@ mod tests {
             timeline: &[],
             parts: &|_, _, _| None,
             order: &order,
+            hindsight: &[],
             twins: &[],
             compare: &Compare::default(),
         })

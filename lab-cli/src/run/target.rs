@@ -60,7 +60,7 @@ impl Target {
             .and_then(|()| wait_until_ready(&mut child));
         match ready {
             Ok(ready) => {
-                let control = ControlClient::new(&ready.control)?;
+                let control = ControlClient::of(&ready)?;
                 Ok(Self { child, ready, control })
             }
             Err(cause) => {

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use super::{
     axis::{Axis, shown},
-    drawing::{GAP, LEFT, PANEL, RIGHT, WIDTH, below_legend, colour, escaped, legend, opened, stroke, titled, up_axis},
+    drawing::{
+        GAP, LEFT, PANEL, RIGHT, WIDTH, arrow, below_legend, colour, escaped, legend, opened, stroke, titled, up_axis,
+    },
+    value::Value,
 };
 use crate::{
     summary::{Curve, CurvePoint, Objective, Summary},
@@ -19,36 +22,22 @@ struct Panel {
     bound: fn(&Objective) -> Option<f64>,
 }
 
-#[derive(Clone, Copy)]
-struct Value {
-    at: f64,
-    at_least: bool,
-}
-
-const fn known(at: f64) -> Option<Value> {
-    Some(Value { at, at_least: false })
-}
-
 const PANELS: [Panel; 3] = [
     Panel {
         title: "answered within the objective, requests a second",
-        value: |point| known(point.goodput_per_s),
+        value: |point| Some(Value::known(point.goodput_per_s)),
         axis: Axis::linear,
         bound: |_| None,
     },
     Panel {
         title: "99th percentile of response times, seconds (dashed across: the objective; an arrow: at least)",
-        value: |point| match (point.p99_ms, point.p99_at_least_ms) {
-            (Some(ms), _) => known(ms / 1e3),
-            (None, Some(ms)) => Some(Value { at: ms / 1e3, at_least: true }),
-            (None, None) => None,
-        },
+        value: |point| Value::of(point.p99_ms, point.p99_at_least_ms).map(|value| value.map(|ms| ms / 1e3)),
         axis: Axis::decades,
         bound: |objective| Some(objective.response_time_ms / 1e3),
     },
     Panel {
         title: "refused, share of what was sent",
-        value: |point| known(point.reject_fraction),
+        value: |point| Some(Value::known(point.reject_fraction)),
         axis: |_, _| Axis::linear(0.0, 1.0),
         bound: |_| None,
     },
@@ -150,10 +139,7 @@ fn mark(out: &mut String, curve: &Curve, point: &CurvePoint, value: Value, (x, y
         text::rate(point.goodput_per_s),
         text::percent(point.reject_fraction)
     );
-    let shape = if value.at_least {
-        format!("M{:.1} {y:.1}h8l-4 -8z", x - 4.0)
-    } else {
-        format!("M{:.1} {y:.1}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", x - 3.0)
-    };
+    let shape =
+        if value.at_least { arrow((x, y)) } else { format!("M{:.1} {y:.1}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", x - 3.0) };
     let _ = writeln!(out, "<path d=\"{shape}\" fill=\"{colour}\"><title>{}</title></path>", escaped(&says));
 }

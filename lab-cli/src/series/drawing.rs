@@ -59,6 +59,11 @@ pub(super) fn stroke(arm: usize) -> String {
     format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\" stroke-dasharray=\"{dash}\"")
 }
 
+/// An arrow upwards: the value is at least that.
+pub(super) fn arrow((x, y): (f64, f64)) -> String {
+    format!("M{:.1} {y:.1}h8l-4 -8z", x - 4.0)
+}
+
 /// Its colour.
 pub(super) fn colour(arm: usize) -> &'static str {
     COLOURS[arm % COLOURS.len()]

@@ -6,34 +6,40 @@ use super::{
     Course,
     axis::{Axis, shown},
     courses,
-    drawing::{GAP, LEFT, PANEL, RIGHT, WIDTH, below_legend, escaped, legend, opened, stroke, titled, up_axis},
+    drawing::{
+        GAP, LEFT, PANEL, RIGHT, WIDTH, arrow, below_legend, colour, escaped, legend, opened, stroke, titled, up_axis,
+    },
+    value::{Value, arrows},
 };
 use crate::live::{Second, Shape};
+
+/// Between two arrows of a line, in units of the picture.
+const ARROWS_APART: f64 = 30.0;
 
 /// A panel: what is drawn, in which unit, and how its axis goes.
 struct Panel {
     title: &'static str,
-    value: fn(&Second) -> Option<f64>,
+    value: fn(&Second) -> Option<Value>,
     axis: fn(f64, f64) -> Axis,
     bound: fn(&Shape) -> Option<f64>,
 }
 
 const PANELS: [Panel; 3] = [
     Panel {
-        title: "90th percentile of response times, seconds (dashed across: the objective)",
-        value: |second| second.p90_ms.map(|ms| ms / 1e3),
+        title: "90th percentile of response times, seconds (dashed across: the objective; arrows: at least)",
+        value: |second| Value::of(second.p90_ms, second.p90_at_least_ms).map(|value| value.map(|ms| ms / 1e3)),
         axis: Axis::decades,
         bound: |shape| Some(shape.objective.response_time_ms / 1e3),
     },
     Panel {
         title: "answered within the objective, requests a second",
-        value: |second| Some(second.served as f64),
+        value: |second| Some(Value::known(second.served as f64)),
         axis: Axis::linear,
         bound: |_| None,
     },
     Panel {
         title: "refused, requests a second",
-        value: |second| Some((second.rejected + second.refused_locally) as f64),
+        value: |second| Some(Value::known((second.rejected + second.refused_locally) as f64)),
         axis: Axis::linear,
         bound: |_| None,
     },
@@ -64,7 +70,13 @@ pub fn svg(shape: &Shape, seconds: &[Second], block: u32) -> String {
 }
 
 fn draw(out: &mut String, panel: &Panel, shape: &Shape, courses: &[Course<'_>], across: &Axis, y: f64) {
-    let values = || courses.iter().flat_map(|course| &course.seconds).filter_map(|second| (panel.value)(second));
+    let values = || {
+        courses
+            .iter()
+            .flat_map(|course| &course.seconds)
+            .filter_map(|second| (panel.value)(second))
+            .map(|value| value.at)
+    };
     let bound = (panel.bound)(shape);
     let least = values().chain(bound).fold(f64::INFINITY, f64::min);
     let most = values().chain(bound).fold(0.0, f64::max);
@@ -94,26 +106,29 @@ fn draw(out: &mut String, panel: &Panel, shape: &Shape, courses: &[Course<'_>], 
         let _ = writeln!(out, "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"#7a7a7a\" stroke-dasharray=\"6 4\"/>");
     }
     for (number, course) in courses.iter().enumerate() {
-        let path = line(course, panel.value, x_of, y_of);
-        let _ = writeln!(out, "<path d=\"{path}\" {}/>", stroke(number));
+        // A value belongs to the middle of its second.
+        let point = |second: &&Second| {
+            let (x, value) = (x_of(f64::from(second.second) + 0.5), (panel.value)(second));
+            (x, value.map(|value| value.map(y_of)))
+        };
+        let points: Vec<(f64, Option<Value>)> = course.seconds.iter().map(point).collect();
+        let _ = writeln!(out, "<path d=\"{}\" {}/>", line(&points), stroke(number));
+        let shapes: String = arrows(&points, ARROWS_APART).into_iter().map(arrow).collect();
+        if !shapes.is_empty() {
+            let _ = writeln!(out, "<path d=\"{shapes}\" fill=\"{}\"/>", colour(number));
+        }
     }
 }
 
-/// A value belongs to the middle of its second. Where there is none, the line has a gap; a lone point is a short dash.
-fn line(
-    course: &Course<'_>,
-    value: fn(&Second) -> Option<f64>,
-    x_of: impl Fn(f64) -> f64,
-    y_of: impl Fn(f64) -> f64,
-) -> String {
+/// Where there is no value, the line has a gap; a lone point is a short dash.
+fn line(points: &[(f64, Option<Value>)]) -> String {
     let mut path = String::new();
     let mut drawing = false;
-    for second in &course.seconds {
-        let Some(value) = value(second) else {
+    for (x, value) in points {
+        let Some(Value { at: y, .. }) = value else {
             drawing = false;
             continue;
         };
-        let (x, y) = (x_of(f64::from(second.second) + 0.5), y_of(value));
         let _ = match drawing {
             true => write!(path, "L{x:.1} {y:.1}"),
             false => write!(path, "M{x:.1} {y:.1}h0.8"),

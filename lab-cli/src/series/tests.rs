@@ -31,6 +31,7 @@ fn shape() -> Shape {
         objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec!["none".to_owned(), "seda".to_owned()],
         blocks: 1,
+        capacity_per_s: None,
         phases: vec![PhaseShape { name: "spike".to_owned(), seconds: 2.0, load: "10 users".to_owned() }],
     }
 }
@@ -87,6 +88,22 @@ fn a_picture_has_a_line_an_arm_in_each_panel_and_a_gap_where_nothing_is_known() 
     for label in [">0.01<", ">0.1<", ">1<", ">10<", ">0 s<"] {
         assert!(picture.contains(label), "{label}");
     }
+}
+
+#[test]
+fn what_time_outs_hide_is_a_line_at_its_bound_with_arrows() {
+    let hidden = |at| Second { p90_at_least_ms: Some(10_000.0), ..second("none", 1, at, 0, None, None) };
+    let seconds: Vec<Second> = (0..100).map(hidden).chain([second("seda", 1, 0, 7, Some(99.4), None)]).collect();
+    let picture = svg(&Shape { phases: Vec::new(), ..shape() }, &seconds, 1);
+    // In the legend, and in each of three panels.
+    let lines: Vec<&str> = picture.lines().filter(|line| line.contains("stroke=\"#1f82d2\"")).collect();
+    assert_eq!((lines.len(), lines[1].matches('M').count(), lines[1].matches('L').count()), (4, 1, 99), "{lines:?}");
+    let arrows: Vec<&str> = picture.lines().filter(|line| line.contains("h8l-4 -8z")).collect();
+    assert_eq!(arrows.len(), 1, "of one arm, in one panel");
+    // 770 units for 100 s, an arrow every 30 at least.
+    let count = arrows[0].matches("h8l-4 -8z").count();
+    assert!(arrows[0].contains("fill=\"#1f82d2\"") && (20..=26).contains(&count), "{count}: {}", arrows[0]);
+    assert!(picture.contains("arrows: at least"));
 }
 
 /// Three loads; the p99 of the second is hidden by time-outs, that of the last not known.

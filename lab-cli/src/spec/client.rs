@@ -80,6 +80,7 @@ pub fn marks(fields: &Fields<'_>) -> Marks {
     Marks {
         criticality: criticality_by_class(fields),
         customer: by_class(fields, "customer", "{0: 3, 1: 8}", customer),
+        class_header: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Arms that know what no policy can know.
 
 use controllers::{Catalogue, catalogue::ParamKind};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     fields::{count_in, join},
@@ -11,7 +11,7 @@ use super::{
 };
 
 /// What an arm knows beforehand.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hindsight {
     /// Which fixed limit has the highest goodput on the seeds of this run: looked for before it, up to this limit.

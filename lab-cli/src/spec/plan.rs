@@ -16,15 +16,16 @@ pub use services::{Tree, TreeCall, TreeService};
 pub use target::{App, Arashi, Mail, Target, Work};
 pub use users::{Load, Model, Phase, Rate, Users, file_name_only};
 
-use super::simulation::Simulation;
+use super::{classes, simulation::Simulation};
 use crate::{
-    judge::compare::{Family, Metric},
+    judge::compare::{Family, Metric, TooFewBlocks, too_few_blocks},
     summary::Objective,
+    text::counted,
 };
 use arm::steers_by;
 
-/// A whole experiment.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A whole experiment. It is read back from a run's manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Names the results folder.
     pub name: String,
@@ -47,7 +48,7 @@ pub struct Experiment {
     /// What must hold.
     pub thresholds: Vec<String>,
     /// Which of them end the run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aborts: Vec<Abort>,
     /// How arms are compared.
     pub compare: Compare,
@@ -85,10 +86,11 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// For arms in this order. A baseline that was left out of the run gives way to the first.
-    pub fn family<'a>(&'a self, order: &'a [String]) -> Family<'a> {
+    /// For arms in this order, of which some know what no policy can know. A baseline that was left out of the run gives way to the
+    /// first.
+    pub fn family<'a>(&'a self, order: &'a [String], hindsight: &'a [String]) -> Family<'a> {
         let baseline = self.baseline.as_deref().filter(|baseline| order.iter().any(|name| name == baseline));
-        Family { order, baseline, phase: self.phase.as_deref(), primary: self.metric, margin: self.margin }
+        Family { order, hindsight, baseline, phase: self.phase.as_deref(), primary: self.metric, margin: self.margin }
     }
 }
 
@@ -136,7 +138,8 @@ impl Experiment {
         self.simulation.only
     }
 
-    /// What readers of the figures should know before: policies that steer by another percentile than the promise's.
+    /// What readers of the figures should know before: policies that steer by another percentile than the promise's, and users
+    /// whose class the target does not go by.
     pub fn cautions(&self) -> Vec<String> {
         let promised = self.objective.percentile;
         let by_another = |arm: &Arm| {
@@ -144,7 +147,22 @@ impl Experiment {
             let label = &arm.label;
             Some(format!("{label} steers by the {percentile}th percentile; the objective is about the {promised}th"))
         };
-        self.arms.iter().filter_map(by_another).collect()
+        self.arms.iter().filter_map(by_another).chain(classes::caution(&self.target, &self.users)).collect()
+    }
+
+    /// Says of a run of several blocks, or of one that is there to decide, that it can decide nothing.
+    pub fn too_few_blocks(&self) -> Option<String> {
+        // Nobody can deploy what knows the future: it is shown, and no comparison of the family.
+        let comparisons = self.arms.iter().filter(|arm| arm.hindsight.is_none()).count().saturating_sub(1);
+        if comparisons == 0 || (self.repeat == 1 && !self.compare.decide) {
+            return None;
+        }
+        let TooFewBlocks { least_p, least } = too_few_blocks(self.repeat, comparisons)?;
+        Some(format!(
+            "{} and {} cannot decide anything (the smallest p value is {least_p:.3}): repeat: {least} at least",
+            counted(self.repeat as usize, "block"),
+            counted(comparisons, "comparison"),
+        ))
     }
 
     /// What a live run leaves out of what the experiment says.

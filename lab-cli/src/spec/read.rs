@@ -3,10 +3,10 @@
 use std::{ops::RangeInclusive, time::Duration};
 
 use super::{
-    arms,
+    arms, classes,
     fields::Fields,
     own_target::Base,
-    plan::{Compare, Declared, Experiment, Load, Rate},
+    plan::{App, Compare, Declared, Experiment, Load, Model, Rate, Target, Users},
     problem::{Problem, Problems},
     raw::{self, Value},
     set::set,
@@ -99,11 +99,16 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     let repeat = fields.count("repeat", 1..=1000).map_or(1, |n| n as u32);
     let seed = fields.count("seed", 0..=(1 << 53)).unwrap_or(1);
     let declares = fields.list("declares").iter().filter_map(|node| declared(node, problems)).collect();
-    let (target, users) = (target?, users?);
+    let simulation =
+        simulation::simulation(fields.node("virtual"), target.as_ref().map(|target| &target.app), problems);
+    let (target, mut users) = (target?, users?);
+    if let Some(node) = fields.node("target") {
+        classes::agree(&target, &mut users, node, problems);
+    }
+    check_service(&target, &users, &fields);
     for arm in &mut arms {
         arm.client = arm.client.take().or_else(|| users.client.clone());
     }
-    let simulation = simulation::simulation(fields.node("virtual"), Some(&target.app), problems);
     let mut experiment = Experiment {
         name: name?,
         about: fields.text("about").unwrap_or_default(),
@@ -124,6 +129,16 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     (experiment.thresholds, experiment.aborts) = thresholds::thresholds(&fields, &experiment, &all_arms);
     experiment.compare = compare(&fields, &experiment, &all_arms);
     Some(experiment)
+}
+
+/// Web-mail users walk the pages of a mail service.
+fn check_service(target: &Target, users: &Users, fields: &Fields<'_>) {
+    if matches!(users.model, Model::Mail { .. }) && !matches!(target.app, App::Arashi(_)) {
+        let inner = fields.node("users").and_then(|node| node.get("model"));
+        let Some(node) = inner.or(fields.node("users")) else { return };
+        let message = "web-mail users need a mail service, and this one has no mailboxes to sign in to";
+        fields.problems().add(&node.place, "users.model", message, "write model: url, or target: {app: arashi}");
+    }
 }
 
 /// The name goes into a folder's name.

@@ -5,16 +5,13 @@ mod played;
 
 use std::{
     collections::BTreeSet,
-    fs::File,
-    io::Read as _,
     ops::RangeInclusive,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use controllers::Class;
-use serde::Serialize;
-use sha2::{Digest, Sha256};
+use serde::{Deserialize, Serialize};
 use workloads::{
     mail::users_make,
     plan::Load,
@@ -25,10 +22,12 @@ pub use played::{Cut, Played};
 
 use super::{
     fields::Fields,
+    named_file,
     plan::file_name_only,
     problem::Problems,
     raw::{Node, Value},
 };
+use crate::sha256;
 
 /// Keys of `users.trace`.
 pub const KEYS: &[&str] = &["file", "pace", "speed", "from", "for", "copies", "sample"];
@@ -36,7 +35,7 @@ pub const KEYS: &[&str] = &["file", "pace", "speed", "from", "for", "copies", "s
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(366 * 86_400);
 
 /// A recording, and how it is replayed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     /// The trace.
     #[serde(serialize_with = "file_name_only")]
@@ -110,17 +109,8 @@ const HINT: &str = "a trace that lab trace import or lab trace generate has writ
 /// Goes through the whole trace once, so that a run does not begin with one that it cannot end.
 pub fn read(file: &Path, pace: Pace, cut: Cut, lasts: Option<Duration>) -> Result<Recording, String> {
     let named = |problem: &dyn std::fmt::Display| format!("{}: {problem}", file.display());
-    let mut digest = Sha256::new();
-    let mut bytes = File::open(file).map_err(|error| named(&error))?;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match bytes.read(&mut buffer).map_err(|error| named(&error))? {
-            0 => break,
-            read => digest.update(&buffer[..read]),
-        }
-    }
-    let sha256: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-
+    named_file::open(file)?;
+    let (_, sha256) = sha256::of_file(file).map_err(|error| named(&error))?;
     let open = Cut { lasts: lasts.unwrap_or(Duration::MAX), ..cut };
     let played = Played::new(file.to_path_buf(), &sha256, open);
     let (mut sessions, mut requests, mut other) = (0, 0, 0);

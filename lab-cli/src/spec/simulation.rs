@@ -1,25 +1,15 @@
 //! What only a run in virtual time needs to know: what things cost, the way to the service, what goes wrong when.
 
-use std::{
-    io::{ErrorKind, Read},
-    ops::RangeInclusive,
-    path::Path,
-    time::Duration,
-};
+use std::{collections::BTreeMap, ops::RangeInclusive, path::Path, time::Duration};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use target_app::{
     plant::{Fault, FaultKind, PlantSpec},
     tree::WireCosts,
 };
 use workloads::sim::LinkSpec;
 
-use super::{
-    fields::Fields,
-    plan::App,
-    problem::Problems,
-    raw::{MAX_BYTES, Node},
-};
+use super::{fields::Fields, named_file, plan::App, problem::Problems, raw::Node};
 
 /// Keys of `virtual`.
 pub const KEYS: &[&str] = &["plant", "costs", "link", "faults", "only"];
@@ -37,7 +27,7 @@ const COSTS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(10)
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
 
 /// What a run in virtual time takes beside the rest of the experiment.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
     /// What things cost.
     pub costs: PlantSpec,
@@ -113,7 +103,7 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&App>, problems: &Prob
 }
 
 /// Costs by the experiment's own word instead of the plant's, milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostChanges {
     /// To take a connection.
     pub accept_ms: Option<f64>,
@@ -216,21 +206,19 @@ fn not_hit(name: &str, app: &App) -> Option<(String, String)> {
 /// # Errors
 /// What is wrong with it.
 pub fn read_plant_file(path: &Path) -> Result<PlantSpec, String> {
-    let mut text = String::new();
-    std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)).map_err(|error| {
-        match (error.kind(), std::path::absolute(path)) {
-            (ErrorKind::NotFound, Ok(looked)) => format!("{}: there is no {}", path.display(), looked.display()),
-            _ => format!("{}: {error}", path.display()),
-        }
-    })?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(format!("{} is longer than {MAX_BYTES} bytes", path.display()));
-    }
-    read_plant(&text).map_err(|message| format!("{}: {message}", path.display()))
+    read_plant(&named_file::text(path)?).map_err(|message| format!("{}: {message}", path.display()))
 }
 
+const NO_PLANT: &str = "this is no plant: it has none of a plant's keys (cores, types, …)";
+
 pub(crate) fn read_plant(text: &str) -> Result<PlantSpec, String> {
-    let costs: PlantSpec = serde_yaml::from_str(text).map_err(|error| error.to_string())?;
+    // Only what is a plant is quoted: a path may be anything's.
+    let found: BTreeMap<String, IgnoredAny> = serde_yaml::from_str(text).map_err(|_| NO_PLANT)?;
+    let known = serde_json::to_value(PlantSpec::default()).map_err(|error| error.to_string())?;
+    if !found.keys().any(|key| known.get(key).is_some()) {
+        return Err(NO_PLANT.to_owned());
+    }
+    let costs: PlantSpec = serde_yaml::from_str(text).map_err(|error| error.without_snippet().to_string())?;
     costs.check().map_err(|error| error.to_string())?;
     Ok(costs)
 }
@@ -274,7 +262,7 @@ mod tests {
     fn what_is_wrong_with_a_plant_is_said() {
         assert!(read_plant("cores: 0").is_err_and(|message| message.contains("cores")));
         assert!(read_plant("types: {login: {cpu_ms: -1}}").is_err_and(|message| message.contains("login.cpu_ms")));
-        assert!(read_plant("kores: 1").is_err_and(|message| message.contains("kores")));
+        assert!(read_plant("cores: 1\nkores: 1").is_err_and(|message| message.contains("kores")));
         let looked = std::path::absolute("nowhere.yaml").expect("a folder").display().to_string();
         assert_eq!(read_plant_file(Path::new("nowhere.yaml")), Err(format!("nowhere.yaml: there is no {looked}")));
     }

@@ -186,7 +186,7 @@ fn entry(fields: &Fields<'_>, names: &[&str]) -> Option<Vec<(Option<Class>, Stri
 }
 
 /// What an arm changes of all calls between services.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CallChanges {
     /// Most attempts.
     pub attempts: Option<u8>,

@@ -1,6 +1,6 @@
 //! The part of an experiment that says who sends, and when.
 
-use std::{io::Read as _, ops::RangeInclusive, path::PathBuf, time::Duration};
+use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use controllers::catalogue::parse_time;
 use traces::Think;
@@ -12,9 +12,10 @@ use workloads::{
 use super::{
     client::{client, marks},
     fields::{Fields, join},
+    named_file,
     plan::{Load, Model, Phase, Rate, Users},
     problem::Problems,
-    raw::{MAX_BYTES, Node, Value},
+    raw::{Node, Value},
     recording::{Recording, recording},
 };
 
@@ -116,7 +117,17 @@ fn model(fields: &Fields<'_>) -> Option<Model> {
     } else {
         let path = PathBuf::from(&name);
         match read_model(&path) {
-            Ok(model) => (model, Some(path)),
+            Ok(model) => {
+                if let Err(problem) = workloads::mail::check_model(&model) {
+                    fields.problem(
+                        "model",
+                        format!("{name} {problem}"),
+                        "states are Arashi's request types: docs/traces.md",
+                    );
+                    return None;
+                }
+                (model, Some(path))
+            }
             Err(message) => {
                 fields.problem("model", message, "arashi, url, or the path of a user model (.yaml)");
                 return None;
@@ -139,14 +150,7 @@ fn model(fields: &Fields<'_>) -> Option<Model> {
 }
 
 fn read_model(path: &std::path::Path) -> Result<traces::UserModel, String> {
-    let mut text = String::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(format!("{}: over {MAX_BYTES} bytes; is the path right?", path.display()));
-    }
-    traces::UserModel::from_yaml(&text).map_err(|error| format!("{}: {error}", path.display()))
+    traces::UserModel::from_yaml(&named_file::text(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// `20ms`, `{exponential: 5s}`, `{uniform: {min: 5s, max: 10s}}`.

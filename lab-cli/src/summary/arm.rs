@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workloads::{mail::Offered, replay::Replayed};
 
 use super::{Conditions, Generator, Joined, Kernel, Phase, Reason, Server, Touched, Verdict};
 
@@ -61,6 +62,12 @@ pub struct Arm {
     /// How users walked their model, row by row; empty for users without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub walk: Vec<WalkRow>,
+    /// How often pages offered what these users drew, minute by minute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<Offered>,
+    /// What became of the recorded requests, where a recording was replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
 }
 
 /// A policy on the users' own side.
@@ -85,8 +92,9 @@ pub struct WalkRow {
     pub from: String,
     /// Transitions made on pages that offered every state of the row: these are held against the model.
     pub made: u64,
-    /// Chance of a fit at least as bad if users follow the model: Pearson's chi-square test.
-    pub p: f64,
+    /// Chance of a fit at least as bad if users follow the model: Pearson's chi-square test. `None`: nothing was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
     /// By the state drawn.
     pub to: BTreeMap<String, WalkCell>,
 }
@@ -101,12 +109,30 @@ pub struct WalkCell {
     pub made_elsewhere: u64,
     /// And not made, since the page did not offer it: the user listed messages instead.
     pub substituted: u64,
+    /// Of `substituted`: on the page in place of a message that the user itself had deleted or refiled, to which the model led it back.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub gone: u64,
+}
+
+/// By reference, as serde asks.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Arm {
     /// Its name in tables and thresholds.
     pub fn shown_name(&self) -> &str {
         if self.name.is_empty() { &self.policy } else { &self.name }
+    }
+
+    /// No phase of it was cut off.
+    pub fn is_whole(&self) -> bool {
+        self.phases.iter().all(|phase| !phase.cut_off)
+    }
+
+    /// The phase with this name, if it ran to its end: what was cut off is not compared with what was not.
+    pub fn whole_phase(&self, name: &str) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == name && !phase.cut_off)
     }
 
     /// Whether its figures may stand beside those of others: it is not INVALID, and nobody changed it while it ran.

@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct ThresholdResult {
     /// As written.
     pub text: String,
-    /// Held in every block.
+    /// Held in every block in which it could be judged.
     pub held: bool,
+    /// False if it could be judged in no block: the run was stopped before what it is about had ended. Then it has not held either.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub judged: bool,
     /// What was found, in words: the values of both sides, or why there is none.
     pub why: String,
     /// The left side's value in each block, in the unit of its metric; `None` where there is none.
@@ -29,8 +32,26 @@ pub struct BlockResult {
     pub block: u32,
     /// Held in it.
     pub held: bool,
+    /// False if it could not be judged in it.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub judged: bool,
     /// What was found, in words.
     pub found: String,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl ThresholdResult {
+    /// What became of it, in a word.
+    pub fn word(&self) -> &'static str {
+        match (self.judged, self.held) {
+            (false, _) => "not judged",
+            (true, true) => "held",
+            (true, false) => "FAILED",
+        }
+    }
 }
 
 /// One metric of one arm against the baseline's.
@@ -49,12 +70,23 @@ pub struct Comparison {
     pub verdict: String,
     /// The metric that the experiment is decided by; the others are there to look at.
     pub primary: bool,
-    /// Policy over baseline: the Hodges-Lehmann estimate over blocks. `None` for fractions.
+    /// The policy knows what no policy can know (`oracle`, `best-static`): nobody can choose it, so it is there to look at, and no part
+    /// of the family that `p_adjusted` is adjusted over.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hindsight: bool,
+    /// The baseline's figure in the block in the middle, of those compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline_value: Option<f64>,
+    /// The policy's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_value: Option<f64>,
+    /// Policy over baseline: the Hodges-Lehmann estimate over blocks. `None` for fractions, and where one side served nearly nothing
+    /// (fewer than five requests in the phase): the two values say what there is.
     pub ratio: Option<f64>,
     /// Policy less baseline, for fractions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
-    /// 95 % confidence interval of the ratio or difference, where there are enough blocks.
+    /// 95 % confidence interval of the ratio or difference, where there are enough blocks, and there is a ratio.
     pub interval: Option<[f64; 2]>,
     /// Time-outs hide one side: the ratio is at least as far from 1.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -63,11 +95,18 @@ pub struct Comparison {
     pub blocks: u32,
     /// By the exact sign-flip test, two-sided.
     pub p: Option<f64>,
-    /// After Holm, over all arms against the baseline in this metric.
+    /// After Holm, over all arms against the baseline in this metric, without those of hindsight, which have none.
     pub p_adjusted: Option<f64>,
     /// What matters in practice, as a share (or, for fractions, in points of 1).
     pub margin: f64,
     /// How many more blocks would probably decide; `None` if it is decided, or that cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_blocks: Option<u32>,
+}
+
+/// Comparisons that a run is decided by: those of the primary metric that somebody can choose by, if there are any.
+pub fn deciding<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Vec<&'a Comparison> {
+    let primary: Vec<&Comparison> = comparisons.into_iter().filter(|comparison| comparison.primary).collect();
+    let to_choose: Vec<&Comparison> = primary.iter().copied().filter(|comparison| !comparison.hindsight).collect();
+    if to_choose.is_empty() { primary } else { to_choose }
 }

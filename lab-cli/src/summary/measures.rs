@@ -55,6 +55,9 @@ pub struct Steadiness {
     /// Its figures are to be read as those of a steady state; `None`: the file does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub declared: Option<bool>,
+    /// By the plan its subject is a change: a spike, a fault, or what comes after either.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub transient: bool,
     /// Length of what was averaged before anything was decided, in seconds.
     pub batch_s: f64,
     /// How many of these there are.

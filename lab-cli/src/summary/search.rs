@@ -23,7 +23,7 @@ pub struct LimitTry {
     pub in_time: u64,
 }
 
-/// The work knob, as it was solved for on the paper's mix before the first arm.
+/// The work knob, as it was solved for on the users' own mix, without pauses, before the first arm.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
     /// Requests a second that were asked for.

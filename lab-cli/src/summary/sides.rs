@@ -17,6 +17,8 @@ pub struct Generator {
     pub run_queue: f64,
     /// Of that, what is beyond the few microseconds that every wake-up takes (25 µs each): others had its core.
     pub crowded: f64,
+    /// Mean wait for its core each time that it was ready, in milliseconds.
+    pub core_wait_ms: f64,
     /// Actual send minus intended send, 99th percentile.
     pub send_lag_p99_ms: f64,
     /// The longest.
@@ -35,6 +37,8 @@ pub struct Generator {
     pub files_exhausted: u64,
     /// Sends that failed because local ports ran out.
     pub ports_exhausted: u64,
+    /// Answers given up because the memory for all answers under way was used up.
+    pub memory_exhausted: u64,
     /// Panics caught.
     pub panics: u64,
     /// Share of the machine's CPU time that its own host took away.

@@ -259,6 +259,15 @@ impl App {
         None
     }
 
+    /// Pasted text is never keys: what is being written takes it in, and nothing else does.
+    pub fn pasted(&mut self, text: &str) {
+        if let Some(form) = self.live.form.as_mut().filter(|_| self.screen == Screen::Live) {
+            form.pasted(text);
+        } else if let Some(line) = self.line() {
+            line.pasted(text);
+        }
+    }
+
     /// The line that is being written, if one is.
     fn line(&mut self) -> Option<&mut Line> {
         match self.screen {

@@ -127,18 +127,25 @@ impl Form {
             },
             KeyCode::Tab | KeyCode::BackTab => self.at = (self.at + 1) % self.fields.len().max(1),
             KeyCode::Up | KeyCode::Down => self.choose(key.code == KeyCode::Down),
-            _ => {
-                self.problem = None;
-                if let Some(field) = self.fields.get_mut(self.at) {
-                    // Enter and Esc are dealt with: nothing ends the line here.
-                    let _ = field.line.key(key);
-                }
-                if self.at == 0 {
-                    self.show_value();
-                }
-            }
+            // Enter and Esc are dealt with: nothing ends the line here.
+            _ => self.write(|line| _ = line.key(key)),
         }
         None
+    }
+
+    /// Text from elsewhere, into the field that is written in.
+    pub fn pasted(&mut self, text: &str) {
+        self.write(|line| line.pasted(text));
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut Line)) {
+        self.problem = None;
+        if let Some(field) = self.fields.get_mut(self.at) {
+            write(&mut field.line);
+        }
+        if self.at == 0 {
+            self.show_value();
+        }
     }
 
     /// The next choice, or the next field where there is nothing to choose from.

@@ -56,6 +56,8 @@ pub(super) struct Running {
     pub until: Option<u32>,
     /// The policy that is in force, as far as it is known.
     pub policy: Option<PolicySpec>,
+    /// A person chose it: it is not the arm's own any more.
+    pub switched: bool,
     /// When a person changed something: seconds of the arm.
     pub marks: VecDeque<f64>,
     /// Nobody begins a request, since a person said so.
@@ -134,6 +136,11 @@ impl State {
             found.push(at);
         }
         found
+    }
+
+    /// Requests a second that the service can serve, where that is known.
+    pub fn capacity_per_s(&self) -> Option<f64> {
+        self.shape.as_ref()?.capacity_per_s
     }
 
     pub fn objective_ms(&self) -> Option<f64> {

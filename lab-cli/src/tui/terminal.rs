@@ -1,54 +1,32 @@
-//! The only place that touches the terminal: keys and events in, frames out, and everything put back afterwards.
+//! The only place that touches the terminal: keys and events in, frames out, and everything put back afterwards (`hold`).
 
 use std::{
-    io, panic,
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, TryRecvError},
-    },
+    io,
+    sync::mpsc::{Receiver, TryRecvError},
     time::{Duration, Instant},
 };
 
-use crossterm::{
-    event::{self, Event, KeyCode, KeyEvent, KeyModifiers},
-    execute,
-    terminal::{EnterAlternateScreen, enable_raw_mode},
-};
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use nix::time::{ClockId, clock_gettime};
 use ratatui::DefaultTerminal;
 
 use super::{
     Palette, Told,
-    app::{App, Effect},
+    app::{App, Effect, Screen},
     view,
 };
 
-/// At most five frames a second, also while a key is held down: the view runs on the generator's core.
-const FRAME: Duration = Duration::from_millis(200);
-/// How long a key press waits at most.
+mod hold;
+
+pub use hold::restore;
+pub(super) use hold::take;
+
+/// At most five frames a second of a run, also while a key is held down: the view runs on the generator's core.
+const RUN_FRAME: Duration = Duration::from_millis(200);
+/// Where nothing is measured, as fast as keys are repeated: thirty frames a second.
+const FRAME: Duration = Duration::from_millis(33);
+/// How often it looks for news.
 const TICK: Duration = Duration::from_millis(100);
-
-static TAKEN: AtomicBool = AtomicBool::new(false);
-
-/// Raw mode, other screen, and a panic hook that undoes both before the message is printed.
-pub(super) fn take_over() -> io::Result<DefaultTerminal> {
-    let terminal = ratatui::try_init().inspect_err(|_| ratatui::restore())?;
-    TAKEN.store(true, Ordering::SeqCst);
-    // Whichever thread panics: no frame may be drawn over its message.
-    let restore_and_print = panic::take_hook();
-    panic::set_hook(Box::new(move |info| {
-        TAKEN.store(false, Ordering::SeqCst);
-        restore_and_print(info);
-    }));
-    Ok(terminal)
-}
-
-/// Gives the terminal back if it was taken. To be called before the process is ended from elsewhere; twice is fine.
-pub fn restore() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
-        ratatui::restore();
-    }
-}
 
 /// Until there is nothing left to show, the person leaves, or the sender is gone.
 pub(super) fn run(
@@ -64,10 +42,12 @@ pub(super) fn run(
     let mut changed = false;
     let mut drawn: Option<Instant> = None;
     loop {
-        if event::poll(TICK)? {
+        let wanted = asked || changed && !app.live.is_frozen();
+        let wait = if wanted { TICK.min(until_due(drawn, app.screen)) } else { TICK };
+        if event::poll(wait)? {
             match event::read()? {
                 Event::Key(key) if is_suspend(key) => {
-                    suspend(&mut terminal)?;
+                    hold::suspend(&mut terminal)?;
                     asked = true;
                 }
                 Event::Key(key) => {
@@ -80,8 +60,12 @@ pub(super) fn run(
                     wanted.into_iter().for_each(&mut effect);
                     asked = true;
                 }
+                Event::Paste(text) => {
+                    app.pasted(&text);
+                    asked = true;
+                }
                 Event::Resize(..) => asked = true,
-                Event::FocusGained | Event::FocusLost | Event::Mouse(_) | Event::Paste(_) => {}
+                Event::FocusGained | Event::FocusLost | Event::Mouse(_) => {}
             }
         }
         let mut gone = false;
@@ -98,8 +82,7 @@ pub(super) fn run(
                 }
             }
         }
-        let due = drawn.is_none_or(|at| at.elapsed() >= FRAME);
-        if due && (asked || changed && !app.live.is_frozen()) {
+        if until_due(drawn, app.screen).is_zero() && (asked || changed && !app.live.is_frozen()) {
             app.live.own_cpu = cost.share().or(app.live.own_cpu);
             draw(&mut terminal, &app, palette)?;
             drawn = Some(Instant::now());
@@ -147,20 +130,12 @@ fn is_suspend(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-/// Gives the terminal back, sleeps until the shell wakes the program, and takes it over again. A run that goes on sleeps too,
-/// and says so (GAP).
-fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
-    ratatui::restore();
-    nix::sys::signal::raise(nix::sys::signal::Signal::SIGTSTP)?;
-    enable_raw_mode()?;
-    execute!(io::stdout(), EnterAlternateScreen)?;
-    terminal.clear()
+/// How long the next frame has to wait for.
+fn until_due(drawn: Option<Instant>, screen: Screen) -> Duration {
+    let frame = if screen == Screen::Live { RUN_FRAME } else { FRAME };
+    drawn.map_or(Duration::ZERO, |at| frame.saturating_sub(at.elapsed()))
 }
 
 fn draw(terminal: &mut DefaultTerminal, app: &App, palette: Palette) -> io::Result<()> {
-    if !TAKEN.load(Ordering::SeqCst) {
-        return Ok(());
-    }
-    terminal.draw(|frame| view::draw(frame, app, palette))?;
-    Ok(())
+    hold::write(|| terminal.draw(|frame| view::draw(frame, app, palette)).map(|_| ()))
 }

@@ -40,6 +40,7 @@ fn started() -> App {
         objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec!["none".to_owned(), "seda".to_owned(), "connections".to_owned()],
         blocks: 1,
+        capacity_per_s: Some(100.0),
         phases: vec![
             phase("before", 10.0, "3 users"),
             phase("spike", 30.0, "1000 users"),
@@ -223,6 +224,24 @@ fn only_the_sixteen_colours_are_used() {
             assert!(!matches!(colour, Color::Rgb(..) | Color::Indexed(_)), "{colour:?}");
         }
     }
+}
+
+/// Retries make eleven times as much of what is asked as can be served: the line that matters is not lost at the foot of the axis.
+#[test]
+fn what_is_in_time_is_seen_beside_a_peak_of_retries() {
+    let mut app = running();
+    for at in 27..40 {
+        let peak = Second { planned: 1100, rejected: 900, served: 30 + u64::from(at), ..second(at) };
+        happened(&mut app, LiveEvent::Second(Box::new(peak)));
+    }
+    press(&mut app, KeyCode::Char('1'));
+    let drawn = frame(&app, Palette::Plain, 80, 24);
+    assert!(drawn.contains("in time 69/s of 100/s"), "{drawn}");
+    insta::assert_snapshot!(drawn);
+    // Drawn last: nothing lies over it.
+    let row = drawn.lines().position(|line| line.contains("100 ")).expect("the decade of 100");
+    let marks: usize = drawn.lines().skip(row).take(3).map(|line| line.matches('+').count()).sum();
+    assert!(marks > 10, "{marks} marks of what is in time under 100/s:\n{drawn}");
 }
 
 #[test]

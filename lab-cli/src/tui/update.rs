@@ -118,6 +118,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
                     Touch::Resume => running.resting = false,
                     Touch::Policy { name, settings } => {
                         running.policy = Some(PolicySpec { name, place: None, settings });
+                        running.switched = true;
                     }
                     Touch::Spike { .. } | Touch::Capacity { .. } | Touch::Latency { .. } | Touch::Impatience { .. } => {
                     }

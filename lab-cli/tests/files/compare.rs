@@ -121,3 +121,57 @@ fn turns_that_a_person_changed_are_left_out_and_named() {
     let output = scratch.lab(&["recheck", "a"]);
     assert!(output.status.code() == Some(4) && told(&output).contains("/arms/1/touches"), "{}", told(&output));
 }
+
+/// Without control nothing is in time any more once the queue is full.
+const DEAD: &str = "
+name: dead
+target: {app: emulated, service: {exponential: 20ms}, servers: 1, workers: 1, queue: 1000}
+objective: {percentile: 90, response_time: 500ms}
+users:
+  model: url
+  timeout: 5s
+  on_reject: {then: leave}
+  on_failure: {then: leave}
+  phases: [{name: fill, requests: 100/s, for: 20s}, {name: crowd, requests: 100/s, for: 20s}]
+seed: 3
+compare: {phase: crowd}
+arms: [none, {concurrency: {max: 4}}, oracle, {best-static: {most: 2}}]
+";
+
+#[test]
+fn nearly_nothing_is_told_as_two_values_and_hindsight_adjusts_nothing() {
+    let scratch = Scratch::new();
+    fs::write(scratch.path().join("short.yaml"), DEAD).expect("written");
+    let run = scratch.run("dead", &["--repeat", "7"]);
+    let summary = json(&run.join("summary.json"));
+    let goodput = |policy: &str| {
+        let all = summary["comparisons"].as_array().expect("a list").iter();
+        let mut of = all.filter(|found| found["policy"] == policy && found["metric"] == "goodput_per_s");
+        of.next().unwrap_or_else(|| panic!("no {policy}")).clone()
+    };
+    let ours = goodput("concurrency");
+    assert_eq!(
+        (&ours["ratio"], &ours["interval"], &ours["verdict"]),
+        (&Value::Null, &Value::Null, &"different".into())
+    );
+    assert!(ours["baseline_value"].as_f64() < Some(0.25) && ours["policy_value"].as_f64() > Some(20.0), "{ours:#}");
+    // Seven of one sign, in a family of one: 2 of 128.
+    assert_eq!(ours["p_adjusted"].as_f64(), Some(2.0 / 128.0));
+    for known in ["oracle", "best-static"] {
+        let known = goodput(known);
+        assert_eq!((&known["hindsight"], &known["p_adjusted"]), (&true.into(), &Value::Null), "{known:#}");
+        assert_eq!(known["p"].as_f64(), Some(2.0 / 128.0));
+    }
+    let said = text(&scratch.lab(&["compare", "dead"]));
+    let line = said.lines().find(|line| line.starts_with("  concurrency")).expect("a line").to_owned();
+    assert!(
+        line.contains("from 0.") && line.contains("/s to ") && line.contains("different, p 0.016 (7 pairs"),
+        "{said}"
+    );
+    assert!(said.contains("p 0.016 (not adjusted)"), "{said}");
+    for format in ["md", "html"] {
+        let written = text(&scratch.lab(&["report", "dead", "--format", format, "-o", "-"]));
+        assert!(written.contains("from 0.") && written.contains("/s to "), "{format}: {written}");
+    }
+    assert!(scratch.lab(&["recheck", "dead"]).status.success());
+}

@@ -103,6 +103,10 @@ fn nothing_is_lost(moments: u32, seed: u64) {
             // An arm's record comes before its place in the summary.
             assert!(arms <= records.len() && arms + 1 >= records.len(), "{at}: {arms} arms, {records:?}");
             assert_eq!(recheck.status.code(), Some(0), "{at}: {}", told(&recheck));
+            // Digests are the last thing that a run writes: what was killed before has none, and recheck says so.
+            let says =
+                if run.join("digests.json").is_file() { "as the run wrote them" } else { "there is no digests.json" };
+            assert!(told(&recheck).contains(says), "{at}: {}", told(&recheck));
             assert!(scratch.lab(&["report", &name]).status.success(), "{at}");
             whole += 1;
         } else {

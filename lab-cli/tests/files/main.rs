@@ -12,8 +12,12 @@ mod browser;
 mod compare;
 mod history;
 mod kill;
+mod pictures;
+#[path = "../program/mod.rs"]
+mod program;
 mod recheck;
 mod report;
+mod stopped;
 mod thresholds;
 
 /// An emulated service of 200 requests a second, and users of two classes that are too many for it.
@@ -58,7 +62,7 @@ impl Scratch {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+        let mut command = program::lab();
         command.args(args).current_dir(self.path()).env("LAB_CACHE", self.path().join("cache")).stdin(Stdio::null());
         command
     }

@@ -26,7 +26,7 @@ fn a_run_in_virtual_time_is_made_again_bit_for_bit_and_anywhere() {
     for entry in fs::read_dir(&run).expect("listed").flatten() {
         fs::copy(entry.path(), copy.join(entry.file_name())).expect("copied");
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_lab")).arg("recheck").arg(&copy).current_dir("/").output();
+    let output = crate::program::lab().arg("recheck").arg(&copy).current_dir("/").output();
     let output = output.expect("lab runs");
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
 }
@@ -71,8 +71,102 @@ fn a_changed_figure_is_found_and_named() {
     longer["arms"][0]["score"] = json!(100);
     fs::write(&path, longer.to_string()).expect("written");
     assert!(rechecked(&scratch, "one").1.contains("/arms/0/score: 100 there, nothing by the records"));
+    // Values that are the same, written otherwise: the file was touched, and no figure is wrong.
     fs::write(&path, whole.to_string()).expect("written");
-    assert_eq!(rechecked(&scratch, "one").0, Some(0), "the order of spaces does not matter");
+    let (code, said) = rechecked(&scratch, "one");
+    assert!(code == Some(4) && said.contains("DIFFERS summary.json is not as long as the run wrote it"), "{said}");
+    fs::remove_file(run.join("digests.json")).expect("removed");
+    let (code, said) = rechecked(&scratch, "one");
+    assert!(code == Some(0) && said.contains("there is no digests.json"), "{said}");
+}
+
+#[test]
+fn a_changed_byte_of_any_file_is_noticed() {
+    let scratch = Scratch::new();
+    let output = scratch.lab(&["run", "short.yaml", "--out", "runs/one", "--set", "users.phases.busy.for=2s"]);
+    assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}", told(&output));
+    let run = scratch.path().join("runs/one");
+    // What is made of a run later is no part of it.
+    assert!(scratch.lab(&["report", "one"]).status.success());
+    let (code, said) = rechecked(&scratch, "one");
+    assert!(code == Some(0) && said.contains(" files as the run wrote them"), "{said}");
+    let names =
+        fs::read_dir(&run).expect("listed").flatten().map(|entry| entry.file_name().into_string().expect("text"));
+    let names: Vec<String> = names.filter(|name| !["report.html", "digests.json"].contains(&name.as_str())).collect();
+    assert!(names.len() >= 10 && names.contains(&"target.log".to_owned()), "{names:?}");
+    for name in names {
+        let path = run.join(&name);
+        let whole = fs::read(&path).expect("readable");
+        let mut changed = whole.clone();
+        // A target that had nothing to say left nothing that could be changed but its length.
+        match changed.len() / 2 {
+            0 => changed.push(b' '),
+            middle => changed[middle] ^= 1,
+        }
+        fs::write(&path, changed).expect("written");
+        let (code, said) = rechecked(&scratch, "one");
+        assert!(matches!(code, Some(1 | 4)) && said.contains(&format!("{name} is not ")), "{name}: {code:?} {said}");
+        fs::remove_file(&path).expect("removed");
+        let (code, said) = rechecked(&scratch, "one");
+        // A folder without a manifest is no run at all.
+        let codes = if name == "manifest.json" { [2, 2] } else { [1, 4] };
+        assert!(
+            code.is_some_and(|code| codes.contains(&code)) && (said.contains(&name) || code == Some(2)),
+            "{name}: {code:?} {said}"
+        );
+        fs::write(&path, whole).expect("written");
+    }
+    assert_eq!(rechecked(&scratch, "one").0, Some(0), "all is as it was");
+}
+
+#[test]
+fn a_plan_is_made_again_from_the_manifest() {
+    let scratch = Scratch::new();
+    let run = scratch.run("one", &["--repeat", "2"]);
+    fs::remove_file(run.join("digests.json")).expect("removed");
+    let path = run.join("manifest.json");
+    let whole = json(&path);
+    let changes = [
+        ("/experiment/users/timeout", json!(2001.0), "/blocks/1/plan: "),
+        ("/experiment/users/phases/1/loads/0/users/to", json!(41), "/blocks/0/plan: "),
+        ("/experiment/seed", json!(2), "/blocks/0/seed: "),
+        ("/blocks/1/seed", json!(7), "/blocks/1/seed: 7 there"),
+        ("/blocks/0/plan", json!("0123"), "/blocks/0/plan: \"0123\" there"),
+    ];
+    for (place, value, says) in changes {
+        let mut changed = whole.clone();
+        *changed.pointer_mut(place).unwrap_or_else(|| panic!("{place} in {whole:#}")) = value;
+        fs::write(&path, changed.to_string()).expect("written");
+        let (code, said) = rechecked(&scratch, "one");
+        assert!(code == Some(4) && said.contains(&format!("DIFFERS manifest.json {says}")), "{place}: {said}");
+    }
+}
+
+/// What a foreign folder says does not act on the terminal, whichever command quotes it.
+#[test]
+fn control_characters_of_a_file_do_not_reach_the_terminal() {
+    let scratch = Scratch::new();
+    let run = scratch.run("one", &[]);
+    let path = run.join("summary.json");
+    let whole = fs::read_to_string(&path).expect("readable");
+    let verdict = whole.lines().find(|line| line.contains("\"verdict\"")).expect("a verdict");
+    let evil = verdict.replace(": \"", ": \"\\u001b]0;x\\u0007\\u009b2J\\u202e");
+    let quiet = |args: &[&str]| {
+        let output = scratch.lab(args);
+        let said = told(&output);
+        let acts = |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
+        let place = said.find(acts);
+        assert_eq!(place, None, "{args:?}: {:?}", &said[place.unwrap_or(0)..].chars().take(40).collect::<String>());
+    };
+    fs::write(&path, whole.replace(verdict, &evil)).expect("written");
+    for args in [&["recheck", "one"][..], &["report", "one", "--format", "md"], &["compare", "one"], &["history"]] {
+        quiet(args);
+    }
+    // A name that is taken as it is, and goes into JSON.
+    fs::write(&path, whole.replace("\"short\"", "\"\\u009b2J\\u202eshort\"")).expect("written");
+    quiet(&["report", "one", "--format", "json"]);
+    quiet(&["history", "--output", "json"]);
+    quiet(&["recheck", "one", "--output", "json"]);
 }
 
 #[test]

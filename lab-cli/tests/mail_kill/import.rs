@@ -11,8 +11,8 @@ use std::{
 use target_app::mail::store::{Folder, Order, Store, StoreOptions, UserId};
 
 use super::{
+    arashi::{Mail, Program},
     model::blocking,
-    program::{Mail, Program},
 };
 
 const USER: &str = "carol";

@@ -5,18 +5,20 @@
 //! then. Both are killed in the same moment, during the import or just after it was acknowledged. The next round starts
 //! the program on what they left, compares that with what was acknowledged, and goes on from there.
 
+#[path = "../arashi/mod.rs"]
+mod arashi;
 mod import;
 mod model;
+#[path = "../program/mod.rs"]
 mod program;
-mod visit;
 
 use std::{path::Path, thread, time::Duration};
 
 use target_app::mail::corpus::{self, CorpusSpec};
 
+use arashi::Program;
 use import::{Imports, When};
 use model::{Model, blocking};
-use program::Program;
 
 const KILLS: u32 = 50;
 const USERS: u32 = 3;

@@ -7,7 +7,7 @@ use target_app::mail::{
     store::{EntryId, Folder, FolderId, Order, Store, StoreOptions, UserId},
 };
 
-use super::visit::{Visit, between};
+use super::arashi::visit::{Visit, between};
 
 /// Where a message may be, as far as its user was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

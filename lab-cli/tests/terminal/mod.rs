@@ -41,6 +41,27 @@ impl Tmux {
         assert!(self.run(&["send-keys", text]).status.success());
     }
 
+    /// As a person pastes: in brackets, where the program asked for them.
+    pub fn paste(&self, text: &str) {
+        assert!(self.run(&["set-buffer", text]).status.success());
+        assert!(self.run(&["paste-buffer", "-p"]).status.success());
+    }
+
+    /// Whether its cursor can be seen.
+    pub fn shows_its_cursor(&self) -> bool {
+        self.asked("#{cursor_flag}") == "1"
+    }
+
+    /// Whether the program has a screen of its own, over that of the shell.
+    pub fn is_on_the_other_screen(&self) -> bool {
+        self.asked("#{alternate_on}") == "1"
+    }
+
+    fn asked(&self, format: &str) -> String {
+        let shown = self.run(&["display-message", "-p", format]);
+        String::from_utf8_lossy(&shown.stdout).trim().to_owned()
+    }
+
     pub fn screen(&self) -> String {
         String::from_utf8_lossy(&self.run(&["capture-pane", "-p"]).stdout).into_owned()
     }
@@ -61,6 +82,15 @@ impl Tmux {
             }
             assert!(begun.elapsed() < longest, "no {wanted:?} on the screen:\n{screen}");
             thread::sleep(pause);
+        }
+    }
+
+    /// Waits until the screen does not show this any more.
+    pub fn wait_until_gone(&self, unwanted: &str) {
+        let begun = Instant::now();
+        while self.screen().contains(unwanted) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{unwanted:?} stays on the screen:\n{}", self.screen());
+            thread::sleep(Duration::from_millis(100));
         }
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::App;
 use crate::{
     calls::CallsEnded,
-    service::{At, Boxed, Bytes, Cost, Handled, Metered, Request},
+    service::{At, Boxed, Cost, Handled, Later, Metered, Page, Request},
     stage::{Pass, Stage, Work},
 };
 
@@ -85,7 +85,7 @@ impl Work for Job {
     }
 
     fn deliver(self) {
-        let Self { answer, cost, note, reply, pass, .. } = self;
+        let Self { answer, cost, note, mut reply, pass, .. } = self;
         let outcome = match &answer {
             _ if reply.is_closed() => Outcome::Abandoned,
             Some(handled) => outcome(handled),
@@ -93,9 +93,17 @@ impl Work for Job {
         };
         // The sender meets the seat at dispatch first.
         let note = pass.end_with_cost(outcome, cost).or(note);
-        if let Some(handled) = answer {
+        let Some(mut handled) = answer else { return };
+        let Some(rest) = Later::of(&mut handled) else {
             let _ = reply.send(Reply { handled, note }); // the client may have gone this very moment: the ledger sees it
-        }
+            return;
+        };
+        tokio::spawn(async move {
+            tokio::select! {
+                handled = rest => drop(reply.send(Reply { handled, note })),
+                () = reply.closed() => {} // nobody waits for it
+            }
+        });
     }
 
     fn refuse(self, refusal: Refusal) {
@@ -124,7 +132,7 @@ impl Job {
     }
 
     /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
-    async fn with_calls(&self, response: Response<Bytes>, draw: Option<u64>) -> Handled {
+    async fn with_calls(&self, response: Response<Page>, draw: Option<u64>) -> Handled {
         let (Some(callers), Some(stage)) = (&self.app.callers, self.stage()) else { return Ok(response) };
         let in_vain = stage.spec().drop_abandoned && self.reply.is_closed();
         if in_vain || response.status().is_server_error() {

@@ -3,8 +3,10 @@
 use std::{
     io::{self, ErrorKind},
     net::SocketAddr,
+    time::Duration,
 };
 
+use socket2::SockRef;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -19,6 +21,8 @@ pub(super) struct Wire {
     stream: TcpStream,
     inbox: Inbox,
     out: Vec<u8>,
+    /// A call is under way.
+    asking: bool,
 }
 
 /// No answer came.
@@ -32,7 +36,7 @@ impl Wire {
     pub(super) async fn connect(to: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(to).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, inbox: Inbox::new(Limits::default()), out: Vec::new() })
+        Ok(Self { stream, inbox: Inbox::new(Limits::default()), out: Vec::new(), asking: false })
     }
 
     /// The service has closed it meanwhile, or said something unasked.
@@ -49,11 +53,13 @@ impl Wire {
     pub(super) async fn ask(&mut self, request: &Outgoing<'_>) -> Result<Told, Broken> {
         self.inbox.clear();
         self.out.clear();
+        self.asking = true;
         request.write(&mut self.out);
         let received = match self.stream.write_all(&self.out).await {
             Ok(()) => self.receive().await,
             Err(_) => None,
         };
+        self.asking = false;
         received.ok_or(Broken { nothing_came: self.inbox.is_empty() })
     }
 
@@ -73,5 +79,14 @@ impl Wire {
         let mut space = [("", &b""[..]); HEADERS_MAX];
         let response = self.inbox.response(&mut space)?;
         Some(Told::of(response.status, response.headers.iter().copied()))
+    }
+}
+
+impl Drop for Wire {
+    /// Whoever does not wait for the answer any more says so: an ordinary close would only mean that no more is asked.
+    fn drop(&mut self) {
+        if self.asking {
+            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        }
     }
 }

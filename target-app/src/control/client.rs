@@ -12,8 +12,8 @@ use controllers::PeerReport;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    Policies, Problems,
-    wire::{Gauges, Hinder, ReadRequests, SetPolicy, StreamedEvent},
+    Policies, Problems, Token,
+    wire::{Gauges, Hinder, ReadRequests, Ready, SetPolicy, StreamedEvent},
 };
 use crate::spec::WorkSpec;
 
@@ -21,6 +21,7 @@ use crate::spec::WorkSpec;
 #[derive(Debug, Clone)]
 pub struct ControlClient {
     address: SocketAddr,
+    token: Token,
     timeout: Duration,
 }
 
@@ -31,6 +32,9 @@ pub enum ControlError {
     /// Not the address of a control port.
     #[error("{0:?} is not the address of a control port; http://127.0.0.1:8080 is one")]
     Address(String),
+    /// The service was given its token in a file.
+    #[error("the ready line has no token for the control port: it is in the file that the service was given")]
+    NoToken,
     /// The target does not answer.
     #[error("the target's control port does not answer: {0}")]
     Io(#[from] io::Error),
@@ -43,14 +47,22 @@ pub enum ControlError {
 }
 
 impl ControlClient {
-    /// A client for `http://address`, as the ready line names it.
+    /// A client for `http://address`, as the ready line names it, with the token that opens it.
     ///
     /// # Errors
     /// It is no such address.
-    pub fn new(url: &str) -> Result<Self, ControlError> {
+    pub fn new(url: &str, token: Token) -> Result<Self, ControlError> {
         let address = url.trim_start_matches("http://").trim_end_matches('/');
         let address = address.parse().map_err(|_| ControlError::Address(url.to_owned()))?;
-        Ok(Self { address, timeout: Duration::from_secs(5) })
+        Ok(Self { address, token, timeout: Duration::from_secs(5) })
+    }
+
+    /// A client for the service that said this.
+    ///
+    /// # Errors
+    /// There is no address in it, or no token.
+    pub fn of(ready: &Ready) -> Result<Self, ControlError> {
+        Self::new(&ready.control, ready.token.clone().ok_or(ControlError::NoToken)?)
     }
 
     /// Everything that can be read now.
@@ -179,8 +191,9 @@ impl ControlClient {
         stream.set_read_timeout(Some(self.timeout))?;
         stream.set_write_timeout(Some(self.timeout))?;
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             self.address,
+            self.token.shown(),
             body.len()
         );
         stream.write_all(&[head.as_bytes(), body].concat())?;

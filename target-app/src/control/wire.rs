@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use controllers::PolicyEvent;
 use serde::{Deserialize, Serialize};
 
+use super::Token;
 use crate::calls::CallCounts;
 
 /// The one line that a target prints on standard output once it takes requests.
@@ -16,6 +17,9 @@ pub struct Ready {
     pub url: String,
     /// The same of the control port.
     pub control: String,
+    /// What opens it, unless it was given in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<Token>,
 }
 
 /// Everything that can be read at one moment (`GET /gauges`).

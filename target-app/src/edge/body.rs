@@ -1,7 +1,7 @@
 //! Bodies: a request's, read whole within limits; an answer's, which closes its entry in the books when it is taken.
 
 use std::{
-    convert::Infallible,
+    io,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use super::conn::{Conn, Phase};
 use crate::{
     ledger::{Ending, Entry},
-    service::Bytes,
+    service::{Bytes, Page, Pieces},
     spec::EdgeSpec,
 };
 
@@ -33,21 +33,22 @@ pub(crate) async fn read(body: Incoming, limits: &EdgeSpec, conn: &Conn) -> Resu
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
     }
     conn.enter(Phase::Body);
-    let read = in_time(Limited::new(body, limit), limits).await;
+    let read = in_time(Limited::new(body, limit), limits, conn).await;
     conn.enter(Phase::Working);
     read
 }
 
 /// Reads frames until the last, or until too few bytes have come: after the grace each second costs as many as the least
 /// rate says. (A limit on each frame alone would let a byte now and then hold a connection for ever.)
-async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec) -> Result<Bytes, StatusCode> {
+///
+/// Bytes are copied together as they come: a frame of one byte keeps the whole buffer that it was read into.
+async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec, conn: &Conn) -> Result<Bytes, StatusCode> {
     let began = Instant::now();
-    let mut frames: Vec<Bytes> = Vec::new();
-    let mut come = 0_usize;
+    let mut come: Vec<u8> = Vec::new();
     loop {
         let paid_for = match limits.body_rate {
             0 => Duration::MAX,
-            rate => limits.body_grace.saturating_add(Duration::from_secs_f64(come as f64 / f64::from(rate))),
+            rate => limits.body_grace.saturating_add(Duration::from_secs_f64(come.len() as f64 / f64::from(rate))),
         };
         let deadline = began + limits.body_timeout.min(paid_for);
         match timeout_at(deadline, body.frame()).await {
@@ -55,34 +56,60 @@ async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec) -> Result<Bytes
             Ok(Some(Ok(frame))) => {
                 // Trailers say nothing that is wanted here.
                 let Ok(data) = frame.into_data() else { continue };
-                come += data.len();
-                frames.push(data);
+                come.extend_from_slice(&data);
             }
             Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(StatusCode::PAYLOAD_TOO_LARGE),
             Ok(Some(Err(_))) => return Err(StatusCode::BAD_REQUEST),
+            // hyper is more lenient with chunks than the grammar.
+            Ok(None) if conn.is_at_fault() => return Err(StatusCode::BAD_REQUEST),
             Ok(None) => break,
         }
     }
-    Ok(if frames.len() == 1 { frames.remove(0) } else { frames.concat().into() })
+    Ok(come.into())
 }
 
 /// An answer's body.
-#[derive(Debug)]
 pub(crate) struct Answered {
-    page: Bytes,
+    left: Left,
     open: Option<(Entry, Ending)>,
     conn: Arc<Conn>,
 }
 
+/// What is not handed to the writer yet.
+enum Left {
+    Whole(Bytes),
+    Drawn { length: u64, drawing: Drawing },
+}
+
+/// The next piece, and where the one after it comes from.
+type Drawing = Pin<Box<dyn Future<Output = (io::Result<Option<Bytes>>, Box<dyn Pieces>)> + Send>>;
+
+async fn drawn(mut pieces: Box<dyn Pieces>) -> (io::Result<Option<Bytes>>, Box<dyn Pieces>) {
+    let piece = pieces.next().await;
+    (piece, pieces)
+}
+
 impl Answered {
     /// A body for an answer to a request with that method. Where nothing is to be written but a head, the entry is
-    /// closed now; else when the writer takes the page, and dropped untaken it says that the client had gone.
-    pub(crate) fn new(page: Bytes, method: &Method, entry: Option<Entry>, ending: Ending, conn: Arc<Conn>) -> Self {
-        let mut body = Self { page, open: entry.map(|entry| (entry, ending)), conn };
-        if body.page.is_empty() || method == Method::HEAD {
+    /// closed now; else when the writer takes the last of the page, and dropped before it says that the client had gone.
+    pub(crate) fn new(page: Page, method: &Method, entry: Option<Entry>, ending: Ending, conn: Arc<Conn>) -> Self {
+        let is_all = page.length() == 0 || method == Method::HEAD;
+        let left = match page {
+            Page::Whole(bytes) => Left::Whole(bytes),
+            Page::Drawn { length, pieces } => Left::Drawn { length, drawing: Box::pin(drawn(pieces)) },
+        };
+        let mut body = Self { left, open: entry.map(|entry| (entry, ending)), conn };
+        if is_all {
             body.taken();
         }
         body
+    }
+
+    fn length(&self) -> u64 {
+        match &self.left {
+            Left::Whole(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            Left::Drawn { length, .. } => *length,
+        }
     }
 
     fn taken(&mut self) {
@@ -95,21 +122,42 @@ impl Answered {
 
 impl Body for Answered {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.page.is_empty() {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let body = &mut *self;
+        if body.length() == 0 {
             return Poll::Ready(None);
         }
-        self.taken();
-        Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.page)))))
+        let piece = match &mut body.left {
+            Left::Whole(bytes) => std::mem::take(bytes),
+            Left::Drawn { length, drawing } => {
+                let Poll::Ready((piece, pieces)) = drawing.as_mut().poll(cx) else {
+                    body.conn.enter(Phase::Working); // it is not the client that is waited for
+                    return Poll::Pending;
+                };
+                body.conn.enter(Phase::Writing);
+                let piece = match piece {
+                    Ok(Some(piece)) if piece.len() as u64 <= *length => piece,
+                    Ok(_) => return Poll::Ready(Some(Err(io::ErrorKind::InvalidData.into()))),
+                    Err(error) => return Poll::Ready(Some(Err(error))),
+                };
+                *length -= piece.len() as u64;
+                *drawing = Box::pin(drawn(pieces));
+                piece
+            }
+        };
+        if body.length() == 0 {
+            body.taken();
+        }
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.page.is_empty()
+        self.length() == 0
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(u64::try_from(self.page.len()).unwrap_or(u64::MAX))
+        SizeHint::with_exact(self.length())
     }
 }

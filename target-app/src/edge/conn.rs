@@ -1,4 +1,4 @@
-//! What one connection is doing, and since when. Kept in atomics, so that a request costs no timer.
+//! What one connection is doing, and since when. Looked at by one reaper, so that a request costs no timer.
 //!
 //! hyper's own header timer is not used: it starts when the connection begins to wait, so it would also close idle kept
 //! connections after the head's few seconds. Here the time of a head counts from its first byte.
@@ -6,8 +6,8 @@
 use std::{
     net::SocketAddr,
     sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -15,7 +15,7 @@ use std::{
 use controllers::Timestamp;
 use tokio::sync::Notify;
 
-use super::framing::Framing;
+use super::{framing::Framing, owed::Owed};
 use crate::{app::App, clock::Clock, ledger::Ledger, spec::EdgeSpec};
 
 /// A connection as its reaper sees it.
@@ -23,20 +23,26 @@ use crate::{app::App, clock::Clock, ledger::Ledger, spec::EdgeSpec};
 pub(crate) struct Conn {
     pub(crate) peer: SocketAddr,
     clock: Clock,
-    /// Milliseconds, shifted, and the phase.
-    state: AtomicU64,
-    /// Bytes came in while a request was worked on: the next head has begun.
-    ahead: AtomicBool,
-    /// The answer's last byte has been handed to the writer.
-    taken: AtomicBool,
+    doing: Mutex<Doing>,
     /// The head has taken too long: whoever reads next says so and hangs up.
     late: AtomicBool,
     tell_late: Notify,
-    framing: Mutex<Framing>,
     /// Heads that were read whole.
     requests: AtomicU32,
     /// Another service calls on it.
     of_caller: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Doing {
+    phase: Phase,
+    since: Timestamp,
+    /// The answer's last byte has been handed to the writer.
+    taken: bool,
+    framing: Framing,
+    owed: Owed,
+    /// Chosen to make room: its task is about to end.
+    evicted: bool,
 }
 
 /// What a connection is doing.
@@ -52,51 +58,72 @@ pub(crate) enum Phase {
     Working,
     /// The answer goes out.
     Writing,
+    /// No more will be said; what the client may still be sending is taken off the wire, so that the last answer is not
+    /// lost to a reset.
+    Closing,
 }
 
-const PHASES: [Phase; 5] = [Phase::Idle, Phase::Head, Phase::Body, Phase::Working, Phase::Writing];
-const BITS: u32 = 3;
 /// What the reaper gives a body beyond the time that its reader keeps.
 const BODY_SPARE: Duration = Duration::from_secs(1);
+/// Longest time to wait for the client's end of a connection that is closed on this side.
+const CLOSING: Duration = Duration::from_secs(2);
 
 impl Conn {
-    pub(crate) fn new(peer: SocketAddr, clock: Clock) -> Self {
-        let conn = Self {
+    pub(crate) fn new(peer: SocketAddr, clock: Clock, limits: &EdgeSpec) -> Self {
+        Self {
             peer,
             clock,
-            state: AtomicU64::new(0),
-            ahead: AtomicBool::new(false),
-            taken: AtomicBool::new(false),
+            doing: Mutex::new(Doing {
+                phase: Phase::Idle,
+                since: clock.now(),
+                taken: false,
+                framing: Framing::default(),
+                owed: Owed::new(limits),
+                evicted: false,
+            }),
             late: AtomicBool::new(false),
             tell_late: Notify::new(),
-            framing: Mutex::new(Framing::default()),
             requests: AtomicU32::new(0),
             of_caller: AtomicBool::new(false),
-        };
-        conn.enter(Phase::Idle);
-        conn
+        }
     }
 
-    /// What it is doing, and since when.
-    pub(crate) fn phase(&self) -> (Phase, Timestamp) {
-        let state = self.state.load(Ordering::Relaxed);
-        let phase = PHASES[usize::try_from(state & ((1 << BITS) - 1)).unwrap_or(0)];
-        (phase, Timestamp::from_millis(state >> BITS))
+    /// What it is doing.
+    pub(crate) fn phase(&self) -> Phase {
+        self.lock().phase
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
-        let millis = self.clock.now().as_nanos() / 1_000_000;
-        self.state.store(millis << BITS | phase as u64, Ordering::Relaxed);
+        let mut doing = self.lock();
+        self.enters(&mut doing, phase);
     }
 
-    /// A request's head was read whole: what the head said about the length of its body.
-    pub(crate) fn request_begins(&self) -> Framing {
-        self.taken.store(false, Ordering::Relaxed);
-        self.ahead.store(false, Ordering::Relaxed);
+    fn enters(&self, doing: &mut Doing, phase: Phase) {
+        let now = self.clock.now();
+        if self.is_waited_for(doing.phase) {
+            doing.owed.waited(now.since(doing.since));
+        }
+        match phase {
+            Phase::Idle => doing.owed.settle(),
+            Phase::Writing => doing.owed.begins_to_take(),
+            _ => {}
+        }
+        (doing.phase, doing.since) = (phase, now);
+    }
+
+    /// A request's head was read whole. True if it, or what came of its body already, leaves a doubt about where it ends.
+    pub(crate) fn request_begins(&self) -> bool {
+        let mut doing = self.lock();
+        doing.taken = false;
         self.late.store(false, Ordering::Relaxed);
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.enter(Phase::Working);
-        std::mem::take(&mut *self.framing.lock().unwrap_or_else(PoisonError::into_inner))
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        self.enters(&mut doing, Phase::Working);
+        doing.framing.is_at_fault(number)
+    }
+
+    /// True if what has come of the body of the request under way is malformed.
+    pub(crate) fn is_at_fault(&self) -> bool {
+        self.lock().framing.is_at_fault(self.requests.load(Ordering::Relaxed))
     }
 
     /// Another service calls on it, as its first request says: it is moved to those books.
@@ -125,28 +152,43 @@ impl Conn {
 
     /// Bytes came in.
     pub(crate) fn received(&self, bytes: &[u8]) {
-        match self.phase().0 {
-            Phase::Idle => {
-                self.enter(Phase::Head);
-                self.scan(bytes, true);
-            }
-            Phase::Head => self.scan(bytes, false),
-            Phase::Body => {}
-            Phase::Working | Phase::Writing => self.ahead.store(true, Ordering::Relaxed),
+        let mut doing = self.lock();
+        if doing.phase == Phase::Idle {
+            self.enters(&mut doing, Phase::Head);
         }
+        doing.framing.scan(bytes);
+        self.moves(&mut doing, bytes.len());
+    }
+
+    /// Bytes went out.
+    pub(crate) fn sent(&self, bytes: usize) {
+        let mut doing = self.lock();
+        self.moves(&mut doing, bytes);
+    }
+
+    fn moves(&self, doing: &mut Doing, bytes: usize) {
+        let waited = self.waited(doing, self.clock.now());
+        doing.owed.moved(bytes, waited);
     }
 
     /// The writer has all of the answer.
     pub(crate) fn taken(&self) {
-        self.taken.store(true, Ordering::Relaxed);
+        self.lock().taken = true;
     }
 
     /// Everything that the writer had has gone to the kernel.
     pub(crate) fn flushed(&self) {
-        if self.phase().0 == Phase::Writing && self.taken.load(Ordering::Relaxed) {
-            let ahead = self.ahead.swap(false, Ordering::Relaxed);
-            self.enter(if ahead { Phase::Head } else { Phase::Idle });
+        let mut doing = self.lock();
+        if doing.phase == Phase::Writing && doing.taken {
+            let ahead = doing.framing.is_ahead(self.requests.load(Ordering::Relaxed));
+            self.enters(&mut doing, if ahead { Phase::Head } else { Phase::Idle });
         }
+    }
+
+    /// Every byte that came in belongs to a request that was read.
+    pub(crate) fn is_read_out(&self) -> bool {
+        let doing = self.lock();
+        !doing.framing.is_ahead(self.requests.load(Ordering::Relaxed)) && doing.framing.is_between()
     }
 
     /// Has the connection's task say that the head has taken too long. False if it was told before, and did not.
@@ -163,66 +205,113 @@ impl Conn {
 
     /// True if the head that is coming in has taken too long: nothing of an answer is under way then.
     pub(crate) fn is_late(&self) -> bool {
-        self.late.load(Ordering::Relaxed) && self.phase().0 == Phase::Head
+        self.late.load(Ordering::Relaxed) && self.phase() == Phase::Head
     }
 
     /// What it has taken longer over than it may, if it has.
     pub(crate) fn overdue(&self, now: Timestamp, limits: &EdgeSpec) -> Option<Phase> {
-        let (phase, since) = self.phase();
-        let limit = match phase {
-            Phase::Idle => limits.idle_timeout,
-            Phase::Head => limits.head_timeout,
+        let doing = self.lock();
+        let over = |limit: Duration| now.since(doing.since) > limit;
+        let is_over = match doing.phase {
+            Phase::Idle => over(limits.idle_timeout),
+            Phase::Head => over(limits.head_timeout),
             // Whoever reads the body keeps its time, and can answer; this is for a task that does not run.
-            Phase::Body => limits.body_timeout + BODY_SPARE,
-            Phase::Working => Duration::MAX,
-            Phase::Writing => limits.write_timeout,
+            Phase::Body => over(limits.body_timeout + BODY_SPARE),
+            Phase::Working => false,
+            Phase::Writing => doing.owed.is_stuck(self.waited(&doing, now), limits.write_timeout),
+            Phase::Closing => over(CLOSING),
         };
-        (now.since(since) > limit).then_some(phase)
+        is_over.then_some(doing.phase)
     }
 
-    fn scan(&self, bytes: &[u8], first: bool) {
-        let mut framing = self.framing.lock().unwrap_or_else(PoisonError::into_inner);
-        if first {
-            *framing = Framing::default();
+    /// How much it is worth to close it, in seconds for which its place was held for nothing: the highest score is evicted
+    /// first. `None` if it is not to be closed.
+    ///
+    /// A client is waited for while it sends, while it takes its answer, and until its first request. One that has been
+    /// served before is between requests as it may be, and the more it has used its place the longer.
+    pub(crate) fn eviction_score(&self, now: Timestamp) -> Option<f64> {
+        let doing = self.lock();
+        if doing.evicted || doing.phase == Phase::Working {
+            return None;
         }
-        framing.scan(bytes);
+        let requests = self.requests.load(Ordering::Relaxed);
+        Some(if self.is_waited_for(doing.phase) {
+            doing.owed.eviction_score(self.waited(&doing, now))
+        } else {
+            now.since(doing.since).as_secs_f64() / (IDLE_DISCOUNT * f64::from(requests))
+        })
+    }
+
+    /// Chosen to make room: not to be chosen again before its task ends.
+    pub(crate) fn mark_evicted(&self) {
+        self.lock().evicted = true;
+    }
+
+    /// How long its client has been waited for since it was last between requests.
+    fn waited(&self, doing: &Doing, now: Timestamp) -> Duration {
+        let now = if self.is_waited_for(doing.phase) { now.since(doing.since) } else { Duration::ZERO };
+        doing.owed.time() + now
+    }
+
+    fn is_waited_for(&self, phase: Phase) -> bool {
+        match phase {
+            Phase::Idle => self.requests.load(Ordering::Relaxed) == 0,
+            Phase::Head | Phase::Body | Phase::Writing | Phase::Closing => true,
+            Phase::Working => false,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Doing> {
+        self.doing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// A second between requests counts for so much less than one in which the client is waited for.
+const IDLE_DISCOUNT: f64 = 16.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_request_goes_through_the_phases_and_back_to_idle() {
-        let conn = Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start());
-        assert_eq!(conn.phase().0, Phase::Idle);
-        conn.received(b"GET / HT");
-        assert_eq!(conn.phase().0, Phase::Head);
+    fn conn() -> Conn {
+        Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start(), &EdgeSpec::default())
+    }
+
+    fn serve(conn: &Conn) {
         conn.request_begins();
-        assert_eq!(conn.phase().0, Phase::Working);
         conn.enter(Phase::Writing);
-        conn.flushed();
-        assert_eq!(conn.phase().0, Phase::Writing, "the writer does not have it all yet");
         conn.taken();
         conn.flushed();
-        assert_eq!(conn.phase().0, Phase::Idle);
+    }
+
+    #[test]
+    fn a_request_goes_through_the_phases_and_back_to_idle() {
+        let conn = conn();
+        assert_eq!(conn.phase(), Phase::Idle);
+        conn.received(b"GET / HT");
+        assert_eq!(conn.phase(), Phase::Head);
+        conn.received(b"TP/1.1\r\n\r\n");
+        conn.request_begins();
+        assert_eq!(conn.phase(), Phase::Working);
+        conn.enter(Phase::Writing);
+        conn.flushed();
+        assert_eq!(conn.phase(), Phase::Writing, "the writer does not have it all yet");
+        conn.taken();
+        conn.flushed();
+        assert_eq!(conn.phase(), Phase::Idle);
     }
 
     #[test]
     fn a_head_that_begins_early_is_not_taken_for_idleness() {
-        let conn = Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start());
-        conn.request_begins();
-        conn.received(b"GET /slow");
-        conn.enter(Phase::Writing);
-        conn.taken();
-        conn.flushed();
-        assert_eq!(conn.phase().0, Phase::Head);
+        let conn = conn();
+        conn.received(b"GET / HTTP/1.1\r\n\r\nGET /slow");
+        serve(&conn);
+        assert_eq!(conn.phase(), Phase::Head);
     }
 
     #[test]
     fn each_phase_has_its_own_limit() {
-        let conn = Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start());
+        let conn = conn();
         let limits = EdgeSpec::default();
         let after = |secs| Timestamp::from_secs(secs);
         let overdue = |secs| conn.overdue(after(secs), &limits);
@@ -231,16 +320,36 @@ mod tests {
         assert_eq!((overdue(4), overdue(6)), (None, Some(Phase::Head)));
         conn.enter(Phase::Working);
         assert_eq!(overdue(100_000), None);
+        conn.enter(Phase::Writing);
+        assert_eq!((overdue(14), overdue(16)), (None, Some(Phase::Writing)));
+        conn.enter(Phase::Closing);
+        assert_eq!((overdue(1), overdue(3)), (None, Some(Phase::Closing)));
     }
 
     #[test]
     fn only_a_head_is_called_late() {
-        let conn = Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start());
+        let conn = conn();
         conn.received(b"GET /");
         assert!(!conn.is_late());
         assert!(conn.call_late() && conn.is_late());
         assert!(!conn.call_late(), "told before");
         conn.request_begins();
         assert!(!conn.is_late(), "it came after all: an answer may be under way");
+    }
+
+    #[test]
+    fn who_is_waited_for_is_evicted_before_who_has_been_served() {
+        let (silent, slow, served, working) = (conn(), conn(), conn(), conn());
+        slow.received(b"GET / HTTP/1.1\r\nHost: a");
+        serve(&served);
+        working.request_begins();
+        let after = |conn: &Conn| conn.eviction_score(Timestamp::from_secs(4));
+        assert!(after(&silent) > after(&served) && after(&slow) > after(&served));
+        assert_eq!(after(&working), None, "that is the service's own time");
+        let score = after(&served);
+        serve(&served);
+        assert!(after(&served) < score, "the more it was used the longer it is kept");
+        slow.mark_evicted();
+        assert_eq!(after(&slow), None, "not twice");
     }
 }

@@ -1,40 +1,171 @@
-//! What a request's head says about the length of its body, read beside the parser.
+//! Where requests end in the bytes of a connection, and which of them are framed ambiguously: read beside the parser.
 //!
 //! A head with both `Content-Length` and `Transfer-Encoding` is how requests are smuggled. hyper follows the RFC's second
 //! choice (the encoding wins, the length is removed, the connection closes after the answer); this service takes the
-//! first, a refusal, and hyper removes the evidence before a service sees it. So the lines are looked at as they come in.
+//! first, a refusal, and hyper removes the evidence before a service sees it. Nor does hyper look at what chunk extensions
+//! say. So the bytes are looked at as they come in, those of pipelined requests too.
+//!
+//! hyper decides about requests; this only finds faults. What it does not understand it calls a fault, so that the two
+//! never go on with different ideas of where the next request begins.
 
-/// Looks at the beginnings of lines until the empty line that ends a head.
-#[derive(Debug, Default, Clone)]
+mod chunks;
+
+use chunks::{Chunks, Progress};
+
+/// Looks at all the bytes that come in on a connection.
+#[derive(Debug, Default)]
 pub(crate) struct Framing {
-    line: [u8; LONGEST],
-    length: usize,
-    done: bool,
-    content_length: bool,
-    transfer_encoding: bool,
+    at: At,
+    /// Heads that were seen whole.
+    heads: u32,
+    /// Number of the request that is at fault, counted from 1.
+    fault: Option<u32>,
 }
 
-const CONTENT_LENGTH: &[u8] = b"content-length:";
-const TRANSFER_ENCODING: &[u8] = b"transfer-encoding:";
-const LONGEST: usize = 18;
+#[derive(Debug)]
+enum At {
+    Head(Head),
+    /// So many bytes of a body are still to come.
+    Body(u64),
+    Chunked(Chunks),
+    /// After a fault: the connection ends with that request.
+    Lost,
+}
+
+impl Default for At {
+    fn default() -> Self {
+        Self::Head(Head::default())
+    }
+}
 
 impl Framing {
-    /// True if the head names both.
-    pub(crate) fn is_ambiguous(&self) -> bool {
-        self.content_length && self.transfer_encoding
+    /// True if the request with that number, counted from 1, is at fault as far as it has come in.
+    pub(crate) fn is_at_fault(&self, request: u32) -> bool {
+        self.fault == Some(request)
+    }
+
+    /// True if more has come in than so many requests.
+    pub(crate) fn is_ahead(&self, requests: u32) -> bool {
+        self.heads > requests || matches!(&self.at, At::Head(head) if head.begun || head.length > 0)
+    }
+
+    /// True if nothing of a request is under way.
+    pub(crate) fn is_between(&self) -> bool {
+        matches!(&self.at, At::Head(head) if !head.begun && head.length == 0)
     }
 
     /// Takes in the next bytes.
     pub(crate) fn scan(&mut self, mut bytes: &[u8]) {
-        while !self.done && !bytes.is_empty() {
-            let (line, rest) = match memchr::memchr(b'\n', bytes) {
-                Some(end) => (&bytes[..end], Some(&bytes[end + 1..])),
-                None => (bytes, None),
+        while !bytes.is_empty() {
+            bytes = match &mut self.at {
+                At::Head(head) => {
+                    let (rest, ended) = head.scan(bytes);
+                    if ended {
+                        let body = head.body();
+                        self.heads = self.heads.saturating_add(1);
+                        self.goes_on(body);
+                    }
+                    rest
+                }
+                At::Body(left) => {
+                    let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
+                    *left -= taken as u64;
+                    if *left == 0 {
+                        self.at = At::default();
+                    }
+                    &bytes[taken..]
+                }
+                At::Chunked(chunks) => match chunks.scan(bytes) {
+                    Progress::More => return,
+                    Progress::Ended(rest) => {
+                        self.at = At::default();
+                        rest
+                    }
+                    Progress::Fault => {
+                        self.goes_on(None);
+                        return;
+                    }
+                },
+                At::Lost => return,
             };
-            self.keep(line);
-            let Some(rest) = rest else { return };
-            self.line_ends();
-            bytes = rest;
+        }
+    }
+
+    fn goes_on(&mut self, body: Option<Body>) {
+        self.at = match body {
+            None => {
+                self.fault = Some(self.heads);
+                At::Lost
+            }
+            Some(Body::Length(0)) => At::default(),
+            Some(Body::Length(length)) => At::Body(length),
+            Some(Body::Chunked) => At::Chunked(Chunks::default()),
+        };
+    }
+}
+
+/// How a body is framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Body {
+    Length(u64),
+    Chunked,
+}
+
+const CONTENT_LENGTH: &[u8] = b"content-length:";
+const TRANSFER_ENCODING: &[u8] = b"transfer-encoding:";
+/// Room for either with its value. One that is longer has a value that no client writes.
+const LONGEST: usize = 64;
+
+/// A head, of which only the beginning of the line under way is kept.
+#[derive(Debug)]
+struct Head {
+    line: [u8; LONGEST],
+    /// Length of the line under way.
+    length: usize,
+    /// A line has come: empty ones before the first are skipped, as the parser does.
+    begun: bool,
+    lengths: Field<u64>,
+    encodings: Field<()>,
+}
+
+/// What a head has said in the lines of one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field<T> {
+    Absent,
+    Once(T),
+    /// Twice, or with a value that is not understood.
+    Unclear,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self { line: [0; LONGEST], length: 0, begun: false, lengths: Field::Absent, encodings: Field::Absent }
+    }
+}
+
+impl Head {
+    /// The rest, and whether the head has ended before it.
+    fn scan<'a>(&mut self, mut bytes: &'a [u8]) -> (&'a [u8], bool) {
+        loop {
+            let Some(end) = memchr::memchr(b'\n', bytes) else {
+                self.keep(bytes);
+                return (&[], false);
+            };
+            self.keep(&bytes[..end]);
+            bytes = &bytes[end + 1..];
+            if self.line_ends() {
+                return (bytes, true);
+            }
+        }
+    }
+
+    /// How the body is framed; `None` if that is not clear.
+    fn body(&self) -> Option<Body> {
+        match (self.lengths, self.encodings) {
+            (Field::Absent, Field::Absent) => Some(Body::Length(0)),
+            (Field::Once(length), Field::Absent) => Some(Body::Length(length)),
+            (Field::Absent, Field::Once(())) => Some(Body::Chunked),
+            _ => None,
         }
     }
 
@@ -45,43 +176,47 @@ impl Framing {
         self.length = self.length.saturating_add(part.len());
     }
 
-    fn line_ends(&mut self) {
+    /// True if it was the last one.
+    fn line_ends(&mut self) -> bool {
+        let whole = self.length <= LONGEST;
         let line = &self.line[..self.length.min(LONGEST)];
-        self.content_length |= line.starts_with(CONTENT_LENGTH);
-        self.transfer_encoding |= line.starts_with(TRANSFER_ENCODING);
-        self.done = line.is_empty() || (self.length == 1 && line == b"\r");
         self.length = 0;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if whole && line.is_empty() {
+            return self.begun;
+        }
+        self.begun = true;
+        if let Some(value) = line.strip_prefix(CONTENT_LENGTH) {
+            self.lengths = self.lengths.and(value_of(value, whole).and_then(length));
+        } else if let Some(value) = line.strip_prefix(TRANSFER_ENCODING) {
+            let chunked = value_of(value, whole).filter(|value| *value == b"chunked");
+            self.encodings = self.encodings.and(chunked.map(|_| ()));
+        }
+        false
     }
+}
+
+impl<T> Field<T> {
+    fn and(self, value: Option<T>) -> Self {
+        match (self, value) {
+            (Self::Absent, Some(value)) => Self::Once(value),
+            _ => Self::Unclear,
+        }
+    }
+}
+
+/// A value without the white space around it, if all of it was kept.
+fn value_of(value: &[u8], whole: bool) -> Option<&[u8]> {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let from = value.iter().position(|byte| !blank(byte))?;
+    let to = value.iter().rposition(|byte| !blank(byte))?;
+    whole.then_some(&value[from..=to])
+}
+
+fn length(digits: &[u8]) -> Option<u64> {
+    let plain = digits.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(digits).ok().filter(|_| plain)?.parse().ok()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BOTH: &[u8] =
-        b"POST / HTTP/1.1\r\nHost: a\r\ncontent-LENGTH: 3\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n";
-
-    #[test]
-    fn both_are_found_however_the_bytes_are_cut() {
-        for cut in 0..BOTH.len() {
-            let mut framing = Framing::default();
-            framing.scan(&BOTH[..cut]);
-            framing.scan(&BOTH[cut..]);
-            assert!(framing.is_ambiguous(), "cut at {cut}");
-        }
-    }
-
-    #[test]
-    fn a_body_is_not_looked_at() {
-        let mut framing = Framing::default();
-        framing.scan(b"POST / HTTP/1.1\r\nContent-Length: 30\r\n\r\nTransfer-Encoding: chunked\r\n");
-        assert!(!framing.is_ambiguous());
-    }
-
-    #[test]
-    fn names_that_only_begin_alike_do_not_count() {
-        let mut framing = Framing::default();
-        framing.scan(b"POST / HTTP/1.1\r\nContent-Length-X: 30\r\nTransfer-Encoding: chunked\r\n\r\n");
-        assert!(!framing.is_ambiguous());
-    }
-}
+mod tests;

@@ -1,7 +1,8 @@
-//! All open connections: who is overdue, who can be spared.
+//! All open connections: who is overdue, who makes room.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, hash_map::Entry},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -22,23 +23,66 @@ pub(crate) struct Registry {
 struct Open {
     next: u64,
     slots: BTreeMap<u64, Slot>,
+    /// How many of them have been chosen to make room, and are about to end.
+    evicted: usize,
+    /// How many of the others come from where.
+    sources: HashMap<Source, usize>,
+}
+
+/// One connection in so many makes room at a time.
+const AT_ONCE: usize = 64;
+
+/// Who connects: an address, or the network that one household has in IPv6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Source(IpAddr);
+
+impl Source {
+    pub(crate) fn of(peer: SocketAddr) -> Self {
+        /// A network of 64 bits.
+        const NETWORK: u128 = !0 << 64;
+        Self(match peer.ip().to_canonical() {
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),
+            address @ IpAddr::V4(_) => address,
+        })
+    }
+}
+
+fn one_less(sources: &mut HashMap<Source, usize>, source: Source) {
+    if let Entry::Occupied(mut entry) = sources.entry(source) {
+        *entry.get_mut() -= 1;
+        if *entry.get() == 0 {
+            entry.remove();
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Slot {
     conn: Arc<Conn>,
     task: AbortHandle,
+    evicted: bool,
 }
 
 impl Registry {
-    /// How many are open.
+    /// How many are open, less those that were chosen to make room.
     pub(crate) fn len(&self) -> usize {
+        let open = self.lock();
+        open.slots.len() - open.evicted
+    }
+
+    /// How many are open, with those whose tasks have been told to end and have not yet.
+    pub(crate) fn all(&self) -> usize {
         self.lock().slots.len()
+    }
+
+    /// How many of [`Registry::len`] come from there.
+    pub(crate) fn len_from(&self, source: Source) -> usize {
+        self.lock().sources.get(&source).copied().unwrap_or(0)
     }
 
     /// How many are doing that.
     pub(crate) fn in_phase(&self, phases: &[Phase]) -> usize {
-        self.lock().slots.values().filter(|slot| phases.contains(&slot.conn.phase().0)).count()
+        self.lock().slots.values().filter(|slot| phases.contains(&slot.conn.phase())).count()
     }
 
     /// Adds a connection. `start` starts its task, which is given the guard that removes it again.
@@ -47,22 +91,32 @@ impl Registry {
         let id = open.next;
         open.next += 1;
         let task = start(Member { registry: Arc::clone(self), id });
-        open.slots.insert(id, Slot { conn, task });
+        *open.sources.entry(Source::of(conn.peer)).or_default() += 1;
+        open.slots.insert(id, Slot { conn, task, evicted: false });
     }
 
-    /// Closes the connection that has been idle the longest, or failing that the one whose head has been coming in the
-    /// longest: a slow head must not lock others out. False if all are at work.
-    pub(crate) fn evict(&self) -> bool {
-        let open = self.lock();
-        let spare = |phase| {
-            let at =
-                move |slot: &&Slot| Some(slot.conn.phase()).filter(|found| found.0 == phase).map(|(_, since)| since);
-            open.slots.values().filter(|slot| at(slot).is_some() && !slot.task.is_finished()).min_by_key(at)
-        };
-        let Some(slot) = spare(Phase::Idle).or_else(|| spare(Phase::Head)) else { return false };
-        slot.conn.enter(Phase::Working); // not to be chosen twice before its task ends
-        slot.task.abort();
-        true
+    /// Closes the connections with the highest scores ([`Conn::eviction_score`]), those of one source if one is named, and says how many. Some at
+    /// once: looking at all of them for each new one would be work that a flood of connections asks for.
+    pub(crate) fn evict(&self, now: Timestamp, of: Option<Source>) -> usize {
+        let mut guard = self.lock();
+        let open = &mut *guard;
+        let among = open.slots.iter().filter(|(_, slot)| of.is_none_or(|source| source == Source::of(slot.conn.peer)));
+        let mut scored: Vec<(f64, u64)> =
+            among.filter_map(|(&id, slot)| Some((slot.conn.eviction_score(now)?, id))).collect();
+        let wanted = (scored.len() / AT_ONCE).max(1).min(scored.len());
+        if wanted == 0 {
+            return 0;
+        }
+        scored.select_nth_unstable_by(wanted - 1, |(one, _), (other, _)| other.total_cmp(one));
+        for (_, id) in &scored[..wanted] {
+            let Some(slot) = open.slots.get_mut(id) else { continue };
+            slot.evicted = true;
+            slot.conn.mark_evicted();
+            slot.task.abort();
+            open.evicted += 1;
+            one_less(&mut open.sources, Source::of(slot.conn.peer));
+        }
+        wanted
     }
 
     /// Closes what is overdue. Senders of slow heads are told first: their own task does that, and is given until the next
@@ -77,7 +131,7 @@ impl Registry {
 
     /// Closes what is between requests.
     pub(crate) fn close_idle(&self) {
-        self.close_if(|conn| conn.phase().0 == Phase::Idle);
+        self.close_if(|conn| conn.phase() == Phase::Idle);
     }
 
     /// Closes everything.
@@ -108,8 +162,30 @@ pub(crate) struct Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        let slot = self.registry.lock().slots.remove(&self.id);
+        let mut guard = self.registry.lock();
+        let open = &mut *guard;
+        let slot = open.slots.remove(&self.id);
+        match &slot {
+            Some(slot) if slot.evicted => open.evicted -= 1,
+            Some(slot) => one_less(&mut open.sources, Source::of(slot.conn.peer)),
+            None => {}
+        }
+        drop(guard);
         drop(slot);
         self.registry.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_household_is_one_source() {
+        let source = |text: &str| Source::of(text.parse().unwrap());
+        assert_eq!(source("[2001:db8::1]:1"), source("[2001:db8::ffff:1]:2"));
+        assert_ne!(source("[2001:db8::1]:1"), source("[2001:db8:0:1::1]:1"));
+        assert_eq!(source("[::ffff:192.0.2.1]:1"), source("192.0.2.1:2"));
+        assert_ne!(source("192.0.2.2:1"), source("192.0.2.1:1"));
     }
 }

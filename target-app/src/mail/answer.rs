@@ -2,37 +2,35 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{input::COOKIE, pages, session::Key};
-use crate::{app::DEGRADED, service::Bytes};
+use crate::{
+    app::DEGRADED,
+    security_headers,
+    service::{Bytes, Page},
+};
 
 /// A whole answer.
-pub type Answer = Response<Bytes>;
+pub type Answer = Response<Page>;
 
-/// What every answer carries. `same-origin` and not `no-referrer`: with the latter a browser would send forms with an
-/// `Origin` of "null", which says nothing; and keys in links must not leave the site in a `Referer`.
+/// What every answer carries. Mail with HTML has one style sheet beside ours.
 static COMMON: LazyLock<HeaderMap> = LazyLock::new(|| {
+    let mut headers = HeaderMap::new();
+    security_headers::add_to(&mut headers);
     let policy = format!(
         "default-src 'none'; style-src 'self' '{}'; img-src 'self'; form-action 'self'; base-uri 'none'; \
          frame-ancestors 'none'",
         pages::MAIL_STYLE_HASH
     );
-    let pairs: [(HeaderName, &str); 6] = [
-        (header::CONTENT_SECURITY_POLICY, &policy),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "same-origin"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    ];
-    let value = |text: &str| HeaderValue::from_str(text).expect("constants are fit for headers");
-    pairs.into_iter().map(|(name, text)| (name, value(text))).collect()
+    let policy = HeaderValue::from_str(&policy).expect("constants are fit for headers");
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    headers
 });
 
-fn answer(status: StatusCode, kind: &'static str, cache: &'static str, body: Bytes) -> Answer {
+fn answer(status: StatusCode, kind: &'static str, cache: &'static str, body: Page) -> Answer {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
@@ -59,13 +57,13 @@ pub fn degraded(mut answer: Answer, how: &str) -> Answer {
 /// A file that is the same for everybody.
 #[must_use]
 pub fn file(kind: &'static str, content: &'static [u8]) -> Answer {
-    answer(StatusCode::OK, kind, "max-age=3600", Bytes::from_static(content))
+    answer(StatusCode::OK, kind, "max-age=3600", Bytes::from_static(content).into())
 }
 
 /// An attachment, to be saved and not shown: what it says of its type is not believed.
 #[must_use]
-pub fn attachment(name: &str, content: Vec<u8>) -> Answer {
-    let mut answer = answer(StatusCode::OK, "application/octet-stream", "no-store", content.into());
+pub fn attachment(name: &str, content: Page) -> Answer {
+    let mut answer = answer(StatusCode::OK, "application/octet-stream", "no-store", content);
     // Both spellings consist of letters, digits and a few harmless marks only: no name can break out of the header.
     let value = HeaderValue::from_str(&disposition(name)).expect("ASCII without control characters");
     answer.headers_mut().insert(header::CONTENT_DISPOSITION, value);
@@ -90,10 +88,13 @@ pub fn error(status: StatusCode, text: &str) -> Answer {
     page(status, pages::plain("error", title, &html! { p { (text) } }))
 }
 
+/// What is said of what is not there.
+pub const MISSING: &str = "There is nothing here. It may have been moved or deleted.";
+
 /// The answer for what is not there, and for what belongs to somebody else: the same.
 #[must_use]
 pub fn missing() -> Answer {
-    error(StatusCode::NOT_FOUND, "There is nothing here. It may have been moved or deleted.")
+    error(StatusCode::NOT_FOUND, MISSING)
 }
 
 /// A method that this address does not have.
@@ -136,7 +137,7 @@ mod tests {
         );
         for evil in ["a\r\nSet-Cookie: x=1", "a\"; filename=b.exe", "\0", "../../etc/passwd", "\u{202e}fdp.exe", "a;b"]
         {
-            let value = attachment(evil, Vec::new()).headers()[header::CONTENT_DISPOSITION].clone();
+            let value = attachment(evil, Vec::new().into()).headers()[header::CONTENT_DISPOSITION].clone();
             let text = value.to_str().expect("plain");
             assert!(text.bytes().all(|b| (0x20..0x7F).contains(&b)), "{text}");
             assert_eq!(text.matches('"').count(), 2, "{text}");

@@ -13,7 +13,7 @@ use std::{
 };
 
 use controllers::{Kind, Reason, Refusal, RetryHint};
-use http::{Method, Response, StatusCode, request::Parts};
+use http::{Method, StatusCode, request::Parts};
 use maud::html;
 
 use self::{copies::Copies, quality::Quality, route::Page};
@@ -23,12 +23,12 @@ use super::{
     input::{self, Fields},
     pages::{self, Frame},
     session::{Key, Session, SessionLimits, Sessions},
-    sign_in::{Outcome, SignIn},
+    sign_in::{Begun, Outcome, SignIn},
     store::{Durability, FolderId, Scope, Store, StoreError, StoreOptions, Work},
 };
 use crate::{
     graph::Graph,
-    service::{At, Boxed, Bytes, Handled, Request, Route, Service, WorkError},
+    service::{At, Boxed, Bytes, Handled, Later, Request, Route, Service, WorkError},
     spec::WorkSpec,
 };
 
@@ -59,8 +59,8 @@ pub struct ArashiSettings {
 #[derive(Debug)]
 pub struct Arashi {
     store: Store,
-    sessions: Sessions,
-    sign_in: SignIn,
+    sessions: Arc<Sessions>,
+    sign_in: Arc<SignIn>,
     key_in_links: bool,
     complaints: Complaints,
     copies: Copies,
@@ -107,10 +107,12 @@ impl Arashi {
             full_text: settings.full_text,
             ..StoreOptions::default()
         };
+        let store = Store::open(&settings.database, &options).await?;
+        let sessions = settings.sessions.shared_by(store.accounts().await?);
         let service = Self {
-            store: Store::open(&settings.database, &options).await?,
-            sessions: Sessions::new(settings.sessions),
-            sign_in: SignIn::new(),
+            store,
+            sessions: Arc::new(Sessions::new(sessions)),
+            sign_in: Arc::default(),
             key_in_links: settings.session_in_links,
             complaints: Complaints::default(),
             copies: Copies::new(settings.stale),
@@ -122,11 +124,8 @@ impl Arashi {
     async fn answer(&self, request: &Request, quality: Quality) -> Handled {
         let answered = self.try_answer(request, quality).await;
         let error = match answered {
-            Ok(Reply::Answer(answer)) => return Ok(answer),
-            Ok(Reply::Busy) | Err(StoreError::Busy) => {
-                let retry = RetryHint::After(Duration::from_secs(1));
-                return Err(Refusal { reason: Reason::QueueFull, retry });
-            }
+            Ok(answer) => return Ok(answer),
+            Err(StoreError::Busy) => return Err(busy()),
             Err(error) => error,
         };
         // To the operator; what the user sees says nothing about the inside.
@@ -140,40 +139,40 @@ impl Arashi {
         })
     }
 
-    async fn try_answer(&self, request: &Request, quality: Quality) -> Result<Reply, StoreError> {
+    async fn try_answer(&self, request: &Request, quality: Quality) -> Answered {
         let head = &request.head;
-        let Some(page) = Page::of(head.uri.path()) else { return Ok(answer::missing().into()) };
+        let Some(page) = Page::of(head.uri.path()) else { return Ok(self.no_such_page(head)) };
         let changes = page.is_post();
         let allowed =
             if changes { head.method == Method::POST } else { matches!(head.method, Method::GET | Method::HEAD) };
         if !allowed {
-            return Ok(answer::wrong_method(if changes { "POST" } else { "GET, HEAD" }).into());
+            return Ok(answer::wrong_method(if changes { "POST" } else { "GET, HEAD" }));
         }
         if changes && !input::is_same_site(head) {
-            return Ok(foreign_form().into());
+            return Ok(foreign_form());
         }
         let encoded = if changes { &request.body[..] } else { head.uri.query().unwrap_or("").as_bytes() };
-        let Some(fields) = Fields::parse(encoded) else { return Ok(too_many_fields(changes).into()) };
+        let Some(fields) = Fields::parse(encoded) else { return Ok(too_many_fields(changes)) };
         match page {
-            Page::SignIn => return Ok(answer::page(StatusCode::OK, pages::sign_in(None)).into()),
-            Page::Logo => return Ok(answer::file("image/png", pages::LOGO).into()),
-            Page::Style => return Ok(answer::file("text/css; charset=utf-8", pages::STYLE).into()),
+            Page::SignIn => return Ok(answer::page(StatusCode::OK, pages::sign_in(None))),
+            Page::Logo => return Ok(answer::file("image/png", pages::LOGO)),
+            Page::Style => return Ok(answer::file("text/css; charset=utf-8", pages::STYLE)),
             Page::Login => return self.login(head, &fields).await,
             _ => {}
         }
         let Some(session) = self.session(head, &fields) else {
             let again = pages::sign_in(Some("Please sign in: your session has ended."));
-            return Ok(answer::page(StatusCode::FORBIDDEN, again).into());
+            return Ok(answer::page(StatusCode::FORBIDDEN, again));
         };
         if changes && !fields.key("csrf").is_some_and(|token| token.matches(session.form_token)) {
-            return Ok(foreign_form().into());
+            return Ok(foreign_form());
         }
         let user = Signed { arashi: self, session: &session, fields: &fields, quality };
         if let Some(copy) = user.as_it_was(page) {
-            return Ok(copy.into());
+            return Ok(copy);
         }
         self.store.do_work(page.kind(), quality.of_work(page)).await?;
-        let answered = match page {
+        match page {
             Page::FolderList => user.folder_list().await,
             Page::List => user.list().await,
             Page::Show => user.show().await,
@@ -189,34 +188,33 @@ impl Arashi {
                 Ok(answer::with_cookie(page, None))
             }
             Page::SignIn | Page::Logo | Page::Style | Page::Login => unreachable!("answered above"),
-        };
-        answered.map(Reply::Answer)
+        }
     }
 
-    async fn login(&self, head: &Parts, fields: &Fields<'_>) -> Result<Reply, StoreError> {
+    fn no_such_page(&self, head: &Parts) -> Answer {
+        let query = head.uri.query().unwrap_or("").as_bytes();
+        let Some(fields) = Fields::parse(query) else { return answer::missing() };
+        match self.session(head, &fields) {
+            Some(session) => {
+                Signed { arashi: self, session: &session, fields: &fields, quality: Quality::Full }.missing()
+            }
+            None => answer::missing(),
+        }
+    }
+
+    async fn login(&self, head: &Parts, fields: &Fields<'_>) -> Answered {
         self.store.do_work(Page::Login.kind(), 1.0).await?;
         let (name, password) = (fields.text("user").unwrap_or(""), fields.text("password").unwrap_or(""));
-        let now = Instant::now();
-        let user = match self.sign_in.check(&self.store, name, password, now).await? {
-            Outcome::Welcome(user) => user,
-            Outcome::Wrong => {
-                let again = pages::sign_in(Some("That user and password do not belong together."));
-                return Ok(answer::page(StatusCode::FORBIDDEN, again).into());
-            }
-            Outcome::Wait(wait) => {
-                let again = pages::sign_in(Some("Too many attempts. Wait a minute, then try again."));
-                return Ok(answer::retry_after(answer::page(StatusCode::TOO_MANY_REQUESTS, again), wait).into());
-            }
-            Outcome::Busy => return Ok(Reply::Busy),
+        let entrance = Entrance {
+            sessions: Arc::clone(&self.sessions),
+            key_in_links: self.key_in_links,
+            name: name.to_owned(),
+            before: input::cookie(&head.headers),
         };
-        // A key that was there before signing in is worth nothing afterwards: nobody can prepare one for somebody else.
-        if let Some(old) = input::cookie(&head.headers) {
-            self.sessions.end(old);
-        }
-        let session = self.sessions.begin(user, name, now);
-        let frame = Frame { session: &session, key_in_links: self.key_in_links, folder: None };
-        let page = answer::page(StatusCode::OK, pages::welcome(&frame));
-        Ok(if self.key_in_links { page } else { answer::with_cookie(page, Some(session.key)) }.into())
+        Ok(match self.sign_in.begin(&self.store, name, password, Instant::now()).await? {
+            Begun::Known(outcome) => return entrance.answer(outcome).or(Err(StoreError::Busy)),
+            Begun::Check(check) => Later::answer(async move { entrance.answer(check.run().await) }),
+        })
     }
 
     /// The session that a request belongs to. A key in a link counts only if keys are in links: else a link could sign
@@ -227,16 +225,43 @@ impl Arashi {
     }
 }
 
-enum Reply {
-    Answer(Answer),
-    /// Too many passwords are being checked.
-    Busy,
+/// Somebody who signs in.
+struct Entrance {
+    sessions: Arc<Sessions>,
+    key_in_links: bool,
+    name: String,
+    /// The key of the session before this one.
+    before: Option<Key>,
 }
 
-impl From<Answer> for Reply {
-    fn from(answer: Answer) -> Self {
-        Self::Answer(answer)
+impl Entrance {
+    fn answer(&self, outcome: Outcome) -> Handled {
+        let user = match outcome {
+            Outcome::Welcome(user) => user,
+            Outcome::Wrong => {
+                let again = pages::sign_in(Some("That user and password do not belong together."));
+                return Ok(answer::page(StatusCode::FORBIDDEN, again));
+            }
+            Outcome::Wait(wait) => {
+                let again = pages::sign_in(Some("Too many attempts. Wait a minute, then try again."));
+                return Ok(answer::retry_after(answer::page(StatusCode::TOO_MANY_REQUESTS, again), wait));
+            }
+            Outcome::Busy => return Err(busy()),
+        };
+        // A key that was there before signing in is worth nothing afterwards: nobody can prepare one for somebody else.
+        if let Some(old) = self.before {
+            self.sessions.end(old);
+        }
+        let session = self.sessions.begin(user, &self.name, Instant::now());
+        let frame = Frame { session: &session, key_in_links: self.key_in_links, folder: None, searched: None };
+        let page = answer::page(StatusCode::OK, pages::welcome(&frame));
+        Ok(if self.key_in_links { page } else { answer::with_cookie(page, Some(session.key)) })
     }
+}
+
+/// Too many passwords are being checked, or the store is busy.
+fn busy() -> Refusal {
+    Refusal { reason: Reason::QueueFull, retry: RetryHint::After(Duration::from_secs(1)) }
 }
 
 fn too_many_fields(in_form: bool) -> Answer {
@@ -263,7 +288,13 @@ impl<'a> Signed<'a> {
     }
 
     fn frame(&self, folder: Option<FolderId>) -> Frame<'a> {
-        Frame { session: self.session, key_in_links: self.arashi.key_in_links, folder }
+        Frame { session: self.session, key_in_links: self.arashi.key_in_links, folder, searched: None }
+    }
+
+    /// As [`answer::missing`], with the way back to the mail.
+    fn missing(&self) -> Answer {
+        let status = StatusCode::NOT_FOUND;
+        answer::page(status, pages::problem(&self.frame(None), "Not Found", answer::MISSING))
     }
 
     /// The field `folderid`: a folder, or all.
@@ -288,7 +319,7 @@ impl Service for Arashi {
         Box::pin(async move { self.answer(&request, Quality::of(at.quality)).await })
     }
 
-    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<Bytes>>> {
+    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<answer::Answer>> {
         Box::pin(async move {
             let page = Page::of(request.head.uri.path())?;
             if !matches!(page, Page::List | Page::Show) {

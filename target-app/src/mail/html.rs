@@ -12,6 +12,7 @@ use maud::html;
 
 mod cost;
 
+use cost::Budget;
 pub use cost::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_WORK};
 
 /// Version of the rules below. Raise it with every change to them, and when a new version of the cleaning library
@@ -59,9 +60,9 @@ pub enum HtmlError {
     /// Nested so deeply that cleaning it would take too long.
     #[error("HTML nested deeper than {MAX_DEPTH} elements")]
     TooDeep,
-    /// So many tags inside of so many others (see [`MAX_WORK`]).
-    #[error("HTML of too many tags inside of others")]
-    TooIntricate,
+    /// It takes more than [`MAX_WORK`] steps.
+    #[error("HTML that would take too long to be made harmless")]
+    TooCostly,
     /// A tag with so many attributes that reading it would take too long.
     #[error("HTML with more than {MAX_ATTRIBUTES} attributes in a tag")]
     TooManyAttributes,
@@ -72,8 +73,7 @@ pub fn clean(dirty: &str) -> Result<CleanHtml, HtmlError> {
     if dirty.len() > MAX_BYTES {
         return Err(HtmlError::TooLong { bytes: dirty.len() });
     }
-    cost::check(dirty)?;
-    let html = settle(dirty);
+    let html = settle(dirty)?;
     let images_withheld = html.matches(IMAGE).count();
     Ok(CleanHtml { html, images_withheld })
 }
@@ -88,19 +88,24 @@ pub fn has_images(clean: &str) -> bool {
 }
 
 /// Cleans until it changes nothing more. Text that parses differently each time is how clean HTML turns dirty again in
-/// the browser, so what does not settle is reduced to its words.
-fn settle(dirty: &str) -> String {
-    let mut html = CLEANER.clean(dirty).to_string();
+/// the browser, so what does not settle is reduced to its words. What all rounds cost together is bounded.
+fn settle(dirty: &str) -> Result<String, HtmlError> {
+    let mut budget = Budget::new();
+    let mut clean = |html: &str| {
+        budget.pay_for(html)?;
+        Ok(CLEANER.clean(html).to_string())
+    };
+    let mut html = clean(dirty)?;
     for _ in 1..ROUNDS {
-        let again = CLEANER.clean(&html).to_string();
+        let again = clean(&html)?;
         if again == html {
-            return html;
+            return Ok(html);
         }
         html = again;
     }
     let words = html_to_text(&html);
     let escaped = html! { (words) }.into_string();
-    CLEANER.clean(&escaped).to_string()
+    clean(&escaped)
 }
 
 /// The text of an HTML message, for searching, and for showing where the HTML itself is not shown.

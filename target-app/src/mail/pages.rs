@@ -36,6 +36,8 @@ pub struct Frame<'a> {
     pub key_in_links: bool,
     /// The folder that the page is about: the search box offers it.
     pub folder: Option<FolderId>,
+    /// What was searched for, and where: the search box keeps it.
+    pub searched: Option<(&'a str, Scope)>,
 }
 
 impl Frame<'_> {
@@ -101,17 +103,19 @@ fn page(frame: &Frame<'_>, name: &str, title: &str, main: &Markup) -> Markup {
 }
 
 fn search_box(frame: &Frame<'_>) -> Markup {
+    let words = frame.searched.map(|(words, _)| words);
+    let everywhere = matches!(frame.searched, Some((_, Scope::All)));
     html! {
         form data-do="search" method="get" action="/search" class="search" role="search" {
             @if let Some(folder) = frame.folder {
                 input type="hidden" name="folderid" value=(folder);
             }
             (frame.key_field())
-            input type="search" name="q" aria-label="Search headers" placeholder="Search headers" maxlength="200" required;
+            input type="search" name="q" aria-label="Search headers" placeholder="Search headers" maxlength="200" value=[words] required;
             @if frame.folder.is_some() {
                 select name="scope" aria-label="Where to search" {
                     option value="folder" { "this folder" }
-                    option value="all" { "all folders" }
+                    option value="all" selected[everywhere] { "all folders" }
                 }
             } @else {
                 input type="hidden" name="scope" value="all";
@@ -119,6 +123,23 @@ fn search_box(frame: &Frame<'_>) -> Markup {
             button { "Search" }
         }
     }
+}
+
+/// What did not work, for somebody who is signed in: with the way back to the mail.
+#[must_use]
+pub fn problem(frame: &Frame<'_>, title: &str, text: &str) -> Markup {
+    page(
+        frame,
+        "error",
+        title,
+        &html! {
+            section class="card" {
+                h1 { (title) }
+                p { (text) }
+                p { a class="button" href=(frame.link("/folderlist".to_owned())) { "Back to your mail" } }
+            }
+        },
+    )
 }
 
 /// A page that needs no session.

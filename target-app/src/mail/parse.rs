@@ -241,4 +241,6 @@ fn html_of(message: &Message<'_>, raw: &[u8]) -> Option<String> {
 }
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;

@@ -4,7 +4,10 @@
 //! and what is measured is the service, not the hash. The accounts of people get what OWASP's password storage cheat
 //! sheet recommends.
 
-use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version, password_hash::phc::PasswordHash};
+use argon2::{
+    Algorithm, Argon2, Block, Params, PasswordHasher, PasswordVerifier, Version,
+    password_hash::phc::{Output, PasswordHash},
+};
 
 /// What a hash costs whoever computes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,9 +53,37 @@ pub fn is_expensive(phc: &str) -> bool {
 }
 
 /// Fits no password, and takes as long as one that might: an unknown name must not answer sooner than a known one.
-#[must_use]
-pub fn decoy(cost: Cost) -> String {
-    hash("", &[0; 16], cost)
+pub const DECOY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// What expensive hashes are computed in, kept from one to the next. (Memory that is taken anew by each of many threads stays with the
+/// allocator of each.)
+#[derive(Debug, Default)]
+pub struct Memory(Vec<Block>);
+
+impl Memory {
+    /// As [`verify`].
+    pub fn verify(&mut self, password: &str, phc: &str) -> bool {
+        self.computes(password, phc).unwrap_or(false)
+    }
+
+    fn computes(&mut self, password: &str, phc: &str) -> Option<bool> {
+        let parsed = PasswordHash::new(phc).ok()?;
+        let (salt, expected) = (parsed.salt.as_ref()?, parsed.hash.as_ref()?);
+        let algorithm = Algorithm::new(parsed.algorithm.as_str()).ok()?;
+        let version = parsed.version.map_or(Ok(Version::default()), Version::try_from).ok()?;
+        let params = Params::try_from(&parsed).ok()?;
+        let blocks = params.block_count();
+        self.0.resize(self.0.len().max(blocks), Block::default());
+        let mut computed = [0; Output::MAX_LENGTH];
+        let computed = computed.get_mut(..expected.len())?;
+        let argon2 = Argon2::new(algorithm, version, params);
+        argon2
+            .hash_password_into_with_memory(password.as_bytes(), salt.as_ref(), computed, &mut self.0[..blocks])
+            .ok()?;
+        // In a time that does not tell how much of it is the same.
+        Some(Output::new(computed).ok()? == *expected)
+    }
 }
 
 #[cfg(test)]
@@ -69,10 +100,17 @@ mod tests {
             assert!(verify(&long, &phc));
             assert!(!verify(&long[2..], &phc), "no prefix or suffix is cut off");
             assert_eq!(is_expensive(&phc), expensive, "{phc}");
+            let mut memory = Memory::default();
+            for _ in 0..2 {
+                assert!(memory.verify(&long, &phc) && !memory.verify(&long[2..], &phc), "in memory that is used again");
+            }
             assert_ne!(phc, hash(&long, &[8; 16], cost));
         }
         assert!(hash("x", &[0; 16], Cost::Recommended).starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
-        assert!(!verify("", "nonsense"));
+        assert!(!verify("", "nonsense") && !Memory::default().verify("", "nonsense"));
+        let params = |phc: &str| phc.rsplitn(3, '$').last().map(str::to_owned);
+        assert_eq!(params(DECOY), params(&hash("x", &[0; 16], Cost::Recommended)), "the decoy costs what others do");
+        assert!(PasswordHash::new(DECOY).is_ok_and(|decoy| decoy.hash.is_some_and(|hash| hash.len() == 32)));
     }
 
     #[test]

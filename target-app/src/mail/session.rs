@@ -13,13 +13,24 @@ use super::store::UserId;
 pub struct SessionLimits {
     /// Most sessions at once; the one that was idle for longest goes.
     pub count: usize,
+    /// Most sessions of one user at once; likewise. With few accounts each has its share of all instead, if that is more: many
+    /// emulated users sign in to one account.
+    pub of_one_user: usize,
     /// Longest time without a request.
     pub idle: Duration,
 }
 
 impl Default for SessionLimits {
     fn default() -> Self {
-        Self { count: 65_536, idle: Duration::from_secs(30 * 60) }
+        Self { count: 65_536, of_one_user: 1024, idle: Duration::from_secs(30 * 60) }
+    }
+}
+
+impl SessionLimits {
+    /// Those for a service with so many accounts; 0: it is not known yet.
+    pub fn shared_by(self, accounts: usize) -> Self {
+        let share = self.count.checked_div(accounts).unwrap_or(0);
+        Self { of_one_user: self.of_one_user.max(share), ..self }
     }
 }
 
@@ -91,6 +102,7 @@ pub struct Sessions {
 #[derive(Debug, Default)]
 struct Table {
     sessions: HashMap<Key, Entry>,
+    of_user: HashMap<UserId, Vec<Key>>,
     /// Every session once, roughly by last use: an entry whose session was used since goes to the back when met.
     oldest_first: VecDeque<(Key, Instant)>,
 }
@@ -114,8 +126,11 @@ impl Sessions {
         let session = Arc::new(Session { user, name: name.to_owned(), key: Key::random(), form_token: Key::random() });
         let mut table = self.lock();
         table.forget(self.limits, now);
+        table.make_room_for(user, self.limits.of_one_user);
         table.sessions.insert(session.key, Entry { session: Arc::clone(&session), used: now });
+        table.of_user.entry(user).or_default().push(session.key);
         table.oldest_first.push_back((session.key, now));
+        table.tidy();
         session
     }
 
@@ -125,7 +140,7 @@ impl Sessions {
         let mut table = self.lock();
         let entry = table.sessions.get_mut(&key)?;
         if now.saturating_duration_since(entry.used) > self.limits.idle {
-            table.sessions.remove(&key);
+            table.remove(key);
             return None;
         }
         entry.used = now;
@@ -134,16 +149,43 @@ impl Sessions {
 
     /// Ends a session: its key is worth nothing from now on.
     pub fn end(&self, key: Key) {
-        self.lock().sessions.remove(&key);
+        self.lock().remove(key);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
-        // A panic elsewhere leaves the table whole: every change to it is one insert or one remove.
+        // A panic elsewhere leaves the table good enough: a key that one part of it lacks opens nothing.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Table {
+    fn remove(&mut self, key: Key) {
+        let Some(Entry { session, .. }) = self.sessions.remove(&key) else { return };
+        if let Some(keys) = self.of_user.get_mut(&session.user) {
+            keys.retain(|other| *other != key);
+            if keys.is_empty() {
+                self.of_user.remove(&session.user);
+            }
+        }
+    }
+
+    /// Forgets places of sessions that have ended, once there are more of them than others.
+    fn tidy(&mut self) {
+        const FEW: usize = 64;
+        if self.oldest_first.len() > 2 * self.sessions.len() + FEW {
+            self.oldest_first.retain(|(key, _)| self.sessions.contains_key(key));
+        }
+    }
+
+    /// Ends the session of this user that was idle for longest, if there are as many as a user may have.
+    fn make_room_for(&mut self, user: UserId, most: usize) {
+        let Some(keys) = self.of_user.get(&user).filter(|keys| keys.len() >= most) else { return };
+        let idlest = keys.iter().min_by_key(|key| self.sessions.get(key).map(|entry| entry.used)).copied();
+        if let Some(key) = idlest {
+            self.remove(key);
+        }
+    }
+
     /// Makes room for one more, and drops a few of those that were idle for too long: a little at each sign-in instead
     /// of much at once.
     fn forget(&mut self, limits: SessionLimits, now: Instant) {
@@ -162,7 +204,7 @@ impl Table {
                 }
                 Some(used) if !full && now.saturating_duration_since(used) <= limits.idle => return,
                 _ => {
-                    self.sessions.remove(&key);
+                    self.remove(key);
                     self.oldest_first.pop_front();
                 }
             }
@@ -175,7 +217,7 @@ mod tests {
     use super::*;
 
     fn sessions(count: usize) -> Sessions {
-        Sessions::new(SessionLimits { count, idle: Duration::from_secs(60) })
+        Sessions::new(SessionLimits { count, of_one_user: 1000, idle: Duration::from_secs(60) })
     }
 
     #[test]
@@ -218,6 +260,39 @@ mod tests {
         }
         let table = all.lock();
         assert!(table.sessions.len() <= 3 && table.oldest_first.len() <= 4);
+    }
+
+    #[test]
+    fn a_user_with_many_sessions_ends_none_of_others() {
+        let limits = SessionLimits { count: 10, of_one_user: 3, idle: Duration::from_secs(60) };
+        let all = Sessions::new(limits);
+        let start = Instant::now();
+        let after = |s| start + Duration::from_secs(s);
+        let ann = all.begin(UserId(1), "ann", start);
+        let bobs: Vec<_> = (0..1000).map(|i| all.begin(UserId(2), "bob", after(i / 100))).collect();
+        assert!(all.find(ann.key, after(20)).is_some());
+        let left: Vec<_> =
+            bobs.iter().filter(|bob| all.find(bob.key, after(20)).is_some()).map(|bob| bob.key).collect();
+        assert_eq!(left, bobs[997..].iter().map(|bob| bob.key).collect::<Vec<_>>(), "his newest");
+        let _used = all.find(bobs[997].key, after(30));
+        let _another = all.begin(UserId(2), "bob", after(31));
+        assert!(
+            all.find(bobs[997].key, after(32)).is_some() && all.find(bobs[998].key, after(32)).is_none(),
+            "the idlest goes"
+        );
+        for bob in &bobs {
+            all.end(bob.key);
+        }
+        let table = all.lock();
+        assert_eq!((table.sessions.len(), table.of_user.len()), (2, 2));
+        assert!(table.oldest_first.len() <= 100, "{} places", table.oldest_first.len());
+    }
+
+    #[test]
+    fn few_accounts_have_their_share_of_all_sessions() {
+        let limits = SessionLimits { count: 10_000, of_one_user: 100, idle: Duration::from_secs(60) };
+        let of_one = |accounts| limits.shared_by(accounts).of_one_user;
+        assert_eq!([0, 1, 10, 100, 1000].map(of_one), [100, 10_000, 1000, 100, 100]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod account;
 mod change;
 mod entities;
 mod fill;
+mod pieces;
 mod read;
 mod search;
 mod work;
@@ -26,17 +27,20 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use sqlx::{
-    Sqlite, SqlitePool, Transaction,
+    Connection as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
+
+use crate::private;
 
 pub use account::Account;
 pub use change::{MAX_FOLDERS, NewFolder};
 pub use entities::{
-    Attachment, AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, NewAttachment, NewMessage,
-    Order, PAGE_ROWS, Scope, Sort, UserId,
+    AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, NewAttachment, NewMessage, Order, PAGE_ROWS,
+    Scope, Sort, UserId,
 };
 pub use fill::{Fill, Filled};
+pub use pieces::{Attachment, AttachmentPieces};
 pub use search::{Hits, Part};
 pub use work::Work;
 
@@ -180,12 +184,14 @@ impl Store {
     }
 
     async fn connect_with(connect: SqliteConnectOptions, options: &StoreOptions) -> Result<Self, StoreError> {
+        // SQLite would let everybody read what it makes. What cannot be made here it says itself.
+        let _ = private::file(connect.get_filename());
         let writer = WriterState::default();
         let (released, acquired) = (writer.clone(), writer.clone());
         let write = pool(1, options.patience)
-            .after_release(move |_, _| {
+            .after_release(move |connection, _| {
                 let keep = released.may_stay();
-                Box::pin(async move { Ok(keep) })
+                Box::pin(async move { Ok(keep && !is_stuck(connection).await?) })
             })
             .before_acquire(move |_, _| {
                 let keep = acquired.may_stay();
@@ -315,6 +321,16 @@ impl WriterState {
     fn may_stay(&self) -> bool {
         !self.broken.swap(false, Ordering::Relaxed)
     }
+}
+
+/// Whether sqlx counts a transaction that SQLite has rolled back by itself, as it may after errors that leave it no other way (a full
+/// disk, no memory, an interrupt): the rollback that sqlx sends then fails, its count stays, and it begins no other transaction.
+async fn is_stuck(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    if connection.is_in_transaction() {
+        // The rollback of a change that was dropped is on its way: this waits behind it.
+        connection.ping().await?;
+    }
+    Ok(connection.is_in_transaction())
 }
 
 fn connection(path: &Path, options: &StoreOptions) -> SqliteConnectOptions {

@@ -51,6 +51,8 @@ pub(super) fn runtime() -> Result<Runtime, ServeError> {
 pub(super) struct Ends {
     terminate: unix::Signal,
     interrupt: unix::Signal,
+    /// `None`: it is ignored, as `nohup` has it.
+    hang_up: Option<unix::Signal>,
 }
 
 impl Ends {
@@ -58,15 +60,30 @@ impl Ends {
         let listen = |kind| {
             unix::signal(kind).map_err(|source| ServeError::System { what: "cannot listen for signals", source })
         };
-        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+        let hang_up = if ignores(Signal::SIGHUP) { None } else { Some(listen(SignalKind::hangup())?) };
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())?, hang_up })
     }
 
     pub(super) async fn told(&mut self) {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
+            _ = hang_up => {}
         }
     }
+}
+
+/// Whether this process was started with that signal ignored. To listen for it would end that.
+fn ignores(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 << (signal as i32 - 1) != 0)
 }
 
 /// The control port's thread. It ends when this is dropped.
@@ -77,14 +94,18 @@ pub(super) struct ControlPort {
 }
 
 impl ControlPort {
-    pub(super) fn open(listener: std::net::TcpListener, running: Arc<Running>) -> Result<Self, ServeError> {
+    pub(super) fn open(
+        listener: std::net::TcpListener,
+        running: Arc<Running>,
+        token: control::Token,
+    ) -> Result<Self, ServeError> {
         let system = |source: io::Error| ServeError::System { what: "cannot open the control port", source };
         let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;
         let (end, ended) = oneshot::channel();
         let serve = async move {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
             tokio::select! {
-                () = control::serve(listener, running) => {}
+                () = control::serve(listener, running, token) => {}
                 _ = ended => {}
             }
         };

@@ -1,8 +1,7 @@
 //! What work on a request costs: CPU time, measured where it is spent.
 //!
 //! The work on a request is a span (as `tracing` has them), and whoever is in it pays with its thread's CPU clock: the handler,
-//! poll by poll; SQLite's threads, into which `sqlx` takes the span of whoever asks, statement by statement; and other
-//! threads that [`carry`] takes along.
+//! poll by poll; and SQLite's threads, into which `sqlx` takes the span of whoever asks, statement by statement.
 
 mod accounts;
 
@@ -59,12 +58,6 @@ impl Future for Metered<'_> {
     }
 }
 
-/// Work for another thread, on the account of the request that asks for it.
-pub(crate) fn carry<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
-    let span = Span::current();
-    move || span.in_scope(work)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
@@ -90,7 +83,7 @@ mod tests {
     async fn metered(work: impl Future<Output = ()> + Send) -> Duration {
         let handler = async {
             work.await;
-            Ok(http::Response::new(Bytes::new()))
+            Ok(http::Response::new(Bytes::new().into()))
         };
         let (_, spent) = Metered::new(Box::pin(handler)).await;
         spent
@@ -109,6 +102,12 @@ mod tests {
         let (one, other) = tokio::join!(metered(twice(ms(5), ms(20))), metered(twice(ms(10), ms(5))));
         assert!((ms(10)..ms(14)).contains(&one), "{one:?}, 2 times 5 ms");
         assert!((ms(20)..ms(26)).contains(&other), "{other:?}, 2 times 10 ms");
+    }
+
+    /// Work for another thread, on the account of the request that asks for it: as `sqlx` takes it along.
+    fn carry<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+        let span = Span::current();
+        move || span.in_scope(work)
     }
 
     async fn on_another_thread(carried: bool) {

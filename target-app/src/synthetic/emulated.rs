@@ -16,7 +16,7 @@ use super::{
 use crate::{
     clock::Clock,
     graph::{Branch, Graph, Role},
-    service::{At, Boxed, Bytes, Cost, Handled, Request, Route, Service},
+    service::{At, Boxed, Bytes, Cost, Handled, Page, Request, Route, Service},
     signals::{Probe, ThisProcess},
     spec::Discipline,
     stage::{Timed, keep_time},
@@ -146,7 +146,7 @@ impl Service for Emulated {
     }
 
     /// The page at once, marked: the cheapest that an emulated service can do.
-    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Bytes>>> {
+    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Page>>> {
         let mut degraded = answer(self.page.clone());
         degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static("1"));
         Box::pin(std::future::ready(Some(degraded)))
@@ -223,8 +223,8 @@ pub(super) fn page(bytes: u32) -> Bytes {
     Bytes::from(page)
 }
 
-pub(super) fn answer(page: Bytes) -> Response<Bytes> {
-    let mut response = Response::new(page);
+pub(super) fn answer(page: Bytes) -> Response<Page> {
+    let mut response = Response::new(page.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     response
 }

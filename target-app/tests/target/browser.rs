@@ -79,6 +79,17 @@ impl Browser {
         self.post("/url", &json!({ "url": url }));
     }
 
+    /// Shows pages as on a screen of this size, in CSS pixels.
+    pub fn resize(&self, width: u32, height: u32) {
+        let params = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.post("/goog/cdp/execute", &json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": params }));
+    }
+
+    /// What a script says about the page.
+    pub fn measure(&self, script: &str) -> Value {
+        self.post("/execute/sync", &json!({ "script": script, "args": [] }))
+    }
+
     /// The page as it is now.
     pub fn source(&self) -> String {
         self.get("/source").as_str().expect("text").to_owned()

@@ -29,6 +29,8 @@ pub struct Target {
     pub address: SocketAddr,
     pub control: ControlClient,
     pub control_address: SocketAddr,
+    /// What opens the control port.
+    pub token: String,
     thread: Option<thread::JoinHandle<Result<(), ServeError>>>,
 }
 
@@ -121,7 +123,8 @@ pub fn start(spec: TargetSpec) -> Target {
     };
     Target {
         address: ready.url.trim_start_matches("http://").parse().unwrap(),
-        control: ControlClient::new(&ready.control).unwrap(),
+        control: ControlClient::of(&ready).unwrap(),
+        token: ready.token.as_ref().expect("drawn").in_full().to_owned(),
         control_address: ready.control.trim_start_matches("http://").parse().unwrap(),
         thread: Some(thread),
     }

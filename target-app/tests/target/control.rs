@@ -32,21 +32,57 @@ fn raw(target: &Target, request: &str) -> String {
 #[test]
 fn pages_in_a_browser_cannot_reach_it() {
     let target = start(spec());
-    let port = target.control_address.port();
+    let (port, token) = (target.control_address.port(), &target.token);
     for (name, head, expected) in [
         ("a name led here by a foreign server", "Host: evil.example\r\n".to_owned(), 403),
         ("a page elsewhere", format!("Host: 127.0.0.1:{port}\r\nOrigin: http://evil.example\r\n"), 403),
+        ("a page that does not say where", format!("Host: 127.0.0.1:{port}\r\nSec-Fetch-Site: cross-site\r\n"), 403),
         ("no name", String::new(), 403),
+        ("two names", "Host: localhost\r\nHost: localhost\r\n".to_owned(), 403),
+        ("a port that is none", "Host: localhost:evil\r\n".to_owned(), 403),
+        ("a user before a foreign name", "Host: 127.0.0.1:1@evil.com\r\n".to_owned(), 403),
         ("us", format!("Host: 127.0.0.1:{port}\r\n"), 200),
         ("us by name", format!("Host: localhost:{port}\r\n"), 200),
     ] {
-        let answer = raw(&target, &format!("GET /gauges HTTP/1.1\r\n{head}Connection: close\r\n\r\n"));
+        let head = format!("{head}Authorization: Bearer {token}\r\nConnection: close\r\n");
+        let answer = raw(&target, &format!("GET /gauges HTTP/1.1\r\n{head}\r\n"));
         assert_eq!(status(&answer), expected, "{name}: {answer}");
     }
-    let answer = raw(&target, "GET /gauge HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let ask = |line: &str| {
+        raw(
+            &target,
+            &format!(
+                "{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+            ),
+        )
+    };
+    let answer = ask("GET /gauge");
     assert!(status(&answer) == 404 && answer.contains("/gauges"), "{answer}");
-    let answer = raw(&target, "GET /stop HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    assert_eq!(status(&answer), 405, "nothing changes by GET");
+    assert_eq!(status(&ask("GET /stop")), 405, "nothing changes by GET");
+}
+
+#[test]
+fn nothing_is_said_or_changed_without_the_token() {
+    let target = start(spec());
+    let (short, other) = (&target.token[1..], "0".repeat(target.token.len()));
+    for shown in [
+        String::new(),
+        "Authorization: Bearer \r\n".to_owned(),
+        format!("Authorization: Bearer {short}\r\n"),
+        format!("Authorization: Bearer {other}\r\n"),
+        format!("Authorization: Basic {}\r\n", target.token),
+        format!("Authorization: Bearer {}0\r\n", target.token),
+    ] {
+        for line in ["GET /gauges", "GET /events", "GET /requests", "POST /stop", "POST /drain", "PUT /hinder"] {
+            let body = r#"{"capacity":{"share":0.0,"for_ms":3600000}}"#;
+            let head = format!("Host: localhost\r\n{shown}Content-Length: {}\r\n", body.len());
+            let answer = raw(&target, &format!("{line} HTTP/1.1\r\n{head}\r\n{body}"));
+            assert_eq!(status(&answer), 401, "{line} {shown}: {answer}");
+            assert!(answer.to_ascii_lowercase().contains("www-authenticate: bearer"), "{answer}");
+            assert!(!answer.contains(&target.token), "{answer}");
+        }
+    }
+    assert_eq!(status(&target.get("/")), 200, "it goes on");
 }
 
 #[test]

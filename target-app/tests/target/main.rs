@@ -10,6 +10,7 @@ mod health;
 mod hindrance;
 mod html_mail;
 mod lifecycle;
+mod narrow;
 mod person;
 mod process;
 mod refusal;

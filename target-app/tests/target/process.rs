@@ -136,7 +136,7 @@ fn without_descriptors_it_goes_on_for_those_inside_and_lets_others_in() {
     let spec = TargetSpec { edge: EdgeSpec { connections: 1000, ..edge() }, ..spec() };
     let mut child = start_with(&spec, "target", Some(48));
     let ready = ready(&mut child);
-    let control = ControlClient::new(&ready.control).unwrap();
+    let control = ControlClient::of(&ready).unwrap();
     let mut inside = connect(&ready);
     assert_eq!(get(&mut inside), 200);
     let before = control.gauges().unwrap();
@@ -162,7 +162,7 @@ fn a_capacity_cut_is_kept_over_all_jobs() {
     let app = checksum(20, 100);
     let mut child = start_with(&TargetSpec { app, cpus: vec![0], ..spec() }, "target", None);
     let ready = ready(&mut child);
-    let control = ControlClient::new(&ready.control).unwrap();
+    let control = ControlClient::of(&ready).unwrap();
     control.hinder(&Hinder::Capacity { share: 0.1, for_ms: 60_000.0 }).unwrap();
     let until = Instant::now() + Duration::from_secs(2);
     let (before, served) = (control.gauges().unwrap(), AtomicU32::new(0));

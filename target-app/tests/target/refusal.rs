@@ -213,7 +213,10 @@ fn the_books_balance_whatever_clients_do() {
                     sent.fetch_add(1, Ordering::Relaxed);
                     match (client + round) % 4 {
                         0 => drop(answer(&mut stream)),
-                        1 => thread::sleep(Duration::from_millis(2)), // gone while it is worked on
+                        1 => {
+                            thread::sleep(Duration::from_millis(2)); // gone while it is worked on, and says so
+                            socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
+                        }
                         2 => {
                             stream.write_all(b"GET / HT").unwrap(); // and half a head after
                             drop(answer(&mut stream));

@@ -4,10 +4,10 @@ use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE};
 use reqwest::{Method, Url, header, redirect};
 
 use crate::{
-    host::{End, Options, RunError},
-    http1::Limits,
+    host::{End, MEMORY_FOR_ANSWERS, Options, RunError},
+    http1::{Budget, FORM, Given, Http1Error, Limits},
     persona::{Call, Connection, Method as PersonaMethod},
-    plan::LoadPlan,
+    plan::{LoadPlan, Users},
 };
 
 /// One user's client: its pool holds one connection, as a browser's would for a service with one address.
@@ -21,6 +21,9 @@ pub(super) struct Clients {
     plan: LoadPlan,
     base: Url,
     insecure: bool,
+    /// A `Host` of the users' own. HTTP/2 has none, but the URL's.
+    host_given: bool,
+    memory: Budget,
 }
 
 /// An answer, whole.
@@ -28,7 +31,51 @@ pub(super) struct Clients {
 pub(super) struct Received {
     pub(super) status: u16,
     pub(super) headers: header::HeaderMap,
-    pub(super) body: Vec<u8>,
+    pub(super) body: Body,
+}
+
+/// A body, as far as it is looked at.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) bytes: Vec<u8>,
+    length: usize,
+    limits: Limits,
+    memory: Budget,
+}
+
+/// An exchange without an answer: how it ended, and why; without words where there is nothing to add.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) end: End,
+    pub(super) why: String,
+}
+
+impl From<End> for Lost {
+    fn from(end: End) -> Self {
+        Self { end, why: String::new() }
+    }
+}
+
+impl Body {
+    /// A piece more of it.
+    fn push(&mut self, piece: &[u8]) -> Result<(), Http1Error> {
+        self.length += piece.len();
+        if self.length > self.limits.body {
+            return Err(Http1Error::BodyTooLong(self.limits.body));
+        }
+        let kept = &piece[..piece.len().min(self.limits.kept - self.bytes.len())];
+        if !self.memory.take(kept.len()) {
+            return Err(Http1Error::Memory(self.memory.bytes()));
+        }
+        self.bytes.extend_from_slice(kept);
+        Ok(())
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.memory.give_back(self.bytes.len());
+    }
 }
 
 impl Clients {
@@ -36,7 +83,12 @@ impl Clients {
         // One crypto provider a process; whoever installed one before chose well.
         PROVIDER.call_once(|| _ = rustls::crypto::ring::default_provider().install_default());
         let base = Url::parse(&plan.target.url).map_err(|error| RunError::Client(error.to_string()))?;
-        let clients = Self { plan: plan.clone(), base, insecure: options.insecure };
+        let host_given = match &plan.users {
+            Users::Mail(_) => false,
+            Users::Url(users) => users.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")),
+        };
+        let memory = Budget::of(MEMORY_FOR_ANSWERS);
+        let clients = Self { plan: plan.clone(), base, insecure: options.insecure, host_given, memory };
         // Whatever is wrong with the set-up shows with the first client, before the first user arrives.
         clients.build(Connection::Keep).map_err(|error| RunError::Client(told(&error)))?;
         Ok(clients)
@@ -51,6 +103,9 @@ impl Clients {
             .pool_max_idle_per_host(idle)
             .tcp_nodelay(true)
             .tls_danger_accept_invalid_certs(self.insecure);
+        if self.host_given {
+            builder = builder.http1_only();
+        }
         if let Some(host) = self.base.host_str() {
             builder = builder.resolve(host, self.plan.target.address);
         }
@@ -58,8 +113,8 @@ impl Clients {
     }
 
     /// Sends a request and receives the answer.
-    pub(super) async fn exchange(&self, client: &Client, call: &Call) -> Result<Received, End> {
-        let Ok(url) = self.base.join(&call.path) else { return Err(End::Broken) };
+    pub(super) async fn exchange(&self, client: &Client, call: &Call) -> Result<Received, Lost> {
+        let Ok(url) = self.base.join(&call.path) else { return Err(End::Broken.into()) };
         let method = if call.method == PersonaMethod::Get { Method::GET } else { Method::POST };
         let mut request = client.request(method, url);
         for line in call.headers.lines() {
@@ -71,21 +126,36 @@ impl Clients {
             request = request.header("x-attempt", u16::from(call.attempt));
         }
         if let Some(body) = &call.body {
-            request = request
-                .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-                .body(body.as_bytes().to_vec());
-        }
-        let mut response = request.send().await.map_err(|error| failure(&error))?;
-        let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
-            body.extend_from_slice(&chunk);
-            if body.len() > Limits::default().body {
-                return Err(End::Broken);
+            if !Given::among(&call.headers).content_type {
+                request = request.header(header::CONTENT_TYPE, FORM);
             }
+            request = request.body(body.as_bytes().to_vec());
+        }
+        let mut response = request.send().await.map_err(|error| lost(&error))?;
+        let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
+        let limits = Limits { kept: self.plan.users.bytes_read(), ..Limits::default() };
+        let mut body = Body { bytes: Vec::new(), length: 0, limits, memory: self.memory.clone() };
+        while let Some(chunk) = response.chunk().await.map_err(|error| lost(&error))? {
+            body.push(&chunk).map_err(|error| {
+                let end = if matches!(error, Http1Error::Memory(_)) { End::OutOfMemory } else { End::Broken };
+                Lost { end, why: error.to_string() }
+            })?;
         }
         Ok(Received { status, headers, body })
     }
+}
+
+fn lost(error: &reqwest::Error) -> Lost {
+    Lost { end: failure(error), why: root_cause(error) }
+}
+
+/// What the innermost cause says: those around it name the URL, which the reader knows, and the layers of the library.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
 }
 
 fn failure(error: &reqwest::Error) -> End {

@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Random, RetryHint, Seeded, Timestamp};
+use controllers::{RetryHint, Timestamp};
 
+use super::jitter::full_jitter;
 use crate::{
     persona::{Call, Connection, Draws, Move, Purpose, Stay},
     plan::{Behaviour, OnTrouble},
@@ -115,7 +116,7 @@ impl Errand {
                 self.again(asked, false, behaviour)
             }
             OnTrouble::Backoff { base, cap, attempts } if may_retry && attempts_made < u32::from(attempts) => {
-                let pause = full_jitter(base, cap, self.call.attempt, self.retries, draws);
+                let pause = full_jitter(base, cap, self.call.attempt.into(), (Purpose::Backoff, self.retries), draws);
                 self.again(pause.max(asked), false, behaviour)
             }
             OnTrouble::RetryNow { .. } | OnTrouble::Backoff { .. } => Reaction::Anew(PAPER_WAIT.max(asked)),
@@ -138,13 +139,4 @@ impl Errand {
         }
         Reaction::Again(wait)
     }
-}
-
-/// A pause drawn uniformly from 0 to min(cap, base·2^attempt): "full jitter" (Brooker, "Exponential Backoff And Jitter",
-/// AWS Architecture Blog, 2015). Keyed by how many retries the user has made in all: the same step may be tried in vain
-/// many times, and its pauses must not repeat.
-fn full_jitter(base: Duration, cap: Duration, attempt: u8, retries: u32, draws: &Draws) -> Duration {
-    let mut random = Seeded::new(draws.of(Purpose::Backoff).next_u64() ^ u64::from(retries));
-    let doubled = base.saturating_mul(1u32.checked_shl(u32::from(attempt)).unwrap_or(u32::MAX));
-    doubled.min(cap).mul_f64(random.uniform())
 }

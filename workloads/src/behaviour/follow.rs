@@ -11,6 +11,9 @@ use crate::{
     plan::Behaviour,
 };
 
+/// Bytes at the beginning of a page in which a meta refresh is looked for.
+pub(crate) const LOOKED_AT: usize = 2048;
+
 /// Where an answer sends the user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Onward {
@@ -60,7 +63,7 @@ fn refresh<'a>(answer: &Answer<'a>) -> Option<(Duration, Option<&'a str>)> {
     if let Some(value) = answer.header("refresh") {
         return parse_refresh(value);
     }
-    let head = &answer.body[..answer.body.len().min(2048)];
+    let head = &answer.body[..answer.body.len().min(LOOKED_AT)];
     let at = memmem::find(head, b"<meta http-equiv=\"refresh\" content=\"")?;
     let value = &head[at + 36..];
     let end = memchr::memchr(b'"', value)?;

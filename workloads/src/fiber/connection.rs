@@ -4,6 +4,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     os::fd::{AsRawFd as _, RawFd},
     sync::Arc,
+    time::Duration,
 };
 
 use nix::sys::{
@@ -16,6 +17,10 @@ use super::{routes::Seat, watch::Watch};
 
 const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
 
+/// Bytes that a fiber reads in a row without a wait. A service that sends faster than it is read would keep the fiber, and
+/// with it everybody, from ever waiting.
+const IN_A_ROW: usize = 256 * 1024;
+
 /// A connection as one fiber at a time uses it: every call waits for the socket without blocking the thread.
 ///
 /// Few system calls: a read comes after an event and never before, because the answer to a request cannot be there yet.
@@ -25,6 +30,8 @@ pub(super) struct Connection {
     watch: Arc<Watch>,
     /// The last read emptied the socket: nothing more comes without a new event.
     drained: bool,
+    /// Bytes read since the last wait.
+    in_a_row: usize,
     /// The peer has closed, or the socket is broken: no further event will come, reads tell what is left.
     hung_up: bool,
     to: SocketAddr,
@@ -65,7 +72,7 @@ impl Connecting {
             _ => watch.add(&socket, EpollFlags::empty())?,
         }
         let watch = Arc::clone(watch);
-        Ok(Self(Connection { socket, watch, drained: true, hung_up: false, to: target, _seat: seat }))
+        Ok(Self(Connection { socket, watch, drained: true, in_a_row: 0, hung_up: false, to: target, _seat: seat }))
     }
 
     pub(super) fn raw(&self) -> RawFd {
@@ -128,6 +135,12 @@ impl Connection {
         self.hung_up || events.intersects(HUNG_UP) || (!events.is_empty() && unasked())
     }
 
+    /// Ends it with a reset: the answer under way is not waited for any more. An ordinary close would only say that no more
+    /// will be asked, and leave the service to its work.
+    pub(super) fn give_up(self) {
+        let _ = self.socket.set_linger(Some(Duration::ZERO)); // it is closed in any case
+    }
+
     /// Writes all of it. No `TCP_NODELAY` is asked for: a request goes out in one piece, after the answer to the one before
     /// has confirmed that one, so there is nothing that it could be held back for. Where it does not go in one piece, it is.
     pub(super) fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
@@ -160,11 +173,19 @@ impl Connection {
     /// Reads what there is, waiting until there is something; 0 at the end.
     pub(super) fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
+            if self.in_a_row >= IN_A_ROW {
+                // What there is to read is told of anew, after whatever else has happened.
+                self.watch.change(&self.socket, EpollFlags::empty())?;
+                self.drained = true;
+                self.hung_up = false;
+            }
             if self.drained && !self.hung_up {
+                self.in_a_row = 0;
                 self.hung_up = self.watch.wait(self.raw()).intersects(HUNG_UP);
             }
             match (&self.socket).read(room) {
                 Ok(count) => {
+                    self.in_a_row += count;
                     self.drained = count < room.len();
                     return Ok(count);
                 }

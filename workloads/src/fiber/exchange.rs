@@ -1,4 +1,5 @@
 use std::{
+    fmt::{self, Write as _},
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     os::fd::RawFd,
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     clock::Clock,
     host::{End, Limit},
-    http1::{Inbox, Known, Limits, Outgoing, Progress},
+    http1::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},
 };
 
@@ -31,6 +32,10 @@ pub(super) struct Network {
     pub(super) sources: u32,
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
+    /// How large an answer may be.
+    pub(super) limits: Limits,
+    /// What all of them may take up.
+    pub(super) memory: Budget,
     /// Who sees what happens on them.
     pub(super) watch: Arc<Watch>,
 }
@@ -83,12 +88,28 @@ pub(super) struct Desk {
     out: Vec<u8>,
     pub(super) inbox: Inbox,
     pub(super) deadline: Arc<Deadline>,
+    /// What went wrong with the last request, if anything did; empty else.
+    pub(super) error: String,
     clock: Clock,
 }
 
 impl Desk {
-    pub(super) fn new(clock: Clock, deadline: Arc<Deadline>) -> Self {
-        Self { out: Vec::with_capacity(1024), inbox: Inbox::new(Limits::default()), deadline, clock }
+    pub(super) fn new(clock: Clock, deadline: Arc<Deadline>, net: &Network) -> Self {
+        let inbox = Inbox::new(net.limits).sharing(net.memory.clone());
+        Self { out: Vec::with_capacity(1024), inbox, deadline, error: String::new(), clock }
+    }
+
+    /// Remembers why, and how the exchange ends for it.
+    fn because(&mut self, end: End, why: &impl fmt::Display) -> End {
+        self.error.clear();
+        // Writing into a String cannot fail.
+        let _ = write!(self.error, "{why}");
+        end
+    }
+
+    fn broken(&mut self, why: &Http1Error) -> End {
+        let end = if matches!(why, Http1Error::Memory(_)) { End::OutOfMemory } else { End::Broken };
+        self.because(end, why)
     }
 
     /// Sends the request and receives the answer, on the `kept` connection or a new one. Waits without blocking the
@@ -100,6 +121,7 @@ impl Desk {
         errand: Errand<'_>,
         witness: &mut impl Witness,
     ) -> End {
+        self.error.clear();
         let now = self.clock.now();
         let limit = Limit::of(net.timeout, errand.call, errand.intended, errand.haste);
         if let Some(end) = limit.passed(now) {
@@ -151,6 +173,7 @@ impl Desk {
             // The service closed the kept connection just as it was used again: a client tries once more on a new one
             // (RFC 9112, section 9.3.1).
             witness.found_stale();
+            self.error.clear();
             self.deadline.clear();
             let again = self.connect(net, errand, seat.as_ref(), self.clock.now(), limit, witness);
             let (other, written) = match again {
@@ -161,7 +184,9 @@ impl Desk {
             end = self.converse(&mut connection, written, limit, witness);
         }
         self.deadline.clear();
-        if end == End::Answered && call.connection != Habit::Once && self.inbox.reusable() {
+        if matches!(end, End::TimedOut | End::GaveUp) {
+            connection.give_up();
+        } else if end == End::Answered && call.connection != Habit::Once && self.inbox.reusable() {
             *kept = Some(connection);
         }
         end
@@ -182,10 +207,10 @@ impl Desk {
             None => net.routes.for_connection(errand.call.class).ok_or(End::ConnectFailed)?,
         };
         let source = net.source(errand.user, target);
-        let connecting = Connecting::begin(&net.watch, target, seat, source).map_err(|e| failure(&e))?;
+        let connecting = Connecting::begin(&net.watch, target, seat, source).map_err(|e| self.no_connection(&e))?;
         witness.opened(connecting.raw());
         let asked = self.clock.now();
-        let connecting = match connecting.attempt(&self.out).map_err(|e| failure(&e))? {
+        let connecting = match connecting.attempt(&self.out).map_err(|e| self.no_connection(&e))? {
             Attempt::Written(connection, count) => {
                 witness.connected(asked.since(began));
                 witness.sends(asked);
@@ -205,9 +230,19 @@ impl Desk {
             }
             _ if over && limit.at < connect_by => Err(limit.end),
             _ if over => Err(End::ConnectTimedOut),
-            Err(error) => Err(failure(&error)),
+            Err(error) => Err(self.no_connection(&error)),
             Ok(_) => Err(End::ConnectFailed),
         }
+    }
+
+    fn no_connection(&mut self, error: &io::Error) -> End {
+        let end = match error.raw_os_error() {
+            Some(EADDRNOTAVAIL) => End::OutOfPorts,
+            Some(EMFILE | ENFILE) => End::OutOfDescriptors,
+            Some(ETIMEDOUT) => End::ConnectTimedOut,
+            _ => End::ConnectFailed,
+        };
+        self.because(end, error)
     }
 
     /// Sees to it that there is a connection.
@@ -262,10 +297,15 @@ impl Desk {
         }
         let read = match connection.write_all(&self.out[written..]) {
             Ok(()) => self.receive(connection),
-            Err(_) => End::Broken,
+            Err(error) => self.because(End::Broken, &error),
         };
         // An answer that was whole before the time was over has come in time.
-        if read != End::Answered && self.deadline.is_over() { limit.end } else { read }
+        if read == End::Answered || !self.deadline.is_over() {
+            return read;
+        }
+        // What the socket said was our own doing.
+        self.error.clear();
+        limit.end
     }
 
     fn receive(&mut self, connection: &mut Connection) -> End {
@@ -275,22 +315,13 @@ impl Desk {
                 Ok(0) if self.deadline.is_over() => return End::TimedOut,
                 Ok(0) => self.inbox.ended(),
                 Ok(count) => self.inbox.received(count),
-                Err(_) => return End::Broken,
+                Err(error) => return self.because(End::Broken, &error),
             };
             match progress {
                 Ok(Progress::Whole) => return End::Answered,
                 Ok(Progress::More) => {}
-                Err(_) => return End::Broken,
+                Err(error) => return self.broken(&error),
             }
         }
-    }
-}
-
-fn failure(error: &io::Error) -> End {
-    match error.raw_os_error() {
-        Some(EADDRNOTAVAIL) => End::OutOfPorts,
-        Some(EMFILE | ENFILE) => End::OutOfDescriptors,
-        Some(ETIMEDOUT) => End::ConnectTimedOut,
-        _ => End::ConnectFailed,
     }
 }

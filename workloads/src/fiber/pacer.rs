@@ -117,13 +117,14 @@ impl Pacer {
     /// The kernel knows no reason to refuse; should it all the same, that is a panic, which the run reports.
     fn look(&self, room: &mut [EpollEvent]) {
         self.squad.network.watch.look(room).expect("events can be fetched");
+        self.squad.let_go_on();
     }
 
     /// Whether all is over: arrivals stop with the plan or the stop flag, then what is in flight may drain, then it is cut.
     fn is_done(&self, now: Timestamp, drain_until: &mut Option<Timestamp>) -> bool {
         let cut = self.stop.cut();
         if cut > Cut::RunOn {
-            self.squad.crew(Crew::end);
+            self.squad.crew(|crew| crew.stop(now));
         }
         if !self.squad.crew(|crew| crew.is_over()) {
             return false;

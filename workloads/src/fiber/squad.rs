@@ -41,6 +41,9 @@ pub(super) struct Squad {
 struct State {
     crew: Option<Crew<Connection>>,
     idle: Vec<Coroutine>,
+    /// Fibers that let others go first, and how often such were let go on.
+    aside: Vec<Coroutine>,
+    let_go_on: u64,
     deadlines: Vec<Arc<Deadline>>,
     workers: u32,
     /// Workers that have been started, and have not run yet.
@@ -53,6 +56,7 @@ struct State {
 pub(super) struct Tally {
     pub(super) out_of_ports: AtomicU64,
     pub(super) out_of_descriptors: AtomicU64,
+    pub(super) out_of_memory: AtomicU64,
     pub(super) stale_connections: AtomicU64,
     pub(super) waited_for_turn: AtomicU64,
     pub(super) panics: AtomicU64,
@@ -64,6 +68,7 @@ pub(super) struct Tally {
 pub(super) struct Counts {
     pub(super) out_of_ports: u64,
     pub(super) out_of_descriptors: u64,
+    pub(super) out_of_memory: u64,
     pub(super) stale_connections: u64,
     pub(super) waited_for_turn: u64,
     pub(super) panics: u64,
@@ -77,6 +82,8 @@ impl Squad {
         let state = State {
             crew: Some(crew),
             idle: Vec::new(),
+            aside: Vec::new(),
+            let_go_on: 0,
             deadlines: Vec::new(),
             workers: 0,
             coming: 0,
@@ -178,6 +185,36 @@ impl Squad {
             }
             self.ring_by_next_due();
             coroutine::park();
+        }
+    }
+
+    /// Suspends this fiber until the pacer has had a turn, and everybody who is ready.
+    ///
+    /// `may` runs what is ready until nothing is, and looks at sockets and the alarm only then: a fiber that never waits
+    /// keeps everybody from theirs, the end of the run included. For the same reason its own `yield_now` would not do.
+    pub(super) fn step_aside(&self) {
+        let let_go_on = {
+            let mut state = self.state();
+            state.aside.push(coroutine::current());
+            state.let_go_on
+        };
+        let now = self.clock.now();
+        self.ring_by(self.gathered(now), now);
+        // A wake-up that was meant for something else must not leave it in the list.
+        while self.state().let_go_on == let_go_on {
+            coroutine::park();
+        }
+    }
+
+    /// Wakes who has stepped aside. For the pacer.
+    pub(super) fn let_go_on(&self) {
+        let aside = {
+            let mut state = self.state();
+            state.let_go_on += 1;
+            std::mem::take(&mut state.aside)
+        };
+        for fiber in aside {
+            fiber.unpark();
         }
     }
 
@@ -287,6 +324,7 @@ impl Squad {
         Counts {
             out_of_ports: tally.out_of_ports.load(Relaxed),
             out_of_descriptors: tally.out_of_descriptors.load(Relaxed),
+            out_of_memory: tally.out_of_memory.load(Relaxed),
             stale_connections: tally.stale_connections.load(Relaxed),
             waited_for_turn: tally.waited_for_turn.load(Relaxed),
             panics: tally.panics.load(Relaxed),

@@ -15,8 +15,7 @@ use super::{
 use crate::{
     host::{End, Guest, Outcome},
     http1::{HEADERS_MAX, Known, Response},
-    measure::Fate,
-    persona::{Answer, Reply},
+    persona::Answer,
 };
 
 /// A fiber's life: it takes one user after the other, and sends for each until that user thinks, waits or leaves.
@@ -33,7 +32,7 @@ impl Worker {
 
     pub(super) fn run(self) {
         self.squad.came();
-        let mut desk = Desk::new(self.squad.clock, Arc::clone(&self.deadline));
+        let mut desk = Desk::new(self.squad.clock, Arc::clone(&self.deadline), &self.squad.network);
         while self.squad.survive(|| self.serve_one(&mut desk)).unwrap_or(true) {
             // After a panic it may still be set.
             self.deadline.clear();
@@ -57,8 +56,14 @@ impl Worker {
                 self.squad.crew(|crew| crew.cut(guest, now));
                 return;
             }
+            let sudden = end.is_sudden() || !guest.has_begun();
             next = self.settle(desk, guest, end, now);
+            // What it holds of the answer is not needed any more, and others may be short of it.
+            desk.inbox.clear();
             self.squad.ring_for_others();
+            if sudden {
+                self.squad.step_aside();
+            }
         }
     }
 
@@ -82,14 +87,16 @@ impl Worker {
         match end {
             End::OutOfDescriptors => _ = tally.out_of_descriptors.fetch_add(1, Relaxed),
             End::OutOfPorts => _ = tally.out_of_ports.fetch_add(1, Relaxed),
+            End::OutOfMemory => _ = tally.out_of_memory.fetch_add(1, Relaxed),
             _ => {}
         }
         let mut space = [("", &b""[..]); HEADERS_MAX];
         let outcome = match desk.inbox.response(&mut space) {
             Some(Response { status, headers, body }) if end == End::Answered => {
-                Outcome { reply: Reply::Answer(Answer { status, headers, body }), fate: Fate::Failed }
+                Outcome::answered(Answer { status, headers, body })
             }
-            _ => end.without_answer(),
+            _ if desk.error.is_empty() => end.without_answer(),
+            _ => end.without_answer().because(&desk.error),
         };
         self.squad.crew(|crew| crew.settle(guest, outcome, now))
     }

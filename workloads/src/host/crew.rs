@@ -11,7 +11,7 @@ pub(crate) use guest::{Guest, Outcome};
 
 use asked::AskedFor;
 use door::Door;
-use guest::{Due, Sleeper, Visit};
+use guest::{Due, Setback, Sleeper, Visit};
 
 use crate::{
     balance::TurnedBack,
@@ -194,7 +194,7 @@ impl<C> Crew<C> {
 
     /// The balancer before this service refused the user's request, as if it had been written and answered.
     pub(crate) fn turned_back(&mut self, guest: &mut Guest<C>, service: &str) {
-        guest.turned_back = true;
+        guest.setback.turned_back = true;
         if !self.turned_back.contains_key(service) {
             self.turned_back.insert(service.to_owned(), TurnedBack::default());
         }
@@ -233,6 +233,7 @@ impl<C> Crew<C> {
     ) -> Option<Box<Guest<C>>> {
         let answered = matches!(is.reply, Reply::Answer(_));
         self.wait_is_over(&mut guest, (!answered).then_some(is.fate));
+        self.note_outcome(&mut guest, &is);
         if let Some(visit) = &mut guest.visit {
             visit.told_not_to_retry = matches!(is.reply, Reply::Answer(answer) if forbids_retry(&answer));
             visit.note = match is.reply {
@@ -261,6 +262,21 @@ impl<C> Crew<C> {
         onward
     }
 
+    /// Counts what the service said, or why it said nothing. A time-out is no setback: it has taken its time.
+    fn note_outcome(&mut self, guest: &mut Guest<C>, is: &Outcome<'_>) {
+        let setback = &mut guest.setback;
+        setback.unanswered =
+            matches!((&is.reply, is.fate), (Reply::ConnectFailed | Reply::Broken, Fate::ConnectFailed | Fate::Failed));
+        setback.in_a_row = if setback.unanswered { setback.in_a_row.saturating_add(1) } else { 0 };
+        let Some(ticket) = &guest.ticket else { return };
+        match (is.reply, is.error) {
+            // A balancer's refusal is no answer of the service's, though users take it for one.
+            (Reply::Answer(answer), _) if !guest.setback.turned_back => self.recorder.answered(ticket, answer.status),
+            (_, Some(error)) => self.recorder.went_wrong(ticket, error),
+            _ => {}
+        }
+    }
+
     /// The request is let go because the run ends.
     pub(crate) fn cut(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) {
         self.active -= 1;
@@ -273,6 +289,14 @@ impl<C> Crew<C> {
     /// A user was lost to a panic: the ledger will show the request as in flight.
     pub(crate) fn lost(&mut self) {
         self.active -= 1;
+    }
+
+    /// Somebody ends the run before its plan does: phases are cut off here.
+    pub(crate) fn stop(&mut self, now: Timestamp) {
+        if !self.over {
+            self.recorder.stop(now);
+            self.end();
+        }
     }
 
     /// Nobody begins anything any more. Who thinks, leaves; who is at a request, or between two hops of one, ends it.
@@ -314,6 +338,8 @@ impl<C> Crew<C> {
         }
         let mut report = self.recorder.finish(now, health);
         report.transitions = self.crowd.transitions();
+        report.offered = self.crowd.offered();
+        report.replayed = self.crowd.replayed();
         report.turned_back = self.turned_back;
         if let Some(numbers) = &self.numbers
             && numbers.written() != report.total.ledger.written()
@@ -386,7 +412,7 @@ impl<C> Crew<C> {
             ticket: None,
             request: None,
             begun: None,
-            turned_back: false,
+            setback: Setback::default(),
             written: false,
             pause: None,
             due: Due::Start,

@@ -24,6 +24,8 @@ pub(crate) enum End {
     OutOfDescriptors,
     /// No connection could be made: no local port is left.
     OutOfPorts,
+    /// The generator's memory for answers was used up: this one was given up.
+    OutOfMemory,
     /// No answer within the time-out.
     TimedOut,
     /// The user's patience ended first.
@@ -35,8 +37,22 @@ pub(crate) enum End {
 }
 
 impl End {
+    /// It may have come without a wait for the service: whoever goes on at once after it could do so for ever, and nobody else
+    /// would have a turn.
+    pub(crate) fn is_sudden(self) -> bool {
+        match self {
+            Self::ConnectFailed
+            | Self::OutOfDescriptors
+            | Self::OutOfPorts
+            | Self::OutOfMemory
+            | Self::Broken
+            | Self::TurnedBack => true,
+            Self::Answered | Self::Connected | Self::ConnectTimedOut | Self::TimedOut | Self::GaveUp => false,
+        }
+    }
+
     /// What the user and the ledger are told, where no answer has come on a connection.
-    pub(crate) fn without_answer(self) -> Outcome<'static> {
+    pub(crate) fn without_answer<'a>(self) -> Outcome<'a> {
         let (reply, fate) = match self {
             Self::ConnectTimedOut => (Reply::ConnectFailed, Fate::ConnectTimedOut),
             Self::ConnectFailed | Self::OutOfDescriptors | Self::OutOfPorts => {
@@ -46,9 +62,16 @@ impl End {
             Self::TimedOut => (Reply::TimedOut, Fate::TimedOut),
             Self::GaveUp => (Reply::GaveUp, Fate::Abandoned),
             Self::TurnedBack => (Reply::Answer(TURNED_BACK), Fate::Failed),
-            Self::Answered | Self::Broken => (Reply::Broken, Fate::Failed),
+            Self::Answered | Self::Broken | Self::OutOfMemory => (Reply::Broken, Fate::Failed),
         };
-        Outcome { reply, fate }
+        let error = match self {
+            Self::OutOfDescriptors => Some("no file descriptor is left"),
+            Self::OutOfPorts => Some("no local port is left"),
+            Self::ConnectFailed => Some("no connection"),
+            Self::Broken => Some("the connection broke before the answer was whole"),
+            _ => None,
+        };
+        Outcome { reply, fate, error }
     }
 }
 

@@ -21,6 +21,10 @@ const RESERVED_MAPS: u64 = 4096;
 /// Guard page and stack are a map each.
 const MAPS_PER_FIBER: u64 = 2;
 
+/// Memory for answers under way, over all connections: 256 MiB. One connection alone may take the 16 MiB of
+/// [`Limits::body`](crate::http1::Limits::body); a thousand of them may not.
+pub(crate) const MEMORY_FOR_ANSWERS: usize = 256 * 1024 * 1024;
+
 /// What a run may take up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Allowance {

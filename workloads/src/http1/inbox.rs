@@ -1,4 +1,4 @@
-use super::{Http1Error, chunked::Chunked};
+use super::{Budget, Http1Error, chunked::Chunked};
 
 /// Most header lines that a response may have.
 pub const HEADERS_MAX: usize = 64;
@@ -9,16 +9,18 @@ pub type HeaderSpace<'b> = [(&'b str, &'b [u8]); HEADERS_MAX];
 /// How much a response may take up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of status line and header lines.
+    /// Bytes of status line and header lines; interim responses together have as many again.
     pub head: usize,
     /// Bytes of the body, decoded.
     pub body: usize,
+    /// Bytes of the body that anybody looks at: what comes after them is counted and forgotten.
+    pub kept: usize,
 }
 
 impl Default for Limits {
-    /// 64 KiB of head, 16 MiB of body.
+    /// 64 KiB of head, 16 MiB of body, which is kept.
     fn default() -> Self {
-        Self { head: 64 * 1024, body: 16 * 1024 * 1024 }
+        Self { head: 64 * 1024, body: 16 * 1024 * 1024, kept: usize::MAX }
     }
 }
 
@@ -38,7 +40,7 @@ pub struct Response<'a> {
     pub status: u16,
     /// Header lines in order.
     pub headers: &'a [(&'a str, &'a [u8])],
-    /// The body, decoded.
+    /// The body, decoded, as far as it is kept.
     pub body: &'a [u8],
 }
 
@@ -56,6 +58,15 @@ pub struct Inbox {
     /// Header lines as positions in `bytes`: parsed once, though the buffer may move while the body comes in.
     lines: Vec<Line>,
     framing: Framing,
+    /// Bytes of the interim responses before it.
+    interim: usize,
+    /// Bytes of the body that were not kept.
+    forgotten: usize,
+    budget: Budget,
+    /// What it has taken of that.
+    taken: usize,
+    /// The budget had no room for more of it.
+    starved: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +96,9 @@ const ROOM: usize = 8 * 1024;
 /// A buffer that grew beyond this for one big answer is given back: buffers outlive requests.
 const KEPT: usize = 256 * 1024;
 
+/// Most free room offered for a body whose length is known: to one read, and where the body is not kept.
+const ROOM_FOR_BODY: (usize, usize) = (1024 * 1024, 32 * 1024);
+
 impl Inbox {
     /// An empty one.
     #[must_use]
@@ -96,19 +110,48 @@ impl Inbox {
             head: None,
             lines: Vec::with_capacity(16),
             framing: Framing::UntilClose,
+            interim: 0,
+            forgotten: 0,
+            budget: Budget::unbounded(),
+            taken: 0,
+            starved: false,
         }
+    }
+
+    /// What it holds counts against this, from now on.
+    #[must_use]
+    pub fn sharing(mut self, budget: Budget) -> Self {
+        self.give_back();
+        self.budget = budget;
+        self
     }
 
     /// Where the next bytes go. Never empty.
     pub fn room(&mut self) -> &mut [u8] {
-        let wanted = match self.framing {
-            Framing::Length { end } if self.head.is_some() => end.saturating_sub(self.filled).clamp(1, 1024 * 1024),
+        let (most, most_unkept) = ROOM_FOR_BODY;
+        let wanted = match (self.framing, self.head) {
+            (Framing::Length { end }, Some(head)) => {
+                let kept = end - head.length <= self.limits.kept;
+                end.saturating_sub(self.filled).clamp(1, if kept { most } else { most_unkept })
+            }
             _ => 1,
         };
         if self.bytes.len() - self.filled < wanted.max(ROOM / 2) {
-            self.bytes.resize(self.filled + wanted.max(ROOM), 0);
+            self.grow(self.filled + wanted.max(ROOM));
         }
         &mut self.bytes[self.filled..]
+    }
+
+    /// As far as the budget allows. Without it there is room for one small read, after which whoever reads is told.
+    fn grow(&mut self, length: usize) {
+        let more = length - self.bytes.len();
+        if self.budget.take(more) {
+            self.taken += more;
+            self.bytes.resize(length, 0);
+        } else if self.bytes.len() == self.filled {
+            self.starved = true;
+            self.bytes.resize(self.filled + ROOM, 0);
+        }
     }
 
     /// `count` bytes were read into [`room`](Self::room).
@@ -116,11 +159,12 @@ impl Inbox {
     /// # Errors
     /// If they are no HTTP response, or too much of one.
     pub fn received(&mut self, count: usize) -> Result<Progress, Http1Error> {
+        if self.starved {
+            return Err(Http1Error::Memory(self.budget.bytes()));
+        }
         self.filled += count;
-        while self.head.is_none() {
-            if !self.parse_head()? {
-                return Ok(Progress::More);
-            }
+        if self.head.is_none() && !self.parse_heads()? {
+            return Ok(Progress::More);
         }
         self.advance_body()
     }
@@ -139,7 +183,7 @@ impl Inbox {
     /// Nothing of a response has come.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.filled == 0 && self.head.is_none()
+        self.filled == 0 && self.interim == 0 && self.head.is_none()
     }
 
     /// The response; `None` before its head is whole.
@@ -177,19 +221,49 @@ impl Inbox {
         self.filled = 0;
         self.head = None;
         self.framing = Framing::UntilClose;
-        if self.bytes.len() > KEPT {
-            self.bytes = Vec::new();
+        self.interim = 0;
+        self.forgotten = 0;
+        self.starved = false;
+        if self.bytes.len() > KEPT || (self.bytes.len() > ROOM && self.budget.is_short()) {
+            self.give_back();
         }
     }
 
-    /// True when a head was parsed (an interim one is dropped, and `head` stays empty).
-    fn parse_head(&mut self) -> Result<bool, Http1Error> {
+    fn give_back(&mut self) {
+        self.budget.give_back(std::mem::take(&mut self.taken));
+        self.bytes = Vec::new();
+    }
+
+    /// Parses heads up to the final one: true when that is parsed. Interim ones are dropped, all at once: a service may send
+    /// thousands in one piece.
+    fn parse_heads(&mut self) -> Result<bool, Http1Error> {
+        let mut begins = 0;
+        loop {
+            let found = self.parse_head(begins)?;
+            if let Found::Interim(length) = found {
+                begins += length;
+                self.interim += length;
+                if self.interim > self.limits.head {
+                    return Err(Http1Error::Interim(self.limits.head));
+                }
+                if begins < self.filled {
+                    continue;
+                }
+            }
+            self.bytes.copy_within(begins..self.filled, 0);
+            self.filled -= begins;
+            return Ok(matches!(found, Found::Final));
+        }
+    }
+
+    /// The head that begins there. What is kept of a final one is counted from its own beginning.
+    fn parse_head(&mut self, begins: usize) -> Result<Found, Http1Error> {
         let mut space = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut parsed = httparse::Response::new(&mut space);
-        let input = &self.bytes[..self.filled];
+        let input = &self.bytes[begins..self.filled];
         let length = match parsed.parse(input).map_err(Http1Error::Head)? {
             httparse::Status::Complete(length) if length <= self.limits.head => length,
-            httparse::Status::Partial if self.filled <= self.limits.head => return Ok(false),
+            httparse::Status::Partial if input.len() <= self.limits.head => return Ok(Found::Part),
             httparse::Status::Complete(_) | httparse::Status::Partial => {
                 return Err(Http1Error::HeadTooLong(self.limits.head));
             }
@@ -199,9 +273,7 @@ impl Inbox {
             return Err(Http1Error::Switched);
         }
         if (100..200).contains(&status) {
-            self.bytes.copy_within(length..self.filled, 0);
-            self.filled -= length;
-            return Ok(self.filled > 0);
+            return Ok(Found::Interim(length));
         }
 
         let said = Said::of(parsed.headers)?;
@@ -224,7 +296,7 @@ impl Inbox {
         // A message with both framings may be an attack on the next one (RFC 9112, section 6.1).
         let ambiguous = said.chunked && said.length.is_some();
         self.head = Some(Head { status, length, keep_alive: persistent && !ambiguous });
-        Ok(true)
+        Ok(Found::Final)
     }
 
     fn advance_body(&mut self) -> Result<Progress, Http1Error> {
@@ -243,11 +315,50 @@ impl Inbox {
             }
             Framing::UntilClose => (false, self.filled - begins),
         };
-        if length > self.limits.body {
+        if length + self.forgotten > self.limits.body {
             return Err(Http1Error::BodyTooLong(self.limits.body));
         }
+        self.forget(begins);
         Ok(if whole { Progress::Whole } else { Progress::More })
     }
+
+    /// Drops what has come of the body that begins there, beyond what is kept.
+    fn forget(&mut self, begins: usize) {
+        let kept = begins.saturating_add(self.limits.kept);
+        let here = match &mut self.framing {
+            Framing::Length { end } => (*end).min(self.filled),
+            Framing::Chunked(chunked) => chunked.decoded,
+            Framing::UntilClose => self.filled,
+        };
+        let Some(too_much) = here.checked_sub(kept).filter(|bytes| *bytes > 0) else { return };
+        self.bytes.copy_within(here..self.filled, kept);
+        self.filled -= too_much;
+        self.forgotten += too_much;
+        match &mut self.framing {
+            Framing::Length { end } => *end -= too_much,
+            Framing::Chunked(chunked) => {
+                chunked.decoded -= too_much;
+                chunked.raw -= too_much;
+            }
+            Framing::UntilClose => {}
+        }
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// What stands where a head is to begin.
+#[derive(Debug, Clone, Copy)]
+enum Found {
+    /// The beginning of one.
+    Part,
+    /// An interim one of so many bytes.
+    Interim(usize),
+    Final,
 }
 
 /// Where `part` lies in `whole`. Heads are at most 64 KiB long, so `u32` holds it.

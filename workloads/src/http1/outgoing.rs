@@ -19,9 +19,10 @@ pub struct Outgoing<'a> {
     pub path: &'a str,
     /// The `Host` header.
     pub host: &'a str,
-    /// Further header lines, each whole and ending in CR LF; empty if none.
+    /// Further header lines, each whole and ending in CR LF; empty if none. `Host`, `Content-Type` and `Connection` among them
+    /// stand in place of the ones that would be written.
     pub headers: &'a str,
-    /// Form-encoded body.
+    /// The body, form-encoded unless the header lines say what it is.
     pub body: Option<&'a str>,
     /// Number of the retry, sent as `X-Attempt`; 0 for a first attempt, which sends none.
     pub attempt: u8,
@@ -37,9 +38,13 @@ impl Outgoing<'_> {
         out.extend_from_slice(self.method.as_bytes());
         out.push(b' ');
         write_path(self.path, out);
-        out.extend_from_slice(b" HTTP/1.1\r\nHost: ");
-        out.extend_from_slice(self.host.as_bytes());
-        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(b" HTTP/1.1\r\n");
+        let given = Given::among(self.headers);
+        if !given.host {
+            out.extend_from_slice(b"Host: ");
+            out.extend_from_slice(self.host.as_bytes());
+            out.extend_from_slice(b"\r\n");
+        }
         out.extend_from_slice(self.headers.as_bytes());
         // Writing into a Vec cannot fail.
         if self.attempt > 0 {
@@ -51,22 +56,45 @@ impl Outgoing<'_> {
             }
             let _ = write!(out, "X-Draw: {draw}\r\n");
         }
-        if self.close {
+        if self.close && !given.connection {
             out.extend_from_slice(b"Connection: close\r\n");
         }
         match self.body {
             Some(body) => {
-                let _ = write!(
-                    out,
-                    "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
-                    body.len()
-                );
+                if !given.content_type {
+                    let _ = write!(out, "Content-Type: {FORM}\r\n");
+                }
+                let _ = write!(out, "Content-Length: {}\r\n\r\n", body.len());
                 out.extend_from_slice(body.as_bytes());
             }
             // A POST without a body says so (RFC 9110, section 8.6).
             None if self.method == "POST" => out.extend_from_slice(b"Content-Length: 0\r\n\r\n"),
             None => out.extend_from_slice(b"\r\n"),
         }
+    }
+}
+
+/// What a body is, unless header lines say otherwise.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Which lines of ours header lines of somebody else's stand in place of.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Given {
+    pub(crate) host: bool,
+    pub(crate) content_type: bool,
+    pub(crate) connection: bool,
+}
+
+impl Given {
+    /// Most requests have no such lines, or few: looking costs less than carrying the answer along.
+    pub(crate) fn among(headers: &str) -> Self {
+        let mut given = Self::default();
+        for (name, _) in headers.lines().filter_map(|line| line.split_once(':')) {
+            given.host |= name.eq_ignore_ascii_case("host");
+            given.content_type |= name.eq_ignore_ascii_case("content-type");
+            given.connection |= name.eq_ignore_ascii_case("connection");
+        }
+        given
     }
 }
 

@@ -1,10 +1,13 @@
 use proptest::prelude::*;
 
-use super::{Http1Error, Inbox, Known, Limits, Outgoing, Progress};
+use super::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress};
 
 /// Feeds `bytes` cut at these places, then the end of the stream if it is still not whole.
 fn read(bytes: &[u8], cuts: &[usize]) -> Result<(Inbox, Progress), Http1Error> {
-    let mut inbox = Inbox::new(Limits { head: 1024, body: 1000 });
+    read_into(Inbox::new(Limits { head: 1024, body: 1000, ..Limits::default() }), bytes, cuts)
+}
+
+fn read_into(mut inbox: Inbox, bytes: &[u8], cuts: &[usize]) -> Result<(Inbox, Progress), Http1Error> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     cuts.push(bytes.len());
     cuts.sort_unstable();
@@ -47,7 +50,68 @@ fn each_framing_gives_the_body_and_says_whether_the_connection_is_reusable() {
     }
 }
 
+/// `count` interim responses before a final one.
+fn flood(count: usize) -> Vec<u8> {
+    let mut bytes = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(count);
+    bytes.extend_from_slice(LENGTH);
+    bytes
+}
+
+#[test]
+fn interim_responses_have_as_many_bytes_as_a_head_may_have() {
+    // Of 25 bytes each.
+    for cuts in [&[][..], &[7, 30, 500], &[1000, 1024, 1025]] {
+        assert_eq!(body_of(&flood(40), cuts).map(|(status, ..)| status), Ok(200));
+        assert_eq!(read(&flood(41), cuts).map(|_| ()), Err(Http1Error::Interim(1024)));
+    }
+    let (mut inbox, _) = read(&flood(40), &[]).expect("it is whole");
+    inbox.clear();
+    let (inbox, progress) = read_into(inbox, &flood(40), &[]).expect("they are counted for one response");
+    assert_eq!((inbox.reusable(), progress), (true, Progress::Whole));
+}
+
+#[test]
+fn what_is_said_beside_a_broken_answer_counts_as_an_answer_begun() {
+    let mut inbox = Inbox::new(Limits::default());
+    assert!(inbox.is_empty());
+    let interim = b"HTTP/1.1 103 Early Hints\r\n\r\n";
+    inbox.room()[..interim.len()].copy_from_slice(interim);
+    assert_eq!(inbox.received(interim.len()), Ok(Progress::More));
+    assert!(!inbox.is_empty(), "it is not as if the connection had been closed before the request");
+}
+
+#[test]
+fn connections_together_hold_no_more_than_the_budget_and_give_it_back() {
+    let budget = Budget::of(100_000);
+    let inbox = || Inbox::new(Limits::default()).sharing(budget.clone());
+    let of = |length: usize| format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{}", "x".repeat(length));
+    let cuts: Vec<usize> = (1..9).map(|n| n * 8000).collect();
+    let (first, _) = read_into(inbox(), of(60_000).as_bytes(), &cuts).expect("there is room");
+    let second = read_into(inbox(), of(60_000).as_bytes(), &cuts);
+    assert_eq!(second.map(|_| ()), Err(Http1Error::Memory(100_000)));
+    assert!(read_into(inbox(), of(1000).as_bytes(), &[]).is_ok(), "there is room for small ones");
+    drop(first);
+    let (mut kept, _) = read_into(inbox(), of(60_000).as_bytes(), &cuts).expect("it was given back");
+    // More than half is taken: nobody keeps a large buffer for later.
+    kept.clear();
+    assert!(read_into(inbox(), of(60_000).as_bytes(), &cuts).is_ok());
+}
+
 proptest! {
+    /// A body of which only the beginning is kept is as whole, and its connection as good, as one that is kept.
+    #[test]
+    fn what_is_not_kept_is_counted(which in 0..3usize, kept in 0..8usize, cuts in prop::collection::vec(0..200usize, 0..12)) {
+        let bytes = [LENGTH, CHUNKED, UNTIL_CLOSE][which];
+        let limits = Limits { head: 1024, body: 5, kept };
+        let (inbox, progress) = read_into(Inbox::new(limits), bytes, &cuts).expect("an answer");
+        let mut space = [("", &b""[..]); super::HEADERS_MAX];
+        let body = inbox.response(&mut space).expect("whole").body.to_vec();
+        prop_assert_eq!((progress, body.as_slice()), (Progress::Whole, &b"hello"[..kept.min(5)]));
+        prop_assert_eq!(inbox.reusable(), which != 2);
+        let short = read_into(Inbox::new(Limits { body: 4, ..limits }), bytes, &cuts);
+        prop_assert_eq!(short.map(|_| ()), Err(Http1Error::BodyTooLong(4)));
+    }
+
     /// Wherever the network cuts a response, it reads the same.
     #[test]
     fn cuts_change_nothing(which in 0..4usize, cuts in prop::collection::vec(0..200usize, 0..12)) {
@@ -174,6 +238,22 @@ fn requests_are_written_as_a_server_reads_them() {
     assert_eq!(written(&call), "GET /a?b=c HTTP/1.1\r\nHost: h:1\r\nX-Draw: 9\r\n\r\n");
     let empty = Outgoing { method: "POST", ..PLAIN };
     assert!(written(&empty).ends_with("\r\nContent-Length: 0\r\n\r\n"));
+}
+
+#[test]
+fn lines_that_are_given_stand_in_place_of_ours() {
+    let given = Outgoing {
+        method: "POST",
+        headers: "host: a.example\r\nCONTENT-TYPE: application/json\r\nConnection: keep-alive\r\nX-Host: b\r\n",
+        body: Some("{}"),
+        close: true,
+        ..PLAIN
+    };
+    assert_eq!(
+        written(&given),
+        "POST /a?b=c HTTP/1.1\r\nhost: a.example\r\nCONTENT-TYPE: application/json\r\nConnection: keep-alive\r\n\
+         X-Host: b\r\nContent-Length: 2\r\n\r\n{}"
+    );
 }
 
 #[test]

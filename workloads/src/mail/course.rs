@@ -7,7 +7,7 @@ use controllers::Timestamp;
 use super::{model::State, shelf::Shelf};
 use crate::{
     page::Page,
-    replay::{Course, Object, Script},
+    replay::{Course, Object, Script, Steps},
 };
 
 /// A script, and whether the user has gone looking for its next step.
@@ -32,15 +32,15 @@ pub(super) struct Ahead {
 }
 
 impl Way {
-    pub(super) fn new(script: Script) -> Self {
-        Self { course: Course::new(script), detours: 0, about: Object::default(), shelf: Shelf::default() }
+    pub(super) fn new(script: Script, steps: Steps) -> Self {
+        Self { course: Course::new(script, steps), detours: 0, about: Object::default(), shelf: Shelf::default() }
     }
 
     /// The user arrives, and signs in: a script that begins so has its first step done.
     pub(super) fn begin(&mut self, now: Timestamp) {
         self.course.begin(now);
         if self.course.ahead().is_some_and(|step| State::of(step.kind) == Some(State::Login)) {
-            self.course.advance();
+            self.course.take();
         }
     }
 
@@ -49,7 +49,7 @@ impl Way {
         loop {
             let step = self.course.ahead()?;
             let Some(state) = State::of(step.kind) else {
-                self.course.advance();
+                self.course.pass_over();
                 continue;
             };
             let due = if self.detours > 0 { self.course.still_due(&step, now) } else { self.course.due(&step, now) };
@@ -68,10 +68,22 @@ impl Way {
         self.shelf.see(asked, self.about, path, page);
     }
 
-    /// The step is asked for, or given up.
-    pub(super) fn advance(&mut self) {
+    /// The step is what is asked for next.
+    pub(super) fn take(&mut self) {
         self.about = self.course.ahead().map_or(self.about, |step| step.object);
-        self.course.advance();
+        self.course.take();
+        self.detours = 0;
+    }
+
+    /// A request of the user's is in the books.
+    pub(super) fn asked(&mut self) {
+        self.course.asked();
+    }
+
+    /// The step is given up: no page offers it.
+    pub(super) fn pass_over(&mut self) {
+        self.about = self.course.ahead().map_or(self.about, |step| step.object);
+        self.course.pass_over();
         self.detours = 0;
     }
 }

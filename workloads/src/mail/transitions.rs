@@ -1,10 +1,12 @@
 //! Which transitions users made.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use controllers::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Counts, model::State};
+use super::model::State;
 
 /// How often users went from one state to another by the model's rows.
 ///
@@ -25,21 +27,67 @@ pub struct TransitionCount {
     pub made_elsewhere: u64,
     /// Times it was drawn where the page did not offer it: the user listed messages instead.
     pub substituted: u64,
+    /// Of `substituted`: on the page in place of a message that the user itself had deleted or refiled, to which the model led it
+    /// back (the literal reading of "the previous page").
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gone: u64,
+}
+
+/// By reference, as serde asks.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// How often pages offered what users drew, in one minute of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Offered {
+    /// Times that a next page was drawn.
+    pub drawn: u64,
+    /// Of these: times that the page did not offer it, so that the user listed messages instead; without those on the page of a
+    /// message that the user knew to be gone.
+    pub not_offered: u64,
+}
+
+/// Minutes that are told apart; the last one has the rest of the run.
+const MINUTES: usize = 240;
+
+/// How often each transition was drawn.
+#[derive(Debug)]
+pub(super) struct Counts {
+    /// In the order of [`Met`]. By the state before where it matters, the last of them for all others.
+    ways: [[[[AtomicU64; 4]; State::COUNT]; State::COUNT]; State::COUNT + 1],
+    /// By minute: all that were drawn, and those that no page offered.
+    minutes: [[AtomicU64; 2]; MINUTES],
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self { ways: Default::default(), minutes: std::array::from_fn(|_| Default::default()) }
+    }
 }
 
 /// How a drawn state met its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Met {
+    /// On a page that offers every state of the row.
     OnWholePage,
+    /// On another page that offers it.
     Elsewhere,
+    /// On one that does not.
     NotOffered,
+    /// On the page of a message that the user knew to be gone, which offers nothing.
+    Gone,
 }
 
 impl Counts {
     /// `after`: the state before, where a row of second order was drawn from.
-    pub(super) fn count(&self, after: Option<State>, from: State, to: State, met: Met) {
+    pub(super) fn count(&self, now: Timestamp, after: Option<State>, from: State, to: State, met: Met) {
         let after = after.map_or(State::COUNT, |after| after as usize);
-        self.0[after][from as usize][to as usize][met as usize].fetch_add(1, Relaxed);
+        let minute = usize::try_from(now.since(Timestamp::ZERO).as_secs() / 60).unwrap_or(MINUTES);
+        let [drawn, not_offered] = &self.minutes[minute.min(MINUTES - 1)];
+        drawn.fetch_add(1, Relaxed);
+        not_offered.fetch_add(u64::from(met == Met::NotOffered), Relaxed);
+        self.ways[after][from as usize][to as usize][met as usize].fetch_add(1, Relaxed);
     }
 
     pub(super) fn seen(&self) -> Vec<TransitionCount> {
@@ -47,16 +95,31 @@ impl Counts {
         // Those of the first order come first.
         let afters = std::iter::once(None).chain(State::ALL.map(Some));
         for (after, from) in afters.flat_map(|after| State::ALL.map(|from| (after, from))) {
-            let counts = &self.0[after.map_or(State::COUNT, |after| after as usize)][from as usize];
+            let counts = &self.ways[after.map_or(State::COUNT, |after| after as usize)][from as usize];
             for to in State::ALL {
-                let [made, made_elsewhere, substituted] = [0, 1, 2].map(|met| counts[to as usize][met].load(Relaxed));
+                let [made, made_elsewhere, not_offered, gone] =
+                    [0, 1, 2, 3].map(|met| counts[to as usize][met].load(Relaxed));
+                let substituted = not_offered + gone;
                 if made + made_elsewhere + substituted > 0 {
                     let after = after.map(|after| after.name().to_owned());
                     let (from, to) = (from.name().to_owned(), to.name().to_owned());
-                    seen.push(TransitionCount { after, from, to, made, made_elsewhere, substituted });
+                    seen.push(TransitionCount { after, from, to, made, made_elsewhere, substituted, gone });
                 }
             }
         }
         seen
+    }
+
+    /// By minute, up to the last one in which something was drawn.
+    pub(super) fn offered(&self) -> Vec<Offered> {
+        let read = |[drawn, not_offered]: &[AtomicU64; 2]| Offered {
+            drawn: drawn.load(Relaxed),
+            not_offered: not_offered.load(Relaxed),
+        };
+        let mut minutes: Vec<Offered> = self.minutes.iter().map(read).collect();
+        while minutes.last().is_some_and(|minute| minute.drawn == 0) {
+            minutes.pop();
+        }
+        minutes
     }
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     behaviour::{Errand, Onward, Reaction, Trouble, onward, retry_hint},
-    page::Page,
+    page::{Page, PageKind},
     persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn, Want},
     plan::PreviousPage,
     replay::Script,
@@ -116,7 +116,8 @@ impl MailUser {
     /// The same user with this to do.
     #[must_use]
     pub fn with_script(self, script: Script) -> Self {
-        Self { way: Some(Box::new(Way::new(script))), ..self }
+        let steps = self.shared.0.steps.clone();
+        Self { way: Some(Box::new(Way::new(script, steps))), ..self }
     }
 
     /// Does what is next.
@@ -212,7 +213,7 @@ impl MailUser {
             way.see(self.asked, &self.errand.call().path, page);
             return self.follow(page, now, draws);
         }
-        let next = self.choose(page, draws);
+        let next = self.choose(page, now, draws);
         let think = self.shared.0.walk.think(self.asked, next.state(), draws);
         if self.stay == Stay::OneSession && matches!(next, Next::Login) {
             return Move::Leave;
@@ -244,10 +245,11 @@ impl MailUser {
             {
                 return Some((detour, ahead.due));
             }
-            way.advance();
             if let Some(next) = next {
+                way.take();
                 return Some((next, ahead.due));
             }
+            way.pass_over();
         }
         None
     }
@@ -309,8 +311,8 @@ impl MailUser {
         if due <= now { self.go_on(now, draws) } else { Move::Until(due, Pause::Thinking) }
     }
 
-    fn choose(&mut self, page: &Page<'_>, draws: &Draws) -> Next {
-        self.may_be_gone = false;
+    fn choose(&mut self, page: &Page<'_>, now: Timestamp, draws: &Draws) -> Next {
+        let is_gone = std::mem::take(&mut self.may_be_gone) && page.kind() == PageKind::Error;
         let from = self.asked;
         let Some(to) = self.shared.0.walk.draw(self.came_from, from, draws) else {
             return self.back();
@@ -320,17 +322,17 @@ impl MailUser {
         let whole = shared.walk.row(after, from).all(|state| offers(page, state));
         let met = if whole { Met::OnWholePage } else { Met::Elsewhere };
         if to == State::Login {
-            shared.counts.count(after, from, to, met);
+            shared.counts.count(now, after, from, to, met);
             return Next::Login;
         }
         if let Some(ask) = ask(page, to, Choice::Drawn(draws)) {
-            shared.counts.count(after, from, to, met);
+            shared.counts.count(now, after, from, to, met);
             if matches!(to, State::Delete | State::Refile) {
                 self.before = Some(Before { state: from, path: self.errand.call().path.clone() });
             }
             return Next::Send(ask);
         }
-        shared.counts.count(after, from, to, Met::NotOffered);
+        shared.counts.count(now, after, from, to, if is_gone { Met::Gone } else { Met::NotOffered });
         self.list_instead(page)
     }
 
@@ -394,5 +396,11 @@ impl Persona for MailUser {
             Reply::Connected | Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => Trouble::Failed,
         };
         self.troubled(Ending::Unasked, trouble, now, draws)
+    }
+
+    fn begins(&mut self) {
+        if let Some(way) = &mut self.way {
+            way.asked();
+        }
     }
 }

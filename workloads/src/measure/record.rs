@@ -9,7 +9,7 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beside, Distribution, Family, Health, Ledger, Report,
+    Beside, Distribution, Family, Health, Ledger, Replies, Report,
     cell::Cell,
     recorder::PARTS,
     report::{Raw, RawPhase},
@@ -17,7 +17,10 @@ use super::{
     spread::Spread,
     user_set::UserSet,
 };
-use crate::mail::TransitionCount;
+use crate::{
+    mail::{Offered, TransitionCount},
+    replay::Replayed,
+};
 
 /// Most users, phases, types and classes that are believed of a file: it may have been changed.
 const MOST_USERS: u64 = 1 << 28;
@@ -53,6 +56,12 @@ pub struct Record {
     /// Transitions that users of a Markov model made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transitions: Vec<TransitionCount>,
+    /// How often pages offered what they drew, by minutes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<Offered>,
+    /// What became of recorded requests, if a recording was replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
     /// Why the numbers did not add up, if they did not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
@@ -67,8 +76,11 @@ pub struct PhaseRecord {
     pub name: String,
     /// Its beginning, nanoseconds.
     pub begins_ns: u64,
-    /// Its length, nanoseconds.
+    /// Its length, nanoseconds: how long it lasted, if it was cut off.
     pub lasts_ns: u64,
+    /// The run was stopped before its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
     /// Most users of closed loads at once.
     pub users: Option<u64>,
     /// Users that planned a request in it: first and last of each run of numbers.
@@ -83,6 +95,9 @@ pub struct PhaseRecord {
     pub spread: Option<Vec<u32>>,
     /// What went on beside requests.
     pub beside: Beside,
+    /// Answers by status, and errors by their text.
+    #[serde(default, skip_serializing_if = "Replies::is_empty")]
+    pub replies: Replies,
     /// Its twentieths are apart in `cells`; else all of it is in part 0.
     pub in_parts: bool,
 }
@@ -160,6 +175,8 @@ impl Report {
             in_flight: self.counted_in_flight,
             health: self.generator.health.clone(),
             transitions: self.transitions.clone(),
+            offered: self.offered.clone(),
+            replayed: self.replayed,
             faults: self.faults.clone(),
             cells,
         }
@@ -204,6 +221,8 @@ impl Record {
         };
         let mut report = Report::of(raw, self.seconds, self.health.clone(), self.in_flight, self.mean_in_flight);
         report.transitions.clone_from(&self.transitions);
+        report.offered.clone_from(&self.offered);
+        report.replayed = self.replayed;
         report.faults.clone_from(&self.faults);
         Ok(report)
     }
@@ -232,12 +251,14 @@ fn phase_record(phase: &RawPhase, in_parts: bool) -> PhaseRecord {
         name: phase.name.clone(),
         begins_ns: phase.begins.as_nanos(),
         lasts_ns: nanos(phase.lasts),
+        cut_off: phase.cut_off,
         users: phase.users,
         seen: phase.seen.runs(),
         connect_timed_out: phase.connect_timed_out.runs(),
         shares: phase.shares.tally(),
         spread: phase.spread.as_ref().map(|spread| spread.counts().to_vec()),
         beside: phase.beside,
+        replies: phase.replies.clone(),
         in_parts,
     }
 }
@@ -260,16 +281,21 @@ fn raw_phase(phase: &PhaseRecord) -> Result<RawPhase, RecordError> {
     if [answered, refused, failed].iter().try_fold(0_u64, |sum, n| sum.checked_add(*n)).is_none_or(|sum| sum > checks) {
         return Err(wrong("more health checks ended than began"));
     }
+    if !phase.replies.is_believable(MOST_REQUESTS) {
+        return Err(wrong("its answers by status, or its errors, are more than can be counted"));
+    }
     Ok(RawPhase {
         name: phase.name.clone(),
         begins: Timestamp::from_nanos(phase.begins_ns),
         lasts: Duration::from_nanos(phase.lasts_ns),
+        cut_off: phase.cut_off,
         users: phase.users,
         seen: users(&phase.seen)?,
         connect_timed_out: users(&phase.connect_timed_out)?,
         shares: Shares::of_tally(&phase.shares).ok_or_else(|| wrong("its users were given more than they wanted"))?,
         spread: phase.spread.clone().map(Spread::of_counts),
         beside: phase.beside,
+        replies: phase.replies.clone(),
         in_parts: phase.in_parts,
     })
 }

@@ -67,6 +67,8 @@ pub struct Recorder {
     /// Requests in flight times how long, in nanoseconds, up to `area_until`.
     area: u128,
     area_until: Timestamp,
+    /// Arrivals were ended before the plan was over.
+    stopped: Option<Timestamp>,
 }
 
 impl Recorder {
@@ -86,6 +88,7 @@ impl Recorder {
             in_flight: 0,
             area: 0,
             area_until: Timestamp::ZERO,
+            stopped: None,
         }
     }
 
@@ -168,18 +171,29 @@ impl Recorder {
     }
 
     /// It is written to the service. Of a kept connection that turns out to be closed and of a new one in its place,
-    /// only the first write counts.
+    /// only the first write counts: the time in flight and the service time begin with it.
     pub fn sent(&mut self, ticket: &mut Ticket, now: Timestamp) {
         self.begin(ticket, now);
-        if ticket.sent.replace(now).is_some() {
+        if ticket.sent.is_some() {
             return;
         }
+        ticket.sent = Some(now);
         self.raw.cell(ticket.cell).ledger.sent += 1;
         self.window.sent += 1;
         self.advance(now);
         self.in_flight += 1;
         // A host that learns of a write only later says so later: the time since then belongs to it.
         self.area += self.area_until.since(now).as_nanos();
+    }
+
+    /// The service has answered it, or a hop of it, with this status.
+    pub fn answered(&mut self, ticket: &Ticket, status: u16) {
+        self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.answered(status));
+    }
+
+    /// It has ended without an answer, for this reason.
+    pub fn went_wrong(&mut self, ticket: &Ticket, error: &str) {
+        self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.went_wrong(error));
     }
 
     /// A redirect or refresh of it is written to the service.
@@ -357,11 +371,19 @@ impl Recorder {
         self.closed_windows.push_back(closed);
     }
 
+    /// Arrivals end here, whatever the plan says.
+    pub fn stop(&mut self, now: Timestamp) {
+        self.stopped.get_or_insert(now);
+    }
+
     /// Ends the run. Requests whose tickets were not handed back count as in flight if they were sent, else as unsent;
     /// hand them back as [`Fate::InFlight`], so that the times they waited are known as well.
     #[must_use]
     pub fn finish(mut self, now: Timestamp, health: Health) -> Report {
         self.advance(now);
+        if let Some(at) = self.stopped {
+            self.raw.cut(at);
+        }
         Report::new(self.raw, now, health, self.in_flight, self.area)
     }
 }

@@ -6,8 +6,8 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beside, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Times, cell::Cell, recorder::PARTS,
-    shares::Shares, spread::Spread, user_set::UserSet,
+    Beside, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Replies, Times, cell::Cell,
+    recorder::PARTS, shares::Shares, spread::Spread, user_set::UserSet,
 };
 use crate::{
     balance::TurnedBack,
@@ -30,6 +30,12 @@ pub struct Report {
     pub little: Little,
     /// Transitions that Markov users made, filled in by the host ([`crate::Crowd::transitions`]); empty for other users.
     pub transitions: Vec<crate::mail::TransitionCount>,
+    /// How often pages offered what these users drew, by minutes; filled in by the host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<crate::mail::Offered>,
+    /// What became of recorded requests; filled in by the host. `None`: nothing was replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<crate::replay::Replayed>,
     /// What balancers before services have refused, where they have a cap; filled in by the host. To users that was sent, and
     /// answered 503; no service has read it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -93,8 +99,11 @@ impl Little {
 pub struct PhaseReport {
     /// Name of the phase, type or class.
     pub name: String,
-    /// Its length.
+    /// Its length: how long it lasted, if it was cut off.
     pub seconds: f64,
+    /// The run was stopped before its end.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub cut_off: bool,
     /// Most users of closed loads at once, by the plan; `None` where users come and go (open loads).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub users: Option<u64>,
@@ -127,6 +136,9 @@ pub struct PhaseReport {
     /// What went on beside requests.
     #[serde(skip_serializing_if = "Beside::is_nothing", default)]
     pub beside: Beside,
+    /// Answers by status, and errors by their text; of whole phases.
+    #[serde(flatten)]
+    pub replies: Replies,
     /// How evenly users were served; of whole phases.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fairness: Option<Fairness>,
@@ -172,7 +184,10 @@ impl Report {
         }
         let phases = (0..raw.phases.len()).map(|phase| raw.phase_report(phase, 0.0..1.0)).collect();
         let mut total = raw.report("total", 0..raw.phases.len(), 0.0..1.0);
-        raw.phases.iter().for_each(|phase| total.beside += phase.beside.closed());
+        for phase in &raw.phases {
+            total.beside += phase.beside.closed();
+            total.replies += &phase.replies;
+        }
         total.users = raw.phases.iter().filter_map(|phase| phase.users).max();
         let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
         let little = Little {
@@ -187,6 +202,8 @@ impl Report {
             generator,
             little,
             transitions: Vec::new(),
+            offered: Vec::new(),
+            replayed: None,
             turned_back: BTreeMap::new(),
             numbers: None,
             faults,
@@ -234,6 +251,8 @@ pub(super) struct RawPhase {
     pub(super) name: String,
     pub(super) begins: Timestamp,
     pub(super) lasts: Duration,
+    /// It was to last longer.
+    pub(super) cut_off: bool,
     pub(super) users: Option<u64>,
     pub(super) seen: UserSet,
     pub(super) connect_timed_out: UserSet,
@@ -241,6 +260,7 @@ pub(super) struct RawPhase {
     /// `None`: nothing is to be expected of it.
     pub(super) spread: Option<Spread>,
     pub(super) beside: Beside,
+    pub(super) replies: Replies,
     /// Its twentieths are apart; else all of it is in the first.
     pub(super) in_parts: bool,
 }
@@ -254,12 +274,14 @@ impl Raw {
                 name: phase.name.clone(),
                 begins,
                 lasts: phase.duration,
+                cut_off: false,
                 users: most_users(phase),
                 seen: UserSet::default(),
                 connect_timed_out: UserSet::default(),
                 shares: Shares::default(),
                 spread: Spread::of(phase),
                 beside: Beside::default(),
+                replies: Replies::default(),
                 in_parts: true,
             });
             begins = begins + phase.duration;
@@ -306,6 +328,12 @@ impl Raw {
         (index, usize::try_from(part).unwrap_or(PARTS).min(PARTS - 1))
     }
 
+    /// The replies to requests of the phase that this cell belongs to.
+    pub(super) fn replies(&mut self, cell: u32) -> Option<&mut Replies> {
+        let of_a_phase = PARTS * self.kinds.len() * self.classes.len();
+        self.phases.get_mut(cell as usize / of_a_phase).map(|phase| &mut phase.replies)
+    }
+
     pub(super) fn beside(&mut self, phase: usize) -> Option<&mut Beside> {
         self.phases.get_mut(phase).map(|phase| &mut phase.beside)
     }
@@ -341,6 +369,14 @@ impl Raw {
         let (phase, _) = self.phase_and_part(intended);
         if let Some(phase) = self.phases.get_mut(phase) {
             phase.connect_timed_out.insert(user);
+        }
+    }
+
+    /// Arrivals ended at this moment, and not with the plan: what is over it was cut off, and is measured by what it lasted.
+    pub(super) fn cut(&mut self, at: Timestamp) {
+        for phase in self.phases.iter_mut().filter(|phase| at < phase.begins + phase.lasts) {
+            phase.lasts = at.since(phase.begins);
+            phase.cut_off = true;
         }
     }
 
@@ -381,10 +417,12 @@ impl Raw {
     fn phase_report(&self, phase: usize, share: Range<f64>) -> PhaseReport {
         let whole = share == (0.0..1.0);
         let mut report = self.report(&self.phases[phase].name, phase..phase + 1, share);
-        let RawPhase { users, beside, shares, spread, lasts, .. } = &self.phases[phase];
+        let RawPhase { users, beside, replies, shares, spread, lasts, cut_off, .. } = &self.phases[phase];
         report.users = *users;
+        report.cut_off = *cut_off;
         report.beside = beside.closed();
         if whole {
+            report.replies.clone_from(replies);
             report.fairness = shares.fairness();
             report.arrivals = spread.as_ref().and_then(|spread| spread.dispersion(*lasts));
         }

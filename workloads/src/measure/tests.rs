@@ -147,6 +147,21 @@ fn hops_are_of_one_request_and_the_wire_has_them_all() {
 }
 
 #[test]
+fn a_request_that_is_written_again_on_a_new_connection_is_in_flight_since_the_first_write() {
+    let mut recorder = recorder();
+    for user in 0..10 {
+        let mut ticket = recorder.plan(user, &call(0, 0, at(0), 0), at(0));
+        recorder.sent(&mut ticket, at(0));
+        // The service was restarted meanwhile.
+        recorder.sent(&mut ticket, at(1700));
+        recorder.end(ticket, Fate::Served, at(1800));
+    }
+    let report = finish(recorder);
+    assert!(report.little.difference() < 1e-9, "{:?}", report.little);
+    assert_eq!((report.total.ledger.sent, report.total.service_time_ms.max), (10, Some(1800.0)));
+}
+
+#[test]
 fn a_phase_owns_what_was_meant_to_start_in_it() {
     let mut recorder = recorder();
     request(&mut recorder, 0, 1, at(9999), Fate::Served, ms(5000));
@@ -159,6 +174,26 @@ fn a_phase_owns_what_was_meant_to_start_in_it() {
     assert_eq!(report.phases[0].users, Some(6));
     assert_eq!(report.phases[1].by_class["0"].ledger.planned, 2);
     assert_eq!(report.phases[1].by_class["1"].ledger.planned, 0);
+}
+
+#[test]
+fn a_phase_that_is_cut_off_is_measured_by_what_it_lasted() {
+    let mut recorder = recorder();
+    for second in 0..14 {
+        request(&mut recorder, 0, 0, at(second * 1000 + 500), Fate::Served, ms(1));
+    }
+    recorder.stop(at(14_000));
+    recorder.stop(at(15_000));
+    let report = finish(recorder);
+    let lasted = |report: &Report| report.phases.iter().map(|p| (p.seconds, p.cut_off)).collect::<Vec<_>>();
+    assert_eq!(lasted(&report), [(10.0, false), (4.0, true)]);
+    assert!((report.phases[1].goodput_per_s - 1.0).abs() < 1e-9, "4 in 4 s: {}", report.phases[1].goodput_per_s);
+    let again = report.record(|_| false).report().expect("it makes sense");
+    assert_eq!(lasted(&again), lasted(&report));
+    // What had not begun lasts no time.
+    let mut early = self::recorder();
+    early.stop(at(3000));
+    assert_eq!(lasted(&finish(early)), [(3.0, true), (0.0, true)]);
 }
 
 #[test]

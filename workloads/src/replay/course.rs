@@ -2,7 +2,7 @@
 
 use controllers::Timestamp;
 
-use super::{Pace, Script, Step};
+use super::{Pace, Script, Step, Steps};
 
 /// A script, and the step that is next.
 #[derive(Debug)]
@@ -10,11 +10,16 @@ pub(crate) struct Course {
     script: Script,
     next: usize,
     began: Timestamp,
+    /// A step was taken, and its request is in no books yet.
+    to_ask: bool,
+    steps: Steps,
 }
 
 impl Course {
-    pub(crate) fn new(script: Script) -> Self {
-        Self { script, next: 0, began: Timestamp::ZERO }
+    /// `steps` counts what becomes of it.
+    pub(crate) fn new(script: Script, steps: Steps) -> Self {
+        steps.begun(script.steps.len());
+        Self { script, next: 0, began: Timestamp::ZERO, to_ask: false, steps }
     }
 
     /// The user arrives: recorded times count from now.
@@ -43,8 +48,22 @@ impl Course {
         }
     }
 
-    /// The step is asked for, or passed over.
-    pub(crate) fn advance(&mut self) {
+    /// The step is what is asked for next.
+    pub(crate) fn take(&mut self) {
+        self.to_ask = true;
+        self.next += 1;
+    }
+
+    /// A request of the user's is in the books: it is that of the step that was taken, if there is one.
+    pub(crate) fn asked(&mut self) {
+        if std::mem::take(&mut self.to_ask) {
+            self.steps.asked();
+        }
+    }
+
+    /// The step is left out.
+    pub(crate) fn pass_over(&mut self) {
+        self.steps.passed_over();
         self.next += 1;
     }
 }

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     crowd::{Crowd, CrowdError},
     host::{Crew, Cut, End, Guest, Limit, Outcome, StopFlag},
-    measure::{Fate, Health, Report, Window},
-    persona::{Answer, Connection as Habit, Method, Reply, Want},
+    measure::{Health, Report, Window},
+    persona::{Answer, Connection as Habit, Method, Want},
     plan::LoadPlan,
 };
 
@@ -131,7 +131,7 @@ impl<W: World> Host<'_, W> {
             }
             turns += 1;
             if turns.is_multiple_of(LOOK_EVERY) && stop.cut() > Cut::RunOn {
-                self.crew.end();
+                self.crew.stop(self.now);
             }
             if self.crew.is_over() && *drained_by.get_or_insert(self.now + self.plan.drain) < due {
                 break;
@@ -319,8 +319,7 @@ impl<W: World> Host<'_, W> {
         let headers: Vec<(&str, &[u8])> =
             response.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
         let answer = Answer { status: response.status, headers: &headers, body: response.body.as_bytes() };
-        let outcome = Outcome { reply: Reply::Answer(answer), fate: Fate::Failed };
-        if let Some(again) = self.crew.settle(guest, outcome, self.now) {
+        if let Some(again) = self.crew.settle(guest, Outcome::answered(answer), self.now) {
             self.begin(again);
         }
     }

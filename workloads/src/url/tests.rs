@@ -33,14 +33,18 @@ fn users_of_a_class_say_how_important_they_are_and_who_pays() {
     let marks = Marks {
         criticality: [(Class(0), Criticality::SheddablePlus), (Class(2), Criticality::CriticalPlus)].into(),
         customer: [(Class(2), 7)].into(),
+        class_header: None,
     };
-    let crowd = UrlCrowd::new(&users("/x"), &marks, testing::home()).expect("it can be sent");
-    let headers = |class| {
+    let headers_with = |marks: &Marks, class| {
+        let crowd = UrlCrowd::new(&users("/x"), marks, testing::home()).expect("it can be sent");
         let mut user = UrlUser::new(crowd.clone(), class, Stay::Forever);
         let turn = user.next(Reply::Start, Timestamp::ZERO, &mut Draws::new(1, 1));
         let Move::Send(call) = turn.then else { panic!("it sends") };
         call.headers.to_string()
     };
+    let headers = |class| headers_with(&marks, class);
+    let plan = Marks { class_header: Some("X-Plan".to_owned()), ..Marks::default() };
+    assert_eq!(headers_with(&plan, Class(3)), "Accept: */*\r\nX-Plan: 3\r\n");
     assert_eq!(headers(Class(0)), "Accept: */*\r\nX-Criticality: SHEDDABLE_PLUS\r\n");
     assert_eq!(headers(Class(1)), "Accept: */*\r\nUser-Class: 1\r\n");
     assert_eq!(headers(Class(2)), "Accept: */*\r\nUser-Class: 2\r\nX-Criticality: CRITICAL_PLUS\r\nX-Customer: 7\r\n");

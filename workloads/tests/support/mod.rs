@@ -45,7 +45,7 @@ pub struct Server {
 impl Server {
     /// Answers by path: `/ok`, `/chunked`, `/close` (closes after the answer), `/until-close` (the end of the connection
     /// ends the body), `/rude` (closes without having said so), `/503`, `/silent` (never answers), `/garbage`,
-    /// `/slow?MS`, `/moved` (to `/ok`), `/moved-in-full` (the same, with scheme and host), `/away` (to another port).
+    /// `/flood` (interim answers without an end), `/endless` (a body without one), `/slow?MS`, `/moved` (to `/ok`), `/moved-in-full` (the same, with scheme and host), `/away` (to another port).
     pub fn start() -> Self {
         let (tell, told) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -121,12 +121,38 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>) {
                 tokio::time::sleep(Duration::from_millis(wait)).await;
                 (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false)
             }
+            "/flood" => return repeat(&mut stream, "", "HTTP/1.1 100 Continue\r\n\r\n").await,
+            "/endless" => return repeat(&mut stream, "HTTP/1.1 200 OK\r\n\r\n", "0123456789abcdef").await,
             _ => std::future::pending().await,
         };
         if stream.write_all(answer).await.is_err() || close || asked_to_close {
             return;
         }
     }
+}
+
+/// Until nobody reads it any more.
+async fn repeat(stream: &mut TcpStream, first: &str, then: &str) {
+    let piece = then.repeat(1000);
+    let mut going = stream.write_all(first.as_bytes()).await.is_ok();
+    while going {
+        going = stream.write_all(piece.as_bytes()).await.is_ok();
+    }
+}
+
+/// An address where nobody listens, below the range from which the kernel gives ports to clients: one of that range may be
+/// given to the very client that connects to it.
+pub fn nobody() -> SocketAddr {
+    let free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let port = (15_000..30_000).step_by(7).find(free).expect("a port");
+    ([127, 0, 0, 1], port).into()
+}
+
+/// Users that begin anew at once, whatever went wrong.
+pub fn restless(address: SocketAddr, path: &str, users: u32, duration: Duration) -> LoadPlan {
+    with_users(plan(address, path, users, duration), |users| {
+        users.behaviour = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    })
 }
 
 /// `users` closed users of one path for `duration`, without a pause, each with its own connection.

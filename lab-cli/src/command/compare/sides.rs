@@ -145,7 +145,8 @@ fn labels(run: &Entry) -> Vec<String> {
 fn side<'a>(run: &'a Entry, label: &str, name: String) -> Side<'a> {
     let plan = |block: u32| run.manifest.blocks.iter().find(|found| found.block == block)?.plan.as_deref();
     let turns = run.summary.arms.iter().filter(|arm| arm.shown_name() == label && arm.valid && arm.touches.is_empty());
-    Side { name, turns: turns.map(|arm| Turn { arm, plan: plan(arm.block) }).collect() }
+    let hindsight = run.manifest.with_hindsight().iter().any(|arm| arm == label);
+    Side { name, turns: turns.map(|arm| Turn { arm, plan: plan(arm.block) }).collect(), hindsight }
 }
 
 fn keep<'a>(contest: Contest<'a>, found: &mut Vec<Contest<'a>>, left_out: &mut Vec<Left>) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Difference, Met, Metric, Value, difference, in_family, unpaired::Unpaired};
+use super::{Met, Metric, Value, difference, in_family, unpaired::Unpaired};
 use crate::summary::{Arm, Comparison};
 
 /// One turn of an arm.
@@ -21,6 +21,8 @@ pub struct Side<'a> {
     pub name: String,
     /// Those that are not INVALID.
     pub turns: Vec<Turn<'a>>,
+    /// It knows what no policy can know.
+    pub hindsight: bool,
 }
 
 /// What is held against what.
@@ -55,7 +57,8 @@ pub fn across(contests: &[Contest<'_>], phase: &str, primary: Metric, margin: Op
                 Some(pairs) => in_pairs(pairs, phase, metric),
                 None => all_against_all(contest, phase, metric),
             };
-            (pairs.is_some(), met)
+            let hindsight = contest.ours.hindsight;
+            (pairs.is_some(), met.map(|met| Met { hindsight, ..met }))
         };
         let (paired, met): (Vec<bool>, Vec<Option<Met>>) = contests.iter().map(meet).unzip();
         for ((contest, paired), numbers) in contests.iter().zip(paired).zip(in_family(&met, metric, margin)) {
@@ -96,11 +99,8 @@ fn pairs<'a>(contest: &Contest<'a>) -> Option<Vec<(Turn<'a>, Turn<'a>)>> {
 }
 
 fn in_pairs(pairs: &[(Turn<'_>, Turn<'_>)], phase: &str, metric: Metric) -> Option<Met> {
-    let differences: Option<Vec<Difference>> = pairs
-        .iter()
-        .map(|(ours, theirs)| difference(value(ours, phase, metric)?, value(theirs, phase, metric)?, metric))
-        .collect();
-    Met::in_pairs(&differences?)
+    let values = pairs.iter().map(|(ours, theirs)| Some((value(ours, phase, metric)?, value(theirs, phase, metric)?)));
+    Met::in_pairs(&values.collect::<Option<Vec<_>>>()?, metric)
 }
 
 fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option<Met> {
@@ -115,12 +115,11 @@ fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option
         }
     }
     let scaled = |values: &[Value]| values.iter().map(|value| metric.scaled(value.number())).collect();
-    Some(Met { sample: Box::new(Unpaired::new(scaled(&ours), scaled(&theirs))?), bound })
+    Met::new(Box::new(Unpaired::new(scaled(&ours), scaled(&theirs))?), bound, [&ours, &theirs])
 }
 
 fn value(turn: &Turn<'_>, phase: &str, metric: Metric) -> Option<Value> {
-    let phase = turn.arm.phases.iter().find(|found| found.name == phase)?;
-    metric.read(&phase.measured, phase.seconds)
+    metric.read(turn.arm.whole_phase(phase)?)
 }
 
 #[cfg(test)]
@@ -142,8 +141,8 @@ mod tests {
         };
         let their_plans = if same { plans } else { &plans[10..] };
         Contest {
-            ours: Side { name: "new".to_owned(), turns: turns(ours, plans) },
-            theirs: Side { name: "old".to_owned(), turns: turns(theirs, their_plans) },
+            ours: Side { name: "new".to_owned(), turns: turns(ours, plans), hindsight: false },
+            theirs: Side { name: "old".to_owned(), turns: turns(theirs, their_plans), hindsight: false },
         }
     }
 

@@ -3,8 +3,9 @@
 use controllers::{Random as _, random::Seeded};
 
 use super::{
-    Family, Metric, busiest, differences,
+    Difference, Family, Metric, busiest, difference,
     paired::Paired,
+    pairs,
     sample::{Sample as _, variance},
     verdict,
 };
@@ -36,8 +37,10 @@ impl Noise {
         let [first, again] = twins;
         let metric = family.primary;
         let phase = family.phase.map(str::to_owned).or_else(|| busiest(arms, first))?;
-        let found = differences(arms, again, first, &phase, metric).filter(|_| metric.is_ratio())?;
-        let differences: Vec<f64> = found.into_iter().map(|difference| difference.by).collect();
+        let found = pairs(arms, again, first, &phase, metric).filter(|_| metric.is_ratio())?;
+        let found: Option<Vec<Difference>> =
+            found.into_iter().map(|(ours, theirs)| difference(ours, theirs, metric)).collect();
+        let differences: Vec<f64> = found?.into_iter().map(|difference| difference.by).collect();
         let margin = family.margin.unwrap_or_else(|| metric.margin());
         (!differences.is_empty()).then_some(Self { metric, phase, differences, margin })
     }
@@ -123,7 +126,14 @@ mod tests {
     fn noise_is_what_two_arms_that_are_the_same_differ_by() {
         let twins = ["none".to_owned(), "again".to_owned()];
         let order = twins.to_vec();
-        let family = Family { order: &order, baseline: None, phase: None, primary: Metric::Goodput, margin: None };
+        let family = Family {
+            order: &order,
+            hindsight: &[],
+            baseline: None,
+            phase: None,
+            primary: Metric::Goodput,
+            margin: None,
+        };
         let mut arms: Vec<Arm> = (1..=4_u32)
             .flat_map(|block| {
                 let by: f64 = if block % 2 == 0 { 0.1 } else { -0.1 };

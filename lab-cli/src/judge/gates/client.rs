@@ -1,12 +1,12 @@
-//! HDR, UNSENT, LAG, CPU, CROWDED, FILES, PORTS and PANIC: the load generator must not be the bottleneck; and LITTLE and BOOKS:
+//! HDR, UNSENT, LAG, CPU, CROWDED, FILES, PORTS, MEMORY and PANIC: the load generator must not be the bottleneck; and LITTLE and BOOKS:
 //! its own figures must agree with each other.
 
 use super::{
     Context, fraction, invalid,
-    limits::{self, CPU, LITTLE, RUN_QUEUE, SPARE_FILES, UNSENT},
-    warn,
+    limits::{self, CPU, CROWDED_EFFECT, LITTLE, RUN_QUEUE, SPARE_FILES, UNSENT},
+    quieter, warn,
 };
-use crate::summary::{Arm, Reason};
+use crate::summary::{Arm, Reason, Times};
 
 pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     let generator = &arm.generator;
@@ -20,26 +20,7 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
         ));
     }
     unsent(arm, reasons);
-    let lag = limits::lag_ms(context.objective.response_time_ms);
-    if generator.send_lag_p99_ms > lag {
-        reasons.push(invalid(
-            "LAG",
-            format!("send lag p99 {:.1} ms", generator.send_lag_p99_ms),
-            format!("{lag:.1} ms (5 % of the objective, at least 2 ms)"),
-            "requests left later than planned: the load was not the one that was asked for",
-            "use fewer users or a lower rate, stop other programs, or run without the live view (--no-tui)",
-        ));
-    }
-    let rare = limits::rare_lag_ms(context.objective.response_time_ms);
-    if arm.conditions.send_lag_p999_ms > rare {
-        reasons.push(invalid(
-            "LAG",
-            format!("send lag p99.9 {:.1} ms", arm.conditions.send_lag_p999_ms),
-            format!("{rare:.1} ms (a tenth of the objective, at least 4 ms)"),
-            "more than one request in a thousand left far later than planned",
-            "stop other programs, or run without the live view (--no-tui)",
-        ));
-    }
+    lag(arm, context, reasons);
     if generator.cpu > CPU {
         reasons.push(invalid(
             "CPU",
@@ -49,10 +30,44 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
             "lower the load, or raise the work a request (target.capacity) so that the service saturates first",
         ));
     }
-    crowded(arm, reasons);
+    crowded(arm, context, reasons);
     books(arm, reasons);
     files_and_ports(arm, reasons);
+    memory(arm, reasons);
     panics(arm, reasons);
+}
+
+fn lag(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
+    let (p99, p999) = (arm.generator.send_lag_p99_ms, arm.conditions.send_lag_p999_ms);
+    let (lag, rare) = lag_limits(context);
+    if p99 > lag {
+        reasons.push(invalid(
+            "LAG",
+            format!("send lag p99 {p99:.1} ms"),
+            format!("{lag:.1} ms (5 % of the objective, at least 2 ms)"),
+            "requests left later than planned: the load was not the one that was asked for",
+            &format!("use fewer users or a lower rate, or {}", quieter(context)),
+        ));
+    }
+    if p999 > rare {
+        reasons.push(invalid(
+            "LAG",
+            format!("send lag p99.9 {p999:.1} ms"),
+            format!("{rare:.1} ms (a tenth of the objective, at least 4 ms)"),
+            "more than one request in a thousand left far later than planned",
+            quieter(context),
+        ));
+    }
+}
+
+fn lag_limits(context: &Context) -> (f64, f64) {
+    let objective = context.objective.response_time_ms;
+    (limits::lag_ms(objective), limits::rare_lag_ms(objective))
+}
+
+fn keeps_to_the_plan(arm: &Arm, context: &Context) -> bool {
+    let (lag, rare) = lag_limits(context);
+    arm.generator.send_lag_p99_ms <= lag && arm.conditions.send_lag_p999_ms <= rare
 }
 
 /// Stricter than a bound on the rate that was reached: every request that was planned and not sent is one.
@@ -71,25 +86,50 @@ fn unsent(arm: &Arm, reasons: &mut Vec<Reason>) {
     }
 }
 
-/// A sender that wakes thousands of times a second waits over the limit in waits that are all harmless: void is only what
-/// is over it beyond them.
-fn crowded(arm: &Arm, reasons: &mut Vec<Reason>) {
+/// By effect: others on the sender's core spoil nothing while the plan is kept and what their turns add to a response time is a
+/// small part of it. A sender that wakes thousands of times a second waits over the limit in waits that are all harmless, so
+/// that only what is over it beyond those can spoil anything.
+fn crowded(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     let generator = &arm.generator;
     if generator.run_queue <= RUN_QUEUE {
         return;
     }
-    let finding = if generator.crowded > RUN_QUEUE { invalid } else { warn };
+    let (added, median) = (added_ms(arm), median_ms(arm));
+    let share = median.map_or(0.0, |median| added / median);
+    let spoils = generator.crowded > RUN_QUEUE && (share > CROWDED_EFFECT || !keeps_to_the_plan(arm, context));
+    let effect = match median {
+        Some(median) => format!("{added:.2} ms of a median of {median:.2} ms ({:.1} %)", share * 100.0),
+        None => format!("{added:.2} ms; nothing was timed"),
+    };
+    let finding = if spoils { invalid } else { warn };
     reasons.push(finding(
         "CROWDED",
         format!(
-            "the sender waited for its core for {:.1} % of the time, {:.1} % in other waits than those of every wake-up",
+            "the sender waited for its core for {:.1} % of the time, {:.1} % beyond what every wake-up takes: {effect}",
             generator.run_queue * 100.0,
             generator.crowded * 100.0
         ),
-        format!("{} %, void if the latter is", RUN_QUEUE * 100.0),
+        format!(
+            "{} % of the time; void if the latter is, and adds over {} % to the median or LAG is found",
+            RUN_QUEUE * 100.0,
+            CROWDED_EFFECT * 100.0
+        ),
         "others ran on the generator's core while it was ready to send",
-        "stop other programs, or run without the live view (--no-tui)",
+        quieter(context),
     ));
+}
+
+/// What waits for the core add to a response time: one wait each where the request is written and where its answer is read, or
+/// what all but one request in a hundred were late by, where that is more.
+fn added_ms(arm: &Arm) -> f64 {
+    (2.0 * arm.generator.core_wait_ms).max(arm.generator.send_lag_p99_ms)
+}
+
+/// The least median of a phase: of response times, or of rejects where nothing was served. A bound is as good.
+fn median_ms(arm: &Arm) -> Option<f64> {
+    let of = |times: &Times| times.p50.or(times.p50_at_least);
+    let medians = arm.phases.iter().map(|phase| &phase.measured);
+    medians.filter_map(|found| of(&found.response_time_ms).or(of(&found.reject_time_ms))).min_by(f64::total_cmp)
 }
 
 /// The generator's figures against each other.
@@ -143,6 +183,19 @@ fn files_and_ports(arm: &Arm, reasons: &mut Vec<Reason>) {
             "0".to_owned(),
             "users could not open connections",
             "spread the users over more source addresses, or keep connections open",
+        ));
+    }
+}
+
+fn memory(arm: &Arm, reasons: &mut Vec<Reason>) {
+    let given_up = arm.generator.memory_exhausted;
+    if given_up > 0 {
+        reasons.push(invalid(
+            "MEMORY",
+            format!("{given_up} answers given up: no memory left for them"),
+            "0".to_owned(),
+            "the answers under way were larger, all together, than the generator has room for: those count as failed",
+            "use fewer users, or ask for smaller answers",
         ));
     }
 }

@@ -5,6 +5,20 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use super::{Context, invalid, warn};
 use crate::summary::{Arm, Joined, Measured, Phase, Reason, Server};
 
+/// Nothing reached the service.
+fn empty(arm: &Arm, reasons: &mut Vec<Reason>) {
+    let unconnected: u64 = arm.phases.iter().map(|phase| phase.measured.connect_failed).sum();
+    let (value, remedy) = if unconnected == 0 {
+        ("0 requests sent".to_owned(), "look for an earlier error; are the phases long enough for a request?")
+    } else {
+        let errors = arm.phases.iter().flat_map(|phase| &phase.replies.errors);
+        let first = errors.max_by_key(|(_, count)| **count).map(|(text, _)| format!("; {text}")).unwrap_or_default();
+        let value = format!("0 requests sent: none of {unconnected} attempts got a connection{first}");
+        (value, "is the service up, and is this its address?")
+    };
+    reasons.push(invalid("EMPTY", value, "at least 1".to_owned(), "nothing was measured", remedy));
+}
+
 /// Largest difference between requests written by the client and read by the service, as a share of the former.
 const TOLERANCE: f64 = 0.001;
 
@@ -13,14 +27,8 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
         client(phase, reasons);
     }
     let written: u64 = arm.phases.iter().map(|phase| phase.measured.written()).sum();
-    if written == 0 && arm.phases.iter().all(|phase| phase.measured.connect_failed == 0) {
-        reasons.push(invalid(
-            "EMPTY",
-            "0 requests sent".to_owned(),
-            "at least 1".to_owned(),
-            "nothing was measured",
-            "look for an earlier error; are the phases long enough for a request?",
-        ));
+    if written == 0 {
+        empty(arm, reasons);
     }
     match &arm.server {
         Some(server) => {

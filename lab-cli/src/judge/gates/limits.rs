@@ -6,6 +6,9 @@ pub const UNSENT: f64 = 0.001;
 pub const CPU: f64 = 0.70;
 /// Largest share of the run that the sender may spend ready to run and waiting for its core.
 pub const RUN_QUEUE: f64 = 0.01;
+/// Largest part of the median response time that waits for the core may add to it before such waits are more than a caution: as
+/// much as LAG allows of the objective.
+pub const CROWDED_EFFECT: f64 = 0.05;
 /// A pause of the whole process that is no scheduling accident, milliseconds.
 pub const GAP_MS: f64 = 1000.0;
 /// Longest time that the machine may have slept, milliseconds: the clocks that tell are read one after the other.
@@ -28,6 +31,12 @@ pub const CLOCK_DRIFT_PPM: f64 = 500.0;
 pub const DRIFT: f64 = 0.10;
 /// Largest difference between the mean number in flight and rate times time, as a share of the former.
 pub const LITTLE: f64 = 0.05;
+/// Largest share of what users drew that their pages may not offer.
+pub const NOT_OFFERED: f64 = 0.05;
+/// By how much that share may rise from the beginning of an arm to its end.
+pub const NOT_OFFERED_RISE: f64 = 0.05;
+/// Draws at the beginning, and as many at the end, from which on that is judged: the share is known to two points then.
+pub const NOT_OFFERED_DRAWS: u64 = 1000;
 /// Descriptors that should stay free.
 pub const SPARE_FILES: u64 = 64;
 /// Share of requests not served in time from which on a closed load is one under overload.

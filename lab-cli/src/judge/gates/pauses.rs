@@ -3,7 +3,7 @@
 use super::{
     Context, invalid,
     limits::{self, GAP_MS, SUSPENDED_MS},
-    warn,
+    quieter, warn,
 };
 use crate::summary::{Arm, Reason};
 
@@ -54,7 +54,7 @@ fn hiccup(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
             format!("one wake-up of the generator in a thousand came {late:.1} ms late, or later"),
             format!("{often:.1} ms (5 % of the objective, at least 5 ms)"),
             "pauses of the generator show as response time",
-            "stop other programs, or run without the live view (--no-tui)",
+            quieter(context),
         ));
     }
 }

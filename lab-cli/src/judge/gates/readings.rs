@@ -7,6 +7,7 @@ use super::{
     limits::OVERLOADED,
     load::overloaded,
     settled::{asked, is_steady},
+    walk,
 };
 use crate::{
     summary::{Arm, Joined, Measured, Mode, Phase, Summary},
@@ -14,9 +15,9 @@ use crate::{
 };
 
 /// Gates that look at the machine, which plays no part in virtual time.
-const OF_THE_MACHINE: [&str; 14] = [
-    "LAG", "CPU", "CROWDED", "HICCUP", "GAP", "FILES", "PORTS", "HEADROOM", "STEAL", "NOISE", "PAGING", "CLOCK",
-    "DRIFT", "BACKLOG",
+const OF_THE_MACHINE: [&str; 15] = [
+    "LAG", "CPU", "CROWDED", "HICCUP", "GAP", "FILES", "PORTS", "MEMORY", "HEADROOM", "STEAL", "NOISE", "PAGING",
+    "CLOCK", "DRIFT", "BACKLOG",
 ];
 
 /// What the gate with this code saw. `None`: there was nothing that it could look at.
@@ -60,6 +61,7 @@ pub fn reading(code: &str, summary: &Summary) -> Option<String> {
             },
             |seconds, _| format!("{seconds:.0} s until settled"),
         ),
+        "WALK" => run.most(walk::share, |share, _| format!("{} of what users drew was not offered", percent(share))),
         "UNSENT" => run.count(|arm| arm.generator.unsent),
         "LAG" => run.most(
             |arm| Some(arm.generator.send_lag_p99_ms),
@@ -83,6 +85,7 @@ pub fn reading(code: &str, summary: &Summary) -> Option<String> {
             |open, arm| format!("{open:.0} open, of {}", arm.generator.open_files_limit),
         ),
         "PORTS" => run.count(|arm| arm.generator.ports_exhausted),
+        "MEMORY" => run.count(|arm| arm.generator.memory_exhausted),
         "HEADROOM" => {
             let headroom = summary.headroom?;
             let p99 = headroom.response_p99_ms.map(|ms| format!("; p99 {}", time(ms))).unwrap_or_default();

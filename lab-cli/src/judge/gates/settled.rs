@@ -6,8 +6,8 @@ use crate::{
     text,
 };
 
-/// A phase of one load that is at least so long is read as a steady state unless the file says `steady: false`. Shorter ones
-/// are mostly crowds and sweeps, which are about what happens on the way.
+/// A phase of one load that is at least so long is read as a steady state unless the file says `steady: false`, or its subject is
+/// a spike, a fault or a recovery. Shorter ones are mostly crowds and sweeps, which are about what happens on the way.
 const STEADY_S: f64 = 60.0;
 
 pub(super) fn check(arm: &Arm, reasons: &mut Vec<Reason>) {
@@ -28,7 +28,7 @@ pub(super) fn asked(phase: &Phase) -> Option<Steadiness> {
 
 /// It is read as a steady state.
 pub(super) fn is_steady(phase: &Phase, found: Steadiness) -> bool {
-    found.declared == Some(true) || phase.seconds >= STEADY_S
+    found.declared == Some(true) || (phase.seconds >= STEADY_S && !found.transient)
 }
 
 /// A finding about the service, not a fault of the measurement.

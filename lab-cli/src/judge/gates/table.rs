@@ -30,7 +30,7 @@ const fn gate(
 }
 
 /// In the order of `docs/validity.md`: the books, the load, the generator, the machine, the service, comparisons.
-pub const GATES: [Gate; 32] = [
+pub const GATES: [Gate; 34] = [
     gate(
         "LEDGER",
         &[Invalid],
@@ -38,7 +38,13 @@ pub const GATES: [Gate; 32] = [
         "sums exactly equal; both sides to 0.1 %, and to the last request where each was numbered and the kernel may hold some",
         "report it with the results folder; where something else talks to the service, stop that",
     ),
-    gate("EMPTY", &[Invalid], "nothing was sent", "1 request", "look for an earlier error; make phases longer"),
+    gate(
+        "EMPTY",
+        &[Invalid],
+        "nothing was sent: no request was due, or none got a connection",
+        "1 request",
+        "see whether the service is up; look for an earlier error; make phases longer",
+    ),
     gate(
         "BOOKS",
         &[Invalid],
@@ -90,6 +96,13 @@ pub const GATES: [Gate; 32] = [
         "a longer phase",
     ),
     gate(
+        "WALK",
+        &[Warn],
+        "pages did not offer what users drew from their model: they listed messages instead, and walked another mix; or that grew on the way, as mailboxes ran empty",
+        "5 % of what was drawn; 5 points more at the end than at the beginning",
+        "read the mix that was walked (`walk` in `summary.json`); a shorter run, or more mail (`target.mail.inbox`)",
+    ),
+    gate(
         "WARM-UP",
         &[Warn, Invalid],
         "a phase that is read as a steady state begins otherwise than it goes on (MSER), or goes on changing",
@@ -121,7 +134,7 @@ pub const GATES: [Gate; 32] = [
         "CROWDED",
         &[Warn, Invalid],
         "the sender was ready and waited for its processor",
-        "1 % of the time; void if that is beyond 25 µs a wake-up",
+        "1 % of the time; void if that is beyond 25 µs a wake-up, and the waits add over 5 % to the median response time or LAG is found",
         "stop other programs, `--no-tui`",
     ),
     gate(
@@ -151,6 +164,13 @@ pub const GATES: [Gate; 32] = [
         "the generator ran out of local ports",
         "0",
         "more source addresses (`sources`), kept connections",
+    ),
+    gate(
+        "MEMORY",
+        &[Invalid],
+        "the generator ran out of memory for answers (256 MiB for all of those under way that users read)",
+        "0",
+        "fewer users, smaller answers",
     ),
     gate(
         "HEADROOM",

@@ -21,7 +21,8 @@ pub fn curves(arms: &[Arm]) -> Vec<Curve> {
 
 fn curve(name: &str, arms: &[Arm]) -> Option<Curve> {
     let own: Vec<&Arm> = arms.iter().filter(|arm| arm.shown_name() == name && arm.is_comparable()).collect();
-    let mut phases: Vec<&Phase> = own.first()?.phases.iter().filter(|phase| phase.measures.load.is_some()).collect();
+    let mut phases: Vec<&Phase> =
+        own.first()?.phases.iter().filter(|phase| phase.measures.load.is_some() && !phase.cut_off).collect();
     let units: BTreeSet<&str> = phases.iter().filter_map(|phase| Some(phase.measures.load?.unit())).collect();
     phases.sort_by(|a, b| planned(a).total_cmp(&planned(b)));
     let mut loads: Vec<f64> = phases.iter().map(|phase| planned(phase)).collect();
@@ -30,8 +31,7 @@ fn curve(name: &str, arms: &[Arm]) -> Option<Curve> {
         return None;
     }
     let points = phases.into_iter().map(|phase| {
-        let blocks: Vec<&Phase> =
-            own.iter().filter_map(|arm| arm.phases.iter().find(|other| other.name == phase.name)).collect();
+        let blocks: Vec<&Phase> = own.iter().filter_map(|arm| arm.whole_phase(&phase.name)).collect();
         point(phase, &blocks)
     });
     Some(Curve { arm: name.to_owned(), points: points.collect() })

@@ -8,24 +8,37 @@ use super::{
 };
 use crate::summary::{BlockResult, Measured, Phase, ThresholdResult};
 
-pub(super) fn judge(threshold: &Threshold, evidence: &dyn Evidence) -> ThresholdResult {
-    let blocks = evidence.blocks();
-    let mut result = ThresholdResult {
-        text: threshold.text.clone(),
-        held: !blocks.is_empty(),
-        why: String::new(),
-        values: Vec::new(),
-        blocks: Vec::new(),
-        aborted: None,
-    };
-    for &block in &blocks {
-        let (held, value, why) = in_block(&threshold.claim, block, evidence);
-        result.held &= held;
-        result.values.push(value);
-        result.blocks.push(BlockResult { block, held, found: why });
+/// Why there is no value.
+enum Missing {
+    /// There should be one: a claim about it does not hold.
+    Value(String),
+    /// The run was stopped before there could be one: nothing can be said of a claim about it.
+    End(String),
+}
+
+impl From<String> for Missing {
+    fn from(why: String) -> Self {
+        Self::Value(why)
     }
-    result.why = in_words(&result.blocks);
-    result
+}
+
+pub(super) fn judge(threshold: &Threshold, evidence: &dyn Evidence) -> ThresholdResult {
+    let (mut values, mut blocks) = (Vec::new(), Vec::new());
+    for block in evidence.blocks() {
+        let (value, result) = in_block(&threshold.claim, block, evidence);
+        values.push(value);
+        blocks.push(result);
+    }
+    let judged = || blocks.iter().filter(|block| block.judged);
+    ThresholdResult {
+        text: threshold.text.clone(),
+        held: judged().count() > 0 && judged().all(|block| block.held),
+        judged: judged().count() > 0,
+        why: in_words(&blocks),
+        values,
+        blocks,
+        aborted: None,
+    }
 }
 
 /// What was found, block by block; of many blocks, how many held and those that did not.
@@ -37,10 +50,11 @@ fn in_words(blocks: &[BlockResult]) -> String {
         [one] => one.found.clone(),
         few if few.len() <= MANY => few.iter().map(named).collect::<Vec<_>>().join("; "),
         many => {
-            let failed: Vec<&BlockResult> = many.iter().filter(|block| !block.held).collect();
-            let mut words = vec![format!("held in {} of {} blocks", many.len() - failed.len(), many.len())];
-            words.extend(failed.iter().take(MANY).copied().map(named));
-            if failed.len() > MANY {
+            let others: Vec<&BlockResult> = many.iter().filter(|block| !block.held).collect();
+            let judged = many.iter().filter(|block| block.judged).count();
+            let mut words = vec![format!("held in {} of {judged} blocks", many.len() - others.len())];
+            words.extend(others.iter().take(MANY).copied().map(named));
+            if others.len() > MANY {
                 words.push("…".to_owned());
             }
             words.join("; ")
@@ -48,8 +62,8 @@ fn in_words(blocks: &[BlockResult]) -> String {
     }
 }
 
-/// Whether it held, the left side's value, and why.
-fn in_block(claim: &Claim, block: u32, evidence: &dyn Evidence) -> (bool, Option<f64>, String) {
+/// The left side's value, whether it held, and why.
+fn in_block(claim: &Claim, block: u32, evidence: &dyn Evidence) -> (Option<f64>, BlockResult) {
     let value = |expr: &Expr| evaluate(expr, block, evidence);
     let judged = match claim {
         Claim::Compare { left, op, right } => (|| {
@@ -64,19 +78,21 @@ fn in_block(claim: &Claim, block: u32, evidence: &dyn Evidence) -> (bool, Option
             Ok((v.low >= low.high && v.high <= high.low, v.low, format!("found {}", shown(v, middle.unit()))))
         })(),
     };
+    let result = |held, judged, found| BlockResult { block, held, judged, found };
     match judged {
-        Ok((held, value, why)) => (held, Some(value), why),
-        Err(missing) => (false, None, missing),
+        Ok((held, value, why)) => (Some(value), result(held, true, why)),
+        Err(Missing::Value(why)) => (None, result(false, true, why)),
+        Err(Missing::End(why)) => (None, result(false, false, why)),
     }
 }
 
-fn evaluate(expr: &Expr, block: u32, evidence: &dyn Evidence) -> Result<Range, String> {
+fn evaluate(expr: &Expr, block: u32, evidence: &dyn Evidence) -> Result<Range, Missing> {
     match &expr.node {
         Node::Number { value, .. } => Ok(Range::exactly(*value)),
         Node::Metric(metric) => measure(metric, block, evidence),
         Node::Binary { op, left, right } => {
             let (left, right) = (evaluate(left, block, evidence)?, evaluate(right, block, evidence)?);
-            Range::combine(*op, left, right).ok_or_else(|| "divides by nothing".to_owned())
+            Ok(Range::combine(*op, left, right).ok_or_else(|| "divides by nothing".to_owned())?)
         }
         Node::Call { function, arguments } => {
             let values: Result<Vec<_>, _> = arguments.iter().map(|a| evaluate(a, block, evidence)).collect();
@@ -87,7 +103,7 @@ fn evaluate(expr: &Expr, block: u32, evidence: &dyn Evidence) -> Result<Range, S
 }
 
 /// Pieces of time for which a condition is not known count for none.
-fn share_of_time(conditions: &[Condition], block: u32, evidence: &dyn Evidence) -> Result<Range, String> {
+fn share_of_time(conditions: &[Condition], block: u32, evidence: &dyn Evidence) -> Result<Range, Missing> {
     // Of each piece: whether all conditions hold for certain, and whether they may.
     let mut found: Vec<Option<(bool, bool)>> = Vec::new();
     for Condition { metric, op, limit, .. } in conditions {
@@ -105,7 +121,7 @@ fn share_of_time(conditions: &[Condition], block: u32, evidence: &dyn Evidence) 
     let known: Vec<(bool, bool)> = found.into_iter().flatten().collect();
     if known.is_empty() {
         let Metric { arm, phase, .. } = &conditions[0].metric;
-        return Err(format!("too few samples in every piece of {arm}.{phase}"));
+        return Err(Missing::Value(format!("too few samples in every piece of {arm}.{phase}")));
     }
     let share = |holding: usize| holding as f64 / known.len() as f64;
     let certain = known.iter().filter(|(holds, _)| *holds).count();
@@ -114,7 +130,7 @@ fn share_of_time(conditions: &[Condition], block: u32, evidence: &dyn Evidence) 
 }
 
 /// A metric over time: a gauge by seconds, all else by twentieths of the phase.
-fn pieces(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Vec<Option<Range>>, String> {
+fn pieces(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Vec<Option<Range>>, Missing> {
     let Metric { arm, phase, part, quantity, .. } = metric;
     let whole = phase_of(metric, block, evidence)?;
     let part = match part {
@@ -132,11 +148,21 @@ fn pieces(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Vec<Op
     })
 }
 
-fn phase_of(Metric { arm, phase, .. }: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Phase, String> {
-    evidence.phase(arm, block, phase, None).ok_or_else(|| format!("{arm}.{phase} did not run (or not to its end)"))
+fn phase_of(Metric { arm, phase, .. }: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Phase, Missing> {
+    let found = evidence.phase(arm, block, phase, None);
+    let found = found.ok_or_else(|| Missing::End(format!("{arm}.{phase} did not run")))?;
+    if found.cut_off {
+        let lasted = if found.seconds > 0.0 {
+            format!("was cut off after {:.1} s", found.seconds)
+        } else {
+            "did not begin".to_owned()
+        };
+        return Err(Missing::End(format!("{arm}.{phase} {lasted}")));
+    }
+    Ok(found)
 }
 
-fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range, String> {
+fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range, Missing> {
     let Metric { arm, phase, part, quantity, .. } = metric;
     let whole = phase_of(metric, block, evidence)?;
     let part = match part {
@@ -149,7 +175,7 @@ fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range
         return over
             .of(&values)
             .map(Range::exactly)
-            .ok_or_else(|| format!("{arm}.{phase}: stage {stage} showed no {name}"));
+            .ok_or_else(|| format!("{arm}.{phase}: stage {stage} showed no {name}").into());
     }
     let phase_or_part = match part {
         None => whole,
@@ -157,7 +183,7 @@ fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range
             .phase(arm, block, phase, Some(part))
             .ok_or_else(|| format!("no parts of {arm}.{phase} were kept"))?,
     };
-    read(metric, &phase_or_part)
+    Ok(read(metric, &phase_or_part)?)
 }
 
 /// A number or a time of a phase, or of a part of one.

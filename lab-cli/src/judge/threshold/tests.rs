@@ -180,10 +180,41 @@ fn no_samples_fails() {
     );
     fails("seda.spike.login.reject_fraction < 1", "no samples: no requests in seda.spike, login");
     fails("seda.spike.search.reject_fraction < 1", "no samples: no requests in seda.spike, search");
-    fails("vegas.spike.goodput > 1", "vegas.spike did not run (or not to its end)");
+    fails("vegas.spike.goodput > 1", "vegas.spike did not run");
     fails("seda.at-4.reject_fraction < 1", "no samples: no requests in seda.at-4");
     let result = judged(&[], "seda.spike.goodput > 0");
     assert_eq!((result.held, result.why.as_str()), (false, "no arm ran"));
+}
+
+#[test]
+fn what_was_cut_off_is_not_judged() {
+    let word = |arms: &[Arm], text: &str| {
+        let result = judged(arms, text);
+        (result.word(), result.held, result.why)
+    };
+    let mut stopped = arms();
+    stopped[1].phases[0].cut_off = true;
+    stopped[1].phases[0].seconds = 5.2;
+    let why = || "seda.spike was cut off after 5.2 s".to_owned();
+    for text in [
+        "seda.spike.response_time.p90 < 2s",
+        "seda.spike[50%..].response_time.p90 <= 1s",
+        "none.spike.goodput < seda.spike.goodput",
+        "seda.spike.gauge.checksum.quality.first == 1",
+        "share(seda.spike.gauge.checksum.quality > 0) >= 1%",
+    ] {
+        assert_eq!(word(&stopped, text), ("not judged", false, why()), "{text}");
+    }
+    assert_eq!(word(&stopped, "none.spike.goodput > 1").0, "held", "another arm, to its end");
+    stopped[1].phases[0].seconds = 0.0;
+    let not_begun = word(&stopped, "seda.spike.goodput > 1");
+    assert_eq!(not_begun, ("not judged", false, "seda.spike did not begin".to_owned()));
+    // Of several blocks those count that can be judged.
+    let mut blocks = [arms(), stopped].concat();
+    blocks[3..].iter_mut().for_each(|arm| arm.block = 2);
+    let both = judged(&blocks, "seda.spike.goodput > 1");
+    assert_eq!((both.word(), both.blocks[0].judged, both.blocks[1].judged), ("held", true, false));
+    assert_eq!(judged(&blocks, "seda.spike.goodput > 1000").word(), "FAILED");
 }
 
 #[test]

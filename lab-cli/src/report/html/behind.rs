@@ -1,4 +1,4 @@
-//! How far behind their recorded times requests were.
+//! A recording that was replayed: what became of its requests, and how far behind their recorded times they were.
 
 use maud::{Markup, html};
 
@@ -6,6 +6,7 @@ use super::shown;
 use crate::report::{
     Whole,
     behind::{FIGURES, figures, replayed},
+    replayed as steps,
 };
 
 /// Phases that were replayed; nothing where there is none.
@@ -28,6 +29,17 @@ pub fn table(run: &Whole) -> Markup {
                     th scope="row" { (shown(&run.turn(arm))) }
                     td { (shown(&phase.name)) }
                     @for figure in figures(times) { td.n { (figure) } }
+                } } }
+            } }
+            div.wide { table {
+                caption { "Recorded requests, and what became of them: what was cut off was never come to, as the time was over or the user had given up" }
+                thead { tr {
+                    th scope="col" { "arm" }
+                    @for figure in steps::FIGURES { th.n scope="col" { (figure) } }
+                } }
+                tbody { @for (arm, figures) in steps::replayed(&run.summary) { tr {
+                    th scope="row" { (shown(&run.turn(arm))) }
+                    @for figure in figures { td.n { (figure) } }
                 } } }
             } }
         }

@@ -7,7 +7,10 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use crate::series::axis::{Axis, shown as tick};
+use crate::series::{
+    axis::{Axis, shown as tick},
+    value::{Value, arrows},
+};
 
 use super::shown;
 
@@ -20,6 +23,8 @@ const BOTTOM: f64 = 38.0;
 /// Colours and dashes: the pattern changes with each turn of the colours, so that lines differ without colour too.
 const COLOURS: usize = 6;
 const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
+/// Between two arrows of a line.
+const ARROWS_APART: f64 = 30.0;
 /// Height of a label.
 const LABEL: f64 = 16.0;
 /// A line in the legend.
@@ -32,7 +37,7 @@ pub struct Line {
     /// Its name.
     pub name: String,
     /// Where there is no value, the line has a gap.
-    pub points: Vec<(f64, Option<f64>)>,
+    pub points: Vec<(f64, Option<Value>)>,
 }
 
 /// A part of what goes to the right: a phase.
@@ -71,7 +76,7 @@ impl Chart<'_> {
     /// The figure; nothing if there is no value at all.
     pub fn drawn(&self) -> Markup {
         let points = || self.lines.iter().flat_map(|line| &line.points);
-        let values = || points().filter_map(|(_, value)| *value);
+        let values = || points().filter_map(|(_, value)| Some((*value)?.at));
         if values().next().is_none() {
             return html! {};
         }
@@ -130,11 +135,11 @@ impl Chart<'_> {
 
     fn come_to(&self, line: &Line, stretch: &Stretch) -> String {
         let inside = line.points.iter().filter(|(x, _)| (stretch.from..stretch.to).contains(x));
-        let mut values: Vec<f64> = inside.filter_map(|(_, value)| *value).collect();
-        values.sort_by(f64::total_cmp);
-        let (Some(&median), Some(&most)) = (values.get(values.len() / 2), values.last()) else { return "-".to_owned() };
-        let middle = if self.log { median } else { values.iter().sum::<f64>() / values.len() as f64 };
-        format!("{} ({})", (self.value)(middle), (self.value)(most))
+        let values: Vec<Value> = inside.filter_map(|(_, value)| *value).collect();
+        let (Some(median), Some(most)) = (Value::median(&values), Value::worst(&values)) else { return "-".to_owned() };
+        let mean = || Value::known(values.iter().map(|value| value.at).sum::<f64>() / values.len() as f64);
+        let middle = if self.log { median } else { mean() };
+        format!("{} ({})", middle.shown(self.value), most.shown(self.value))
     }
 
     fn legend(&self) -> Markup {
@@ -180,15 +185,22 @@ impl Chart<'_> {
                 drawing = false;
                 continue;
             };
-            let (x, y) = (round(space.x(*x)), round(space.y(*value)));
+            let (x, y) = (round(space.x(*x)), round(space.y(value.at)));
             let _ = if drawing { write!(path, "L{x} {y}") } else { write!(path, "M{x} {y}h0.8") };
             drawing = true;
         }
+        let placed = |(x, value): &(f64, Option<Value>)| (space.x(*x), value.map(|value| value.map(|at| space.y(at))));
+        let placed: Vec<(f64, Option<Value>)> = line.points.iter().map(placed).collect();
+        // Those that were measured one by one have each its own.
+        let apart = if self.marks { 0.0 } else { ARROWS_APART };
         html! {
             path d=(path) class={ "line s" (number % COLOURS) } stroke-dasharray=(dash(number)) {}
+            @for (x, y) in arrows(&placed, apart) {
+                path d={ "M" (round(x - 4.0)) " " (round(y)) "h8l-4 -8z" } class={ "arrow f" (number % COLOURS) } {}
+            }
             @if self.marks {
-                @for (x, value) in line.points.iter().filter_map(|(x, value)| Some((*x, (*value)?))) {
-                    circle cx=(round(space.x(x))) cy=(round(space.y(value))) r="3" class={ "dot f" (number % COLOURS) } {}
+                @for (x, y) in placed.iter().filter_map(|(x, value)| Some((*x, value.filter(|value| !value.at_least)?.at))) {
+                    circle cx=(round(x)) cy=(round(y)) r="3" class={ "dot f" (number % COLOURS) } {}
                 }
             }
         }
@@ -220,7 +232,7 @@ impl Chart<'_> {
         let mut text = format!("{} {}", tick(place), self.across);
         for line in &self.lines {
             let value = line.points.iter().find(|(x, _)| *x == place).and_then(|(_, value)| *value);
-            let value = value.map_or_else(|| "-".to_owned(), self.value);
+            let value = value.map_or_else(|| "-".to_owned(), |value| value.shown(self.value));
             let _ = write!(text, "\n{}: {value}", shown(&line.name));
         }
         text

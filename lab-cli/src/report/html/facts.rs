@@ -126,8 +126,10 @@ pub fn limits(run: &Whole) -> Markup {
     if run.summary.arms.iter().any(|arm| arm.bound) {
         limits.push("Arms marked as a bound were computed, not run.".to_owned());
     }
-    if run.summary.partial {
-        limits.push("The run is partial.".to_owned());
+    if let Some(partial) = run.summary.partial_in_words() {
+        limits.push(format!(
+            "{partial}. Phases that were cut off are measured by what they lasted, and are compared with nothing."
+        ));
     }
     let notes = run.notes();
     html! {

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     live::Second,
     report::{Whole, percentile},
+    series::value::Value,
     summary::{Curve, CurvePoint, PlannedLoad},
     text::{percent, rate, time},
 };
@@ -19,7 +20,7 @@ const POINTS: u32 = 600;
 /// One quantity over time: how it is read from a second, and whether the worst or the mean of several stands for them.
 struct Quantity {
     title: &'static str,
-    read: fn(&Second) -> Option<f64>,
+    read: fn(&Second) -> Option<Value>,
     worst: bool,
     log: bool,
     value: fn(f64) -> String,
@@ -27,29 +28,32 @@ struct Quantity {
 
 const QUANTITIES: [Quantity; 4] = [
     Quantity {
-        title: "90th percentile of response times of each second, in seconds (dashed across: the objective)",
-        read: |second| second.p90_ms.map(|ms| ms / 1e3),
+        title: "90th percentile of response times of each second, in seconds (dashed across: the objective; arrows: at least)",
+        read: |second| Value::of(second.p90_ms, second.p90_at_least_ms).map(|value| value.map(|ms| ms / 1e3)),
         worst: true,
         log: true,
         value: |seconds| time(seconds * 1e3),
     },
     Quantity {
         title: "Answered within the objective, requests a second",
-        read: |second| Some(second.served as f64),
+        read: |second| Some(Value::known(second.served as f64)),
         worst: false,
         log: false,
         value: rate,
     },
     Quantity {
         title: "Refused, requests a second",
-        read: |second| Some((second.rejected + second.refused_locally) as f64),
+        read: |second| Some(Value::known((second.rejected + second.refused_locally) as f64)),
         worst: false,
         log: false,
         value: rate,
     },
     Quantity {
         title: "Given up: timed out, abandoned, failed or without a connection, requests a second",
-        read: |second| Some((second.timed_out + second.abandoned + second.failed + second.connect_failed) as f64),
+        read: |second| {
+            let all = second.timed_out + second.abandoned + second.failed + second.connect_failed;
+            Some(Value::known(all as f64))
+        },
         worst: false,
         log: false,
         value: rate,
@@ -94,7 +98,7 @@ pub fn time_lines(run: &Whole) -> Markup {
 }
 
 fn lines(seconds: &[&Second], quantity: &Quantity, step: u32) -> Vec<Line> {
-    let mut lines: Vec<(Line, Vec<f64>, u32)> = Vec::new();
+    let mut lines: Vec<(Line, Vec<Value>, u32)> = Vec::new();
     for second in seconds {
         let at = second.second / step;
         if !lines.iter().any(|(line, ..)| line.name == second.arm) {
@@ -108,7 +112,7 @@ fn lines(seconds: &[&Second], quantity: &Quantity, step: u32) -> Vec<Line> {
         }
         values.extend((quantity.read)(second));
     }
-    let end = |(mut line, values, now): (Line, Vec<f64>, u32)| {
+    let end = |(mut line, values, now): (Line, Vec<Value>, u32)| {
         line.points.push((middle(now, step), joined(&values, quantity)));
         line
     };
@@ -119,12 +123,10 @@ fn middle(at: u32, step: u32) -> f64 {
     (f64::from(at) + 0.5) * f64::from(step)
 }
 
-fn joined(values: &[f64], quantity: &Quantity) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    Some(if quantity.worst { most } else { values.iter().sum::<f64>() / values.len() as f64 })
+fn joined(values: &[Value], quantity: &Quantity) -> Option<Value> {
+    let mean = values.iter().map(|value| value.at).sum::<f64>() / values.len() as f64;
+    let worst = Value::worst(values)?;
+    Some(if quantity.worst { worst } else { Value::known(mean) })
 }
 
 /// Goodput, response time and refusals over the planned load, where the run has curves.
@@ -135,20 +137,25 @@ pub fn curves(run: &Whole) -> Markup {
     }
     let phases = run.summary.arms.iter().flat_map(|arm| &arm.phases);
     let unit = phases.filter_map(|phase| phase.measures.load).next().map_or("load", PlannedLoad::unit);
-    let line = |curve: &Curve, read: fn(&CurvePoint) -> Option<f64>| Line {
+    let line = |curve: &Curve, read: fn(&CurvePoint) -> Option<Value>| Line {
         name: curve.arm.clone(),
         points: curve.points.iter().map(|point| (point.planned, read(point))).collect(),
     };
-    type Figure = (&'static str, fn(&CurvePoint) -> Option<f64>, bool, fn(f64) -> String);
+    type Figure = (&'static str, fn(&CurvePoint) -> Option<Value>, bool, fn(f64) -> String);
     let figures: [Figure; 3] = [
-        ("Goodput, requests a second answered within the objective", |point| Some(point.goodput_per_s), false, rate),
         (
-            "99th percentile of response times, in seconds; time-outs hide the points that are missing",
-            |point| point.p99_ms.map(|ms| ms / 1e3),
+            "Goodput, requests a second answered within the objective",
+            |point| Some(Value::known(point.goodput_per_s)),
+            false,
+            rate,
+        ),
+        (
+            "99th percentile of response times, in seconds (arrows: at least)",
+            |point| Value::of(point.p99_ms, point.p99_at_least_ms).map(|value| value.map(|ms| ms / 1e3)),
             true,
             |seconds| time(seconds * 1e3),
         ),
-        ("Share of requests refused", |point| Some(point.reject_fraction), false, percent),
+        ("Share of requests refused", |point| Some(Value::known(point.reject_fraction)), false, percent),
     ];
     html! {
         section id="load" {

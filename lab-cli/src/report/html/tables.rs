@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::shown;
 use crate::{
-    report::{Whole, difference, in_words, percentile},
+    report::{Whole, chance, difference, in_words, percentile},
     summary::{Arm, Measured},
     text::{percent, rate, time},
 };
@@ -27,7 +27,7 @@ pub fn comparison(run: &Whole) -> Markup {
             h2 { "Comparison" }
             @if verdicts.is_empty() { p { (none) } } @else {
                 p.small {
-                    "A run of an arm in a block is one figure. Paired within blocks, exact sign-flip test, adjusted over the arms (Holm); \
+                    "A run of an arm in a block is one figure. Paired within blocks, exact sign-flip test, adjusted over the arms (Holm) without those of hindsight, which nobody can choose; \
                      the effect is that of Hodges and Lehmann, with its 95 % interval. ~ means that nothing can be said."
                 }
                 div.wide { table {
@@ -44,7 +44,7 @@ pub fn comparison(run: &Whole) -> Markup {
                         td { (shown(&found.baseline)) }
                         td { (shown(&in_words(found))) }
                         td.(shown(&found.verdict)) { (shown(&found.verdict)) }
-                        td.n { (found.p_adjusted.map_or_else(|| "-".to_owned(), |p| format!("{p:.3}"))) }
+                        td.n { (chance(found).trim_start_matches("p ")) }
                         td.n { (percent(found.margin)) }
                         td.n { (found.blocks) }
                     } } }
@@ -67,7 +67,11 @@ pub fn thresholds(run: &Whole) -> Markup {
                 thead { tr { th scope="col" { "threshold" } th scope="col" { "held" } th scope="col" { "found" } } }
                 tbody { @for threshold in &run.summary.thresholds { tr {
                     th scope="row" { code { (shown(&threshold.text)) } }
-                    @if threshold.held { td.held { "held" } } @else { td.failed { "FAILED" } }
+                    @match threshold.word() {
+                        "held" => { td.held { "held" } }
+                        "FAILED" => { td.failed { "FAILED" } }
+                        word => { td { (word) } }
+                    }
                     td { (shown(&threshold.why)) }
                 } } }
             } }
@@ -99,7 +103,7 @@ pub fn phases(run: &Whole) -> Markup {
                 (head(&["arm", "phase"], &["users"]))
                 tbody { @for arm in turns { @for phase in &arm.phases { tr {
                     th scope="row" { (shown(&run.turn(arm))) }
-                    td { (shown(&phase.name)) }
+                    td { (shown(&phase.shown_name())) }
                     td.n { (phase.users) }
                     (cells(&phase.measured))
                 } } } }

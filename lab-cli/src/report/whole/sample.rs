@@ -81,9 +81,10 @@ fn named(experiment: &str, arm: &str) -> Whole {
     let threshold = |text: &str, held| ThresholdResult {
         text: text.to_owned(),
         held,
+        judged: true,
         why: format!("found 900.0 ms in {arm}"),
         values: vec![Some(900.0)],
-        blocks: vec![BlockResult { block: 1, held, found: "found 900.0 ms".to_owned() }],
+        blocks: vec![BlockResult { block: 1, held, judged: true, found: "found 900.0 ms".to_owned() }],
         aborted: None,
     };
     let comparison = Comparison {
@@ -141,6 +142,7 @@ fn named(experiment: &str, arm: &str) -> Whole {
         objective: summary.objective,
         arms: vec!["none".to_owned(), arm.to_owned()],
         blocks: 1,
+        capacity_per_s: None,
         phases: vec![PhaseShape { name: "spike".to_owned(), seconds: 30.0, load: "1000 users".to_owned() }],
     };
     Whole {

@@ -10,8 +10,6 @@ use std::{
     time::Duration,
 };
 
-use controllers::random::seed_for;
-
 use super::{Finished, Run};
 use crate::{
     judge::measures,
@@ -19,6 +17,7 @@ use crate::{
     run::{
         RunFailure, best_static,
         manifest::Block,
+        plan_digest::seed_of,
         record::{self, ArmRecord},
         simulate::{Ground, Simulated, Task, Told},
         spool::Spool,
@@ -39,6 +38,8 @@ enum Turn {
     Ran(Box<Simulated>),
     /// It was computed.
     Bound(Box<summary::Arm>),
+    /// The run had been stopped before it.
+    Left,
 }
 
 impl Run<'_> {
@@ -63,6 +64,10 @@ impl Run<'_> {
         let watches = self.watches.clone();
         let (computed, of_s) = (AtomicU64::new(0), self.planned_seconds() * tasks.len() as f64);
         let run = |task: Task| {
+            // Whoever stops a run does not wait for the beginnings of all that is left of it.
+            if flag.is_stopped() {
+                return Ok(Turn::Left);
+            }
             let arm = &arms[task.arm];
             if open && arm.hindsight == Some(Hindsight::Oracle) {
                 return ground.bound(experiment, arm, task).map(|arm| Turn::Bound(Box::new(arm)));
@@ -82,6 +87,7 @@ impl Run<'_> {
             }
             let simulated = match turn? {
                 Turn::Ran(simulated) => simulated,
+                Turn::Left => return Ok(()),
                 Turn::Bound(arm) => return self.take_bound(task.arm, *arm, rate),
             };
             if let Some(block) = blocks.get_mut(task.block as usize - 1) {
@@ -139,7 +145,7 @@ impl Run<'_> {
         let experiment = self.request.experiment;
         let (mut blocks, mut tasks) = (Vec::new(), Vec::new());
         for block in 1..=experiment.repeat {
-            let seed = seed_for(experiment.seed, &format!("block {block}"));
+            let seed = seed_of(experiment, block);
             // Nothing drifts in virtual time: arms go in the order of the file.
             let order = 0..experiment.arms.len();
             let names = experiment.arms.iter().map(|arm| arm.label.clone()).collect();

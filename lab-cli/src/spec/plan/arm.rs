@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use controllers::Catalogue;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use target_app::spec::PolicySpec;
 use workloads::plan::ClientScope;
 
@@ -14,7 +14,7 @@ use crate::spec::{
 };
 
 /// One thing that is compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
     /// Its name in tables and thresholds: the policy's, unless `as` says otherwise.
     pub label: String,
@@ -37,7 +37,7 @@ pub struct Arm {
 }
 
 /// A service as one arm changes it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnTarget {
     /// What was written, by key.
     pub changes: controllers::Settings,
@@ -46,7 +46,7 @@ pub struct OwnTarget {
 }
 
 /// A policy on the users' own side.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Client {
     /// Its name in the catalogue.
     pub policy: String,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::Class;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use target_app::{
     spec::{EmulatedSpec, StageSpec},
     tree::{Balancer, Per, Slow, WhenRefused},
@@ -13,7 +13,7 @@ use super::Client;
 use crate::spec::simulation::CostChanges;
 
 /// Several services.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
     /// Where users of a class come in (`None`: of every class).
     pub entries: Vec<(Option<Class>, String)>,
@@ -22,7 +22,7 @@ pub struct Tree {
 }
 
 /// A service of a tree.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeService {
     /// Its name.
     pub name: String,
@@ -50,7 +50,7 @@ pub struct TreeService {
 }
 
 /// Calls of a service.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeCall {
     /// Whom.
     pub to: String,

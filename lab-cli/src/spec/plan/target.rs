@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{Class, Criticality};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use target_app::{
     graph::Graph,
     mail::corpus::CorpusSpec,
@@ -14,7 +14,7 @@ use target_app::{
 use super::Tree;
 
 /// What is measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// What it serves.
     pub app: App,
@@ -44,7 +44,7 @@ pub struct Target {
 }
 
 /// What is served.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "app", rename_all = "kebab-case")]
 pub enum App {
     /// The web-mail service.
@@ -58,7 +58,7 @@ pub enum App {
 }
 
 /// The web-mail service.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arashi {
     /// Whose mail.
     pub mail: Mail,
@@ -78,7 +78,7 @@ pub struct Arashi {
 }
 
 /// Generated mail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mail {
     /// Seed of the corpus.
     pub seed: u64,
@@ -106,10 +106,10 @@ impl Mail {
 }
 
 /// The work knob.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
-    /// Solve for this many requests a second on the paper's mix.
+    /// Solve for this many requests a second on the users' own mix, without pauses.
     Capacity(f64),
     /// This many extra database operations a request.
     Operations(f64),

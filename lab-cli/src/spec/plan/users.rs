@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, PreviousPage},
     presence::Role,
@@ -15,7 +15,7 @@ use super::Client;
 use crate::spec::recording::Recording;
 
 /// Who sends.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Users {
     /// What they do.
     pub model: Model,
@@ -45,7 +45,7 @@ pub struct Users {
 }
 
 /// What users do.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
     /// Walk a Markov model of web-mail use.
@@ -68,7 +68,7 @@ pub enum Model {
 }
 
 /// A stretch of load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// Its name.
     pub name: String,
@@ -85,7 +85,7 @@ pub struct Phase {
 }
 
 /// A stream of users.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
     /// What is recorded ([`Users::trace`]).
@@ -162,7 +162,7 @@ impl Load {
 }
 
 /// A rate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rate {
     /// So many a second: `100/s`.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use controllers::{Class, Kind, random::mix, seed_for};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use traces::{regroup, trace::Reader};
 use workloads::{
     mail::REQUEST_TYPES,
@@ -20,7 +20,7 @@ use workloads::{
 use super::names::Names;
 
 /// Which part of a trace, how fast, how often.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cut {
     /// Sessions that start from here on, by the trace's clock.
     #[serde(rename = "from_ms", with = "controllers::millis")]

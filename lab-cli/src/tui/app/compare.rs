@@ -6,7 +6,8 @@ use super::{OpenRun, cursor::moved};
 use crate::{
     judge::gates::{excluded, first_kept},
     live::Second,
-    summary::{Arm, Comparison, Measured, Touched},
+    series::value::Value,
+    summary::{Arm, Comparison, Measured, Touched, whole_blocks},
     text::scrubbed,
     tui::keymap::Action,
 };
@@ -81,15 +82,18 @@ impl Column {
     }
 
     /// Of a second.
-    pub fn at(self, second: &Second) -> Option<f64> {
+    pub fn at(self, second: &Second) -> Option<Value> {
         match self {
-            Self::Goodput => Some(second.served as f64),
-            Self::Offered => Some(second.offered as f64),
-            Self::Rejected => (second.planned > 0).then(|| 100.0 * second.rejected as f64 / second.planned as f64),
-            Self::P50 => second.p50_ms,
-            Self::P90 => second.p90_ms,
-            Self::P99 => second.p99_ms,
-            Self::TimedOut => Some(second.timed_out as f64),
+            Self::Goodput => Some(Value::known(second.served as f64)),
+            Self::Offered => Some(Value::known(second.offered as f64)),
+            Self::Rejected => {
+                let share = 100.0 * second.rejected as f64 / second.planned as f64;
+                (second.planned > 0).then_some(Value::known(share))
+            }
+            Self::P50 => Value::of(second.p50_ms, second.p50_at_least_ms),
+            Self::P90 => Value::of(second.p90_ms, second.p90_at_least_ms),
+            Self::P99 => Value::of(second.p99_ms, second.p99_at_least_ms),
+            Self::TimedOut => Some(Value::known(second.timed_out as f64)),
         }
     }
 }
@@ -231,12 +235,30 @@ impl Compare {
 
     /// Blocks of which figures are the medians, at most.
     pub fn kept(&self) -> usize {
-        let of = |run: &OpenRun| {
-            let left_out = excluded(&run.summary.arms);
-            let blocks: BTreeSet<u32> = run.summary.arms.iter().map(|arm| arm.block).collect();
-            blocks.difference(&left_out).count()
-        };
-        self.runs.iter().map(of).max().unwrap_or(1)
+        (0..self.runs.len()).map(|run| self.blocks_of(run).len()).max().unwrap_or(1)
+    }
+
+    /// Blocks of a run of which figures are the medians: those that the machine did not spoil, and of a run that was stopped only
+    /// whole ones, as long as there are any.
+    fn blocks_of(&self, run: usize) -> BTreeSet<u32> {
+        let arms = &self.runs[run].summary.arms;
+        let left_out = excluded(arms);
+        let kept = |blocks: BTreeSet<u32>| -> BTreeSet<u32> { blocks.difference(&left_out).copied().collect() };
+        let whole = kept(whole_blocks(arms, self.arms[run].len()));
+        if whole.is_empty() { kept(arms.iter().map(|arm| arm.block).collect()) } else { whole }
+    }
+
+    /// Turns of an arm that its figures are made of.
+    fn counted(&self, course: Course) -> impl Iterator<Item = &Arm> {
+        let blocks = self.blocks_of(course.run);
+        self.turns(course).filter(move |arm| blocks.contains(&arm.block))
+    }
+
+    /// The run was stopped in the phase that is shown: the arm's figures are those of a part of it.
+    pub fn is_cut_off(&self, course: Course) -> bool {
+        let phase = self.phase_name();
+        let mut phases = self.counted(course).flat_map(|arm| &arm.phases);
+        phases.any(|found| found.name == phase && found.cut_off)
     }
 
     /// The block of a run that is drawn; more would hide each other.
@@ -248,7 +270,7 @@ impl Compare {
     /// one of two in the middle.
     pub fn figure(&self, course: Course, column: Column) -> Option<(f64, bool)> {
         let phase = self.phase_name();
-        let phases = self.turns(course).flat_map(|arm| &arm.phases).filter(|found| found.name == phase);
+        let phases = self.counted(course).flat_map(|arm| &arm.phases).filter(|found| found.name == phase);
         let mut values: Vec<(f64, bool)> = phases.filter_map(|phase| column.of(&phase.measured)).collect();
         values.sort_by(|a, b| a.0.total_cmp(&b.0));
         values.get(values.len().checked_sub(1)? / 2).copied()

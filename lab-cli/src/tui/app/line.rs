@@ -43,6 +43,20 @@ impl Line {
         }
         None
     }
+
+    /// Text from elsewhere comes in as one line: what would end it or act on a terminal becomes a space.
+    pub fn pasted(&mut self, text: &str) {
+        let spaced = text.replace(char::is_control, " ");
+        let text = spaced.trim();
+        if text.is_empty() {
+            return;
+        }
+        if std::mem::take(&mut self.proposed) {
+            self.text.clear();
+        }
+        let room = MOST.saturating_sub(self.text.chars().count());
+        self.text.extend(text.chars().take(room));
+    }
 }
 
 #[cfg(test)]
@@ -65,5 +79,17 @@ mod tests {
         assert_eq!(typed(&[KeyCode::Right, KeyCode::Char('0')]), "1280");
         let taken = Line::proposing("128").key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
         assert_eq!(taken, Some(Ended::Taken("128".to_owned())));
+    }
+
+    #[test]
+    fn what_is_pasted_is_text_of_one_line_and_never_ends_it() {
+        let mut line = Line::proposing("128");
+        line.pasted(" \n");
+        assert_eq!(line.text, "128", "nothing was pasted");
+        line.pasted("seda\r\ncodel\u{1b}\n");
+        assert_eq!(line.text, "seda  codel");
+        line.pasted("+");
+        line.pasted(&"x".repeat(3 * MOST));
+        assert!(line.text.starts_with("seda  codel+xxx") && line.text.len() == MOST, "{}", line.text);
     }
 }

@@ -169,6 +169,7 @@ fn compared(name: &str) -> OpenRun {
     let threshold = ThresholdResult {
         text: String::new(),
         held: true,
+        judged: true,
         why: String::new(),
         values: Vec::new(),
         blocks: Vec::new(),
@@ -198,6 +199,7 @@ fn compared(name: &str) -> OpenRun {
         objective: Objective::default(),
         arms: vec!["none".to_owned(), "seda".to_owned()],
         blocks: 1,
+        capacity_per_s: None,
         phases: vec![phase("before", 10.0, "3 users"), phase("spike", 30.0, "1000 users")],
     };
     let timeline = seconds("none", 0.5).chain(seconds("seda", 1.0)).collect();
@@ -231,6 +233,71 @@ fn a_number_leads_to_its_plot_and_a_bound_is_no_number() {
 }
 
 #[test]
+fn a_run_that_was_stopped_says_so_where_its_verdict_is() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    let mut again = run.summary.arms.clone();
+    again.iter_mut().for_each(|arm| arm.block = 2);
+    let spike = again[1].phases.iter_mut().find(|phase| phase.name == "spike").expect("a spike");
+    (spike.cut_off, spike.seconds, spike.measured.goodput_per_s) = (true, 2.0, 1.0);
+    run.summary.arms.extend(again);
+    run.summary.partial = true;
+    run.summary.stopped =
+        Some(crate::summary::Stopped::of(&run.summary.arms, &["none", "seda"].map(str::to_owned), 121));
+    let mut claims = vec![run.summary.thresholds[0].clone(); 3];
+    (claims[1].held, claims[1].judged) = (false, false);
+    claims[1].text = "seda.spike.goodput > 1".to_owned();
+    claims[1].why = "seda.spike was cut off after 2.0 s".to_owned();
+    run.summary.thresholds = claims;
+    run.took = Some(std::time::Duration::from_secs(2));
+    app.told(Told::Opened(vec![run]));
+    let drawn = frame(&app, Palette::Plain, 140, 30);
+    let head = drawn.lines().next().expect("a head");
+    assert!(
+        head.contains("PARTIAL: 1 of 121 blocks ran to their end") && head.contains("stopped after 2.00 s"),
+        "{head}"
+    );
+    assert!(head.contains("2 of 2 claims held, 1 not judged") && !head.contains("done in"), "{head}");
+    // Medians are those of the whole block.
+    assert!(drawn.contains("spike, 1 block (Tab"), "{drawn}");
+    insta::assert_snapshot!(drawn);
+    press(&mut app, KeyCode::Enter);
+    let behind = frame(&app, Palette::Plain, 140, 30);
+    assert!(
+        behind.contains("PARTIAL: 1 of 121 blocks") && behind.contains("not judged seda.spike.goodput"),
+        "{behind}"
+    );
+}
+
+#[test]
+fn an_arm_whose_answers_all_time_out_is_a_line_at_its_bound() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    for second in run.timeline.iter_mut().filter(|second| second.arm == "none" && second.second >= 10) {
+        (second.p90_ms, second.p90_at_least_ms) = (None, Some(10_000.0));
+    }
+    app.told(Told::Opened(vec![run]));
+    for _ in 0..4 {
+        press(&mut app, KeyCode::Right);
+    }
+    insta::assert_snapshot!(frame(&app, Palette::Plain, 100, 24));
+}
+
+#[test]
+fn nearly_nothing_is_told_as_two_values() {
+    let mut app = App::default();
+    let mut run = compared("run-1");
+    let found = &mut run.summary.comparisons[0];
+    (found.ratio, found.interval) = (None, None);
+    (found.baseline_value, found.policy_value) = (Some(0.0), Some(286.0));
+    app.told(Told::Opened(vec![run]));
+    press(&mut app, KeyCode::Down);
+    let drawn = frame(&app, Palette::Plain, 120, 30);
+    assert!(drawn.contains("differs from 0.0/s to 286/s "), "{drawn}");
+    assert!(drawn.contains("seda, in time/s against none: from 0.0/s to 286/s different"), "{drawn}");
+}
+
+#[test]
 fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_away() {
     let mut app = App::default();
     let mut run = compared("run-1");
@@ -249,6 +316,7 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
     run.summary.thresholds[0] = ThresholdResult {
         text: "seda.spike.response_time.p90 <= 800ms\u{1b}[2J".to_owned(),
         held: false,
+        judged: true,
         why: "found 890 ms".to_owned(),
         ..run.summary.thresholds[0].clone()
     };

@@ -47,6 +47,26 @@ fn what_was_done_is_in_the_log_on_the_time_line_and_against_the_run() {
 }
 
 #[test]
+fn the_headline_names_the_policy_that_decides_now() {
+    let mut app = running();
+    let head = |app: &App| frame(app, Palette::Plain, 120, 40).lines().next().expect("a line").to_owned();
+    assert!(head(&app).contains("arm 2 of 3: seda\"") && !head(&app).contains('>'), "{}", head(&app));
+    let policy = |name: &str, settings: &[(&str, f64)]| Touch::Policy {
+        name: name.to_owned(),
+        settings: settings.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect(),
+    };
+    touched(&mut app, 20.3, policy("fixed-rate", &[]));
+    assert!(head(&app).contains("arm 2 of 3: seda > fixed-rate (rate 100)"), "{}", head(&app));
+    touched(&mut app, 22.1, policy("fixed-rate", &[("rate", 80.0)]));
+    assert!(head(&app).contains("seda > fixed-rate (rate 80)"), "{}", head(&app));
+    touched(&mut app, 23.1, policy("none", &[]));
+    assert!(head(&app).contains("seda > none\""), "{}", head(&app));
+    // The next arm begins with its own.
+    happened(&mut app, LiveEvent::ArmStarted { arm: "connections".to_owned(), block: 1, policy: None });
+    assert!(head(&app).contains("connections") && !head(&app).contains('>'), "{}", head(&app));
+}
+
+#[test]
 fn what_could_not_be_done_is_told_with_the_reason() {
     let mut app = running();
     assert_eq!(asked(press(&mut app, KeyCode::Char('a'))), Touch::Pause);

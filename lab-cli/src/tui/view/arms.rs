@@ -45,7 +45,8 @@ fn row<'a>(arm: &'a Arm, phase: Option<&Phase>, objective: Option<f64>, palette:
     let name = Cell::new(scrubbed(arm.shown_name()));
     let reasons: Vec<&str> = arm.reasons.iter().map(|reason| reason.code.as_str()).collect();
     let style = palette.verdict(arm.verdict);
-    let verdict = Cell::new(Span::styled(format!("{} {}", arm.verdict.word(), reasons.join(" ")), style));
+    let cut_off = if arm.is_whole() { "" } else { ", cut off" };
+    let verdict = Cell::new(Span::styled(format!("{}{cut_off} {}", arm.verdict.word(), reasons.join(" ")), style));
     let Some(phase) = phase else { return Row::new(vec![name, Cell::new("-")]) };
     let measured = &phase.measured;
     let times = &measured.response_time_ms;

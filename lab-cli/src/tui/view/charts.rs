@@ -11,6 +11,7 @@ use ratatui::{
 use super::plot::{Plot, Series, decades, log};
 use crate::{
     live::Second,
+    series::value::Value,
     text::{self, scrubbed},
     tui::{
         Palette,
@@ -18,50 +19,84 @@ use crate::{
     },
 };
 
+/// What is in time is drawn last, over all else: it is what the lab is about.
 pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [1] requests a second ") };
     let of = |name: &str, style, mark, read: fn(&Second) -> u64| Series {
         name: name.to_owned(),
         style,
         mark,
-        points: points(running, |second| Some(read(second) as f64)),
+        points: points(running, |second| Some(Value::known(read(second) as f64))),
     };
     let admitted = |s: &Second| s.planned.saturating_sub(s.rejected + s.connect_failed);
-    let series = vec![
+    let mut series = vec![
         of("offered", palette.offered(), '.', |s| s.planned),
         of("admitted", palette.admitted(), '-', admitted),
-        of("in time", palette.good(), '+', |s| s.served),
         of("rejected", palette.bad(), 'x', |s| s.rejected),
+        of("in time", palette.good(), '+', |s| s.served),
     ];
-    let (y, labels) = from_zero(&series, "/s");
-    plot(["[1]", "requests"], String::new(), state, running, (y, labels), series).draw(frame, area, palette);
+    let top = |series: &[Series]| highest(series.iter().flat_map(|s| &s.points));
+    let in_time = top(&series[series.len() - 1..]);
+    let ([low, high], labels) = if top(&series) > LOST * in_time.max(1.0) {
+        for (_, value) in series.iter_mut().flat_map(|series| &mut series.points) {
+            *value = value.map(|value| value.map(log_of_a_rate));
+        }
+        rate_decades(top(&series))
+    } else {
+        from_zero(&series, "/s")
+    };
+    plot(["[1]", "requests"], String::new(), state, running, ([low, high], labels), series).draw(frame, area, palette);
+}
+
+/// Where what is in time would lie in the lowest part of an even axis, under a peak of retries, the axis is logarithmic: from this
+/// many times as much on.
+const LOST: f64 = 4.0;
+
+/// One a second and nothing are one place: both are at the foot of the axis.
+fn log_of_a_rate(per_second: f64) -> f64 {
+    libm::log10(per_second.max(1.0))
+}
+
+/// Whole decades from one a second up to the logarithm of the highest rate.
+fn rate_decades(highest: f64) -> ([f64; 2], Vec<String>) {
+    let high = highest.ceil().max(1.0);
+    let label = |at: u32| match at {
+        0 => "<= 1".to_owned(),
+        at if f64::from(at) < high => text::rate(libm::pow(10.0, f64::from(at))),
+        at => format!("{}/s", text::rate(libm::pow(10.0, f64::from(at)))),
+    };
+    ([0.0, high], (0..=high as u32).map(label).collect())
 }
 
 /// On a logarithmic axis: without control it is a hundred times the target.
 pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [2] response time ") };
     let target = state.objective_ms().unwrap_or(1000.0);
-    let measured = |second: &Second| second.p90_ms;
-    let axis = decades(running.shown().filter_map(measured), target);
+    let measured = |second: &Second| Value::of(second.p90_ms, second.p90_at_least_ms);
+    let axis = decades(running.shown().filter_map(measured).map(|value| value.at), target);
     let end = x_end(state, running);
     let newest = running.latest().and_then(measured);
-    let late = newest.is_some_and(|p90| p90 > target);
+    let late = newest.is_some_and(|p90| p90.at > target);
     let series = vec![
         Series {
             name: "target".to_owned(),
             style: palette.target(),
             mark: '=',
-            points: vec![(0.0, Some(log(target))), (end, Some(log(target)))],
+            points: [0.0, end].map(|x| (x, Some(Value::known(log(target))))).to_vec(),
         },
         Series {
             name: "p90".to_owned(),
             style: if late { palette.bad() } else { palette.good() },
             mark: 'o',
-            points: points(running, |second| measured(second).map(log)),
+            points: points(running, |second| measured(second).map(|value| value.map(log))),
         },
     ];
     let latest = match newest {
-        Some(p90) => format!(" p90 {} {} {} ", text::time(p90), if late { ">" } else { "<=" }, text::time(target)),
+        // A bound below the target: on which side it is, nobody knows.
+        Some(p90) if p90.at_least && !late => format!(" p90 {} ", p90.shown(text::time)),
+        Some(p90) => {
+            format!(" p90 {} {} {} ", p90.shown(text::time), if late { ">" } else { "<=" }, text::time(target))
+        }
         None => " p90: too few answers ".to_owned(),
     };
     plot(["[2]", "response time"], latest, state, running, axis, series).draw(frame, area, palette);
@@ -79,7 +114,8 @@ pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
         .enumerate()
         .map(|(n, state)| {
             let (style, mark) = palette.line(n);
-            let of = |second: &Second| Some(f64::from(second.users_by_state.get(state).copied().unwrap_or(0)));
+            let of =
+                |second: &Second| Some(Value::known(f64::from(second.users_by_state.get(state).copied().unwrap_or(0))));
             Series { name: scrubbed(state), style, mark, points: points(running, of) }
         })
         .collect();
@@ -91,12 +127,16 @@ fn empty(frame: &mut Frame<'_>, area: Rect, title: &'static str) {
     frame.render_widget(Block::new().borders(Borders::TOP).title(title), area);
 }
 
-fn points(running: &Running, read: impl Fn(&Second) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
+fn points(running: &Running, read: impl Fn(&Second) -> Option<Value>) -> Vec<(f64, Option<Value>)> {
     running.shown().map(|second| (f64::from(second.second) + 0.5, read(second))).collect()
 }
 
+fn highest<'a>(points: impl Iterator<Item = &'a (f64, Option<Value>)>) -> f64 {
+    points.filter_map(|(_, value)| Some((*value)?.at)).fold(0.0, f64::max)
+}
+
 fn from_zero(series: &[Series], unit: &str) -> ([f64; 2], Vec<String>) {
-    let top = series.iter().flat_map(|s| &s.points).filter_map(|(_, y)| *y).fold(1.0, f64::max) * 1.05;
+    let top = highest(series.iter().flat_map(|s| &s.points)).max(1.0) * 1.05;
     ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{unit}", text::rate(top))])
 }
 
@@ -132,5 +172,19 @@ fn plot(
         walls: state.boundaries(),
         marks,
         series,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_of_rates_goes_by_factors_of_ten_from_one_a_second() {
+        assert_eq!(
+            rate_decades(log_of_a_rate(1100.0)),
+            ([0.0, 4.0], ["<= 1", "10", "100", "1000", "10000/s"].map(str::to_owned).to_vec())
+        );
+        assert_eq!([0.0, 1.0, 100.0].map(log_of_a_rate), [0.0, 0.0, 2.0]);
     }
 }

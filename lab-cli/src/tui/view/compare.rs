@@ -15,6 +15,7 @@ use super::{
 use crate::{
     live::Second,
     report::{effect, in_words},
+    series::value::Value,
     text::{self, scrubbed},
     tui::{
         Palette,
@@ -56,12 +57,16 @@ fn head(compare: &Compare, palette: Palette) -> Vec<Line<'static>> {
         codes.dedup();
         spans.push(Span::styled(format!(" {} ", compare.run_name(at)), palette.title()));
         spans.push(Span::styled(format!(" {} {} ", summary.verdict.word(), codes.join(" ")), style));
+        if summary.partial {
+            spans.push(findings::partial(summary, palette));
+            spans.push(Span::raw("  "));
+        }
         if let Some(took) = run.took {
-            spans.push(Span::raw(format!("done in {}  ", text::time(took.as_secs_f64() * 1e3))));
+            let how = if summary.partial { "stopped after" } else { "done in" };
+            spans.push(Span::raw(format!("{how} {}  ", text::time(took.as_secs_f64() * 1e3))));
         }
         if !summary.thresholds.is_empty() {
-            let held = summary.thresholds.iter().filter(|threshold| threshold.held).count();
-            spans.push(Span::raw(format!("{held} of {} claims held (Enter)", summary.thresholds.len())));
+            spans.push(Span::raw(format!("{} (Enter)", summary.held_in_words("claims"))));
         }
         Line::from(spans)
     };
@@ -71,7 +76,8 @@ fn head(compare: &Compare, palette: Palette) -> Vec<Line<'static>> {
 fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let column = compare.column();
     let shown = || compare.courses.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
-    let values = || shown().flat_map(|(_, course)| compare.seconds(*course)).filter_map(|second| column.at(second));
+    let values =
+        || shown().flat_map(|(_, course)| compare.seconds(*course)).filter_map(|second| Some(column.at(second)?.at));
     let target = compare.objective_ms().unwrap_or(1000.0);
     let (y, labels) = if column.is_time() {
         decades(values(), target)
@@ -80,7 +86,7 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{}", text::rate(top), column.unit())])
     };
     let to = |value: f64| if column.is_time() { log(value) } else { value };
-    let point = |second: &Second| (f64::from(second.second) + 0.5, column.at(second).map(to));
+    let point = |second: &Second| (f64::from(second.second) + 0.5, column.at(second).map(|value| value.map(to)));
     let mut series: Vec<Series> = shown()
         .map(|(n, course)| {
             let (style, mark) = palette.line(n);
@@ -91,7 +97,7 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         .collect();
     let end = series.iter().flat_map(|series| &series.points).map(|(x, _)| x + 0.5).fold(1.0, f64::max);
     if column.is_time() {
-        let points = vec![(0.0, Some(to(target))), (end, Some(to(target)))];
+        let points = [0.0, end].map(|x| (x, Some(Value::known(to(target))))).to_vec();
         series.insert(0, Series { name: "target".to_owned(), style: palette.target(), mark: '=', points });
     }
     let blocks = blocks(compare);
@@ -177,10 +183,12 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
         header.push(Cell::new(format!("{} against {}", compare.column().name(), scrubbed(baseline))));
         widths.push(Constraint::Fill(1));
     }
-    let title = match blocks(compare) {
-        1 => format!(" {} (Tab: another phase) ", scrubbed(compare.phase_name())),
-        _ => format!(" {}, medians of {} blocks (Tab: another phase) ", scrubbed(compare.phase_name()), compare.kept()),
+    let of = match (blocks(compare), compare.kept()) {
+        (1, _) => String::new(),
+        (_, 1) => ", 1 block".to_owned(),
+        (_, kept) => format!(", medians of {kept} blocks"),
     };
+    let title = format!(" {}{of} (Tab: another phase) ", scrubbed(compare.phase_name()));
     let words = compare.compared_elsewhere().unwrap_or_else(|| against_the_first(compare));
     let words = Line::styled(words, palette.strong()).right_aligned();
     let part = part_shown(first, room, compare.courses.len(), palette);
@@ -192,7 +200,9 @@ fn table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette)
 /// With a mark where a person changed it.
 fn name(compare: &Compare, course: Course) -> String {
     let touched = compare.turns(course).any(|arm| !arm.touches.is_empty());
-    format!("{}{}", scrubbed(&compare.name(course)), if touched { " !" } else { "" })
+    let touched = if touched { " !" } else { "" };
+    let cut_off = if compare.is_cut_off(course) { " (cut off)" } else { "" };
+    format!("{}{touched}{cut_off}", scrubbed(&compare.name(course)))
 }
 
 fn figure(value: Option<(f64, bool)>, column: Column) -> String {

@@ -9,7 +9,8 @@ use ratatui::{
 };
 
 use crate::{
-    summary::{Reason, ThresholdResult},
+    report::identical,
+    summary::{Reason, Summary, ThresholdResult},
     text::scrubbed,
     tui::{
         Palette,
@@ -37,12 +38,14 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
     let mut lines = vec![Line::from(vec![
         Span::styled(format!(" {} ", compare.run_name(at)), palette.title()),
         Span::styled(format!(" {}", summary.verdict.word()), palette.verdict(summary.verdict)),
+        partial(summary, palette),
     ])];
     lines.extend(run.made.iter().map(|line| Line::styled(format!("   {}", scrubbed(line)), palette.faint())));
     if !summary.reasons.is_empty() {
         lines.push(heading("why it is not VALID"));
         lines.extend(summary.reasons.iter().flat_map(|reason| because(reason, palette)));
     }
+    lines.extend(identical(summary).into_iter().map(|line| Line::raw(format!("   {line}"))));
     lines.push(heading(match summary.thresholds.len() {
         0 => "nothing was claimed",
         _ => "claims",
@@ -50,6 +53,12 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
     lines.extend(summary.thresholds.iter().flat_map(|claim| asked(claim, run, palette)));
     lines.push(Line::default());
     lines
+}
+
+/// Beside every verdict: one of a run that was stopped is about a part of what was planned.
+pub(super) fn partial<'a>(summary: &Summary, palette: Palette) -> Span<'a> {
+    let words = summary.partial_in_words().map_or_else(String::new, |words| format!("  {words}"));
+    Span::styled(words, palette.warn())
 }
 
 fn because<'a>(reason: &Reason, palette: Palette) -> Vec<Line<'a>> {
@@ -65,9 +74,13 @@ fn because<'a>(reason: &Reason, palette: Palette) -> Vec<Line<'a>> {
 }
 
 fn asked<'a>(claim: &ThresholdResult, run: &OpenRun, palette: Palette) -> Vec<Line<'a>> {
-    let (word, style) = if claim.held { ("held  ", palette.good()) } else { ("FAILED", palette.bad()) };
-    let mut lines =
-        vec![Line::from(vec![Span::styled(format!("   {word} "), style), Span::raw(scrubbed(&claim.text))])];
+    let style = match (claim.judged, claim.held) {
+        (false, _) => palette.warn(),
+        (true, true) => palette.good(),
+        (true, false) => palette.bad(),
+    };
+    let word = format!("   {:6} ", claim.word());
+    let mut lines = vec![Line::from(vec![Span::styled(word, style), Span::raw(scrubbed(&claim.text))])];
     let found = if run.blocks() > 1 && !claim.blocks.is_empty() {
         let each: Vec<&str> = claim.blocks.iter().map(|block| block.found.as_str()).collect();
         format!("{}: {}", claim.why, each.join(" | "))

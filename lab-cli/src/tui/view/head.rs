@@ -1,5 +1,6 @@
 //! What runs, and how far it is.
 
+use controllers::Catalogue;
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -8,9 +9,12 @@ use ratatui::{
 
 use super::both_ends;
 use crate::{
-    live::Shape,
-    text::scrubbed,
-    tui::{Palette, state::State},
+    live::{Shape, value_in_words},
+    text::{rate, scrubbed},
+    tui::{
+        Palette,
+        state::{Running, State},
+    },
 };
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
@@ -24,7 +28,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     let arm = match &state.running {
         Some(running) => {
             let block = if shape.blocks > 1 { format!(", block {}", running.block) } else { String::new() };
-            format!(" arm {} of {}: {}{block}", state.begun, state.turns(), scrubbed(&running.name))
+            format!(
+                " arm {} of {}: {}{}{block}",
+                state.begun,
+                state.turns(),
+                scrubbed(&running.name),
+                switched(running)
+            )
         }
         None => format!(" {} of {} arms done", state.finished.len(), state.turns()),
     };
@@ -32,13 +42,46 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 
     let now = state.running.as_ref().and_then(|running| running.latest()).map_or(0, |second| second.second + 1);
     let clock = match state.running {
-        Some(_) => Line::raw(format!(" {now} s of {:.0} s", state.planned_seconds())),
+        Some(_) => {
+            let clock = format!(" {now} s of {:.0} s", state.planned_seconds());
+            Line::from(vec![
+                in_time(state, (usize::from(second.width) / 2).saturating_sub(clock.len()), palette),
+                Span::raw(clock),
+            ])
+        }
         None => Line::default(),
     };
     let full = phases(state, shape, true, palette);
     let fits = full.width() + clock.width() <= usize::from(second.width);
     let line = if fits { full } else { phases(state, shape, false, palette) };
     both_ends(frame, second, line, clock);
+}
+
+/// `in time 84/s of 100/s`: of the last second that is shown, against what the service can serve, where that is known; shorter where
+/// there is less room.
+fn in_time(state: &State, room: usize, palette: Palette) -> Span<'static> {
+    let Some(now) = state.running.as_ref().and_then(Running::latest) else { return Span::default() };
+    let served = rate(now.served as f64);
+    let words = match state.capacity_per_s().map(rate) {
+        Some(capacity) => [format!(" in time {served}/s of {capacity}/s "), format!(" {served} of {capacity}/s ")],
+        None => [format!(" in time {served}/s "), format!(" {served}/s ")],
+    };
+    let fits = words.into_iter().find(|words| words.len() <= room).unwrap_or_default();
+    Span::styled(fits, palette.good().patch(palette.strong()))
+}
+
+/// ` > fixed-rate (rate 50)`: what decides since a person chose it, with what it is set to; of one with its defaults, the first.
+fn switched(running: &Running) -> String {
+    let Some(policy) = running.policy.as_ref().filter(|_| running.switched) else { return String::new() };
+    let mut set: Vec<String> =
+        policy.settings.iter().map(|(name, value)| format!("{name} {}", value_in_words(value))).collect();
+    if set.is_empty() {
+        let rows = Catalogue::resolve(&policy.name, &policy.settings).map(|(entry, _)| entry.rows(None));
+        let first = rows.into_iter().flatten().next();
+        set.extend(first.map(|row| format!("{} {}", row.name, row.default)));
+    }
+    let set = if set.is_empty() { String::new() } else { format!(" ({})", set.join(", ")) };
+    scrubbed(&format!(" > {}{set}", policy.name))
 }
 
 /// `before 10 s (3 users) > [spike 30 s (1000 users)] > …`: the current one stands out.

@@ -9,14 +9,20 @@ use ratatui::{
     widgets::{Axis, Block, Borders, Chart, Dataset, GraphType},
 };
 
-use crate::tui::Palette;
+use crate::{
+    series::value::{Value, arrows},
+    tui::Palette,
+};
+
+/// Between two arrows (`^`) of a line that is drawn at its bound, in columns.
+const ARROWS_APART: f64 = 4.0;
 
 /// A curve: name, style, the mark that tells it apart without colour, and its points; `None` is a gap.
 pub(super) struct Series {
     pub name: String,
     pub style: Style,
     pub mark: char,
-    pub points: Vec<(f64, Option<f64>)>,
+    pub points: Vec<(f64, Option<Value>)>,
 }
 
 /// What is drawn on one pair of axes.
@@ -59,10 +65,17 @@ impl Plot<'_> {
         datasets.extend(marks.iter().map(|data| upright(data, '!', palette.warn())));
         let segments: Vec<(&Series, Vec<(f64, f64)>)> =
             self.series.iter().flat_map(|s| segments(&s.points).into_iter().map(move |segment| (s, segment))).collect();
+        // At least so far apart, in columns.
+        let apart = (end - start) / f64::from(area.width.max(1)) * ARROWS_APART;
+        let arrows: Vec<(&Series, Vec<(f64, f64)>)> =
+            self.series.iter().map(|series| (series, arrows(&series.points, apart))).collect();
         for (series, segment) in &segments {
             let graph = if segment.len() > 1 { GraphType::Line } else { GraphType::Scatter };
             datasets
                 .push(Dataset::default().marker(marker(series)).graph_type(graph).style(series.style).data(segment));
+        }
+        for (series, arrows) in &arrows {
+            datasets.push(Dataset::default().marker(Marker::Custom('^')).style(series.style).data(arrows));
         }
         let roomy = usize::from(area.width) > self.title.len() + self.latest.len() + 40;
         let names: usize = self.series.iter().map(|series| series.name.chars().count() + 2).sum();
@@ -124,10 +137,10 @@ fn short_time(ms: f64) -> String {
 }
 
 /// Runs of points without a gap.
-fn segments(points: &[(f64, Option<f64>)]) -> Vec<Vec<(f64, f64)>> {
+fn segments(points: &[(f64, Option<Value>)]) -> Vec<Vec<(f64, f64)>> {
     points
         .split(|(_, y)| y.is_none())
         .filter(|run| !run.is_empty())
-        .map(|run| run.iter().filter_map(|(x, y)| y.map(|y| (*x, y))).collect())
+        .map(|run| run.iter().filter_map(|(x, y)| y.map(|y| (*x, y.at))).collect())
         .collect()
 }

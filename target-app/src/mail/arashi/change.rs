@@ -14,19 +14,19 @@ const MAX_NAME: usize = 60;
 
 impl Signed<'_> {
     pub(super) async fn delete(&self) -> Answered {
-        let Some((scope, entries)) = self.scope().zip(self.fields.messages()) else { return Ok(answer::missing()) };
+        let Some((scope, entries)) = self.scope().zip(self.fields.messages()) else { return Ok(self.missing()) };
         match self.store().delete(self.session.user, scope, &entries).await? {
             Some(number) => self.done(Done::Delete, number, Some(scope)).await,
-            None => Ok(answer::missing()),
+            None => Ok(self.missing()),
         }
     }
 
     pub(super) async fn refile(&self) -> Answered {
         let chosen = self.scope().zip(self.fields.messages()).zip(self.fields.folder("to"));
-        let Some(((scope, entries), to)) = chosen else { return Ok(answer::missing()) };
+        let Some(((scope, entries), to)) = chosen else { return Ok(self.missing()) };
         match self.store().refile(self.session.user, scope, to, &entries).await? {
             Some(number) => self.done(Done::Refile, number, Some(scope)).await,
-            None => Ok(answer::missing()),
+            None => Ok(self.missing()),
         }
     }
 
@@ -48,10 +48,10 @@ impl Signed<'_> {
     }
 
     pub(super) async fn delete_folder(&self) -> Answered {
-        let Some(id) = self.fields.folder("folderid") else { return Ok(answer::missing()) };
+        let Some(id) = self.fields.folder("folderid") else { return Ok(self.missing()) };
         let folders = self.store().folders(self.session.user).await?;
         let Some(folder) = folders.iter().find(|folder| folder.id == id && !folder.inbox) else {
-            return Ok(answer::missing());
+            return Ok(self.missing());
         };
         if folder.messages > 0 && self.fields.text("with") != Some("messages") {
             let problem = "That folder is not empty. Tick the box to delete its messages too.";
@@ -59,7 +59,7 @@ impl Signed<'_> {
         }
         match self.store().delete_folder(self.session.user, id).await? {
             Some(number) => self.done(Done::DeleteFolder, number, None).await,
-            None => Ok(answer::missing()),
+            None => Ok(self.missing()),
         }
     }
 

@@ -5,10 +5,13 @@ use std::time::Instant;
 use http::StatusCode;
 
 use super::{Answered, Quality, Signed, copies::Which, quality::newest, route::Page};
-use crate::mail::{
-    answer::{self, Answer},
-    pages::{self, Found, Shown},
-    store::{EntryId, Order, Scope},
+use crate::{
+    mail::{
+        answer::{self, Answer},
+        pages::{self, Found, Frame, Shown},
+        store::{EntryId, Order, Scope},
+    },
+    service,
 };
 
 /// Rows of a list at reduced quality.
@@ -46,11 +49,11 @@ impl Signed<'_> {
     }
 
     pub(super) async fn list(&self) -> Answered {
-        let Some(which) = self.which_list() else { return Ok(answer::missing()) };
+        let Some(which) = self.which_list() else { return Ok(self.missing()) };
         let (_, id, asked, start) = which;
         let order = if self.quality == Quality::Reduced { Order::default() } else { asked };
         let folders = self.store().folders(self.session.user).await?;
-        let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(answer::missing()) };
+        let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(self.missing()) };
         let mut rows = self.store().list(self.session.user, id, order, start).await?;
         if self.quality == Quality::Reduced {
             rows.truncate(FEW_ROWS);
@@ -63,12 +66,12 @@ impl Signed<'_> {
 
     pub(super) async fn show(&self) -> Answered {
         let Some((id, entry)) = self.fields.folder("folderid").zip(self.fields.number("entry").map(EntryId)) else {
-            return Ok(answer::missing());
+            return Ok(self.missing());
         };
         let folders = self.store().folders(self.session.user).await?;
-        let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(answer::missing()) };
+        let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(self.missing()) };
         let Some(mut message) = self.store().message(self.session.user, id, entry).await? else {
-            return Ok(answer::missing());
+            return Ok(self.missing());
         };
         if self.quality == Quality::Reduced {
             "(The service is busy: the text is left out for now.)".clone_into(&mut message.text);
@@ -86,10 +89,16 @@ impl Signed<'_> {
     pub(super) async fn attachment(&self) -> Answered {
         let place = self.fields.folder("folderid").zip(self.fields.number("entry").map(EntryId));
         let Some(((folder, entry), part)) = place.zip(self.fields.number("part")) else {
-            return Ok(answer::missing());
+            return Ok(self.missing());
         };
         let found = self.store().attachment(self.session.user, folder, entry, part).await?;
-        Ok(found.map_or_else(answer::missing, |found| answer::attachment(&found.name, found.content)))
+        Ok(found.map_or_else(
+            || self.missing(),
+            |found| {
+                let content = service::Page::Drawn { length: found.size, pieces: Box::new(found.content) };
+                answer::attachment(&found.name, content)
+            },
+        ))
     }
 
     pub(super) async fn search(&self) -> Answered {
@@ -102,13 +111,14 @@ impl Signed<'_> {
         let start = self.fields.number("start").unwrap_or(0);
         let share = self.quality.searched();
         let Some(hits) = self.store().search_newest(self.session.user, scope, text, start, share).await? else {
-            return Ok(answer::missing());
+            return Ok(self.missing());
         };
         let folders = self.store().folders(self.session.user).await?;
         // A foreign number must not come back in the links of the page, not even where it has no effect.
         let folder = folder.filter(|id| folders.iter().any(|folder| folder.id == *id));
         let found = Found { scope, text, start, hits: &hits };
-        let page = answer::page(StatusCode::OK, pages::search(&self.frame(folder), found, &folders));
+        let frame = Frame { searched: Some((text, scope)), ..self.frame(folder) };
+        let page = answer::page(StatusCode::OK, pages::search(&frame, found, &folders));
         Ok(if hits.part.is_some() { answer::degraded(page, &newest(share)) } else { page })
     }
 }

@@ -116,8 +116,13 @@ impl World {
         };
         let (offered, started) = (Timestamp::ZERO, Timestamp::ZERO);
         let at = At { stage: "test", offered, started, quality, p90: None, speed: 1.0 };
-        let answer = self.arashi.handle(request, at).await.expect("is not refused");
+        let mut handled = self.arashi.handle(request, at).await;
+        if let Some(rest) = Later::of(&mut handled) {
+            handled = rest.await;
+        }
+        let answer = handled.expect("is not refused");
         let (head, body) = answer.into_parts();
+        let body = whole(body).await;
         if let Some(cookie) = head.headers.get(header::SET_COOKIE) {
             let cookie = cookie.to_str().expect("text").split(';').next().expect("first part");
             browser.cookie = Some(cookie.to_owned());
@@ -165,5 +170,21 @@ impl Came {
 
     fn page(&self) -> String {
         self.after("<body data-page=\"").expect("every page says which it is")
+    }
+}
+
+/// All of a body.
+async fn whole(page: crate::service::Page) -> Vec<u8> {
+    use crate::service::Page::{Drawn, Whole};
+    match page {
+        Whole(bytes) => bytes.to_vec(),
+        Drawn { length, mut pieces } => {
+            let mut all = Vec::new();
+            while let Some(piece) = pieces.next().await.expect("can be read") {
+                all.extend_from_slice(&piece);
+            }
+            assert_eq!(all.len() as u64, length);
+            all
+        }
     }
 }

@@ -9,6 +9,8 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+use crate::private;
+
 use super::{CorpusError, CorpusSpec, VERSION, build};
 
 /// The schema is part of what the file is.
@@ -28,7 +30,7 @@ pub fn cached(spec: &CorpusSpec, dir: &Path) -> Result<PathBuf, CorpusError> {
         let path = path.to_owned();
         move |source| CorpusError::File { path, source }
     };
-    fs::create_dir_all(dir).map_err(at(dir))?;
+    private::folder(dir).map_err(at(dir))?;
     let name = file_name(spec);
     let path = dir.join(format!("{name}.sqlite"));
     let lock_path = dir.join(format!("{name}.lock"));
@@ -54,8 +56,7 @@ pub fn cached(spec: &CorpusSpec, dir: &Path) -> Result<PathBuf, CorpusError> {
 pub fn snapshot(corpus: &Path, to: &Path) -> Result<(), CorpusError> {
     let at = |source| CorpusError::File { path: to.to_owned(), source };
     remove_database(to).map_err(at)?;
-    fs::copy(corpus, to).map_err(at)?;
-    Ok(())
+    private::copy(corpus, to).map_err(at)
 }
 
 /// Removes a database with the files that SQLite keeps beside it: an old log beside a new database would be applied.

@@ -1,84 +1,186 @@
-//! What HTML may cost to parse.
+//! What HTML costs to clean, and the bound on it.
 //!
-//! Parsing is linear for what people write and quadratic for some things that they do not: elements inside of elements
-//! without end (many tags make the parser walk all that are open), styles left open (each new block opens all of them
-//! again), and attributes of one tag (each is compared with those before it). Half a megabyte of these takes minutes or
-//! gigabytes, so all are bounded before, on the text and without parsing.
+//! Parsing is linear for what people write and quadratic for much that they do not: many tags make the parser walk all elements that
+//! are open, styles left open are opened again in every block, a tag's attributes are compared with each other, and so on. Half a
+//! megabyte of these takes minutes. Which tags do that is decided by rules of the parser that no list of names gets right, so
+//! it is asked: the HTML is parsed once before it is cleaned, into a tree that keeps nothing but counts every step that the parser
+//! takes in it, and the parsing ends where the steps are used up. A clock would do too, and would give another result on a busy
+//! machine.
 
-use super::{HtmlError, tag_name};
+mod attributes;
+mod tree;
+
+use std::cell::Cell;
+
+use html5ever::{
+    LocalName, QualName, TokenizerResult,
+    buffer_queue::BufferQueue,
+    local_name, ns,
+    tendril::StrTendril,
+    tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
+    tree_builder::{TreeBuilder, TreeBuilderOpts, create_element},
+};
+
+use memchr::memchr_iter;
+
+use self::{
+    attributes::Attributes,
+    tree::{Node, Tree},
+};
+use super::HtmlError;
 
 /// The deepest nesting that is cleaned, in elements.
 pub const MAX_DEPTH: usize = 512;
 /// The most attributes of a tag.
 pub const MAX_ATTRIBUTES: usize = 1000;
+/// The most steps that a message's HTML may take, over all rounds of cleaning: some 10 ns each, with what cleaning adds.
+pub const MAX_WORK: usize = 8_000_000;
 
-/// The sum over all tags of what was open there. 10 000 tags at a depth of 50 are half of it.
-pub const MAX_WORK: usize = 1_000_000;
+/// Steps that a token takes beside those in the tree.
+const TOKEN: usize = 20;
+/// Steps of reading and writing a character reference.
+const REFERENCE: usize = 60;
+/// Bytes that are read in the time of a step.
+const BYTES: usize = 8;
+/// Attributes that are compared in the time of a step.
+const COMPARED: usize = 8;
+/// Steps of comparing an attribute of a style with that of another one.
+const STYLE_ATTRIBUTE: usize = 16;
 
-/// Elements that hold nothing.
-const VOID: [&str; 14] =
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
-/// Elements that end where the next of them starts, so that it takes others to nest them, which are counted.
-const SELF_ENDING: [&str; 16] = [
-    "p", "li", "td", "th", "tr", "dd", "dt", "thead", "tbody", "tfoot", "caption", "colgroup", "option", "optgroup",
-    "rt", "rp",
-];
-/// Elements that a closing tag inside of them does not reach beyond.
-const WALLS: [&str; 9] = ["table", "object", "applet", "marquee", "template", "select", "button", "svg", "math"];
+/// What may still be spent on one message.
+#[derive(Debug)]
+pub(super) struct Budget(usize);
 
-/// Elements that are opened again in the next block if the block that they were opened in ends before them.
-const STYLES: [&str; 14] =
-    ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
+impl Budget {
+    pub(super) fn new() -> Self {
+        Self(MAX_WORK)
+    }
 
-pub(super) fn check(html: &str) -> Result<(), HtmlError> {
-    let mut open: Vec<String> = Vec::new();
-    let (mut styles, mut work) = ([0_usize; STYLES.len()], 0);
-    for piece in html.split('<').skip(1) {
-        if attributes(piece) > MAX_ATTRIBUTES {
-            return Err(HtmlError::TooManyAttributes);
+    /// Takes what it costs to parse this HTML, as the inside of a `<div>` as the cleaner does, or says why it is not to be cleaned.
+    pub(super) fn pay_for(&mut self, html: &str) -> Result<(), HtmlError> {
+        let tokenizer = tokenizer(self.0);
+        let watched = &tokenizer.sink;
+        let queue = BufferQueue::default();
+        let mut attributes = Attributes::default();
+        for piece in pieces(html) {
+            attributes.read(piece)?;
+            watched.tree().spend(memchr_iter(b'&', piece.as_bytes()).count() * REFERENCE + piece.len() / BYTES);
+            if let Some(problem) = watched.problem() {
+                return Err(problem);
+            }
+            watched.told.set(false);
+            queue.push_back(StrTendril::from_slice(piece));
+            while !matches!(tokenizer.feed(&queue), TokenizerResult::Done) {}
+            // A token that a `<` has set free is of what stood before it.
+            if watched.told.get() && piece != "<" {
+                attributes = Attributes::default();
+            }
         }
-        let (closes, name) = match piece.strip_prefix('/') {
-            Some(rest) => (true, tag_name(rest)),
-            None => (false, tag_name(piece)),
-        };
-        if let Some(style) = STYLES.iter().position(|style| *style == name) {
-            styles[style] = if closes { styles[style].saturating_sub(1) } else { styles[style] + 1 };
+        tokenizer.end();
+        watched.problem().map_or(Ok(()), Err)?;
+        self.0 -= watched.tree().spent();
+        Ok(())
+    }
+}
+
+/// Cuts so that nothing but `<` itself, what follows up to the next one, and what ends in `>` is a piece: a tag begins with a piece, and
+/// its token comes with the end of one.
+fn pieces(html: &str) -> impl Iterator<Item = &str> {
+    html.split_inclusive(['<', '>']).flat_map(|piece| match piece.strip_suffix('<') {
+        Some(before) => [before, "<"],
+        None => [piece, ""],
+    })
+}
+
+fn tokenizer(budget: usize) -> Tokenizer<Watched> {
+    let tree = Tree::new(budget);
+    let inside = create_element(&tree, QualName::new(None, ns!(html), local_name!("div")), Vec::new());
+    let builder = TreeBuilder::new_for_fragment(tree, inside, None, TreeBuilderOpts::default());
+    let initial_state = Some(builder.tokenizer_state_for_context_elem(false));
+    Tokenizer::new(
+        Watched { builder, told: Cell::new(false) },
+        TokenizerOpts { initial_state, ..TokenizerOpts::default() },
+    )
+}
+
+/// The tree builder, which hears no more once the budget is spent.
+struct Watched {
+    builder: TreeBuilder<Node, Tree>,
+    /// Whether a token has come.
+    told: Cell<bool>,
+}
+
+impl Watched {
+    fn tree(&self) -> &Tree {
+        &self.builder.sink
+    }
+
+    fn problem(&self) -> Option<HtmlError> {
+        if self.tree().depth() > MAX_DEPTH {
+            return Some(HtmlError::TooDeep);
         }
-        work += 1 + open.len() + styles.iter().sum::<usize>();
-        if work > MAX_WORK {
-            return Err(HtmlError::TooIntricate);
-        }
-        if name.is_empty() || VOID.contains(&name.as_str()) || SELF_ENDING.contains(&name.as_str()) {
-            continue;
-        }
-        if !closes {
-            open.push(name);
-        } else if let Some(at) = matching(&open, &name) {
-            open.truncate(at);
-        }
-        if open.len() > MAX_DEPTH {
-            return Err(HtmlError::TooDeep);
+        self.tree().is_spent().then_some(HtmlError::TooCostly)
+    }
+
+    /// What a tag costs before and beside the tree.
+    fn pay_for_tag(&self, tag: &Tag) {
+        let attributes = tag.attrs.len();
+        self.tree().spend(attributes * attributes / COMPARED);
+        if tag.kind == TagKind::StartTag && is_style(&tag.name) {
+            // It is compared with all styles that are open, which are as many as there are elements at most.
+            self.tree().spend(self.tree().depth_now() * (1 + STYLE_ATTRIBUTE * attributes));
         }
     }
-    Ok(())
 }
 
-/// Which open element a closing tag closes.
-fn matching(open: &[String], name: &str) -> Option<usize> {
-    for (at, candidate) in open.iter().enumerate().rev() {
-        if candidate == name {
-            return Some(at);
+impl TokenSink for Watched {
+    type Handle = Node;
+
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Node> {
+        if matches!(token, Token::ParseError(_)) {
+            return TokenSinkResult::Continue;
         }
-        if WALLS.contains(&candidate.as_str()) {
-            return None;
+        self.told.set(true);
+        self.tree().spend(TOKEN);
+        if let Token::TagToken(tag) = &token {
+            self.pay_for_tag(tag);
         }
+        if self.problem().is_some() {
+            return TokenSinkResult::Continue;
+        }
+        self.builder.process_token(token, line)
     }
-    None
+
+    fn end(&self) {
+        self.builder.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.builder.adjusted_current_node_present_but_not_in_html_namespace()
+    }
 }
 
-/// At most how many attributes there are between two `<`. Values may hold `>`, so that the last one counts; text behind
-/// a tag is only taken for attributes if it has a `>` of its own.
-fn attributes(piece: &str) -> usize {
-    let tag = piece.rfind('>').map_or(piece, |end| &piece[..end]);
-    tag.bytes().filter(|b| b.is_ascii_whitespace() || *b == b'/').count()
+/// Elements that are opened again in the next block if the block that they were opened in ends before them: "formatting" in the
+/// standard.
+fn is_style(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("a")
+            | local_name!("b")
+            | local_name!("big")
+            | local_name!("code")
+            | local_name!("em")
+            | local_name!("font")
+            | local_name!("i")
+            | local_name!("nobr")
+            | local_name!("s")
+            | local_name!("small")
+            | local_name!("strike")
+            | local_name!("strong")
+            | local_name!("tt")
+            | local_name!("u")
+    )
 }
+
+#[cfg(test)]
+mod tests;

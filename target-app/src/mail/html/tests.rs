@@ -355,6 +355,10 @@ fn links_in_text() {
 fn what_costs_too_much_is_refused() {
     assert_eq!(clean(&"x".repeat(MAX_BYTES + 1)), Err(HtmlError::TooLong { bytes: MAX_BYTES + 1 }));
     assert_eq!(clean(&"<b>".repeat(MAX_DEPTH + 1)), Err(HtmlError::TooDeep));
+    // The elements that another of their kind does not end, outside of what they belong to.
+    for nested in ["<rt>", "<rp>", "<optgroup>", "<dl><dd>", "<x>", "<rb><rtc>", "<li><ul>"] {
+        assert_eq!(clean(&nested.repeat(MAX_DEPTH + 1)), Err(HtmlError::TooDeep), "{nested}");
+    }
     for closed_in_vain in ["<div><table></div></table>", "<div><marquee></div></marquee>", "<b><object></b></object>"] {
         assert_eq!(clean(&closed_in_vain.repeat(MAX_DEPTH + 1)), Err(HtmlError::TooDeep), "{closed_in_vain}");
     }

@@ -17,7 +17,7 @@ pub(super) fn read(
     path: &Path,
     options: Options,
 ) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send + use<> {
-    let inbox = messages(path.to_owned(), names::INBOX.to_owned(), options);
+    let inbox = messages(path.to_owned(), own_folder(path), options);
     let subfolders = directory::entries(path, true).filter(|entry| match entry {
         Ok(Entry::Directory(path)) => is_maildir(path),
         Ok(Entry::File(_)) => false,
@@ -33,6 +33,13 @@ pub(super) fn read(
             Err(problem) => Box::new(std::iter::once(Err(problem))),
         }
     }))
+}
+
+/// The folder that a maildir is: its name, if it is a subfolder of another that was named by itself (`Maildir/.Sent`).
+fn own_folder(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_subfolder = name.starts_with('.') && path.parent().is_some_and(is_maildir);
+    if is_subfolder { names::maildir_folder(&name) } else { names::INBOX.to_owned() }
 }
 
 /// The messages of one maildir without its subfolders.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{Frame, date, page, scope_value, size, subject};
+use super::{Frame, count, date, page, scope_value, size, subject};
 use crate::mail::store::{Direction, Folder, Hits, Listed, Order, PAGE_ROWS, Scope, Sort};
 
 /// A part of a folder.
@@ -65,7 +65,7 @@ pub fn messages(frame: &Frame<'_>, shown: Shown<'_>, folders: &[Folder]) -> Mark
                         (column(Sort::Author, "From")) (column(Sort::Subject, "Subject")) (column(Sort::Date, "Date"))
                         th scope="col" class="size" { "Size" }
                     } }
-                    tbody { @for row in rows { (one(frame, row)) } }
+                    tbody { @for row in rows { (one(frame, row, None)) } }
                 }
             }
             @if rows.is_empty() { p class="empty" { "No messages here." } }
@@ -111,13 +111,20 @@ pub fn search(frame: &Frame<'_>, found: Found<'_>, folders: &[Folder]) -> Markup
         Scope::All => "all folders",
         Scope::Folder(id) => folders.iter().find(|folder| folder.id == id).map_or("a folder", |f| &f.name),
     };
+    // Where a hit lies is news only where all folders were searched.
+    let name_of = |row: &Listed| {
+        let folder = folders.iter().find(|folder| scope == Scope::All && folder.id == row.folder);
+        folder.map(|folder| folder.name.as_str())
+    };
     page(
         frame,
         "search",
         "Search",
         &html! {
             h1 { "Search" }
-            p { "Messages in " strong { (place) } " with “" (text) "” in their headers" }
+            p class="found" {
+                (number(found)) " in " strong { (place) } " with “" (text) "” in the headers"
+            }
             @if let Some(part) = hits.part {
                 p class="problem" {
                     "The service is busy: only the newest " (part.newest) " of " (part.of) " messages were searched, those since "
@@ -132,9 +139,10 @@ pub fn search(frame: &Frame<'_>, found: Found<'_>, folders: &[Folder]) -> Markup
                     thead { tr {
                         th scope="col" class="pick" { span class="hidden" { "Choose" } }
                         th scope="col" class="author" { "From" } th scope="col" class="subject" { "Subject" }
+                        @if scope == Scope::All { th scope="col" class="place" { "Folder" } }
                         th scope="col" class="date" { "Date" } th scope="col" class="size" { "Size" }
                     } }
-                    tbody { @for row in &hits.rows { (one(frame, row)) } }
+                    tbody { @for row in &hits.rows { (one(frame, row, name_of(row))) } }
                 }
             }
             @if hits.rows.is_empty() { p class="empty" { "Nothing found." } }
@@ -145,7 +153,19 @@ pub fn search(frame: &Frame<'_>, found: Found<'_>, folders: &[Folder]) -> Markup
     )
 }
 
-fn one(frame: &Frame<'_>, row: &Listed) -> Markup {
+/// How many messages were found: all of them are counted only if they were all looked for.
+fn number(found: Found<'_>) -> Markup {
+    let Found { start, hits, .. } = found;
+    let seen = i64::from(start) + hits.rows.len() as i64;
+    html! {
+        @if hits.more { "More than " (count(seen)) }
+        @else if hits.rows.is_empty() && start > 0 { "No more messages" }
+        @else { (count(seen)) }
+    }
+}
+
+/// A row; `place` is the name of the folder that it lies in, where that is to be said.
+fn one(frame: &Frame<'_>, row: &Listed, place: Option<&str>) -> Markup {
     html! {
         tr {
             td class="pick" {
@@ -158,6 +178,7 @@ fn one(frame: &Frame<'_>, row: &Listed) -> Markup {
                 }
                 @if row.attachments > 0 { span class="clip" title="has attachments" { " 📎" } }
             }
+            @if let Some(place) = place { td class="place" { (place) } }
             td class="date" { (date(row.date)) }
             td class="size" { (size(row.size)) }
         }

@@ -1,3 +1,4 @@
+use nix::time::{ClockId, clock_gettime};
 use proptest::prelude::*;
 
 use super::*;
@@ -343,4 +344,30 @@ proptest! {
             Err(problem) => prop_assert!(problem != ParseError::Unreadable, "{:?}", raw),
         }
     }
+}
+
+/// CPU time, so that it does not matter what else the machine does. A build without optimisation takes one case of eleven, and may take
+/// ten times as long.
+#[test]
+fn any_mail_up_to_a_megabyte_is_read_within_a_fifth_of_a_second() {
+    let (every, bound) = if cfg!(debug_assertions) { (11, 2.0) } else { (1, 0.2) };
+    let mut slowest = (0.0, String::new());
+    let mut cases = 0;
+    for (name, raw) in hostile::mails().into_iter().step_by(every) {
+        assert!(raw.len() <= 1 << 20, "{name}");
+        let before = cpu_time();
+        let _ = parse(&raw, None);
+        let took = cpu_time() - before;
+        assert!(took < bound, "{name}: {took:.2} s");
+        cases += 1;
+        if took > slowest.0 {
+            slowest = (took, name);
+        }
+    }
+    println!("{cases} cases, the slowest {slowest:?}");
+}
+
+fn cpu_time() -> f64 {
+    std::time::Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("this thread's time"))
+        .as_secs_f64()
 }

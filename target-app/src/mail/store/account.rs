@@ -12,6 +12,15 @@ pub struct Account {
 }
 
 impl Store {
+    /// How many accounts there are.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn accounts(&self) -> Result<usize, StoreError> {
+        let count: i64 = sqlx::query_scalar("SELECT count(*) FROM users").fetch_one(&self.read).await?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
     /// The account of that name.
     ///
     /// # Errors

@@ -116,15 +116,6 @@ pub struct AttachmentName {
     pub size: i64,
 }
 
-/// An attachment with its content.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct Attachment {
-    /// File name, as the sender gave it.
-    pub name: String,
-    /// The bytes.
-    pub content: Vec<u8>,
-}
-
 /// What a list is sorted by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Sort {

@@ -2,7 +2,7 @@
 
 use sqlx::{query, query_scalar};
 
-use super::{Change, FolderId, NewMessage, Store, StoreError, UserId};
+use super::{Change, FolderId, NewMessage, Store, StoreError, UserId, pieces::PIECE};
 use crate::mail::html;
 
 /// What one message came to.
@@ -148,16 +148,25 @@ impl Fill<'_> {
         .await
         .map_err(self.change.watch())?;
         for (part, attachment) in message.attachments.iter().enumerate() {
-            query("INSERT INTO attachments (message_id, part, name, kind, size, content) VALUES (?, ?, ?, ?, ?, ?)")
+            query("INSERT INTO attachments (message_id, part, name, kind, size) VALUES (?, ?, ?, ?, ?)")
                 .bind(id)
                 .bind(part as i64)
                 .bind(&attachment.name)
                 .bind(&attachment.kind)
                 .bind(attachment.content.len() as i64)
-                .bind(&attachment.content)
                 .execute(&mut *self.change.transaction)
                 .await
                 .map_err(self.change.watch())?;
+            for (piece, content) in attachment.content.chunks(PIECE).enumerate() {
+                query("INSERT INTO attachment_pieces (message_id, part, piece, content) VALUES (?, ?, ?, ?)")
+                    .bind(id)
+                    .bind(part as i64)
+                    .bind(piece as i64)
+                    .bind(content)
+                    .execute(&mut *self.change.transaction)
+                    .await
+                    .map_err(self.change.watch())?;
+            }
         }
         Ok(id)
     }

@@ -3,8 +3,8 @@
 use sqlx::query_as;
 
 use super::{
-    Attachment, AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, Order, PAGE_ROWS, Sort, Store,
-    StoreError, UserId,
+    AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, Order, PAGE_ROWS, Sort, Store, StoreError,
+    UserId,
 };
 
 impl Store {
@@ -66,30 +66,6 @@ impl Store {
             .await?;
         }
         Ok(Some(message))
-    }
-
-    /// An attachment with its content.
-    ///
-    /// # Errors
-    /// Whatever the database reports.
-    pub async fn attachment(
-        &self,
-        user: UserId,
-        folder: FolderId,
-        entry: EntryId,
-        part: i64,
-    ) -> Result<Option<Attachment>, StoreError> {
-        Ok(query_as(
-            "SELECT a.name, a.content FROM entries e CROSS JOIN folders f ON f.id = e.folder_id
-             CROSS JOIN attachments a ON a.message_id = e.message_id
-             WHERE e.id = ? AND f.id = ? AND f.user_id = ? AND a.part = ?",
-        )
-        .bind(entry)
-        .bind(folder)
-        .bind(user)
-        .bind(part)
-        .fetch_optional(&self.read)
-        .await?)
     }
 }
 

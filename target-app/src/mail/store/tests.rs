@@ -240,7 +240,7 @@ async fn what_sqlites_threads_do_for_a_request_is_on_its_account() {
     let cost = async |kind: usize| {
         let work = async {
             store.do_work(kind, 1.0).await.expect("works");
-            Ok(http::Response::new(Bytes::new()))
+            Ok(http::Response::new(Bytes::new().into()))
         };
         let (_, cost) = Metered::new(Box::pin(work)).await;
         cost
@@ -317,6 +317,34 @@ async fn a_writer_whose_statement_met_an_io_error_is_replaced() {
         "{failed:?}"
     );
     assert_eq!(marked().await, 0, "a new connection");
+}
+
+/// SQLite rolls back by itself when there is no room left, and when it is interrupted.
+#[tokio::test]
+async fn writes_go_on_after_a_failure_that_ended_their_transaction() {
+    let (_dir, store) = small().await;
+    let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&store.write).await.expect("pages");
+    let full = format!("PRAGMA max_page_count = {pages}");
+    sqlx::query(sqlx::AssertSqlSafe(full)).execute(&store.write).await.expect("of this connection alone");
+    let mut fill = store.fill().await.expect("fill");
+    let long = NewMessage { digest: [99; 32], text: "x".repeat(1 << 20), ..NewMessage::default() };
+    let refused = fill.message(&long).await;
+    assert!(matches!(refused, Err(StoreError::DiskFull)), "{refused:?}");
+    drop(fill);
+    let created = store.create_folder(ANN, "after").await;
+    assert!(matches!(created, Ok(NewFolder::Created(_))), "{created:?}");
+
+    let mut change = store.change().await.expect("begins");
+    change.transaction.lock_handle().await.expect("its handle").set_progress_handler(1, || false);
+    let delete = sqlx::query("DELETE FROM entries").execute(&mut *change.transaction).await;
+    let interrupted = delete.map_err(change.watch());
+    assert!(matches!(interrupted, Err(StoreError::TooLong)), "{interrupted:?}");
+    drop(change);
+    let created = store.create_folder(ANN, "later").await;
+    assert!(matches!(created, Ok(NewFolder::Created(_))), "{created:?}");
+    assert_eq!(store.damage().await.expect("checks"), [""; 0]);
+    let names: Vec<_> = store.folders(ANN).await.expect("folders").into_iter().map(|folder| folder.name).collect();
+    assert_eq!(names, ["inbox", "after", "later", "Work"], "nothing of what failed");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use crate::{
     client::{Member, Pass},
     crowd::User,
     measure::{Fate, Ticket},
-    persona::{Call, Draws, Pause, Reply},
+    persona::{Answer, Call, Draws, Pause, Reply},
 };
 
 /// One user, between and during its requests.
@@ -26,8 +26,8 @@ pub(crate) struct Guest<C> {
     /// The number of its request, if requests are numbered and it has not ended.
     pub(super) request: Option<u64>,
     pub(super) begun: Option<Timestamp>,
-    /// The balancer before the service refused its request.
-    pub(super) turned_back: bool,
+    /// What its last request came to at once, and how often in a row: it may not begin anew without a pause.
+    pub(super) setback: Setback,
     /// Its request has been written. A second write is the same request, on a new connection in place of one that was closed.
     pub(super) written: bool,
     pub(super) pause: Option<Pause>,
@@ -39,6 +39,18 @@ pub(crate) struct Guest<C> {
     pub(super) visit: Option<Box<Visit>>,
     /// The share of time-out and patience that it waits for its request; `None`: all.
     pub(crate) haste: Option<f64>,
+}
+
+/// A user whose request ends at once, and who begins anew at once, would do so for ever at one moment.
+/// What a pause was made for is forgotten with it; how many there were in a row is not, until there is an answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Setback {
+    /// The balancer before the service refused its request.
+    pub(super) turned_back: bool,
+    /// It got no connection, or lost it before the answer.
+    pub(super) unanswered: bool,
+    /// How many in a row did.
+    pub(super) in_a_row: u32,
 }
 
 /// A user and its policy.
@@ -100,6 +112,20 @@ pub(crate) struct Outcome<'a> {
     pub(crate) reply: Reply<'a>,
     /// As the ledger is told, where the user has no answer to judge.
     pub(crate) fate: Fate,
+    /// What went wrong, where there is no answer and that has a text.
+    pub(crate) error: Option<&'a str>,
+}
+
+impl<'a> Outcome<'a> {
+    /// The service has answered; the user judges.
+    pub(crate) fn answered(answer: Answer<'a>) -> Self {
+        Self { reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
+    }
+
+    /// With what went wrong.
+    pub(crate) fn because(self, error: &'a str) -> Self {
+        Self { error: Some(error), ..self }
+    }
 }
 
 impl Visit {
@@ -124,6 +150,11 @@ impl<C> Guest<C> {
     pub(super) fn is_kept_back(&self) -> bool {
         let kept = self.visit.as_ref().is_some_and(|visit| visit.kept_until.is_some());
         kept || matches!(self.due, Due::Over(_))
+    }
+
+    /// The host has begun with the request: it did not come too late for it.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun.is_some()
     }
 
     /// The host begins with the request.

@@ -9,6 +9,7 @@ use crate::{
 
 mod asked;
 mod door;
+mod setback;
 
 /// First draws of the users of a class, in order of arrival.
 fn draws(plan: &LoadPlan, class: u8) -> Vec<f64> {
@@ -75,8 +76,7 @@ fn users_that_leave_by_themselves_are_forgotten() {
         crew.advance(now + std::time::Duration::from_millis(500));
         while let Some(mut guest) = crew.take(now) {
             crew.sends(&mut guest, now);
-            let outcome = Outcome { reply: Reply::Answer(rejected), fate: Fate::Failed };
-            assert!(crew.settle(guest, outcome, now).is_none(), "it leaves");
+            assert!(crew.settle(guest, Outcome::answered(rejected), now).is_none(), "it leaves");
         }
         assert_eq!((crew.present.len(), crew.departed.len()), (0, 0), "second {second}");
     }

@@ -8,13 +8,20 @@ use super::{
     guest::{Due, Guest, NeverSent, Sleeper},
 };
 use crate::{
+    behaviour::full_jitter,
     crowd::User,
     measure::Fate,
-    persona::{Move, Pause, Persona as _, Reply, Want},
+    persona::{Call, Move, Pause, Persona as _, Purpose, Reply, Want},
 };
 
 /// A user that begins anew without a pause after its own policy has refused it would ask again for ever at one moment.
 pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
+
+/// Least and greatest bound of the pause of a user that stays, and would begin anew without one after a request that got no
+/// connection, or lost it: the bound doubles with each such request in a row, and the pause is drawn evenly from nothing to
+/// the bound. A service that is down is refused thousands of connections a second without it, and is not found again later
+/// than a second after it is back with it.
+const SETBACK_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 impl<C> Crew<C> {
     /// It is the user's turn. `None` if it has nothing to send.
@@ -66,8 +73,7 @@ impl<C> Crew<C> {
         mut may_begin: bool,
         now: Timestamp,
     ) -> Option<Box<Guest<C>>> {
-        // Who is refused at once, and begins anew without a pause, would do so for ever at one moment.
-        let mut refused = std::mem::take(&mut guest.turned_back);
+        let mut setback = self.pause_after_setback(&mut guest);
         loop {
             guest.errand = None;
             guest.begun = None;
@@ -87,10 +93,10 @@ impl<C> Crew<C> {
                     guest.errand = Some(call);
                     return Some(guest);
                 }
-                Move::Send(call) if refused && call.attempt == 0 && may_sleep => {
-                    guest.errand = Some(call);
+                Move::Send(call) if setback.is_some() && call.attempt == 0 && may_sleep => {
+                    guest.at = guest.at + setback.unwrap_or(LEAST_PAUSE);
+                    guest.errand = Some(Call { wanted_at: guest.at, ..call });
                     guest.due = Due::Ask;
-                    guest.at = guest.at + LEAST_PAUSE;
                     self.sleep(guest, Pause::BackingOff);
                     return None;
                 }
@@ -100,6 +106,7 @@ impl<C> Crew<C> {
                         guest.ordinal += u64::from(call.attempt == 0);
                         // One that was left open by mistake shows up as in flight, rather than to be counted twice.
                         guest.ticket = Some(self.recorder.plan(guest.number, &call, guest.at));
+                        guest.user.begins();
                         guest.haste = self.asked.haste;
                     }
                     guest.errand = Some(call);
@@ -112,7 +119,7 @@ impl<C> Crew<C> {
                         Said::Refused(other, hint) => {
                             guest = other;
                             then = self.is_refused(&mut guest, NeverSent::Refused(hint), now);
-                            refused = true;
+                            setback = Some(LEAST_PAUSE);
                             may_begin = !self.over;
                         }
                     }
@@ -138,6 +145,25 @@ impl<C> Crew<C> {
                 }
             }
         }
+    }
+
+    /// How long a user has to wait that begins anew at once, after what its last request came to.
+    ///
+    /// In an open load each arrival tries, and those who come for a session or a recording do what their script says: only
+    /// users who stay could go on for ever.
+    fn pause_after_setback(&self, guest: &mut Guest<C>) -> Option<Duration> {
+        let setback = &mut guest.setback;
+        if std::mem::take(&mut setback.turned_back) {
+            return Some(LEAST_PAUSE);
+        }
+        let unanswered = std::mem::take(&mut setback.unanswered);
+        if !unanswered || !self.present.contains(&guest.number) {
+            return None;
+        }
+        let (base, cap) = SETBACK_PAUSE;
+        let nth = setback.in_a_row.saturating_sub(1);
+        let pause = full_jitter(base, cap, nth, (Purpose::Setback, nth), &guest.draws);
+        Some(pause.max(LEAST_PAUSE))
     }
 
     /// The user is quiet until it is due.

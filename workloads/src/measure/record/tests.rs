@@ -53,6 +53,11 @@ fn report() -> Report {
                 recorder.sent(&mut ticket, start + Duration::from_micros(number % 700));
             }
         }
+        match fate {
+            Fate::Rejected => recorder.answered(&ticket, 503),
+            Fate::Failed => recorder.went_wrong(&ticket, "connection reset"),
+            _ => {}
+        }
         let took = Duration::from_micros((random.uniform() * random.uniform() * 3e5) as u64 + 1000);
         recorder.end(ticket, fate, start + took);
     }
@@ -75,6 +80,7 @@ fn the_same_report_comes_out_again() {
     let text = |report: &Report| serde_json::to_string(report).expect("JSON");
     assert_eq!(text(&again), text(&report));
     assert!(report.total.ledger.in_flight > 0 && report.total.response_time_ms.censored > 0, "all is in it");
+    assert!(report.total.replies.statuses[&503] > 0 && report.phases[1].replies.errors["connection reset"] > 0);
     assert!(report.total.clients_connect_timed_out > 0 && report.phases[1].by_class.len() == 2);
     let half = |of: &Report, phase: &str| of.part(phase, 0.5..1.0);
     assert_eq!(half(&again, "spike"), half(&report, "spike"));
@@ -106,6 +112,8 @@ fn what_cannot_be_is_told_and_not_computed() {
     assert!(broken(&|r| r.types.clear()).contains("no types"));
     assert!(broken(&|r| r.phases[0].seen.push([0, 0])).contains("out of order"));
     assert!(broken(&|r| r.phases[0].beside.answered = 1).contains("health checks"));
+    let endless = |r: &mut Record| _ = r.phases[0].replies.statuses.insert(200, u64::MAX);
+    assert!(broken(&endless).contains("by status"));
     let strange = |r: &mut Record| {
         r.cells[0].times.insert("guess".to_owned(), TimesRecord::default());
     };

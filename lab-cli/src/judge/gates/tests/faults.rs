@@ -2,19 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use workloads::mail::Offered;
+
 use super::*;
 use crate::{
     judge::gates::table::{self, GATES},
     summary::{
         Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched,
         Verdict::{Invalid, Unstable, Warn},
+        WalkCell, WalkRow,
     },
 };
 
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
 type Limit = (&'static str, Verdict, fn(&mut Arm, &mut Context, f64), f64, f64);
 
-const LIMITS: [Limit; 40] = [
+const LIMITS: [Limit; 43] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
     ("LITTLE", Invalid, |arm, _, apart| arm.generator.little = apart, 0.051, 0.05),
     ("HDR", Invalid, |arm, _, times| arm.generator.saturated = times as u64, 1.0, 0.0),
@@ -26,6 +29,8 @@ const LIMITS: [Limit; 40] = [
     ("ARRIVALS", Warn, |arm, _, dispersion| arrivals(arm, 100, 10.0, dispersion), 0.59, 0.61),
     ("SAMPLES", Warn, |arm, _, count| arm.phases[0].measured.response_time_ms.count = count as u64, 28.0, 29.0),
     ("WARM-UP", Warn, |arm, _, trend| steady(arm, |s| s.trend = trend), 0.2, 0.0),
+    ("WALK", Warn, |arm, _, share| not_offered(arm, share), 5.1, 5.0),
+    ("WALK", Warn, |arm, _, last| runs_empty(arm, last as u64), 71.0, 70.0),
     ("UNSENT", Invalid, |arm, _, requests| unsent(arm, requests as u64), 11.0, 10.0),
     // 5 % of 1 s.
     ("LAG", Invalid, |arm, _, p99| arm.generator.send_lag_p99_ms = p99, 50.1, 50.0),
@@ -43,6 +48,7 @@ const LIMITS: [Limit; 40] = [
     ("FILES", Invalid, |arm, _, sends| arm.generator.files_exhausted = sends as u64, 1.0, 0.0),
     ("FILES", Warn, |arm, _, open| files(arm, open as u64), 961.0, 960.0),
     ("PORTS", Invalid, |arm, _, sends| arm.generator.ports_exhausted = sends as u64, 1.0, 0.0),
+    ("MEMORY", Invalid, |arm, _, answers| arm.generator.memory_exhausted = answers as u64, 1.0, 0.0),
     ("HEADROOM", Invalid, |arm, context, ceiling| headroom(arm, context, ceiling, 1.0), 1999.0, 2000.0),
     ("HEADROOM", Invalid, |arm, context, p99| headroom(arm, context, 9e9, p99), 100.1, 100.0),
     ("STEAL", Warn, |arm, _, share| arm.generator.steal = share, 0.006, 0.005),
@@ -61,8 +67,11 @@ const LIMITS: [Limit; 40] = [
 /// A code that has two limits: what is over the second is void, and what is just within it is still in doubt.
 type Void = (&'static str, fn(&mut Arm, f64), f64, f64);
 
-const VOID_FROM: [Void; 3] = [
+const VOID_FROM: [Void; 5] = [
     ("CROWDED", |arm, beyond| crowded(arm, 0.02, beyond), 0.011, 0.01),
+    // 5 % of a median of 100 ms, in two waits, or in the send lag.
+    ("CROWDED", |arm, wait| crowded_by(arm, wait, 0.0), 2.51, 2.5),
+    ("CROWDED", |arm, lag| crowded_by(arm, 0.0, lag), 5.1, 5.0),
     ("STEAL", |arm, share| arm.generator.steal = share, 0.0201, 0.02),
     ("WARM-UP", |arm, seconds| warms_up(arm, seconds, Some(true)), 65.0, 60.0),
 ];
@@ -73,16 +82,21 @@ type Make = fn(&mut Arm, &mut Context);
 /// A code, its verdict, what makes it speak, and what is nearly that and does not.
 type Pair = (&'static str, Verdict, Make, Make);
 
-const PAIRS: [Pair; 17] = [
+const PAIRS: [Pair; 22] = [
     ("LEDGER", Invalid, |arm, _| arm.phases[0].measured.served -= 1, sound_as_it_is),
     ("EMPTY", Invalid, |arm, _| nothing_sent(arm), sound_as_it_is),
+    ("EMPTY", Invalid, |arm, _| nobody_listens(arm, 0), |arm, _| nobody_listens(arm, 10_000)),
     ("BOOKS", Invalid, |arm, _| arm.generator.books.push("2, and 1 by count".to_owned()), sound_as_it_is),
     ("MODEL", Warn, |_, context| context.closed = true, closed_and_few_rejects),
     ("ARRIVALS", Warn, |arm, _| arrivals(arm, 1000, 1.0, 1.2), |arm, _| arrivals(arm, 99, 10.0, 9.0)),
     ("ARRIVALS", Warn, |arm, _| arrivals(arm, 1000, 1.0, 0.8), |arm, _| arrivals(arm, 1000, 0.9, 9.0)),
     ("WARM-UP", Warn, |arm, _| warms_up(arm, 20.0, None), warm_up_of_a_short_phase),
     ("WARM-UP", Warn, |arm, _| warms_up(arm, 65.0, None), |arm, _| warms_up(arm, 65.0, Some(false))),
+    ("WARM-UP", Warn, |arm, _| warms_up(arm, 65.0, None), warm_up_of_a_recovery),
+    ("WARM-UP", Warn, warm_up_of_a_recovery_declared_steady, warm_up_of_a_recovery),
     ("WARM-UP", Invalid, |arm, _| warms_up(arm, 65.0, Some(true)), |arm, _| warms_up(arm, 0.0, Some(true))),
+    ("WALK", Warn, |arm, _| not_offered(arm, 40.0), |arm, _| not_offered_by_messages_that_are_gone(arm)),
+    ("WALK", Warn, |arm, _| runs_empty(arm, 400), |arm, _| runs_empty_by_half_a_minute(arm)),
     ("DRIFT", Warn, |arm, _| arm.conditions.generator_speed = speed(100.0, 120.0), generators_own_drift),
     ("BACKLOG", Invalid, |arm, _| arm.kernel.listen_drops = 1, drops_that_are_declared),
     ("BACKLOG", Warn, |arm, _| arm.kernel.unread = true, unread_and_declared),
@@ -110,6 +124,16 @@ fn nothing_sent(arm: &mut Arm) {
     arm.server = Some(Server::default());
 }
 
+/// 500 attempts got no connection, and so many requests did.
+fn nobody_listens(arm: &mut Arm, sent: u64) {
+    if sent == 0 {
+        nothing_sent(arm);
+    }
+    let measured = &mut arm.phases[0].measured;
+    measured.planned += 500;
+    measured.connect_failed = 500;
+}
+
 /// 500 of 10 000.
 fn closed_and_few_rejects(arm: &mut Arm, context: &mut Context) {
     context.closed = true;
@@ -126,6 +150,32 @@ fn closed_and_few_rejects(arm: &mut Arm, context: &mut Context) {
 fn unsent(arm: &mut Arm, unsent: u64) {
     arm.phases[0].measured.planned += unsent;
     arm.phases[0].measured.unsent = unsent;
+}
+
+/// So many of a hundred draws in a thousand.
+fn not_offered(arm: &mut Arm, percent: f64) {
+    let substituted = (percent * 10.0) as u64;
+    let cell = WalkCell { made: 1000 - substituted, substituted, ..WalkCell::default() };
+    arm.walk = vec![WalkRow { from: "login".into(), to: [("search".to_owned(), cell)].into(), ..WalkRow::default() }];
+}
+
+/// Four of ten, where the model leads users back to what they have deleted.
+fn not_offered_by_messages_that_are_gone(arm: &mut Arm) {
+    not_offered(arm, 40.0);
+    for cell in arm.walk[0].to.values_mut() {
+        cell.gone = cell.substituted;
+    }
+}
+
+/// From 2 % to so many of a thousand, over five minutes.
+fn runs_empty(arm: &mut Arm, last: u64) {
+    let minute = |not_offered| Offered { drawn: 1000, not_offered };
+    arm.offered = vec![minute(20), minute(20), minute(40), minute(50), minute(last)];
+}
+
+/// A rise that too few draws show.
+fn runs_empty_by_half_a_minute(arm: &mut Arm) {
+    arm.offered = vec![Offered { drawn: 1000, not_offered: 20 }, Offered { drawn: 500, not_offered: 300 }];
 }
 
 fn busy(arm: &mut Arm, most: u32, limit: u32, waited: u64) {
@@ -149,6 +199,14 @@ fn steady(arm: &mut Arm, change: impl FnOnce(&mut Steadiness)) {
 /// The file says whether it is to be steady, or nothing.
 fn warms_up(arm: &mut Arm, seconds: f64, declared: Option<bool>) {
     steady(arm, |s| (s.warm_up_s, s.declared) = (seconds, declared));
+}
+
+fn warm_up_of_a_recovery(arm: &mut Arm, _: &mut Context) {
+    steady(arm, |s| (s.warm_up_s, s.transient) = (20.0, true));
+}
+
+fn warm_up_of_a_recovery_declared_steady(arm: &mut Arm, _: &mut Context) {
+    steady(arm, |s| (s.warm_up_s, s.transient, s.declared) = (20.0, true, Some(true)));
 }
 
 fn warm_up_of_a_short_phase(arm: &mut Arm, _: &mut Context) {
@@ -193,8 +251,43 @@ fn hiccup(arm: &mut Arm, context: &mut Context, p999: f64) {
     arm.conditions.hiccup_p999_ms = Some(p999);
 }
 
+/// In waits of 5 ms, two of which are a tenth of the median.
 fn crowded(arm: &mut Arm, all: f64, beyond: f64) {
+    crowded_by(arm, 5.0, 0.0);
     (arm.generator.run_queue, arm.generator.crowded) = (all, beyond);
+}
+
+/// For 2 % of the time, beside a median of 100 ms.
+fn crowded_by(arm: &mut Arm, wait_ms: f64, lag_ms: f64) {
+    arm.phases[0].measured.response_time_ms.p50 = Some(100.0);
+    let generator = &mut arm.generator;
+    (generator.run_queue, generator.crowded) = (0.02, 0.02);
+    (generator.core_wait_ms, generator.send_lag_p99_ms) = (wait_ms, lag_ms);
+}
+
+#[test]
+fn a_crowded_sender_that_is_late_spoils_the_run_however_long_answers_take() {
+    let judged = |objective_ms: f64, lag_ms: f64| {
+        let (mut arm, mut context) = (sound(), context());
+        crowded_by(&mut arm, 0.1, lag_ms);
+        arm.phases[0].measured.response_time_ms.p50 = Some(10_000.0);
+        context.objective.response_time_ms = objective_ms;
+        codes(&arm, &context)
+    };
+    let of = |code: &str, verdict| (code.to_owned(), verdict);
+    assert_eq!(judged(100.0, 5.1), [of("CROWDED", Invalid), of("LAG", Invalid)]);
+    assert_eq!(judged(100.0, 5.0), [of("CROWDED", Warn)]);
+}
+
+#[test]
+fn where_nothing_was_timed_waits_spoil_nothing() {
+    let mut arm = sound();
+    crowded_by(&mut arm, 5.0, 0.0);
+    arm.phases[0].measured.response_time_ms.p50 = None;
+    assert_eq!(codes(&arm, &context()), [("CROWDED".to_owned(), Warn)]);
+    // Rejects have times, too.
+    arm.phases[0].measured.reject_time_ms.p50 = Some(100.0);
+    assert_eq!(codes(&arm, &context()), [("CROWDED".to_owned(), Invalid)]);
 }
 
 fn files(arm: &mut Arm, open: u64) {
@@ -377,6 +470,7 @@ fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
     busy(&mut arm, 10, 1000, 0);
     files(&mut arm, 100);
     steady(&mut arm, |_| ());
+    not_offered(&mut arm, 1.0);
     arm.phases[0].measures.arrivals = Some(Dispersion { windows: 100, per_window: 5.0, index: 1.1 });
     let bound = Arm { bound: true, ..Arm::default() };
     let mut summary = Summary {
@@ -420,6 +514,7 @@ fn every_code_in_the_source_is_in_the_table() {
         include_str!("../pauses.rs"),
         include_str!("../settled.rs"),
         include_str!("../twins.rs"),
+        include_str!("../walk.rs"),
         include_str!("../../gates.rs"),
     ];
     // A code stands alone in its line, or as the first argument.

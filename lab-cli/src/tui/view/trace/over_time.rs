@@ -7,6 +7,7 @@ use traces::learn::fitted::Arrivals;
 
 use super::super::plot::{Plot, Series};
 use crate::{
+    series::value::Value,
     text,
     tui::{Palette, app::Trace},
 };
@@ -18,13 +19,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
         name: name.to_owned(),
         style,
         mark,
-        points: rates(arrivals, seen.length).into_iter().map(|(at, rate)| (at / seconds, Some(rate))).collect(),
+        points: rates(arrivals, seen.length)
+            .into_iter()
+            .map(|(at, rate)| (at / seconds, Some(Value::known(rate))))
+            .collect(),
     };
     let series = vec![
         series("requests", palette.offered(), '.', &seen.requests),
         series("sessions that began", palette.good(), '+', &seen.arrivals),
     ];
-    let top = series.iter().flat_map(|series| &series.points).filter_map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let top =
+        series.iter().flat_map(|series| &series.points).filter_map(|(_, rate)| Some((*rate)?.at)).fold(0.0, f64::max);
     let top = if top > 0.0 { top * 1.05 } else { 1.0 };
     let plot = Plot {
         key: "[1]",

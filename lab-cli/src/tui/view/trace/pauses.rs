@@ -9,6 +9,7 @@ use traces::inspect::PausesOf;
 
 use super::super::plot::{Plot, Series, decades, log};
 use crate::{
+    series::value::Value,
     text,
     tui::{Palette, app::Trace},
 };
@@ -54,7 +55,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
 fn curve(by: &PausesOf, name: String, palette: Palette, n: usize) -> Series {
     let (style, mark) = palette.line(n);
     let share = 100.0 / by.curve.len().max(1) as f64;
-    let point = |(at, &micros): (usize, &u64)| ((at as f64 + 0.5) * share, Some(log(micros as f64 / 1000.0)));
+    let point =
+        |(at, &micros): (usize, &u64)| ((at as f64 + 0.5) * share, Some(Value::known(log(micros as f64 / 1000.0))));
     Series { name, style, mark, points: by.curve.iter().enumerate().map(point).collect() }
 }
 
@@ -67,6 +69,9 @@ mod tests {
     fn the_shortest_pause_stands_on_the_left_and_each_part_has_its_width() {
         let pauses = Quantiles { count: 2, mean: 5.5e6, min: 1, p50: 1, p90: 1, p99: 1, max: 1 };
         let by = PausesOf { from: "login".to_owned(), to: None, pauses, curve: vec![1_000_000, 10_000_000] };
-        assert_eq!(curve(&by, String::new(), Palette::Plain, 0).points, [(25.0, Some(3.0)), (75.0, Some(4.0))]);
+        assert_eq!(
+            curve(&by, String::new(), Palette::Plain, 0).points,
+            [(25.0, 3.0), (75.0, 4.0)].map(|(x, y)| (x, Some(Value::known(y))))
+        );
     }
 }

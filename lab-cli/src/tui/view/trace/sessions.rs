@@ -9,6 +9,7 @@ use ratatui::{
 
 use super::super::plot::{Plot, Series};
 use crate::{
+    series::value::Value,
     text::{rate, time},
     tui::{Palette, app::Trace},
 };
@@ -58,7 +59,7 @@ fn lines(trace: &Trace, palette: Palette) -> Vec<Line<'static>> {
 fn lengths(trace: &Trace, palette: Palette) -> Plot<'static> {
     let curve = &trace.seen.lengths_curve;
     let share = 100.0 / curve.len().max(1) as f64;
-    let point = |(at, &requests): (usize, &u64)| ((at as f64 + 0.5) * share, Some(requests as f64));
+    let point = |(at, &requests): (usize, &u64)| ((at as f64 + 0.5) * share, Some(Value::known(requests as f64)));
     let top = curve.last().copied().unwrap_or(1).max(1) as f64 * 1.05;
     let points = curve.iter().enumerate().map(point).collect();
     Plot {

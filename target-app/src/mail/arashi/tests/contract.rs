@@ -188,7 +188,7 @@ async fn at_reduced_quality_there_is_less_and_it_is_marked_the_same() {
         let request = Request { id: JobId(1), entered: Timestamp::ZERO, tags, route, head, body: Bytes::new(), peer };
         let answer = world.arashi.degrade(&request).await?;
         let how = answer.headers()["x-degraded"].to_str().expect("text").to_owned();
-        Some((String::from_utf8_lossy(answer.body()).into_owned(), how))
+        Some((String::from_utf8_lossy(&whole(answer.into_body()).await).into_owned(), how))
     };
     let rows = |page: &str| page.matches("data-do=\"show\"").count();
     let (list, how) = degraded("/list?folderid=1").await.expect("a list");

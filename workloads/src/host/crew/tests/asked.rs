@@ -40,7 +40,7 @@ impl Play {
             let (done, open) = self.open.drain(..).partition(|(at, _)| *at <= self.now);
             self.open = open;
             for (_, guest) in done {
-                let outcome = Outcome { reply: Reply::Answer(OK), fate: Fate::Failed };
+                let outcome = Outcome::answered(OK);
                 if let Some(guest) = self.crew.settle(guest, outcome, self.now) {
                     self.send(guest);
                 }
@@ -185,7 +185,7 @@ fn who_leaves_by_itself_is_counted_as_gone() {
             break open;
         }
     };
-    let outcome = Outcome { reply: Reply::Answer(busy), fate: Fate::Failed };
+    let outcome = Outcome::answered(busy);
     assert!(play.crew.settle(guest, outcome, play.now).is_none());
     assert_eq!((play.crew.states().gone, play.users()), (1, 3));
     // The end of the plan is nobody's own wish.

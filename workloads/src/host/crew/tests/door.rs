@@ -102,8 +102,7 @@ fn run_at(plan: &LoadPlan, mut crew: Crew<()>, at: impl Fn(Timestamp) -> Timesta
         }
         if next == Some(now)
             && let Some((_, (guest, answer))) = agenda.pop_first()
-            && let Some(again) =
-                crew.settle(guest, host::Outcome { reply: Reply::Answer(answer), fate: Fate::Failed }, now)
+            && let Some(again) = crew.settle(guest, host::Outcome::answered(answer), now)
         {
             begin(again, now, &mut crew, &mut agenda);
         }
@@ -375,7 +374,11 @@ static SCRIBE: Entry = entry(Make::Policy(|_, _| Box::<Scribe>::default()));
 #[test]
 fn a_policy_is_told_who_asks_and_how_it_ended() {
     let mut plan = plan(1, 50 * MS);
-    plan.marks = Marks { criticality: [(Class(0), Criticality::Sheddable)].into(), customer: [(Class(0), 9)].into() };
+    plan.marks = Marks {
+        criticality: [(Class(0), Criticality::Sheddable)].into(),
+        customer: [(Class(0), 9)].into(),
+        class_header: None,
+    };
     let on_reject = OnTrouble::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     let mut answers = [BUSY, NEVER, OK].into_iter();

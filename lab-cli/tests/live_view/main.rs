@@ -1,6 +1,12 @@
-//! The program in a real terminal (tmux): screens to choose from, a run as it happens, gone when it is left.
+//! The program in a real terminal (tmux): screens to choose from, a run as it happens, the terminal given back when it is left.
 
+mod leaving;
+#[path = "../program/mod.rs"]
+mod program;
+mod stopping;
+#[path = "../terminal/mod.rs"]
 mod terminal;
+mod typing;
 
 use std::{
     fs,
@@ -31,7 +37,7 @@ fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     fs::write(scratch.path().join("quick.yaml"), EXPERIMENT).expect("written");
     let Some(tmux) = Tmux::start(100, 30) else { return };
-    let lab = env!("CARGO_BIN_EXE_lab");
+    let lab = program::path();
     let folder = scratch.path().display();
     tmux.type_in(&format!("cd {folder} && {lab} run quick.yaml --out result; echo code=$?"));
     tmux.type_in("Enter");
@@ -60,7 +66,7 @@ fn from_a_choice_to_a_comparison() {
     let short = EXPERIMENT.replace("for: 60s", "for: 3s").replace("service: 1ms", "service: {exponential: 5ms}");
     fs::write(scratch.path().join("mine.yaml"), short).expect("written");
     let Some(tmux) = Tmux::start(110, 34) else { return };
-    let lab = env!("CARGO_BIN_EXE_lab");
+    let lab = program::path();
     let folder = scratch.path().display();
     tmux.type_in(&format!("cd {folder} && {lab}; echo code=$?"));
     tmux.type_in("Enter");
@@ -104,10 +110,10 @@ fn from_a_choice_to_a_comparison() {
 #[test]
 fn a_trace_is_shown_until_it_is_left() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let lab = env!("CARGO_BIN_EXE_lab");
+    let lab = program::path();
     let made = ["trace", "generate", "arashi", "--sessions", "100", "-o", "made.jsonl.zst"];
     assert!(
-        std::process::Command::new(lab).args(made).current_dir(scratch.path()).status().expect("it runs").success()
+        std::process::Command::new(&lab).args(made).current_dir(scratch.path()).status().expect("it runs").success()
     );
     let Some(tmux) = Tmux::start(100, 34) else { return };
     let folder = scratch.path().display();
@@ -134,7 +140,7 @@ fn a_live_run_is_touched_and_says_so() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     fs::write(scratch.path().join("mine.yaml"), EXPERIMENT).expect("written");
     let Some(tmux) = Tmux::start(110, 44) else { return };
-    let lab = env!("CARGO_BIN_EXE_lab");
+    let lab = program::path();
     let folder = scratch.path().display();
     tmux.type_in(&format!("cd {folder} && {lab}; echo code=$?"));
     tmux.type_in("Enter");
@@ -158,7 +164,8 @@ fn a_live_run_is_touched_and_says_so() {
     tmux.type_in("codel");
     tmux.wait_for(&["codel_"]);
     tmux.type_in("Enter");
-    tmux.wait_for(&["TOUCHED: policy codel"]);
+    // The headline says who decides now, and panel 1 what is in time of what can be.
+    tmux.wait_for(&["TOUCHED: policy codel", "arm 1 of 1: none > codel (", " in time ", "/s of "]);
     tmux.type_in("s");
     tmux.wait_for(&["more users", "seconds"]);
     for _ in 0..4 {
@@ -205,7 +212,7 @@ fn a_live_run_is_touched_and_says_so() {
 fn without_its_terminal_it_ends() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let Some(tmux) = Tmux::start(100, 30) else { return };
-    let (lab, folder) = (env!("CARGO_BIN_EXE_lab"), scratch.path().display());
+    let (lab, folder) = (program::path(), scratch.path().display());
     tmux.type_in(&format!("cd {folder} && sh -c 'echo $$ > pid; exec {lab}'"));
     tmux.type_in("Enter");
     tmux.wait_for(&["choose an experiment"]);

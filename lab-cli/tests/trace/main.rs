@@ -1,6 +1,13 @@
 //! `lab trace`, run as a person runs it: from a log to a model that an experiment takes, and back.
 
-use std::{fs, io::Read as _, path::Path, process::Command};
+mod capacity;
+mod guide;
+#[path = "../program/mod.rs"]
+mod program;
+mod sites;
+mod walk;
+
+use std::{fs, io::Read as _, path::Path};
 
 /// A session of Dovecot's events: list folders, list messages, show, delete, show again, out.
 fn session(number: u32) -> String {
@@ -31,7 +38,7 @@ fn session(number: u32) -> String {
 }
 
 fn lab(folder: &Path, args: &[&str]) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_lab")).args(args).current_dir(folder).output().expect("lab runs")
+    program::lab().args(args).current_dir(folder).output().expect("lab runs")
 }
 
 fn done(folder: &Path, args: &[&str]) -> String {

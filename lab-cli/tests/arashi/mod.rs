@@ -1,12 +1,16 @@
-//! `lab serve` as a process, killed when it is dropped.
+//! `lab serve` with mail as a process, killed when it is dropped, and those who visit it.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+pub mod visit;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Longest wait for anything that the program says.
@@ -28,7 +32,7 @@ pub struct Mail<'a> {
 impl Program {
     /// Starts it on a free port, with every setting as it comes.
     pub fn serve(home: &Path, database: &Path, mail: Option<Mail<'_>>) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+        let mut command = crate::program::lab();
         command.current_dir(home).env("LAB_CACHE", home.join("cache"));
         command.args(["serve", "--port", "0", "--database"]).arg(database);
         if let Some(Mail { path, user }) = mail {
@@ -44,9 +48,38 @@ impl Program {
 
     /// Waits until it takes requests; says where.
     pub fn address(&self) -> String {
-        let line = self.out.recv_timeout(PATIENCE);
+        self.address_within(PATIENCE)
+    }
+
+    /// As [`Program::address`], but waits no longer than this.
+    pub fn address_within(&self, patience: Duration) -> String {
+        let line = self.out.recv_timeout(patience);
         let line = line.unwrap_or_else(|_| panic!("it does not serve: {:?}", self.err.try_iter().collect::<Vec<_>>()));
         line.strip_prefix("serving http://").unwrap_or_else(|| panic!("{line:?}")).to_owned()
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its memory in use, MiB.
+    pub fn resident_mib(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel says");
+        line.trim().trim_end_matches(" kB").parse::<f64>().expect("a number") / 1024.0
+    }
+
+    /// Waits until it has ended by itself; its exit code.
+    pub fn ended(&mut self, within: Duration) -> Option<i32> {
+        let end = Instant::now() + within;
+        while Instant::now() < end {
+            if let Some(status) = self.child.try_wait().expect("is a child") {
+                return status.code();
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        panic!("it still runs after {within:?}");
     }
 
     /// The next line on standard error, if it comes in time.

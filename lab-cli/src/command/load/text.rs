@@ -1,0 +1,121 @@
+//! The result of a load, for people.
+
+use std::fmt::Write;
+
+use workloads::{
+    measure::{Replies, least_samples},
+    replay::Replayed,
+};
+
+use super::{Loaded, Told};
+use crate::{
+    summary::Times,
+    text::{counted, scrubbed},
+};
+
+/// Most statuses, and most errors, that are printed one by one; all of them are in the JSON.
+const MOST_ROWS: usize = 10;
+
+pub(super) fn of(told: &Told<'_>, loaded: &Loaded) -> String {
+    let mut text = String::new();
+    let found = &loaded.measured;
+    let _ = writeln!(text, "{}: {}, {:.1} s", told.url, told.how, loaded.seconds);
+    let _ = writeln!(text, "  answered        {:>12.1} /s", loaded.requests_per_s);
+    for (name, count) in [
+        ("served", found.served + found.served_late),
+        ("rejected", found.rejected),
+        ("failed", found.failed),
+        ("- elsewhere", found.elsewhere),
+        ("timed out", found.timed_out),
+        ("no connection", found.connect_failed),
+        ("open at the end", found.in_flight),
+        ("unsent", found.unsent),
+    ] {
+        if count > 0 || name == "served" {
+            let _ = writeln!(text, "  {name:<15} {count:>12}");
+        }
+    }
+    if let Some(Replayed { recorded, asked, passed_over, cut_off }) = loaded.replayed {
+        for (name, count) in
+            [("recorded", recorded), ("- asked", asked), ("- passed over", passed_over), ("- cut off", cut_off)]
+        {
+            let _ = writeln!(text, "  {name:<15} {count:>12}");
+        }
+    }
+    replies(&mut text, &loaded.replies);
+    percentiles(&mut text, "response time", &found.response_time_ms);
+    if found.rejected > 0 {
+        percentiles(&mut text, "rejects", &found.reject_time_ms);
+    }
+    if let Some(behind) = &found.behind_ms {
+        percentiles(&mut text, "behind the recorded times", behind);
+    }
+    let _ = writeln!(
+        text,
+        "  generator       {:>10.0} % CPU, send lag p99 {:.2} ms",
+        loaded.generator.cpu * 100.0,
+        loaded.generator.send_lag_p99_ms
+    );
+    for reason in &loaded.reasons {
+        let _ = writeln!(
+            text,
+            "{} {}: {} (allowed: {}): {}",
+            reason.verdict.word(),
+            reason.code,
+            reason.value,
+            reason.threshold,
+            reason.remedy
+        );
+    }
+    let _ = writeln!(text, "{}", loaded.verdict.word());
+    if loaded.nothing_served {
+        let _ = writeln!(text, "FAILED: none of {} requests was served", found.planned);
+    }
+    text
+}
+
+/// Answers by status, errors by their text, the most frequent first.
+fn replies(text: &mut String, replies: &Replies) {
+    let statuses = replies.statuses.iter().map(|(status, count)| (*count, status.to_string()));
+    let errors = replies.errors.iter().map(|(error, count)| (*count, scrubbed(error)));
+    rows(text, "answers by status", statuses.collect());
+    rows(text, "errors", errors.collect());
+}
+
+fn rows(text: &mut String, title: &str, mut rows: Vec<(u64, String)>) {
+    if rows.is_empty() {
+        return;
+    }
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let _ = writeln!(text, "  {title}");
+    for (count, name) in rows.iter().take(MOST_ROWS) {
+        let _ = writeln!(text, "    {count:>10}  {name}");
+    }
+    let left = rows.get(MOST_ROWS..).unwrap_or_default();
+    if !left.is_empty() {
+        let sum: u64 = left.iter().map(|(count, _)| count).sum();
+        let _ = writeln!(text, "    {sum:>10}  {}", counted(left.len(), "other"));
+    }
+}
+
+fn percentiles(text: &mut String, title: &str, times: &Times) {
+    let _ = writeln!(text, "  {title}, ms ({} samples)", times.count);
+    let rows = [
+        ("p50", 50.0, times.p50, times.p50_at_least),
+        ("p90", 90.0, times.p90, times.p90_at_least),
+        ("p99", 99.0, times.p99, times.p99_at_least),
+        ("p99.9", 99.9, times.p999, times.p999_at_least),
+    ];
+    for (name, percentile, value, bound) in rows {
+        let shown = match (value, bound) {
+            (Some(value), _) => format!("{value:.3}"),
+            (None, Some(bound)) => format!(">= {bound:.0}"),
+            (None, None) => format!("needs {} samples", least_samples(percentile)),
+        };
+        let _ = writeln!(text, "    {name:<13} {shown:>12}");
+    }
+    if let Some(max) = times.max {
+        let shown = if times.censored > 0 { format!(">= {max:.0}") } else { format!("{max:.3}") };
+        let _ = writeln!(text, "    {:<13} {shown:>12}", "max");
+    }
+}

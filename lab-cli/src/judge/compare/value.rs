@@ -1,0 +1,97 @@
+//! Figures of single turns, and what two of them differ by.
+
+use super::Metric;
+use crate::summary::{Phase, Times};
+
+/// Fewer requests than these in a phase are nearly nothing: by chance alone twice as many or half may come next, so that no
+/// number says how many times as much another arm had.
+const NEARLY_NOTHING: f64 = 5.0;
+
+/// A figure of one arm in one block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Value {
+    Known(f64),
+    /// Hidden by time-outs.
+    AtLeast(f64),
+    /// Nearly nothing. `counted`: what stands for it where a logarithm is wanted.
+    Scant {
+        found: f64,
+        counted: f64,
+    },
+}
+
+impl Value {
+    /// On which differences are made.
+    pub fn number(self) -> f64 {
+        match self {
+            Self::Known(number) | Self::AtLeast(number) => number,
+            Self::Scant { counted, .. } => counted,
+        }
+    }
+
+    /// As it was measured.
+    pub fn found(self) -> f64 {
+        match self {
+            Self::Scant { found, .. } => found,
+            other => other.number(),
+        }
+    }
+}
+
+impl Metric {
+    pub(super) fn read(self, phase: &Phase) -> Option<Value> {
+        let measured = &phase.measured;
+        let time = |known: fn(&Times) -> Option<f64>, bound: fn(&Times) -> Option<f64>| {
+            let times = &measured.response_time_ms;
+            known(times).map(Value::Known).or_else(|| bound(times).map(Value::AtLeast))
+        };
+        match self {
+            Self::Goodput => {
+                let (found, seconds) = (measured.goodput_per_s, phase.seconds.max(1.0));
+                // Nothing at all counts as half a request in the phase: it has no logarithm.
+                let scant = Value::Scant { found, counted: found.max(0.5 / seconds) };
+                Some(if found * seconds < NEARLY_NOTHING { scant } else { Value::Known(found) })
+            }
+            Self::RejectFraction => (measured.sent > 0).then_some(Value::Known(measured.reject_fraction)),
+            Self::P90 => time(|t| t.p90, |t| t.p90_at_least),
+            Self::P99 => time(|t| t.p99, |t| t.p99_at_least),
+        }
+    }
+}
+
+/// A pair's difference, on the metric's scale.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Difference {
+    pub by: f64,
+    /// It is at least as far from nothing: one side is only a bound.
+    pub bound: bool,
+}
+
+/// `None` if nothing can be said of which is larger.
+pub(super) fn difference(ours: Value, theirs: Value, metric: Metric) -> Option<Difference> {
+    let [a, b] = [ours.number(), theirs.number()];
+    let by = if metric.is_ratio() { libm::log(a / b) } else { a - b };
+    let larger = a > b;
+    match (ours, theirs) {
+        (Value::AtLeast(_), Value::AtLeast(_)) => None,
+        (Value::AtLeast(_), _) => larger.then_some(Difference { by, bound: true }),
+        (_, Value::AtLeast(_)) => (a < b).then_some(Difference { by, bound: true }),
+        _ => Some(Difference { by, bound: false }),
+    }
+}
+
+/// One side of a comparison: the turn in the middle, of two in the middle the lower one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Middle {
+    pub value: f64,
+    pub scant: bool,
+}
+
+impl Middle {
+    pub fn of(values: &[Value]) -> Option<Self> {
+        let mut values = values.to_vec();
+        values.sort_by(|a, b| a.found().total_cmp(&b.found()));
+        let value = values.get(values.len().checked_sub(1)? / 2)?;
+        Some(Self { value: value.found(), scant: matches!(value, Value::Scant { .. }) })
+    }
+}

@@ -1,0 +1,239 @@
+//! More slow clients than the service has connections for: those who keep it waiting make room for those who do not.
+//!
+//! The short form has a few hundred connections against a lowered cap; `LAB_CROWD` (connections), `LAB_CROWD_RATE` (opened
+//! each second), `LAB_CROWD_CAP` and `LAB_CROWD_SECONDS` make it the full one.
+
+use std::{
+    collections::VecDeque,
+    env,
+    io::{ErrorKind, Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use socket2::{Domain, Socket, Type};
+
+use crate::{
+    service::{LETTER, Service},
+    wire::answer,
+};
+
+const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+/// What a slow client does.
+#[derive(Debug, Clone, Copy)]
+enum Slow {
+    /// A byte of a head now and then.
+    Head,
+    /// A body at little more than the least rate that is let through.
+    Body,
+    /// Asks much, and does not read.
+    Reader,
+    /// Nothing at all.
+    Idle,
+}
+
+struct Size {
+    /// Connections that are wanted at a time.
+    wanted: usize,
+    /// Connections opened each second.
+    rate: f64,
+    /// Connections that the service takes; 0: as it comes.
+    cap: u32,
+    lasts: Duration,
+}
+
+impl Size {
+    fn of_environment() -> Self {
+        let number =
+            |name: &str, otherwise: u32| env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise);
+        Self {
+            wanted: usize::try_from(number("LAB_CROWD", 300)).expect("fits"),
+            rate: f64::from(number("LAB_CROWD_RATE", 400)),
+            cap: number("LAB_CROWD_CAP", 200),
+            lasts: Duration::from_secs(u64::from(number("LAB_CROWD_SECONDS", 5))),
+        }
+    }
+}
+
+/// The crowd, on one thread.
+fn crowd(slow: Slow, size: &Size, to: SocketAddr, over: &AtomicBool) -> usize {
+    let (mut open, mut opened) = (VecDeque::new(), 0);
+    let (began, mut dripped) = (Instant::now(), Instant::now());
+    while !over.load(Ordering::Relaxed) {
+        let due = (began.elapsed().as_secs_f64() * size.rate) as usize;
+        while opened < due && open.len() < size.wanted {
+            opened += 1;
+            open.extend(begin(slow, to));
+        }
+        opened = opened.max(due); // what could not be opened in its time is not made up for
+        if dripped.elapsed() >= Duration::from_millis(500) {
+            dripped = Instant::now();
+            open.retain(|stream| goes_on(slow, stream));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    opened
+}
+
+fn begin(slow: Slow, to: SocketAddr) -> Option<TcpStream> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).ok()?;
+    if matches!(slow, Slow::Reader) {
+        socket.set_recv_buffer_size(2048).ok()?;
+    }
+    socket.connect_timeout(&to.into(), Duration::from_millis(200)).ok()?;
+    let mut stream: TcpStream = socket.into();
+    stream.set_nonblocking(true).ok()?;
+    let first: Vec<u8> = match slow {
+        Slow::Idle => Vec::new(),
+        Slow::Head => b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_vec(),
+        Slow::Body => b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n".to_vec(),
+        Slow::Reader => b"GET /style.css HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1000),
+    };
+    let _ = stream.write(&first); // what fits
+    Some(stream)
+}
+
+/// False if the service has closed it.
+fn goes_on(slow: Slow, mut stream: &TcpStream) -> bool {
+    let more: &[u8] = match slow {
+        Slow::Idle => b"",
+        Slow::Head => b"x",
+        Slow::Body => &[b'x'; 550],
+        Slow::Reader => {
+            // What was read would make room; a look is enough to see whether it is still open.
+            return !matches!(stream.take_error(), Ok(Some(_)) | Err(_)) && is_open(stream);
+        }
+    };
+    if !more.is_empty() && stream.write(more).is_err_and(|error| error.kind() != ErrorKind::WouldBlock) {
+        return false;
+    }
+    matches!(stream.read(&mut [0; 512]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+}
+
+fn is_open(stream: &TcpStream) -> bool {
+    match stream.peek(&mut [0]) {
+        Ok(count) => count > 0,
+        Err(error) => error.kind() == ErrorKind::WouldBlock,
+    }
+}
+
+/// Requests of those who come, ask once, and go: how many, and how many were served.
+fn passers_by(to: SocketAddr, over: &AtomicBool) -> (u32, u32) {
+    let (mut asked, mut served) = (0, 0);
+    while !over.load(Ordering::Relaxed) {
+        asked += 1;
+        let connected = TcpStream::connect_timeout(&to, Duration::from_secs(1));
+        served += u32::from(connected.is_ok_and(|mut stream| asks(&mut stream)));
+        thread::sleep(Duration::from_millis(50));
+    }
+    (asked, served)
+}
+
+/// Requests of those who keep their connections, and ask on each of them every half second; a connection that is gone is
+/// a request that was not served, and is made anew.
+fn regulars(to: SocketAddr, over: &AtomicBool) -> (u32, u32) {
+    let (mut asked, mut served) = (0, 0);
+    let mut kept: Vec<Option<TcpStream>> =
+        (0..20).map(|_| TcpStream::connect_timeout(&to, Duration::from_secs(1)).ok()).collect();
+    while !over.load(Ordering::Relaxed) {
+        for place in &mut kept {
+            asked += 1;
+            if place.as_mut().is_some_and(asks) {
+                served += 1;
+            } else {
+                *place = TcpStream::connect_timeout(&to, Duration::from_secs(1)).ok();
+            }
+            thread::sleep(Duration::from_millis(25));
+        }
+    }
+    (asked, served)
+}
+
+fn asks(stream: &mut TcpStream) -> bool {
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(2)));
+    stream.write_all(GET).is_ok() && answer(stream).is_some_and(|(status, _)| status == 200)
+}
+
+fn honest_clients_are_served_beside(slow: Slow) {
+    let size = Size::of_environment();
+    let limits = json!({"connections": size.cap, "connection_requests": 0});
+    let service = match slow {
+        // Something that costs next to nothing to serve: it is not the requests that are to be too many.
+        Slow::Reader => Service::arashi(LETTER, limits),
+        _ => Service::emulated(limits),
+    };
+    let (to, over) = (service.address, Arc::new(AtomicBool::new(false)));
+    let resident = service.resident();
+    let (opened, new, kept, after) = thread::scope(|scope| {
+        let attack = scope.spawn(|| crowd(slow, &size, to, &over));
+        // The crowd is at the cap before anybody is counted.
+        let full = f64::from(if size.cap > 0 { size.cap } else { 4096 }) / size.rate;
+        thread::sleep(Duration::from_secs_f64(full) + Duration::from_millis(300));
+        let (new, kept) = (scope.spawn(|| passers_by(to, &over)), scope.spawn(|| regulars(to, &over)));
+        thread::sleep(size.lasts);
+        let after = service.resident();
+        over.store(true, Ordering::Relaxed);
+        (attack.join().expect("ran"), new.join().expect("ran"), kept.join().expect("ran"), after)
+    });
+    let more = (after.saturating_sub(resident)) >> 20;
+    println!("{slow:?}: {opened} opened; new {}/{}, kept {}/{}; {more} MiB more", new.1, new.0, kept.1, kept.0);
+    for (name, (asked, served)) in [("new", new), ("kept", kept)] {
+        assert!(asked > 10, "{name}: {asked} asked");
+        assert!(
+            f64::from(served) >= 0.9 * f64::from(asked),
+            "{slow:?}, {name} connections: {served} of {asked} served"
+        );
+    }
+}
+
+#[test]
+fn slow_heads_make_room() {
+    honest_clients_are_served_beside(Slow::Head);
+}
+
+#[test]
+fn slow_bodies_make_room() {
+    honest_clients_are_served_beside(Slow::Body);
+}
+
+#[test]
+fn slow_readers_make_room() {
+    honest_clients_are_served_beside(Slow::Reader);
+}
+
+#[test]
+fn idle_connections_make_room() {
+    honest_clients_are_served_beside(Slow::Idle);
+}
+
+/// With a limit for each address, a crowd at one leaves the others alone, and makes room for itself.
+#[test]
+fn one_source_can_be_held_to_its_share() {
+    let service = Service::emulated(json!({"connections": 40, "connections_per_source": 10}));
+    let from = |address: [u8; 4]| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        socket.bind(&SocketAddr::from((address, 0)).into()).expect("is ours");
+        socket.connect(&service.address.into()).expect("a connection");
+        let stream: TcpStream = socket.into();
+        stream
+    };
+    let mut guests: Vec<_> = (2..5).map(|last| from([127, 0, 0, last])).collect();
+    assert!(guests.iter_mut().all(asks));
+    let mut crowd: Vec<_> = (0..60).map(|_| from([127, 0, 0, 1])).collect();
+    let mut last = from([127, 0, 0, 1]);
+    assert!(asks(&mut last), "the newest of a full source is taken");
+    assert!(guests.iter_mut().all(asks), "and nobody else pays for it");
+    thread::sleep(Duration::from_millis(300));
+    let open = crowd.iter_mut().filter(|stream| {
+        stream.set_nonblocking(true).expect("a socket");
+        is_open(stream)
+    });
+    assert!(open.count() <= 10);
+}

@@ -1,0 +1,13 @@
+//! The service's edge as the network sees it: raw bytes to `lab serve`, with Arashi and with an emulated service.
+
+#[path = "../program/mod.rs"]
+mod program;
+
+mod conformance;
+mod control;
+mod crowd;
+mod download;
+mod security_headers;
+mod service;
+mod smuggling;
+mod wire;

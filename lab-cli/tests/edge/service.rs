@@ -1,0 +1,143 @@
+//! `lab serve` as a process, ended by its process id when it is dropped.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    net::SocketAddr,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use controllers::Objective;
+use serde_json::{Value, json};
+use target_app::{
+    spec::{App, EmulatedSpec, PolicySpec, ServiceTime, TargetSpec, WorkSpec},
+    tree::TaskSpec,
+};
+
+/// A running service.
+pub struct Service {
+    child: Child,
+    pub name: &'static str,
+    pub address: SocketAddr,
+    pub ready: Value,
+    _folder: tempfile::TempDir,
+}
+
+impl Service {
+    /// One whose every request takes a millisecond.
+    pub fn emulated(edge: Value) -> Self {
+        Self::start("emulated", tempfile::tempdir().expect("a folder"), Self::quick(), edge)
+    }
+
+    fn quick() -> App {
+        let time = ServiceTime::Constant(Duration::from_millis(1));
+        App::Emulated(EmulatedSpec { servers: 64, answer_bytes: 200, ..EmulatedSpec::one(time) })
+    }
+
+    /// Arashi with this mail (mbox), for alice with the password `secret`.
+    pub fn arashi(mail: &str, edge: Value) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = folder.path().join("mail.sqlite");
+        import(folder.path(), &database, mail);
+        let app = App::Arashi {
+            database,
+            connections: 4,
+            work: WorkSpec::default(),
+            session_in_links: false,
+            full_text: false,
+            durability: target_app::spec::Durability::Normal,
+            stale: Duration::ZERO,
+        };
+        Self::start("arashi", folder, app, edge)
+    }
+
+    /// An emulated one that may have so many descriptors.
+    pub fn with_files(files: u32, edge: Value) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {files}; exec \"$0\" serve --spec-stdin")]).arg(crate::program::path());
+        Self::told("emulated", tempfile::tempdir().expect("a folder"), Self::quick(), edge, command)
+    }
+
+    /// An emulated one with a token from a file.
+    pub fn with_token_file(file: &Path) -> Self {
+        let mut command = crate::program::lab();
+        command.args(["serve", "--spec-stdin", "--control-token-file"]).arg(file);
+        Self::told("emulated", tempfile::tempdir().expect("a folder"), Self::quick(), json!({}), command)
+    }
+
+    /// Both kinds, with every limit as usual.
+    pub fn both() -> [Self; 2] {
+        [Self::arashi(LETTER, json!({})), Self::emulated(json!({}))]
+    }
+
+    fn start(name: &'static str, folder: tempfile::TempDir, app: App, edge: Value) -> Self {
+        let mut command = crate::program::lab();
+        command.args(["serve", "--spec-stdin"]);
+        Self::told(name, folder, app, edge, command)
+    }
+
+    /// Starts it, and tells it what it is to be.
+    fn told(name: &'static str, folder: tempfile::TempDir, app: App, edge: Value, mut command: Command) -> Self {
+        let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+        let policy = PolicySpec { name: "none".to_owned(), place: None, settings: Default::default() };
+        let target = TargetSpec::new(app, policy, objective);
+        let mut task = serde_json::to_value(TaskSpec::alone(target)).expect("is JSON");
+        task["target"]["edge"] = edge; // with what is not said as usual
+        command.current_dir(folder.path());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("lab starts");
+        let mut input = child.stdin.take().expect("piped");
+        input.write_all(task.to_string().as_bytes()).expect("takes its settings");
+        drop(input);
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("says that it is ready");
+        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no ready line: {line:?}"));
+        let address = ready["url"].as_str().and_then(|url| url.strip_prefix("http://")?.parse().ok());
+        Self { child, name, address: address.expect("an address"), ready, _folder: folder }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Resident memory, bytes.
+    pub fn resident(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
+        let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB"));
+        kib.and_then(|kib| kib.trim().parse::<u64>().ok()).expect("a size") * 1024
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("is a child").is_some()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A letter without anything about it.
+pub const LETTER: &str = "From a@b.example Mon Nov 23 07:00:00 2026\nFrom: a@b.example\nTo: alice@b.example\nSubject: one\n\
+                      Date: Mon, 23 Nov 2026 07:00:00 +0000\n\nHello.\n";
+
+/// Has the program itself import the mail.
+fn import(home: &Path, database: &Path, mail: &str) {
+    let mbox = home.join("mail.mbox");
+    fs::write(&mbox, mail).expect("is written");
+    let mut command = crate::program::lab();
+    command.current_dir(home).env("LAB_CACHE", home.join("cache"));
+    command.args(["serve", "--port", "0", "--user", "alice", "--password-stdin", "--mail"]).arg(&mbox);
+    command.arg("--database").arg(database).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("lab starts");
+    child.stdin.take().expect("piped").write_all(b"secret\n").expect("takes a password");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("serves");
+    child.kill().expect("can be killed");
+    child.wait().expect("is gone");
+    assert!(line.starts_with("serving "), "{line:?}");
+}

@@ -1,0 +1,92 @@
+//! The control port's connections: few, each within limits of its own, so that they cannot take descriptors that the service
+//! needs, nor keep others from the port.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use nix::sys::resource::{Resource, getrlimit};
+
+use super::{Token, answer};
+use crate::{
+    clock::Clock,
+    edge::{Conn, Registry, Wire},
+    running::Running,
+    spec::EdgeSpec,
+};
+
+/// How often deadlines are looked at.
+const TICK: Duration = Duration::from_millis(250);
+
+/// What the tasks of all connections have in common.
+#[derive(Debug)]
+pub(super) struct Port {
+    pub(super) running: Arc<Running>,
+    pub(super) token: Token,
+    pub(super) limits: EdgeSpec,
+    clock: Clock,
+    registry: Arc<Registry>,
+}
+
+/// Serves the control port until the runtime ends.
+pub(crate) async fn serve(listener: tokio::net::TcpListener, running: Arc<Running>, token: Token) {
+    let clock = running.app.clock;
+    let port = Arc::new(Port { running, token, limits: limits(), clock, registry: Arc::default() });
+    tokio::join!(accept(&port, &listener), keep_deadlines(&port));
+}
+
+async fn accept(port: &Arc<Port>, listener: &tokio::net::TcpListener) {
+    let most = usize::try_from(port.limits.connections).unwrap_or(usize::MAX);
+    loop {
+        let Ok((stream, peer)) = listener.accept().await else {
+            port.registry.evict(port.clock.now(), None);
+            tokio::time::sleep(Duration::from_millis(20)).await; // out of descriptors: some will come back
+            continue;
+        };
+        if port.registry.len() >= most && port.registry.evict(port.clock.now(), None) == 0 {
+            continue; // all are streams of those who have the token
+        }
+        let conn = Arc::new(Conn::new(peer, port.clock, &port.limits));
+        let (open, about) = (Arc::clone(port), Arc::clone(&conn));
+        port.registry.add(conn, |member| {
+            tokio::spawn(async move {
+                let _member = member;
+                serve_one(open, stream, about).await;
+            })
+            .abort_handle()
+        });
+        while port.registry.all() > 2 * most {
+            port.registry.changed().await; // those that are to end have descriptors until they do
+        }
+    }
+}
+
+async fn keep_deadlines(port: &Port) {
+    loop {
+        tokio::time::sleep(TICK).await;
+        port.registry.reap(port.clock.now(), &port.limits);
+    }
+}
+
+async fn serve_one(port: Arc<Port>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
+    let service = service_fn(|request| {
+        let (port, conn) = (Arc::clone(&port), Arc::clone(&conn));
+        async move { Ok::<_, Infallible>(answer(&port, request, &conn).await) }
+    });
+    let wire = TokioIo::new(Wire::new(Arc::new(stream), Arc::clone(&conn)));
+    let mut http = http1::Builder::new();
+    http.header_read_timeout(None); // the connection keeps the time of its head
+    let mut serving = std::pin::pin!(http.serve_connection(wire, service));
+    let _ = tokio::select! {
+        biased;
+        served = &mut serving => served, // a broken connection is the client's loss
+        () = conn.called_late() => serving.await,
+    };
+}
+
+fn limits() -> EdgeSpec {
+    let (descriptors, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
+    // The service takes four fifths, and the rest is also for its files.
+    let connections = u32::try_from(descriptors / 16).unwrap_or(u32::MAX).clamp(8, 64);
+    EdgeSpec { connections, body_bytes: 256 * 1024, ..EdgeSpec::default() }
+}

@@ -1,0 +1,167 @@
+//! What opens the control port.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read as _},
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq as _;
+
+/// A secret that whoever asks the control port for something shows. It has no other form than in a ready line, and in the
+/// head of a request: printed for debugging it does not show.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Token(String);
+
+/// Bytes of a token that is drawn.
+const DRAWN: usize = 32;
+/// Shortest token that is taken from a file: as base64, 22 characters are 128 bits.
+const SHORTEST: usize = 22;
+/// Largest file that is looked at.
+const LARGEST: u64 = 1024;
+
+impl Token {
+    /// A new one, of 256 bits.
+    ///
+    /// # Errors
+    /// The system gives no random numbers.
+    pub fn draw() -> io::Result<Self> {
+        let mut bytes = [0; DRAWN];
+        getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// The one in a file that nobody but its owner can read.
+    ///
+    /// # Errors
+    /// See [`TokenError`].
+    pub fn read(path: &Path) -> Result<Self, TokenError> {
+        let unread = |source| TokenError::Unread { path: path.to_owned(), source };
+        // Without waiting: a pipe with nobody at its other end would hold the service up.
+        let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
+        let file = File::options().read(true).custom_flags(flags).open(path).map_err(unread)?;
+        let about = file.metadata().map_err(unread)?;
+        if !about.is_file() {
+            return Err(TokenError::NoFile(path.to_owned()));
+        }
+        let owned = about.uid() == nix::unistd::geteuid().as_raw();
+        if !owned || about.mode() & 0o777 != 0o600 {
+            return Err(TokenError::Open { path: path.to_owned(), mode: about.mode() & 0o777, owned });
+        }
+        let mut text = String::new();
+        file.take(LARGEST).read_to_string(&mut text).map_err(unread)?;
+        let token = text.trim_end_matches(['\r', '\n']);
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+        if token.len() < SHORTEST || !token.bytes().all(fits) {
+            return Err(TokenError::Unfit(path.to_owned()));
+        }
+        Ok(Self(token.to_owned()))
+    }
+
+    /// True for the same token. The time it takes says nothing of where two differ.
+    #[must_use]
+    pub fn is(&self, shown: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(shown).into()
+    }
+
+    /// As the head of a request shows it.
+    pub(super) fn shown(&self) -> String {
+        format!("Bearer {}", self.0)
+    }
+
+    /// As a person is told it.
+    #[must_use]
+    pub fn in_full(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl PartialEq for Token {
+    fn eq(&self, other: &Self) -> bool {
+        self.is(other.0.as_bytes())
+    }
+}
+
+/// Why a file has no token in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// It cannot be read.
+    #[error("{}: {source}", .path.display())]
+    Unread {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A folder, a pipe, a device.
+    #[error("{}: not a file", .0.display())]
+    NoFile(PathBuf),
+    /// Others may read or change it.
+    #[error("{}: its mode is {mode:04o}{}, and a token must be its owner's alone: chmod 600 {}", .path.display(),
+            if *.owned { "" } else { ", and it belongs to somebody else" }, .path.display())]
+    Open {
+        /// Which.
+        path: PathBuf,
+        /// How.
+        mode: u32,
+        /// It belongs to the user of this process.
+        owned: bool,
+    },
+    /// Too short to be a secret, or with characters that a header cannot have.
+    #[error(
+        "{}: not a token: one line of at least {SHORTEST} letters, digits or any of -._~+/= is one \
+         (openssl rand -hex 32 makes one)",
+        .0.display()
+    )]
+    Unfit(PathBuf),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use super::*;
+
+    #[test]
+    fn a_drawn_token_is_its_own_and_is_not_printed() {
+        let (one, other) = (Token::draw().unwrap(), Token::draw().unwrap());
+        assert!(one.in_full().len() == 2 * DRAWN && one.is(one.in_full().as_bytes()));
+        assert!(!one.is(other.in_full().as_bytes()) && !one.is(&one.in_full().as_bytes()[1..]) && !one.is(b""));
+        assert!(!format!("{one:?}").contains(one.in_full()));
+    }
+
+    #[test]
+    fn a_file_must_be_its_owners_alone_and_have_a_token_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let read = |text: &str, mode: u32| {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            Token::read(&path)
+        };
+        let token = "0123456789abcdef0123456789abcdef";
+        assert!(read(&format!("{token}\n"), 0o600).unwrap().is(token.as_bytes()));
+        for mode in [0o640, 0o604, 0o644, 0o660, 0o700] {
+            let error = read(token, mode).unwrap_err();
+            assert!(matches!(&error, TokenError::Open { .. }) && error.to_string().contains("chmod 600"), "{error}");
+        }
+        for unfit in ["", "short", "0123456789 0123456789abcdef", "0123456789abcdef\n0123456789abcdef"] {
+            assert!(matches!(read(unfit, 0o600), Err(TokenError::Unfit(_))), "{unfit}");
+        }
+        assert!(matches!(Token::read(folder.path()), Err(TokenError::NoFile(_))));
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR).unwrap();
+        assert!(matches!(Token::read(&pipe), Err(TokenError::NoFile(_))));
+    }
+}

@@ -1,0 +1,135 @@
+//! How a client keeps the service waiting: for how long, and what has moved meanwhile.
+
+use std::time::Duration;
+
+use crate::spec::EdgeSpec;
+
+/// The account of one exchange: from the first byte of a request, or from the beginning of the connection, until the
+/// client is between requests. Requests that are sent without waiting for answers belong to one exchange, so that nobody
+/// gets new time with each of them.
+#[derive(Debug)]
+pub(super) struct Owed {
+    /// For which the client was waited for, less the phase under way.
+    time: Duration,
+    /// Bytes in either direction.
+    moved: u64,
+    /// Time and bytes as of when the answer last made progress.
+    progress: Option<(Duration, u64)>,
+    /// Bytes that are progress.
+    step: u64,
+    /// Bytes that a connection is believed to be about to move: what fits into the kernel says nothing of the client.
+    credit: f64,
+}
+
+impl Owed {
+    pub(super) fn new(limits: &EdgeSpec) -> Self {
+        let step = f64::from(limits.write_rate) * limits.write_timeout.as_secs_f64();
+        let credit = f64::from(limits.send_buffer.max(LEAST_CREDIT));
+        Self { time: Duration::ZERO, moved: 0, progress: None, step: (step as u64).max(1), credit }
+    }
+
+    /// The time, less the phase under way.
+    pub(super) fn time(&self) -> Duration {
+        self.time
+    }
+
+    /// The client was waited for.
+    pub(super) fn waited(&mut self, time: Duration) {
+        self.time += time;
+    }
+
+    /// Bytes went in or out, after so much waiting.
+    pub(super) fn moved(&mut self, bytes: usize, waited: Duration) {
+        self.moved += bytes as u64;
+        if let Some((at, before)) = &mut self.progress
+            && self.moved - *before >= self.step
+        {
+            (*at, *before) = (waited, self.moved);
+        }
+    }
+
+    /// The client has to take an answer from now on.
+    pub(super) fn begins_to_take(&mut self) {
+        self.progress.get_or_insert((self.time, self.moved));
+    }
+
+    /// Nothing is owed any more.
+    pub(super) fn settle(&mut self) {
+        (self.time, self.moved, self.progress) = (Duration::ZERO, 0, None);
+    }
+
+    /// True if the answer has not moved by a step for longer than that.
+    pub(super) fn is_stuck(&self, waited: Duration, limit: Duration) -> bool {
+        self.progress.is_some_and(|(at, _)| waited.saturating_sub(at) > limit)
+    }
+
+    /// The time waited, less for those who move much in it: one that moves its credit again and again scores low.
+    pub(super) fn eviction_score(&self, waited: Duration) -> f64 {
+        waited.as_secs_f64() * self.credit / (self.credit + self.moved as f64)
+    }
+}
+
+/// Where the send buffer is left to the kernel.
+const LEAST_CREDIT: u32 = 16 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(15);
+
+    fn secs(secs: u64) -> Duration {
+        Duration::from_secs(secs)
+    }
+
+    fn owed() -> Owed {
+        let limits = EdgeSpec { write_timeout: LIMIT, write_rate: 1000, send_buffer: 64 * 1024, ..EdgeSpec::default() };
+        let mut owed = Owed::new(&limits);
+        owed.begins_to_take();
+        owed
+    }
+
+    #[test]
+    fn an_answer_that_moves_is_never_stuck() {
+        let mut owed = owed();
+        for second in 1..1000 {
+            owed.moved(1100, secs(second));
+            assert!(!owed.is_stuck(secs(second), LIMIT), "{second}");
+        }
+        assert!(owed.is_stuck(secs(1015), LIMIT));
+    }
+
+    #[test]
+    fn drops_and_a_burst_long_ago_do_not_count() {
+        let mut drip = owed();
+        (1..=16).for_each(|second| drip.moved(900, secs(second)));
+        assert!(drip.is_stuck(secs(16), LIMIT));
+        let mut burst = owed();
+        burst.moved(100_000_000, secs(1));
+        assert!(!burst.is_stuck(secs(16), LIMIT) && burst.is_stuck(secs(17), LIMIT));
+    }
+
+    #[test]
+    fn a_new_answer_in_the_same_exchange_gives_no_new_time() {
+        let mut owed = owed();
+        owed.waited(secs(14));
+        owed.begins_to_take();
+        assert!(owed.is_stuck(secs(16), LIMIT));
+        owed.settle();
+        owed.begins_to_take();
+        assert!(!owed.is_stuck(secs(15), LIMIT));
+    }
+
+    #[test]
+    fn the_slowest_scores_highest() {
+        let score = |moved, waited| {
+            let mut owed = owed();
+            owed.moved(moved, waited);
+            owed.eviction_score(waited)
+        };
+        let ms = Duration::from_millis;
+        let order =
+            [score(20, ms(2700)), score(3000, ms(2700)), score(300_000, secs(10)), score(0, ms(100)), score(0, ms(1))];
+        assert!(order.is_sorted_by(|one, next| one > next), "{order:?}");
+    }
+}

@@ -1,0 +1,86 @@
+//! The content of attachments, a piece at a time: nobody holds more of one than is on its way.
+
+use std::io;
+
+use sqlx::{SqlitePool, query_scalar};
+
+use super::{EntryId, FolderId, Store, StoreError, UserId};
+use crate::service::{Boxed, Bytes, Pieces};
+
+/// Bytes of a piece.
+pub(super) const PIECE: usize = 64 * 1024;
+
+/// An attachment, and where its content comes from.
+#[derive(Debug)]
+pub struct Attachment {
+    /// File name, as the sender gave it.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// The content.
+    pub content: AttachmentPieces,
+}
+
+/// The content from some piece on. Between two pieces it holds no connection and no transaction.
+#[derive(Debug)]
+pub struct AttachmentPieces {
+    store: SqlitePool,
+    message: i64,
+    part: i64,
+    next: i64,
+}
+
+impl Store {
+    /// An attachment. Whether the user may have it is asked here, and not for each piece.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn attachment(
+        &self,
+        user: UserId,
+        folder: FolderId,
+        entry: EntryId,
+        part: i64,
+    ) -> Result<Option<Attachment>, StoreError> {
+        let found: Option<(i64, String, i64)> = sqlx::query_as(
+            "SELECT a.message_id, a.name, a.size FROM entries e CROSS JOIN folders f ON f.id = e.folder_id
+             CROSS JOIN attachments a ON a.message_id = e.message_id
+             WHERE e.id = ? AND f.id = ? AND f.user_id = ? AND a.part = ?",
+        )
+        .bind(entry)
+        .bind(folder)
+        .bind(user)
+        .bind(part)
+        .fetch_optional(&self.read)
+        .await?;
+        Ok(found.map(|(message, name, size)| Attachment {
+            name,
+            size: u64::try_from(size).unwrap_or(0),
+            content: AttachmentPieces { store: self.read.clone(), message, part, next: 0 },
+        }))
+    }
+}
+
+impl AttachmentPieces {
+    /// The next piece; `None` after the last.
+    ///
+    /// # Errors
+    /// Whatever the database reports.
+    pub async fn piece(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        let piece =
+            query_scalar("SELECT content FROM attachment_pieces WHERE message_id = ? AND part = ? AND piece = ?")
+                .bind(self.message)
+                .bind(self.part)
+                .bind(self.next)
+                .fetch_optional(&self.store)
+                .await?;
+        self.next += 1;
+        Ok(piece)
+    }
+}
+
+impl Pieces for AttachmentPieces {
+    fn next(&mut self) -> Boxed<'_, io::Result<Option<Bytes>>> {
+        Box::pin(async { Ok(self.piece().await.map_err(io::Error::other)?.map(Bytes::from)) })
+    }
+}

@@ -1,0 +1,22 @@
+//! How long somebody backs off.
+
+use std::time::Duration;
+
+use controllers::{Random, Seeded};
+
+use crate::persona::{Draws, Purpose};
+
+/// A pause drawn uniformly from 0 to min(cap, base·2^nth): "full jitter" (Brooker, "Exponential Backoff And Jitter", AWS
+/// Architecture Blog, 2015). Keyed by purpose and number: the same step may be tried in vain many times, and its pauses must
+/// not repeat.
+pub(crate) fn full_jitter(
+    base: Duration,
+    cap: Duration,
+    nth: u32,
+    (purpose, number): (Purpose, u32),
+    draws: &Draws,
+) -> Duration {
+    let mut random = Seeded::new(draws.of(purpose).next_u64() ^ u64::from(number));
+    let doubled = base.saturating_mul(1u32.checked_shl(nth).unwrap_or(u32::MAX));
+    doubled.min(cap).mul_f64(random.uniform())
+}

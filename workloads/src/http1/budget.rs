@@ -1,0 +1,50 @@
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+/// Memory that answers may take up in all, however many connections they come on. Cloning gives another handle on the same.
+#[derive(Debug, Clone)]
+pub struct Budget(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    bytes: usize,
+    taken: AtomicUsize,
+}
+
+impl Budget {
+    /// So many bytes.
+    #[must_use]
+    pub fn of(bytes: usize) -> Self {
+        Self(Arc::new(Shared { bytes, taken: AtomicUsize::new(0) }))
+    }
+
+    /// As many as anybody wants.
+    #[must_use]
+    pub fn unbounded() -> Self {
+        Self::of(usize::MAX)
+    }
+
+    /// How many there are in all.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.bytes
+    }
+
+    /// Takes so many, if there are as many left.
+    #[must_use]
+    pub(crate) fn take(&self, bytes: usize) -> bool {
+        let more = |taken: usize| taken.checked_add(bytes).filter(|taken| *taken <= self.0.bytes);
+        self.0.taken.fetch_update(Relaxed, Relaxed, more).is_ok()
+    }
+
+    pub(crate) fn give_back(&self, bytes: usize) {
+        self.0.taken.fetch_sub(bytes, Relaxed);
+    }
+
+    /// More than half of it is taken: who keeps memory for later should not.
+    pub(crate) fn is_short(&self) -> bool {
+        self.0.taken.load(Relaxed) > self.0.bytes / 2
+    }
+}
