@@ -24,6 +24,7 @@ mod imap;
 mod mail_log;
 mod page;
 mod rawlog;
+mod read;
 mod roundcube;
 mod sessions;
 mod sink;
@@ -32,10 +33,8 @@ mod telemetry;
 mod web;
 
 use std::{
-    collections::BTreeMap,
     fmt,
     io::{self, Read, Write},
-    path::Path,
     time::Duration,
 };
 
@@ -45,17 +44,15 @@ pub use tally::{FileTally, MoreFiles, Tally, ZoneTally};
 pub use when::{Clock, zone_name, zone_seconds};
 
 use crate::{
-    pack,
     pseudonym::Pseudonyms,
     spool::{PART, Spool},
-    trace::{Footer, Header, LONGEST_NAME, Record, Writer},
+    trace::{Footer, Header, Record, Writer},
 };
 use clocks::Ahead;
 use doubles::Doubles;
 use emit::{Emit, Emitted};
 use entries::Entries;
 use sessions::Sessions;
-use sink::{Sink, Stop};
 
 /// How to import.
 #[derive(Debug, Clone)]
@@ -162,7 +159,7 @@ pub fn import<W: Write>(
     let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
     let mut tally = Tally { window_us: options.window.as_micros().try_into().unwrap_or(u64::MAX), ..Tally::default() };
     let mut entries = Entries::new(options.part);
-    read_all(inputs, options, &mut tally, &mut entries)?;
+    read::all(inputs, options, &mut tally, &mut entries)?;
     let ahead = zone(&entries, options, &mut tally)?;
     let mut records = Spool::new(options.part);
     let emit = Emit { names: &options.pseudonyms, tally: &mut tally, out: &mut records };
@@ -221,113 +218,6 @@ fn write<W: Write>(
 }
 
 const YEAR_1980: i64 = 315_532_800_000_000;
-
-/// Bytes of a file that are looked at to tell its format.
-const FIRST: usize = 64 << 10;
-
-type Stream = Box<dyn Read + Send>;
-
-fn read_all(
-    inputs: Vec<Input<'_>>,
-    options: &Options,
-    tally: &mut Tally,
-    entries: &mut Entries,
-) -> Result<(), ImportError> {
-    // Rawlogs whose other side has not come yet.
-    let mut waiting: BTreeMap<String, (Option<Stream>, Option<Stream>)> = BTreeMap::new();
-    let alone = inputs.len() == 1;
-    for Input { name, open } in inputs {
-        let failed = |error| ImportError::Open { name: name.clone(), error };
-        let (mut stream, _) = pack::unpack(open().map_err(failed)?).map_err(failed)?;
-        let first = pack::peek(&mut stream, FIRST).map_err(failed)?;
-        let format = Format::of(&first);
-        if let Some(reason) = nothing_in(&first, format) {
-            match (alone, format) {
-                (false, _) => tally.add(FileTally { skipped: Some(reason.to_owned()), ..file(&name, "") }),
-                (true, Some(_)) => return Err(ImportError::Trace(name)),
-                (true, None) if first.is_empty() => return Err(ImportError::Empty(name)),
-                (true, None) => return Err(ImportError::Unknown(name)),
-            }
-            continue;
-        }
-        let stream: Stream = Box::new(io::Cursor::new(first).chain(stream));
-        match (format, rawlog::Side::of(&name)) {
-            (Some(Format::Rawlog), Some(side)) => {
-                let pair = waiting.entry(side.stem.clone()).or_default();
-                *(if side.client { &mut pair.0 } else { &mut pair.1 }) = Some(stream);
-                if let (Some(_), Some(_)) = pair
-                    && let Some((client, server)) = waiting.remove(&side.stem)
-                {
-                    one(&side.stem, Format::Rawlog, options, tally, entries, |sink| {
-                        rawlog::read(&side.stem, client, server, sink)
-                    })?;
-                }
-            }
-            (Some(Format::Rawlog), None) => {
-                let problem = "a rawlog's name ends with .in or .out, which says whose words it has: rename it";
-                return Err(ImportError::Open { name, error: io::Error::new(io::ErrorKind::InvalidInput, problem) });
-            }
-            (format, _) => {
-                let format = format.unwrap_or(Format::MailLog);
-                one(&name, format, options, tally, entries, |sink| read(format, &name, stream, sink))?;
-            }
-        }
-    }
-    for (stem, (client, server)) in waiting {
-        one(&stem, Format::Rawlog, options, tally, entries, |sink| rawlog::read(&stem, client, server, sink))?;
-    }
-    Ok(())
-}
-
-fn read(format: Format, name: &str, from: Stream, sink: &mut Sink<'_>) -> Result<(), Stop> {
-    match format {
-        Format::Capture => capture::read(from, sink),
-        Format::Telemetry => telemetry::read(name, from, sink),
-        Format::Roundcube => roundcube::read(from, sink),
-        Format::AccessLog => web::access_log(from, sink),
-        Format::Har => web::har(name, from, sink),
-        Format::Script => web::script(from, sink),
-        Format::MailLog | Format::Rawlog | Format::Trace => mail_log::read(from, sink),
-    }
-}
-
-/// Reads one file, and keeps its account.
-fn one(
-    name: &str,
-    format: Format,
-    options: &Options,
-    tally: &mut Tally,
-    entries: &mut Entries,
-    read: impl FnOnce(&mut Sink<'_>) -> Result<(), Stop>,
-) -> Result<(), ImportError> {
-    let mut sink = Sink::new(options, tally, entries);
-    sink.file = file(name, format.name());
-    match read(&mut sink) {
-        Ok(()) => {}
-        Err(Stop::Source(place, error)) => sink.file.cut = Some(format!("{place}: {error}")),
-        Err(Stop::Spool(error)) => return Err(ImportError::Spool(error)),
-    }
-    let file = sink.file;
-    tally.add(file);
-    Ok(())
-}
-
-/// The account of a file of which nothing was read yet.
-fn file(name: &str, format: &str) -> FileTally {
-    let plain = Path::new(name).file_name().map_or(name.into(), |name| name.to_string_lossy());
-    let name = plain.chars().filter(|c| !c.is_control()).take(LONGEST_NAME / 4).collect();
-    FileTally { name, format: format.to_owned(), ..FileTally::default() }
-}
-
-/// Why a file is passed over, if it is: a log that was just rotated, a note, the trace of an earlier import.
-fn nothing_in(first: &[u8], format: Option<Format>) -> Option<&'static str> {
-    match format {
-        _ if first.iter().all(u8::is_ascii_whitespace) => Some("it is empty"),
-        Some(Format::Trace) => Some("it is a trace already"),
-        Some(_) => None,
-        None => Some("it is none of the formats that can be imported"),
-    }
-}
 
 /// Files that an error names.
 const SAID: usize = 8;
