@@ -62,9 +62,18 @@ pub fn unpack<'r>(mut from: impl Read + Send + 'r) -> io::Result<(Box<dyn Read +
 /// # Errors
 /// If they cannot be read.
 pub fn peek(from: &mut impl Read, bytes: usize) -> io::Result<Vec<u8>> {
+    match beginning(from, bytes) {
+        (first, None) => Ok(first),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// The first bytes of a stream: fewer only if there are fewer, or why no more of them can be read.
+pub fn beginning(from: &mut impl Read, bytes: usize) -> (Vec<u8>, Option<io::Error>) {
     let mut first = Vec::with_capacity(bytes);
-    from.take(bytes as u64).read_to_end(&mut first)?;
-    Ok(first)
+    // What was read before an error stays.
+    let read = from.take(bytes as u64).read_to_end(&mut first);
+    (first, read.err())
 }
 
 /// Packs what is written to it. It must be [finished](Self::finish).

@@ -5,6 +5,7 @@ mod guide;
 #[path = "../program/mod.rs"]
 mod program;
 mod sites;
+mod uneven;
 mod walk;
 
 use std::{fs, io::Read as _, path::Path};

@@ -6,6 +6,7 @@ use std::{
     collections::BTreeMap,
     io::{self, Read},
     net::IpAddr,
+    sync::{Arc, Mutex},
 };
 
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
@@ -37,7 +38,38 @@ type Ends = (IpAddr, u16, IpAddr, u16);
 
 /// Reads to the end.
 pub fn read<R: Read + Send>(from: R, sink: &mut Sink<'_>) -> Result<(), Stop> {
-    let mut packets = 0_u64;
+    let (mut packets, broken) = (0, Arc::default());
+    let read = blocks(UntilBroken { from, error: Arc::clone(&broken) }, &mut packets, sink);
+    let broken = broken.lock().ok().and_then(|mut error| error.take());
+    match (broken, read) {
+        (_, Err(Stop::Spool(error))) => Err(Stop::Spool(error)),
+        // What the parser makes of the missing rest is no cause.
+        (Some(error), _) => Err(Stop::Source(format!("after packet {packets}"), error)),
+        (None, read) => read,
+    }
+}
+
+/// Ends where its source cannot be read on, and keeps why: the parser of captures would lose what it holds, and the cause.
+struct UntilBroken<R> {
+    from: R,
+    error: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl<R: Read> Read for UntilBroken<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self.from.read(room) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                if let Ok(mut kept) = self.error.lock() {
+                    kept.get_or_insert(error);
+                }
+                Ok(0)
+            }
+            read => read,
+        }
+    }
+}
+
+fn blocks<R: Read + Send>(from: R, packets: &mut u64, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let broken = |packets: u64, what: &str| {
         Stop::Source(format!("after packet {packets}"), io::Error::new(io::ErrorKind::InvalidData, what.to_owned()))
     };
@@ -47,7 +79,7 @@ pub fn read<R: Read + Send>(from: R, sink: &mut Sink<'_>) -> Result<(), Stop> {
         match reader.next() {
             Ok((length, block)) => {
                 if let Some(packet) = capture.packet(&block) {
-                    packets += 1;
+                    *packets += 1;
                     let heard = match packet {
                         Ok(packet) => capture.take(&packet, sink)?,
                         Err(problem) => Heard::Not(problem),
@@ -66,12 +98,12 @@ pub fn read<R: Read + Send>(from: R, sink: &mut Sink<'_>) -> Result<(), Stop> {
                 if !refilled || reader.data().len() <= before {
                     // What was seen of open sessions stands.
                     capture.finish(sink)?;
-                    return Err(broken(packets, "the capture ends within a block, or has one over 1 MiB"));
+                    return Err(broken(*packets, "the capture ends within a block, or has one over 1 MiB"));
                 }
             }
             Err(_) => {
                 capture.finish(sink)?;
-                return Err(broken(packets, "this is no block of a capture"));
+                return Err(broken(*packets, "this is no block of a capture"));
             }
         }
     }

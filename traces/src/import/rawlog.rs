@@ -44,8 +44,9 @@ pub fn read<R: Read>(stem: &str, client: Option<R>, server: Option<R>, sink: &mu
     let name = if stem.is_empty() { "rawlog" } else { stem };
     let mut session = Conversation::new(name.to_owned(), user, true).named_by_file();
     let (mut client, mut server) = (Half::new(client)?, Half::new(server)?);
-    client.advance(sink)?;
-    server.advance(sink)?;
+    let mut broken = Broken::default();
+    broken.after(client.advance(sink))?;
+    broken.after(server.advance(sink))?;
     let mut last = 0;
     loop {
         let from_client = match (client.at, server.at) {
@@ -63,11 +64,27 @@ pub fn read<R: Read>(stem: &str, client: Option<R>, server: Option<R>, sink: &mu
         } else {
             session.server(at, &half.text, sink)?;
         }
-        half.advance(sink)?;
+        broken.after(half.advance(sink))?;
     }
-    // A rawlog ends with its connection.
-    session.finish(last, true, sink)?;
-    Ok(())
+    // A rawlog ends with its connection, unless it breaks off before.
+    session.finish(last, broken.0.is_none(), sink)?;
+    broken.0.map_or(Ok(()), Err)
+}
+
+/// Where a side breaks off first: the other one is read on.
+#[derive(Default)]
+struct Broken(Option<Stop>);
+
+impl Broken {
+    fn after(&mut self, advanced: Result<(), Stop>) -> Result<(), Stop> {
+        match advanced {
+            Err(stop @ Stop::Source(..)) => {
+                self.0.get_or_insert(stop);
+                Ok(())
+            }
+            other => other,
+        }
+    }
 }
 
 /// One side: its next line.

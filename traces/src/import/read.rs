@@ -35,19 +35,21 @@ pub fn all(
     let alone = inputs.len() == 1;
     for Input { name, open } in inputs {
         let failed = |error| ImportError::Open { name: name.clone(), error };
-        let (mut stream, _) = pack::unpack(open().map_err(failed)?).map_err(failed)?;
-        let first = pack::peek(&mut stream, FIRST).map_err(failed)?;
+        let (first, rest) = begun(open().map_err(failed)?);
         let format = Format::of(&first);
         if let Some(reason) = nothing_in(&first, format) {
-            match (alone, format) {
-                (false, _) => tally.add(FileTally { skipped: Some(reason.to_owned()), ..file(&name, "") }),
-                (true, Some(_)) => return Err(ImportError::Trace(name)),
-                (true, None) if first.is_empty() => return Err(ImportError::Empty(name)),
-                (true, None) => return Err(ImportError::Unknown(name)),
+            match (alone, format, rest) {
+                (true, Some(_), _) => return Err(ImportError::Trace(name)),
+                (true, None, Err(error)) => return Err(ImportError::Open { name, error }),
+                (true, None, _) if first.is_empty() => return Err(ImportError::Empty(name)),
+                (true, None, _) => return Err(ImportError::Unknown(name)),
+                (false, None, Err(error)) => tally.add(skipped(&name, format!("{BROKEN}: {error}"))),
+                (false, ..) => tally.add(skipped(&name, reason.to_owned())),
             }
             continue;
         }
-        let stream: Stream = Box::new(io::Cursor::new(first).chain(stream));
+        let rest = rest.unwrap_or_else(|error| Box::new(Broken(Some(error))));
+        let stream: Stream = Box::new(io::Cursor::new(first).chain(rest));
         match (format, rawlog::Side::of(&name)) {
             (Some(Format::Rawlog), Some(side)) => {
                 let pair = waiting.entry(side.stem.clone()).or_default();
@@ -75,6 +77,30 @@ pub fn all(
     }
     Ok(())
 }
+
+/// The first bytes of a file, unpacked, and what follows them or why nothing does.
+fn begun(file: Box<dyn Read + Send>) -> (Vec<u8>, io::Result<Stream>) {
+    let mut stream = match pack::unpack(file) {
+        Ok((stream, _)) => stream,
+        Err(error) => return (Vec::new(), Err(error)),
+    };
+    match pack::beginning(&mut stream, FIRST) {
+        (first, None) => (first, Ok(stream)),
+        (first, Some(error)) => (first, Err(error)),
+    }
+}
+
+/// What follows where a file breaks off: why it does.
+pub(super) struct Broken(pub(super) Option<io::Error>);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(self.0.take().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))
+    }
+}
+
+/// Why a file is passed over whose first bytes cannot be unpacked.
+const BROKEN: &str = "it breaks off before anything of it can be read";
 
 fn read(format: Format, name: &str, from: Stream, sink: &mut Sink<'_>) -> Result<(), Stop> {
     match format {
@@ -114,6 +140,11 @@ fn file(name: &str, format: &str) -> FileTally {
     let plain = Path::new(name).file_name().map_or(name.into(), |name| name.to_string_lossy());
     let name = plain.chars().filter(|c| !c.is_control()).take(LONGEST_NAME / 4).collect();
     FileTally { name, format: format.to_owned(), ..FileTally::default() }
+}
+
+/// The account of a file that is passed over.
+fn skipped(name: &str, reason: String) -> FileTally {
+    FileTally { skipped: Some(reason), ..file(name, "") }
 }
 
 /// Why a file is passed over, if it is: a log that was just rotated, a note, the trace of an earlier import.

@@ -29,7 +29,7 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let mut known: BTreeSet<String> = BTreeSet::new();
     // Who spoke last: what has no stamp goes on with that.
     let mut speaker: Option<((String, String), bool)> = None;
-    sink.lines(from, |line, sink| {
+    let read = sink.lines(from, |line, sink| {
         let Some(rest) = stamped(line) else {
             let Some((key, client)) = &speaker else {
                 return Ok(Heard::Not("this is no line of Roundcube's imap log"));
@@ -71,11 +71,12 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
             conversation.server_line(said.at, said.text, bytes(said.text), sink)?;
         }
         Ok(Heard::Understood)
-    })?;
+    });
+    // Where the log breaks off, what was asked before stands.
     for (last, conversation) in open.into_values() {
         conversation.finish(last, false, sink)?;
     }
-    Ok(())
+    read
 }
 
 /// What a line says.

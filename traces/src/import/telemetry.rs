@@ -27,15 +27,20 @@ pub fn read(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop
         Conversation::new(name.to_owned(), folder.unwrap_or_default().to_owned(), true).in_whole_seconds();
     let mut now: Option<(i64, Speaker)> = None;
     let mut lines = Lines::new(from, LONGEST_LINE);
+    let mut broken = None;
     loop {
         let place = lines.place();
-        let line = match lines.next().map_err(|error| Stop::Source(place.to_string(), error))? {
-            None => break,
-            Some(Line::TooLong) => {
+        let line = match lines.next() {
+            Ok(None) => break,
+            Ok(Some(Line::TooLong)) => {
                 sink.heard(Heard::Not("the line is over 1 MiB"), place);
                 continue;
             }
-            Some(Line::Whole(line)) => line,
+            Ok(Some(Line::Whole(line))) => line,
+            Err(error) => {
+                broken = Some(Stop::Source(place.to_string(), error));
+                break;
+            }
         };
         let (text, marked) = match mark(line) {
             Some((at, speaker, text)) => {
@@ -58,8 +63,8 @@ pub fn read(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop
         sink.heard(Heard::Understood, place);
     }
     let last = now.map_or(0, |(at, _)| at);
-    session.finish(last, now.is_some(), sink)?;
-    Ok(())
+    session.finish(last, now.is_some() && broken.is_none(), sink)?;
+    broken.map_or(Ok(()), Err)
 }
 
 /// A mark at the beginning of a line, and what follows it.

@@ -5,6 +5,7 @@ use crate::{
 };
 
 mod broken_captures;
+mod broken_files;
 mod captures;
 mod formats;
 mod hostile;

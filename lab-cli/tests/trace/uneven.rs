@@ -1,0 +1,34 @@
+//! Imports that sites make of what is not all sound, nor by one clock: broken files, mixed logs, names for addresses, copies.
+
+use std::{fs, io::Write as _};
+
+use super::{done, json};
+
+/// An event of joe's at 01:39, by seconds; a session of one command.
+fn event(second: u32) -> String {
+    format!(
+        "{{\"event\":\"imap_command_finished\",\"start_time\":\"2026-11-21T01:39:{second}.000Z\",\
+         \"end_time\":\"2026-11-21T01:39:{second}.005Z\",\"fields\":{{\"user\":\"joe\",\"session\":\"S{second}\",\
+         \"cmd_tag\":\"A1\",\"cmd_name\":\"LIST\",\"cmd_args\":\"\",\"tagged_reply_state\":\"OK\"}}}}\n"
+    )
+}
+
+#[test]
+fn a_packed_log_that_breaks_off_does_not_stop_the_import_of_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let log: String = (10..60).map(event).collect();
+    let mut packer = traces::pack::Packer::new(Vec::new(), traces::pack::Packing::Gzip).expect("memory");
+    packer.write_all(log.as_bytes()).expect("memory");
+    let packed = packer.finish().expect("memory");
+    fs::write(at.join("dovecot.log.2.gz"), &packed[..packed.len() - 40]).expect("written");
+    fs::write(at.join("dovecot.log.3.gz"), b"\x1f\x8b no gzip").expect("written");
+    fs::write(at.join("dovecot.log"), log.replace("01:39", "02:39").replace("\"S", "\"T")).expect("written");
+    let all = ["dovecot.log", "dovecot.log.2.gz", "dovecot.log.3.gz"];
+    let said = done(at, &[&["trace", "import", "-o", "out.jsonl"], &all[..]].concat());
+    assert!(said.contains("could not be read to its end: line "), "{said}");
+    assert!(said.contains("dovecot.log.3.gz: passed over: it breaks off before anything of it can be read"), "{said}");
+    let seen = json(&done(at, &["trace", "inspect", "out.jsonl", "--output", "json"]));
+    let sessions = seen["sessions"].as_u64().expect("a number");
+    assert!((60..100).contains(&sessions), "{sessions}: {said}");
+}
