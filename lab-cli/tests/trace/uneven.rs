@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write as _};
 
-use super::{done, json};
+use super::{done, json, lab};
 
 /// An event of joe's at 01:39, by seconds; a session of one command.
 fn event(second: u32) -> String {
@@ -31,4 +31,23 @@ fn a_packed_log_that_breaks_off_does_not_stop_the_import_of_the_others() {
     let seen = json(&done(at, &["trace", "inspect", "out.jsonl", "--output", "json"]));
     let sessions = seen["sessions"].as_u64().expect("a number");
     assert!((60..100).contains(&sessions), "{sessions}: {said}");
+}
+
+#[test]
+fn login_lines_without_a_zone_beside_an_access_log_need_the_zone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let page = "192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] \"GET /list HTTP/1.1\" 200 5\n";
+    let login = "2026-11-21 02:39:30 imap-login: Info: Login: user=<joe>, rip=192.0.2.1, session=<S1>\n";
+    fs::write(at.join("access.log"), page).expect("written");
+    fs::write(at.join("mail.log"), login).expect("written");
+    let import = ["trace", "import", "access.log", "mail.log", "--names", "-o", "out.jsonl"];
+    let refused = lab(at, &import);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("stamps of mail.log say no zone, and those of access.log say theirs"), "{said}");
+    assert!(said.contains("--zone +01:00") && !at.join("out.jsonl").exists(), "{said}");
+    done(at, &[&import[..], &["--zone", "+01:00"]].concat());
+    let trace = fs::read_to_string(at.join("out.jsonl")).expect("a trace");
+    assert!(trace.contains("2026-11-21T01:39:30Z") && trace.contains("\"t\":2000000"), "{trace}");
 }

@@ -28,8 +28,17 @@ pub struct Clocks {
     sessions: BTreeMap<u64, Seen>,
     /// Lines with both stamps, by quarters of an hour between these.
     lines: BTreeMap<i64, u64>,
-    local: bool,
-    zoned: bool,
+    /// The first file with a stamp that says no zone and tells of a user, and the first with a time that is known.
+    files: [Option<String>; 2],
+}
+
+/// What is known of a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Its stamp says no zone.
+    Local,
+    /// It is that of UTC: the stamp says its zone, or counts from 1970.
+    Zoned,
 }
 
 /// When a session began.
@@ -53,15 +62,18 @@ pub struct Ahead {
 }
 
 impl Clocks {
+    /// A file has times of this kind.
+    pub fn file(&mut self, kind: Kind, name: &str) {
+        self.files[kind as usize].get_or_insert_with(|| name.to_owned());
+    }
+
     /// A session's login, by a stamp without a zone.
     pub fn local(&mut self, session: &str, at: i64) {
-        self.local = true;
         self.seen(session, |seen| seen.local = Some(seen.local.map_or(at, |before| before.min(at))));
     }
 
     /// Something of a session, by a stamp with a zone.
     pub fn zoned(&mut self, session: &str, at: i64) {
-        self.zoned = true;
         self.seen(session, |seen| seen.zoned = Some(seen.zoned.map_or(at, |before| before.min(at))));
     }
 
@@ -95,18 +107,17 @@ impl Clocks {
                 *votes.entry(quarters(local - zoned)).or_insert(0) += 1;
             }
         }
-        // Only a line in local time needs its zone to be known.
-        if !self.local || !self.zoned {
-            return Ok(None);
-        }
+        // Only a line in local time needs its zone to be known, and only if another clock is there.
+        let [Some(local), Some(zoned)] = &self.files else { return Ok(None) };
         let (votes, what) = if votes.is_empty() { (&self.lines, "lines") } else { (&votes, "sessions") };
         let of: u64 = votes.values().sum();
         let Some((&ahead, &agree)) = votes.iter().max_by_key(|(_, count)| **count) else {
-            return Err(
-                "no session is both in lines without a zone (logins) and in lines with one (events), so the two \
-                        clocks cannot be compared"
-                    .to_owned(),
-            );
+            let which = if local == zoned {
+                format!("in {local} some stamps say no zone, and others say theirs")
+            } else {
+                format!("stamps of {local} say no zone, and those of {zoned} say theirs")
+            };
+            return Err(format!("{which}; no session is in both kinds of lines, so the two clocks cannot be compared"));
         };
         if (agree as f64) < AGREE * of as f64 {
             let mut found: Vec<_> = votes.iter().collect();
@@ -150,9 +161,16 @@ mod tests {
 
     const HOUR: i64 = 3_600_000_000;
 
+    fn of_two_files() -> Clocks {
+        let mut clocks = Clocks::default();
+        clocks.file(Kind::Local, "mail.log");
+        clocks.file(Kind::Zoned, "events");
+        clocks
+    }
+
     /// Sessions a minute apart, whose login lines are that far ahead.
     fn sessions(ahead: impl Fn(i64) -> i64) -> Clocks {
-        let mut clocks = Clocks::default();
+        let mut clocks = of_two_files();
         for number in 0..100 {
             let (name, at) = (format!("S{number}"), number * 60_000_000);
             clocks.local(&name, at + ahead(number));
@@ -181,20 +199,25 @@ mod tests {
         assert!(summer_ends.contains("+01:00 by 50") && summer_ends.contains("+02:00 by 50"), "{summer_ends}");
         let last_year = sessions(|_| -365 * 24 * HOUR).ahead().expect_err("no zone");
         assert!(last_year.contains("--year"), "{last_year}");
-        let mut apart = Clocks::default();
+        let mut apart = of_two_files();
         apart.local("S1", 0);
         apart.zoned("S2", 0);
-        assert!(apart.ahead().expect_err("nothing in common").contains("no session is both"));
+        let said = apart.ahead().expect_err("nothing in common");
+        assert!(
+            said.starts_with("stamps of mail.log say no zone, and those of events say theirs; no session"),
+            "{said}"
+        );
         apart.line(HOUR, 3);
         assert_eq!(apart.ahead(), Ok(Some(Ahead { seconds: 3600, agree: 1, of: 1 })), "lines with both stamps say it");
         let mut one_kind = Clocks::default();
+        one_kind.file(Kind::Local, "mail.log");
         one_kind.local("S1", 0);
         assert_eq!(one_kind.ahead(), Ok(None));
     }
 
     #[test]
     fn memory_is_bounded_and_both_kinds_keep_the_same_sessions() {
-        let mut clocks = Clocks::default();
+        let mut clocks = of_two_files();
         for number in 0..20_000 {
             clocks.local(&format!("S{number}"), HOUR);
         }

@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     Options,
+    clocks::Kind,
     entries::Entries,
     entry::{Entry, What},
     tally::{FileTally, Tally, count},
@@ -28,6 +29,8 @@ pub struct Sink<'a> {
     pub options: &'a Options,
     /// The account of this file.
     pub file: FileTally,
+    /// Its times are those of a calendar, and not counted from its own beginning.
+    pub dated: bool,
     /// The earliest moment at which the line before can have been written: of lines that say their zone, and of those that do not.
     before: [i64; 2],
     tally: &'a mut Tally,
@@ -63,7 +66,7 @@ pub enum Heard {
 impl<'a> Sink<'a> {
     /// For one file.
     pub fn new(options: &'a Options, tally: &'a mut Tally, entries: &'a mut Entries) -> Self {
-        Self { options, file: FileTally::default(), before: [i64::MIN; 2], tally, entries }
+        Self { options, file: FileTally::default(), dated: true, before: [i64::MIN; 2], tally, entries }
     }
 
     /// One more entry.
@@ -71,6 +74,9 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// If a temporary file cannot be written.
     pub fn entry(&mut self, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
+        if self.dated {
+            self.entries.clocks.file(Kind::Zoned, &self.file.name);
+        }
         self.entries.zoned.push(entry(at, session, user, what))
     }
 
@@ -79,13 +85,18 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// If a temporary file cannot be written.
     pub fn by_stamp(&mut self, stamp: &Stamp, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
+        // Sources that make up their names of sessions share them with no other.
+        let shared = matches!(what, What::Login { .. }) && !session.contains('|');
         if !stamp.local {
+            if shared {
+                self.named(session, at);
+            }
             return self.entry(at, session, user, what);
         }
-        // Sources that make up their names of sessions share them with no other.
-        if matches!(what, What::Login { .. }) && !session.contains('|') {
+        if shared {
             self.entries.clocks.local(session, at);
         }
+        self.entries.clocks.file(Kind::Local, &self.file.name);
         self.entries.local.push(entry(at, session, user, what))
     }
 

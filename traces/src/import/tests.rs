@@ -10,6 +10,7 @@ mod captures;
 mod formats;
 mod hostile;
 mod sites;
+mod zones;
 
 /// Options for tests: names stay as they are.
 fn options() -> Options {

@@ -42,6 +42,7 @@ pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
 
 /// Reads a timing script of h2load: milliseconds, a tab, a URI.
 pub fn script(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    sink.dated = false;
     sink.lines(from, |line, sink| {
         let wrong = Heard::Not("this is no offset in milliseconds, a tab, and a URI");
         let Some((offset, uri)) = line.split_once('\t') else { return Ok(wrong) };

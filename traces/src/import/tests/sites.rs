@@ -90,7 +90,7 @@ fn clocks_that_cannot_be_compared_are_an_error_that_names_the_zone() {
     let apart = said(login(1, "10.250000", "S1") + &login(2, "20.250000", "S2"));
     assert!(apart.contains("+01:00 by 1") && apart.contains("+02:00 by 1") && apart.contains("--zone"), "{apart}");
     let strangers = said(login(1, "10.250000", "S7"));
-    assert!(strangers.contains("no session is both") && strangers.contains("--zone"), "{strangers}");
+    assert!(strangers.contains("no session is in both") && strangers.contains("--zone"), "{strangers}");
     // A log of logins alone has nothing to be compared with.
     assert!(import_all(&[("log", login(1, "10.2", "S1").into_bytes())], &options()).is_ok());
 }
