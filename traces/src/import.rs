@@ -180,7 +180,7 @@ pub fn import<W: Write>(
 
 /// Microseconds by which stamps without a zone are ahead of UTC, beyond the zone that was asked for.
 fn zone(entries: &Entries, options: &Options, tally: &mut Tally) -> Result<i64, ImportError> {
-    let found = match (entries.clocks.ahead(), options.clock.zone) {
+    let found = match (entries.clocks.ahead(options.clock.zone.unwrap_or(0)), options.clock.zone) {
         (Ok(found), _) => found,
         // Who says it knows.
         (Err(_), Some(_)) => None,

@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
+    ops::RangeInclusive,
 };
 
 use super::when::zone_name;
@@ -18,6 +19,20 @@ const QUARTER: i64 = 15 * 60 * 1_000_000;
 
 /// Farthest from UTC that a zone is: 14 hours.
 const FARTHEST: i64 = 14 * 4;
+
+/// Whole hours that zones are ahead of UTC.
+const HOURS: RangeInclusive<i32> = -12..=14;
+
+/// Zones between whole hours that are in use, with those of summer time (IANA's time zone database).
+const BETWEEN_HOURS: [&str; 13] = [
+    "-09:30", "-03:30", "-02:30", "+03:30", "+04:30", "+05:30", "+05:45", "+06:30", "+08:45", "+09:30", "+10:30",
+    "+12:45", "+13:45",
+];
+
+/// Fewest sessions that decide a zone of quarters of an hour. Nine of ten must agree, so with fewer than ten none may be at odds,
+/// and nothing shows how the clients of this log behave: a few that are silent for ten minutes after their logins make +08:45 of
+/// Japan's +09:00. To make another zone of whole or half hours they would have to be silent for over 22 minutes.
+const FEWEST_FOR_QUARTERS: u64 = 10;
 
 /// Share of the sessions that must agree. A client that stays silent for long after its login is no evidence.
 const AGREE: f64 = 0.9;
@@ -96,11 +111,12 @@ impl Clocks {
         }
     }
 
-    /// How far stamps without a zone are ahead; `None`: there is nothing to compare.
+    /// How far stamps without a zone are ahead, beyond the seconds of a zone that they were read with; `None`: there is nothing to
+    /// compare.
     ///
     /// # Errors
     /// If it cannot be told, with the reason.
-    pub fn ahead(&self) -> Result<Option<Ahead>, String> {
+    pub fn ahead(&self, read_with: i32) -> Result<Option<Ahead>, String> {
         let mut votes = BTreeMap::new();
         for seen in self.sessions.values() {
             if let (Some(local), Some(zoned)) = (seen.local, seen.zoned) {
@@ -137,8 +153,30 @@ impl Clocks {
                 ahead / 4
             ));
         }
+        let zone = read_with + seconds(ahead);
+        let of_quarters = zone % 1800 != 0;
+        if !is_zone(zone) {
+            return Err(format!(
+                "by the {of} {what} whose time is known in both ways, stamps without a zone are {} ahead of UTC, which is no \
+                 zone of any place: users may have been silent after they logged in, or a clock was wrong",
+                zone_name(zone)
+            ));
+        }
+        if of_quarters && what == "sessions" && of < FEWEST_FOR_QUARTERS {
+            return Err(format!(
+                "by {of} sessions whose time is known in both ways, stamps without a zone are {} ahead of UTC; fewer than \
+                 {FEWEST_FOR_QUARTERS} sessions decide only a zone of whole or half hours",
+                zone_name(zone)
+            ));
+        }
         Ok(Some(Ahead { seconds: seconds(ahead), agree, of }))
     }
+}
+
+/// True if the clocks of some place are so many seconds ahead of UTC.
+fn is_zone(seconds: i32) -> bool {
+    let whole_hours = seconds % 3600 == 0 && HOURS.contains(&(seconds / 3600));
+    whole_hours || BETWEEN_HOURS.contains(&zone_name(seconds).as_str())
 }
 
 /// The nearest number of quarters of an hour.
@@ -170,8 +208,12 @@ mod tests {
 
     /// Sessions a minute apart, whose login lines are that far ahead.
     fn sessions(ahead: impl Fn(i64) -> i64) -> Clocks {
+        so_many_sessions(100, ahead)
+    }
+
+    fn so_many_sessions(count: i64, ahead: impl Fn(i64) -> i64) -> Clocks {
         let mut clocks = of_two_files();
-        for number in 0..100 {
+        for number in 0..count {
             let (name, at) = (format!("S{number}"), number * 60_000_000);
             clocks.local(&name, at + ahead(number));
             // The first command comes a little later; the next ones say nothing more.
@@ -183,36 +225,72 @@ mod tests {
 
     #[test]
     fn a_constant_difference_is_the_zone() {
-        for ahead in [HOUR, -5 * HOUR - HOUR / 2, 0] {
-            let found = sessions(|_| ahead).ahead();
+        for ahead in [HOUR, -3 * HOUR - HOUR / 2, 5 * HOUR + 3 * HOUR / 4, 0] {
+            let found = sessions(|_| ahead).ahead(0);
             let expected = Ahead { seconds: (ahead / 1_000_000) as i32, agree: 100, of: 100 };
             assert_eq!(found, Ok(Some(expected)));
         }
         // A few clients that stay silent for long do not hide it.
-        let found = sessions(|number| if number % 20 == 0 { HOUR / 2 } else { HOUR }).ahead().expect("an hour");
+        let found = sessions(|number| if number % 20 == 0 { HOUR / 2 } else { HOUR }).ahead(0).expect("an hour");
         assert_eq!(found, Some(Ahead { seconds: 3600, agree: 95, of: 100 }));
     }
 
     #[test]
     fn what_cannot_be_told_is_said() {
-        let summer_ends = sessions(|number| if number < 50 { 2 * HOUR } else { HOUR }).ahead().expect_err("two zones");
+        let summer_ends = sessions(|number| if number < 50 { 2 * HOUR } else { HOUR }).ahead(0).expect_err("two zones");
         assert!(summer_ends.contains("+01:00 by 50") && summer_ends.contains("+02:00 by 50"), "{summer_ends}");
-        let last_year = sessions(|_| -365 * 24 * HOUR).ahead().expect_err("no zone");
+        let last_year = sessions(|_| -365 * 24 * HOUR).ahead(0).expect_err("no zone");
         assert!(last_year.contains("--year"), "{last_year}");
         let mut apart = of_two_files();
         apart.local("S1", 0);
         apart.zoned("S2", 0);
-        let said = apart.ahead().expect_err("nothing in common");
+        let said = apart.ahead(0).expect_err("nothing in common");
         assert!(
             said.starts_with("stamps of mail.log say no zone, and those of events say theirs; no session"),
             "{said}"
         );
         apart.line(HOUR, 3);
-        assert_eq!(apart.ahead(), Ok(Some(Ahead { seconds: 3600, agree: 1, of: 1 })), "lines with both stamps say it");
+        assert_eq!(apart.ahead(0), Ok(Some(Ahead { seconds: 3600, agree: 1, of: 1 })), "lines with both stamps say it");
         let mut one_kind = Clocks::default();
         one_kind.file(Kind::Local, "mail.log");
         one_kind.local("S1", 0);
-        assert_eq!(one_kind.ahead(), Ok(None));
+        assert_eq!(one_kind.ahead(0), Ok(None));
+    }
+
+    #[test]
+    fn only_zones_of_some_place_are_believed() {
+        let zones: Vec<i64> = (-60..=60).filter(|quarters| sessions(|_| quarters * QUARTER).ahead(0).is_ok()).collect();
+        let whole = (-12..=14).map(|hours| hours * 4);
+        let between = [-38, -14, -10, 14, 18, 22, 23, 26, 35, 38, 42, 51, 55];
+        let mut expected: Vec<i64> = whole.chain(between).collect();
+        expected.sort_unstable();
+        assert_eq!(zones, expected);
+        // All clients of a log that are silent for a quarter of an hour make no zone.
+        let silent = sessions(|_| HOUR - QUARTER).ahead(0).expect_err("no zone");
+        assert!(silent.contains("+00:45 ahead of UTC, which is no zone of any place"), "{silent}");
+        // What was read with a zone is that much further.
+        let quarter = sessions(|_| QUARTER);
+        assert!(quarter.ahead(0).is_err());
+        assert_eq!(quarter.ahead(5 * 3600 + 1800).map(|found| found.map(|ahead| ahead.seconds)), Ok(Some(900)));
+        let hour = sessions(|_| HOUR);
+        assert!(hour.ahead(14 * 3600).is_err(), "+15:00");
+    }
+
+    #[test]
+    fn few_sessions_decide_whole_and_half_hours_only() {
+        let ahead = |count: i64, ahead: i64| so_many_sessions(count, |_| ahead).ahead(0);
+        for zone in [HOUR, 5 * HOUR + HOUR / 2, -9 * HOUR - HOUR / 2] {
+            assert!(ahead(1, zone).is_ok() && ahead(9, zone).is_ok(), "{zone}");
+        }
+        for zone in [5 * HOUR + 3 * QUARTER, 8 * HOUR + 3 * QUARTER, 12 * HOUR + 3 * QUARTER, 13 * HOUR + 3 * QUARTER] {
+            let few = ahead(9, zone).expect_err("few");
+            assert!(few.starts_with("by 9 sessions") && few.contains("fewer than 10 sessions"), "{few}");
+            assert!(ahead(10, zone).is_ok(), "{zone}");
+        }
+        // A line that has both stamps is written at one moment: one is enough.
+        let mut lines = of_two_files();
+        lines.line(5 * HOUR + 3 * QUARTER, 3);
+        assert_eq!(lines.ahead(0), Ok(Some(Ahead { seconds: 20_700, agree: 1, of: 1 })));
     }
 
     #[test]
@@ -225,7 +303,7 @@ mod tests {
             clocks.zoned(&format!("S{number}"), 0);
         }
         assert_eq!(clocks.sessions.len(), SESSIONS);
-        let found = clocks.ahead().expect("an hour").expect("compared");
+        let found = clocks.ahead(0).expect("an hour").expect("compared");
         assert!(found.seconds == 3600 && found.of > 1000, "{found:?}");
     }
 }

@@ -79,3 +79,30 @@ fn the_zone_is_found_by_login_lines_that_say_it() {
     assert_eq!((zone, tally.sessions), (Some(("+01:00", 10, 10)), 10), "{text}");
     assert!(text.contains("2026-11-21T01:39:32Z"), "{text}");
 }
+
+#[test]
+fn what_is_no_zone_or_told_by_few_is_an_error_that_names_the_zone() {
+    // Nepal, +05:45, and a log whose clients are silent for a quarter of an hour after they log in.
+    let import_of = |sessions: u32, hour_and_minute: &str, zone: Option<i32>| {
+        let log: String = (10..10 + sessions)
+            .map(|n| LOGIN.replace("02:39:32", &format!("{hour_and_minute}:{n}")).replace("S1", &format!("S{n}")))
+            .collect();
+        let events: String =
+            (10..10 + sessions).map(|n| event(&format!("{n}.500"), 3, &format!("S{n}"), "LIST", "")).collect();
+        let mut options = options();
+        options.clock.zone = zone;
+        import_all(&[("mail.log", log.into()), ("events", events.into())], &options).map_err(|error| error.to_string())
+    };
+    let found = |tally: Tally| tally.zone.map(|zone| zone.found);
+    assert_eq!(import_of(10, "07:24", None).map(|(_, tally)| found(tally)), Ok(Some("+05:45".to_owned())));
+    let few = import_of(9, "07:24", None).expect_err("few");
+    assert!(few.contains("fewer than 10 sessions") && few.contains("--zone +01:00"), "{few}");
+    let silent = import_of(30, "01:24", None).expect_err("no zone");
+    assert!(silent.contains("-00:15 ahead of UTC, which is no zone of any place"), "{silent}");
+    assert!(silent.contains("--zone"), "{silent}");
+    // Who says the zone is believed, and what is none is not held against it.
+    for (sessions, time, zone) in [(9, "07:24", 5 * 3600 + 45 * 60), (30, "01:24", 0)] {
+        let (_, tally) = import_of(sessions, time, Some(zone)).expect("as asked for");
+        assert_eq!((tally.zone, tally.sessions), (None, u64::from(sessions)));
+    }
+}
