@@ -31,6 +31,7 @@ mod sink;
 mod tally;
 mod telemetry;
 mod web;
+mod who;
 
 use std::{
     fmt,

@@ -193,7 +193,8 @@ fn users_behind_virtual_hosts_and_proxies_are_told_apart() {
     };
     let host = log(&|user| format!("mail.example:443 192.0.2.{user} - -"), "");
     let list = log(&|user| format!("192.0.2.{user}, 10.0.0.7 - -"), "");
-    for log in [host, list] {
+    let names = log(&|user| format!("mail.example:443 client{user}.example - -"), "");
+    for log in [host, list, names] {
         let (said, seen) = import(at, &[("access.log", &log)]);
         assert_eq!((&seen["users"], &seen["sessions"]), (&20.into(), &20.into()), "{said}");
     }

@@ -7,10 +7,7 @@
 //! (Apache's `%D`). A user is the name, or address and browser where there is none. A virtual host may stand before the address, and a list
 //! of those that the request was forwarded for in its place, or at the end of the line.
 
-use std::{
-    io::{self, Read},
-    net::IpAddr,
-};
+use std::io::{self, Read};
 
 use serde::{Deserialize, de};
 
@@ -19,6 +16,7 @@ use super::{
     rules::Found,
     sink::{Heard, Sink, Stop},
     when::{rfc3339, with_month_name, within_second},
+    who::{Who, address},
 };
 use crate::trace::Outcome;
 
@@ -133,47 +131,6 @@ impl<'a> Request<'a> {
         let cost = Cost { lasted, sent: None, received, outcome: outcome(status) };
         Some(Self { user, stamp, method, url, cost })
     }
-}
-
-/// Who asked, as a line begins: `host ident user`.
-#[derive(Debug, PartialEq, Eq)]
-struct Who<'a> {
-    /// Its address.
-    client: &'a str,
-    /// Its name, or `-`.
-    name: String,
-}
-
-impl<'a> Who<'a> {
-    /// `192.0.2.1 - joe`; with the virtual host before it (Apache's `vhost_combined`), or the addresses that a proxy puts into
-    /// `X-Forwarded-For` in place of the first: `203.0.113.5, 10.0.0.7 - joe`, of which the first is the client's.
-    fn of(text: &'a str) -> Option<Self> {
-        let mut words = text.split(' ').filter(|word| !word.is_empty()).peekable();
-        let mut client = words.next()?;
-        if address(client).is_none()
-            && let Some(next) = words.next_if(|word| address(word).is_some())
-        {
-            client = next;
-        }
-        let mut last = client;
-        while last.ends_with(',') {
-            last = words.next()?;
-        }
-        let _ident = words.next()?;
-        let name = words.collect::<Vec<_>>().join(" ");
-        (!name.is_empty()).then(|| Self { client: address(client).unwrap_or(client), name })
-    }
-}
-
-/// An address, the first of a list, without port and quotes; `None`: this is none.
-fn address(list: &str) -> Option<&str> {
-    let word = list.split(',').next()?.trim().trim_matches('"');
-    if word.parse::<IpAddr>().is_ok() {
-        return Some(word);
-    }
-    let (host, port) = word.rsplit_once(':')?;
-    let host = host.trim_matches(['[', ']']);
-    (port.parse::<u16>().is_ok() && host.parse::<IpAddr>().is_ok()).then_some(host)
 }
 
 /// Up to the closing quote, which a backslash may hide; and what follows.

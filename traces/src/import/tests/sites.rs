@@ -222,6 +222,46 @@ fn users_of_an_access_log_are_told_apart_behind_virtual_hosts_and_proxies() {
 }
 
 #[test]
+fn clients_with_names_are_told_apart_from_virtual_hosts() {
+    let user = |who: &str| {
+        let line = format!("{who} [21/Nov/2026:01:39:32 +0000] \"GET /list HTTP/1.1\" 200 99 \"-\" \"Firefox\"\n");
+        let (shown, tally) = actions(&[("access.log", &line)], &options());
+        assert_eq!(tally.files[0].not_understood, 0, "{who}");
+        let user = shown[0].strip_prefix("0 ").and_then(|rest| rest.split_once(" list messages")).expect("a list").0;
+        user.strip_suffix(" Firefox").unwrap_or(user).to_owned()
+    };
+    for (who, expected) in [
+        // HostnameLookups On; with identd, and with names of users that have spaces.
+        ("client.example - -", "client.example"),
+        ("client.example - joe", "joe"),
+        ("client.example - john doe", "john doe"),
+        ("client.example ident -", "client.example"),
+        ("client.example ident john doe", "john doe"),
+        ("client.example:4711 - -", "client.example"),
+        ("localhost - -", "localhost"),
+        // vhost_combined, with and without the port.
+        ("mail.example:443 client.example - -", "client.example"),
+        ("mail.example:443 client.example - joe", "joe"),
+        ("mail.example:443 client.example - john doe", "john doe"),
+        ("mail.example:443 client.example ident joe", "joe"),
+        ("mail.example:443 localhost - -", "localhost"),
+        ("mail.example client.example - -", "client.example"),
+        ("mail.example localhost - john doe", "john doe"),
+        ("mail.example client.example ident joe", "joe"),
+        ("mail client - -", "client"),
+        // Hosts and clients that have no names.
+        ("192.0.2.9:443 192.0.2.1 - -", "192.0.2.1"),
+        ("192.0.2.9:443 client.example - -", "client.example"),
+        ("[2001:db8::9]:443 2001:db8::1 - -", "2001:db8::1"),
+        ("[2001:db8::1]:4711 - -", "2001:db8::1"),
+        ("mail.example:443 192.0.2.1, 10.0.0.7 - -", "192.0.2.1"),
+        ("unknown, 192.0.2.1 - -", "192.0.2.1"),
+    ] {
+        assert_eq!(user(who), expected, "{who}");
+    }
+}
+
+#[test]
 fn roundcube_as_it_writes_literals_and_names() {
     let say = |second: u32, text: &str| format!("[21-Nov-2026 01:39:{second:02} +0000]: <abc> [1A2B] {text}\n");
     let long = "y".repeat(4000);
