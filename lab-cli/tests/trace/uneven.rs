@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write as _};
 
-use super::{done, json, lab};
+use super::{done, json, lab, program};
 
 /// An event of joe's at 01:39, by seconds; a session of one command.
 fn event(second: u32) -> String {
@@ -50,4 +50,32 @@ fn login_lines_without_a_zone_beside_an_access_log_need_the_zone() {
     done(at, &[&import[..], &["--zone", "+01:00"]].concat());
     let trace = fs::read_to_string(at.join("out.jsonl")).expect("a trace");
     assert!(trace.contains("2026-11-21T01:39:30Z") && trace.contains("\"t\":2000000"), "{trace}");
+}
+
+#[test]
+#[cfg(unix)]
+fn hundreds_of_rawlogs_need_few_descriptors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    // Sides lie apart, as they do for whoever names `*.in` before `*.out`.
+    let mut args = vec!["trace".to_owned(), "import".into(), "-o".into(), "out.jsonl".into()];
+    for (ending, text) in [("in", "LIST \"\" *"), ("out", "OK done")] {
+        for number in 0..400 {
+            let name = format!("20261121-013932-{number}.{ending}");
+            fs::write(at.join(&name), format!("1795225172.{number:06} A1 {text}\n")).expect("written");
+            args.push(name);
+        }
+    }
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\""])
+        .arg(program::path())
+        .args(args)
+        .current_dir(at)
+        .output()
+        .expect("sh runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("400 sessions"), "{said}");
+    let trace = fs::read_to_string(at.join("out.jsonl")).expect("a trace");
+    assert!(!trace.contains("unanswered"), "each has both its sides");
 }

@@ -1,13 +1,13 @@
 //! Reads the files of an import, each by its format.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     io::{self, Read},
     path::Path,
 };
 
 use super::{
-    FileTally, Format, ImportError, Input, Options, Tally, capture,
+    FileTally, Format, ImportError, Input, Open, Options, Tally, capture,
     entries::Entries,
     mail_log, rawlog, roundcube,
     sink::{Sink, Stop},
@@ -30,52 +30,73 @@ pub fn all(
     tally: &mut Tally,
     entries: &mut Entries,
 ) -> Result<(), ImportError> {
-    // Rawlogs whose other side has not come yet.
-    let mut waiting: BTreeMap<String, (Option<Stream>, Option<Stream>)> = BTreeMap::new();
     let alone = inputs.len() == 1;
-    for Input { name, open } in inputs {
-        let failed = |error| ImportError::Open { name: name.clone(), error };
-        let (first, rest) = begun(open().map_err(failed)?);
-        let format = Format::of(&first);
-        if let Some(reason) = nothing_in(&first, format) {
-            match (alone, format, rest) {
-                (true, Some(_), _) => return Err(ImportError::Trace(name)),
-                (true, None, Err(error)) => return Err(ImportError::Open { name, error }),
-                (true, None, _) if first.is_empty() => return Err(ImportError::Empty(name)),
-                (true, None, _) => return Err(ImportError::Unknown(name)),
-                (false, None, Err(error)) => tally.add(skipped(&name, format!("{BROKEN}: {error}"))),
-                (false, ..) => tally.add(skipped(&name, reason.to_owned())),
-            }
-            continue;
-        }
-        let rest = rest.unwrap_or_else(|error| Box::new(Broken(Some(error))));
-        let stream: Stream = Box::new(io::Cursor::new(first).chain(rest));
-        match (format, rawlog::Side::of(&name)) {
-            (Some(Format::Rawlog), Some(side)) => {
-                let pair = waiting.entry(side.stem.clone()).or_default();
-                *(if side.client { &mut pair.0 } else { &mut pair.1 }) = Some(stream);
-                if let (Some(_), Some(_)) = pair
-                    && let Some((client, server)) = waiting.remove(&side.stem)
-                {
-                    one(&side.stem, Format::Rawlog, options, tally, entries, |sink| {
-                        rawlog::read(&side.stem, client, server, sink)
-                    })?;
+    for (first, second) in together(inputs) {
+        let (mut sides, mut stem) = ([None, None], String::new());
+        for Input { name, open } in [Some(first), second].into_iter().flatten() {
+            let Some((format, stream)) = opened(&name, open, alone, tally)? else { continue };
+            match (format, rawlog::Side::of(&name)) {
+                (Format::Rawlog, Some(side)) => {
+                    sides[usize::from(!side.client)] = Some(stream);
+                    stem = side.stem;
                 }
-            }
-            (Some(Format::Rawlog), None) => {
-                let problem = "a rawlog's name ends with .in or .out, which says whose words it has: rename it";
-                return Err(ImportError::Open { name, error: io::Error::new(io::ErrorKind::InvalidInput, problem) });
-            }
-            (format, _) => {
-                let format = format.unwrap_or(Format::MailLog);
-                one(&name, format, options, tally, entries, |sink| read(format, &name, stream, sink))?;
+                (Format::Rawlog, None) => {
+                    let problem = "a rawlog's name ends with .in or .out, which says whose words it has: rename it";
+                    return Err(ImportError::Open {
+                        name,
+                        error: io::Error::new(io::ErrorKind::InvalidInput, problem),
+                    });
+                }
+                (format, _) => one(&name, format, options, tally, entries, |sink| read(format, &name, stream, sink))?,
             }
         }
-    }
-    for (stem, (client, server)) in waiting {
-        one(&stem, Format::Rawlog, options, tally, entries, |sink| rawlog::read(&stem, client, server, sink))?;
+        let [client, server] = sides;
+        if client.is_some() || server.is_some() {
+            one(&stem, Format::Rawlog, options, tally, entries, |sink| rawlog::read(&stem, client, server, sink))?;
+        }
     }
     Ok(())
+}
+
+/// Files that are read together: both sides of a rawlog, by their names. All others are read alone. None is opened before its turn,
+/// so that thousands of sessions need no more descriptors than one.
+fn together(inputs: Vec<Input<'_>>) -> Vec<(Input<'_>, Option<Input<'_>>)> {
+    let mut together: Vec<(Input<'_>, Option<Input<'_>>)> = Vec::with_capacity(inputs.len());
+    // Those whose other side has not come yet, by what that is. A side may be there twice, packed and not.
+    let mut waiting: BTreeMap<(String, bool), VecDeque<usize>> = BTreeMap::new();
+    for input in inputs {
+        if let Some(rawlog::Side { stem, client }) = rawlog::Side::of(&input.name) {
+            let other = waiting.get_mut(&(stem.clone(), client)).and_then(VecDeque::pop_front);
+            if let Some((_, second)) = other.and_then(|at| together.get_mut(at)) {
+                *second = Some(input);
+                continue;
+            }
+            waiting.entry((stem, !client)).or_default().push_back(together.len());
+        }
+        together.push((input, None));
+    }
+    together
+}
+
+/// Opens a file, and finds out its format; `None`: it is passed over, and the account says why.
+fn opened(name: &str, open: Open<'_>, alone: bool, tally: &mut Tally) -> Result<Option<(Format, Stream)>, ImportError> {
+    let failed = |error| ImportError::Open { name: name.to_owned(), error };
+    let (first, rest) = begun(open().map_err(failed)?);
+    let format = Format::of(&first);
+    if let Some(reason) = nothing_in(&first, format) {
+        let name = name.to_owned();
+        match (alone, format, rest) {
+            (true, Some(_), _) => return Err(ImportError::Trace(name)),
+            (true, None, Err(error)) => return Err(ImportError::Open { name, error }),
+            (true, None, _) if first.is_empty() => return Err(ImportError::Empty(name)),
+            (true, None, _) => return Err(ImportError::Unknown(name)),
+            (false, None, Err(error)) => tally.add(skipped(&name, format!("{BROKEN}: {error}"))),
+            (false, ..) => tally.add(skipped(&name, reason.to_owned())),
+        }
+        return Ok(None);
+    }
+    let rest = rest.unwrap_or_else(|error| Box::new(Broken(Some(error))));
+    Ok(Some((format.unwrap_or(Format::MailLog), Box::new(io::Cursor::new(first).chain(rest)))))
 }
 
 /// The first bytes of a file, unpacked, and what follows them or why nothing does.

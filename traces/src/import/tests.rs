@@ -9,6 +9,7 @@ mod broken_files;
 mod captures;
 mod formats;
 mod hostile;
+mod rawlogs;
 mod sites;
 mod zones;
 
