@@ -15,6 +15,7 @@ mod capture;
 mod chunker;
 mod clocks;
 mod conversation;
+mod copies;
 mod doubles;
 mod emit;
 mod entries;
@@ -50,6 +51,7 @@ use crate::{
     trace::{Footer, Header, Record, Writer},
 };
 use clocks::Ahead;
+use copies::Copies;
 use doubles::Doubles;
 use emit::{Emit, Emitted};
 use entries::Entries;
@@ -165,14 +167,16 @@ pub fn import<W: Write>(
     let mut records = Spool::new(options.part);
     let emit = Emit { names: &options.pseudonyms, tally: &mut tally, out: &mut records };
     let mut sessions = Sessions::new(micros(options.gap), micros(options.window), emit);
-    let mut doubles = Doubles::default();
+    let (mut doubles, mut copies) = (Doubles::default(), Copies::default());
     for entry in entries.sorted(ahead).map_err(ImportError::Spool)? {
-        let taken = entry.and_then(|entry| doubles.take(entry, |entry| sessions.take(entry)));
-        taken.map_err(ImportError::Spool)?;
+        let entry = entry.map_err(ImportError::Spool)?;
+        if !copies.has(&entry) {
+            doubles.take(entry, |entry| sessions.take(entry)).map_err(ImportError::Spool)?;
+        }
     }
     doubles.finish(|entry| sessions.take(entry)).map_err(ImportError::Spool)?;
     sessions.finish().map_err(ImportError::Spool)?;
-    tally.doubled = doubles.found;
+    (tally.doubled, tally.doubled_requests) = (doubles.found, copies.found);
     if tally.actions == 0 {
         return Err(ImportError::Nothing(why(&tally)));
     }

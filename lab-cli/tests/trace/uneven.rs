@@ -79,3 +79,29 @@ fn hundreds_of_rawlogs_need_few_descriptors() {
     let trace = fs::read_to_string(at.join("out.jsonl")).expect("a trace");
     assert!(!trace.contains("unanswered"), "each has both its sides");
 }
+
+#[test]
+fn an_access_log_and_its_packed_copy_count_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let line = |n: u32| {
+        format!(
+            "192.0.2.{} - - [21/Nov/2026:01:39:{:02} +0000] \"GET /list?folderid=1 HTTP/1.1\" 200 99\n",
+            n % 3,
+            10 + n / 6
+        )
+    };
+    // Each user asks twice in a second.
+    let log: String = (0..60).map(line).collect();
+    fs::write(at.join("access.log.1"), &log).expect("written");
+    let mut packer = traces::pack::Packer::new(Vec::new(), traces::pack::Packing::Gzip).expect("memory");
+    packer.write_all(log.as_bytes()).expect("memory");
+    fs::write(at.join("access.log.1.gz"), packer.finish().expect("memory")).expect("written");
+    for (files, doubled) in [(&["access.log.1"][..], false), (&["access.log.1", "access.log.1.gz"], true)] {
+        let said = done(at, &[&["trace", "import", "-o", "out.jsonl"], files].concat());
+        assert!(said.contains("60 actions in 3 sessions"), "{said}");
+        let told = said.contains("60 requests were in two access logs (a log and its copy): counted once");
+        assert_eq!(told, doubled, "{said}");
+        fs::remove_file(at.join("out.jsonl")).expect("there");
+    }
+}

@@ -79,9 +79,23 @@ pub struct Page {
     pub action: String,
     /// What it was about.
     pub object: String,
+    /// The line of a log that it stands in, which may have a copy in another file.
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
     /// How it went.
     #[serde(flatten)]
     pub cost: Cost,
+}
+
+/// A line of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Number of its file in the import.
+    #[serde(rename = "f")]
+    pub file: u32,
+    /// The same for equal lines.
+    #[serde(rename = "i")]
+    pub id: u64,
 }
 
 /// How a request went.

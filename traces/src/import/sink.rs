@@ -29,6 +29,8 @@ pub struct Sink<'a> {
     pub options: &'a Options,
     /// The account of this file.
     pub file: FileTally,
+    /// The number of this file in the import.
+    pub number: u32,
     /// Its times are those of a calendar, and not counted from its own beginning.
     pub dated: bool,
     /// The earliest moment at which the line before can have been written: of lines that say their zone, and of those that do not.
@@ -66,7 +68,8 @@ pub enum Heard {
 impl<'a> Sink<'a> {
     /// For one file.
     pub fn new(options: &'a Options, tally: &'a mut Tally, entries: &'a mut Entries) -> Self {
-        Self { options, file: FileTally::default(), dated: true, before: [i64::MIN; 2], tally, entries }
+        let number = tally.count_files();
+        Self { options, file: FileTally::default(), number, dated: true, before: [i64::MIN; 2], tally, entries }
     }
 
     /// One more entry.

@@ -45,6 +45,9 @@ pub struct Tally {
     /// Commands that another source had too: they count once.
     #[serde(skip_serializing_if = "is_zero")]
     pub doubled: u64,
+    /// Requests of access logs whose line another file had too: they count once.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub doubled_requests: u64,
     /// Longest pause after which a command followed a SELECT directly: microseconds.
     pub window_us: u64,
     /// Commands that began an action, by name.
@@ -122,6 +125,12 @@ pub struct FileTally {
 }
 
 impl Tally {
+    /// Files whose accounts are kept.
+    pub(super) fn count_files(&self) -> u32 {
+        let more = self.more.map_or(0, |more| more.files);
+        u32::try_from(more).unwrap_or(u32::MAX).saturating_add(u32::try_from(self.files.len()).unwrap_or(u32::MAX))
+    }
+
     /// Keeps the account of a file.
     pub(super) fn add(&mut self, file: FileTally) {
         let over = if self.files.len() < FILES {

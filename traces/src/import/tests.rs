@@ -7,6 +7,7 @@ use crate::{
 mod broken_captures;
 mod broken_files;
 mod captures;
+mod copies;
 mod formats;
 mod hostile;
 mod rawlogs;

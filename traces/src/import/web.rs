@@ -7,12 +7,15 @@
 //! (Apache's `%D`). A user is the name, or address and browser where there is none. A virtual host may stand before the address, and a list
 //! of those that the request was forwarded for in its place, or at the end of the line.
 
-use std::io::{self, Read};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    io::{self, Read},
+};
 
 use serde::{Deserialize, de};
 
 use super::{
-    entry::{Cost, Page, What},
+    entry::{Cost, Line, Page, What},
     rules::Found,
     sink::{Heard, Sink, Stop},
     when::{rfc3339, with_month_name, within_second},
@@ -34,7 +37,9 @@ pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
         // Some servers stamp a line with when they write it, which is when they have answered, others with when they were asked.
         let longest = request.cost.lasted.map_or(LONGEST, |lasted| i64::try_from(lasted).unwrap_or(LONGEST));
         sink.written(at..=within_second(at).end() + longest);
-        page(at, "", &request.user, request.method, request.url, request.cost, sink)
+        let line = Some(Line { file: sink.number, id: request.id() });
+        let Request { user, method, url, cost, .. } = &request;
+        page(at, "", &Asked { user, method, url, cost: *cost, line }, sink)
     })
 }
 
@@ -48,7 +53,8 @@ pub fn script(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
             Ok(offset) if (0.0..=1e12).contains(&offset) => {
                 let at = (offset * 1000.0).round() as i64;
                 sink.written(at..=at);
-                page(at, "script", "script", "GET", path_of(uri.trim()), Cost::default(), sink)
+                let (user, url, cost) = ("script", path_of(uri.trim()), Cost::default());
+                page(at, "script", &Asked { user, method: "GET", url, cost, line: None }, sink)
             }
             _ => Ok(wrong),
         }
@@ -72,16 +78,18 @@ pub fn har(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop>
     }
 }
 
-/// A request becomes an action, if a rule knows it.
-fn page(
-    at: i64,
-    session: &str,
-    user: &str,
-    method: &str,
-    url: &str,
+/// A request, as a source has it.
+struct Asked<'a> {
+    user: &'a str,
+    method: &'a str,
+    url: &'a str,
     cost: Cost,
-    sink: &mut Sink<'_>,
-) -> io::Result<Heard> {
+    line: Option<Line>,
+}
+
+/// A request becomes an action, if a rule knows it.
+fn page(at: i64, session: &str, asked: &Asked<'_>, sink: &mut Sink<'_>) -> io::Result<Heard> {
+    let &Asked { user, method, url, cost, line } = asked;
     let options = sink.options;
     // The first part of the path, without anything that may be somebody's name or secret.
     let named = || {
@@ -90,7 +98,7 @@ fn page(
     };
     match options.rules.find(method, url) {
         Found::Action(action, object) => {
-            sink.entry(at, session, user, What::Page(Page { action: action.to_owned(), object, cost }))?;
+            sink.entry(at, session, user, What::Page(Page { action: action.to_owned(), object, line, cost }))?;
         }
         Found::Drop => sink.dropped(&named()),
         Found::Unknown => sink.unknown(&named()),
@@ -102,8 +110,11 @@ fn page(
 struct Request<'a> {
     user: String,
     stamp: &'a str,
+    /// All that was asked: method, URL and protocol.
+    request: &'a str,
     method: &'a str,
     url: &'a str,
+    status: u16,
     cost: Cost,
 }
 
@@ -129,7 +140,14 @@ impl<'a> Request<'a> {
             false => last.parse().ok().filter(|micros: &u64| *micros < 1_000_000_000_000),
         };
         let cost = Cost { lasted, sent: None, received, outcome: outcome(status) };
-        Some(Self { user, stamp, method, url, cost })
+        Some(Self { user, stamp, request, method, url, status, cost })
+    }
+
+    /// What it has in common with its copy in another file, but for the time.
+    fn id(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.user, self.request, self.status, self.cost.received, self.cost.lasted).hash(&mut hasher);
+        hasher.finish()
     }
 }
 
@@ -277,5 +295,6 @@ fn heard(name: &str, entry: &HarEntry, sink: &mut Sink<'_>) -> io::Result<Heard>
         received: size(entry.response.body_size),
         outcome: outcome(u16::try_from(entry.response.status).unwrap_or(0)),
     };
-    page(at, "", name, &entry.request.method, path_of(&entry.request.url), cost, sink)
+    let HarRequest { method, url, .. } = &entry.request;
+    page(at, "", &Asked { user: name, method, url: path_of(url), cost, line: None }, sink)
 }

@@ -130,6 +130,7 @@ pub fn account(name: &str, tally: &Tally) -> String {
     }
     for (count, words) in [
         (tally.doubled, "commands were in two sources (a log and its copy, a rawlog beside events): counted once"),
+        (tally.doubled_requests, "requests were in two access logs (a log and its copy): counted once"),
         (tally.out_of_order, "lines stood after later ones: sorted"),
         (tally.without_login, "sessions without their login: one was put before the first action"),
         (tally.without_end, "sessions without their end"),

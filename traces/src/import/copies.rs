@@ -1,0 +1,102 @@
+//! Lines of access logs that two files have, a log and its copy, are taken once.
+//!
+//! Requests have no tags, and a user may ask for the same twice within the second of a stamp. So equal lines are counted in each file: what
+//! one of them has most often is how often it was asked. Entries come in the order of time, and at equal times file by file, so the
+//! lines of one moment are all that is kept.
+
+use std::collections::HashMap;
+
+use super::entry::{Entry, Line, What};
+
+/// Most different lines of one moment that are kept. What is doubled beyond these is not noticed.
+const LINES: usize = 250_000;
+
+/// Room of the table that is kept from one moment to the next.
+const ROOM: usize = 4096;
+
+/// Looks for copies among entries, which come in the order of time.
+#[derive(Debug, Default)]
+pub struct Copies {
+    at: i64,
+    /// Lines of this moment.
+    seen: HashMap<u64, Seen>,
+    /// Lines that are copies.
+    pub found: u64,
+}
+
+/// How often a line was there.
+#[derive(Debug)]
+struct Seen {
+    /// In the file that had it most often, so far.
+    most: u32,
+    /// The file that had it last.
+    file: u32,
+    /// In that one.
+    here: u32,
+}
+
+impl Copies {
+    /// True if another file has this line as often as this one has it so far.
+    pub fn has(&mut self, entry: &Entry) -> bool {
+        let What::Page(page) = &entry.what else { return false };
+        let Some(Line { file, id }) = page.line else { return false };
+        if self.at != entry.at {
+            self.at = entry.at;
+            self.seen.clear();
+            self.seen.shrink_to(ROOM);
+        }
+        if self.seen.len() >= LINES && !self.seen.contains_key(&id) {
+            return false;
+        }
+        let seen = self.seen.entry(id).or_insert(Seen { most: 0, file, here: 0 });
+        if seen.file != file {
+            (seen.file, seen.here) = (file, 0);
+        }
+        seen.here = seen.here.saturating_add(1);
+        let copy = seen.here <= seen.most;
+        seen.most = seen.most.max(seen.here);
+        self.found += u64::from(copy);
+        copy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::entry::{Cost, Page};
+
+    fn line(at: i64, file: u32, id: u64) -> Entry {
+        let page =
+            Page { action: "a".into(), object: String::new(), line: Some(Line { file, id }), cost: Cost::default() };
+        Entry { at, session: String::new(), user: "joe".into(), what: What::Page(page) }
+    }
+
+    /// Which of these lines are taken.
+    fn taken(lines: &[(i64, u32, u64)]) -> Vec<usize> {
+        let mut copies = Copies::default();
+        let taken = lines.iter().enumerate().filter(|(_, (at, file, id))| !copies.has(&line(*at, *file, *id)));
+        let taken = taken.map(|(number, _)| number).collect::<Vec<_>>();
+        assert_eq!(copies.found as usize, lines.len() - taken.len());
+        taken
+    }
+
+    #[test]
+    fn a_line_counts_as_often_as_the_file_has_it_that_has_it_most_often() {
+        assert_eq!(taken(&[(1, 0, 7), (1, 0, 7), (1, 0, 8)]), [0, 1, 2], "one file");
+        assert_eq!(taken(&[(1, 0, 7), (1, 0, 7), (1, 1, 7), (1, 1, 7), (1, 2, 7)]), [0, 1], "twice in each of two");
+        assert_eq!(taken(&[(1, 0, 7), (1, 1, 7), (1, 1, 7), (1, 2, 7), (1, 2, 7)]), [0, 2], "the second has one more");
+        assert_eq!(taken(&[(1, 0, 7), (2, 1, 7), (2, 2, 7), (3, 2, 7)]), [0, 1, 3], "at other times");
+    }
+
+    #[test]
+    fn memory_is_bounded_in_a_moment_and_given_back_after_it() {
+        let mut copies = Copies::default();
+        let all = LINES as u64 + 1000;
+        assert_eq!((0..all).filter(|id| copies.has(&line(1, 0, *id))).count(), 0);
+        assert_eq!(copies.seen.len(), LINES);
+        // What is kept is still known, and what is not is taken for new.
+        assert_eq!((0..all).filter(|id| copies.has(&line(1, 1, *id))).count(), LINES);
+        copies.has(&line(2, 1, 1));
+        assert!(copies.seen.capacity() < 4 * ROOM, "{}", copies.seen.capacity());
+    }
+}
