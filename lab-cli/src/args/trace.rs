@@ -39,7 +39,7 @@ pub struct Import {
     /// Keep the names of users and folders as they are: for your own eyes.
     #[arg(long)]
     pub names: bool,
-    /// How far the times of logs that name no zone are ahead of UTC: +01:00 [default: as lines that name theirs show, else UTC].
+    /// How far the times of logs that name no zone are ahead of UTC: +01:00 [default: found by sessions that have both; alone UTC].
     #[arg(long, value_name = "ZONE", value_parser = zone, allow_hyphen_values = true)]
     pub zone: Option<i32>,
     /// Year of the first line of logs that have none [default: this year].

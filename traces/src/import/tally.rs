@@ -66,7 +66,7 @@ pub struct Tally {
 pub struct MoreFiles {
     /// How many.
     pub files: u64,
-    /// Of these: passed over, as they are empty or of no known format.
+    /// Of these: passed over, as they are empty, of no known format, or cannot be unpacked.
     pub skipped: u64,
     /// Of these: could not be read to their end.
     pub cut: u64,
@@ -116,7 +116,7 @@ pub struct FileTally {
     /// The first of these: where, and what was wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
-    /// Why nothing of it was read: it is empty, or of no known format.
+    /// Why nothing of it was read: it is empty, of no known format, or cannot be unpacked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// Why it could not be read to its end, and where. What stands before was taken.
