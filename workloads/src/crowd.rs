@@ -168,4 +168,12 @@ impl Persona for User {
             Self::Presence(presence) => presence.begins(),
         }
     }
+
+    fn keeps_times(&self) -> bool {
+        match self {
+            Self::Mail(user) => user.keeps_times(),
+            Self::Url(user) => user.keeps_times(),
+            Self::Presence(presence) => presence.keeps_times(),
+        }
+    }
 }

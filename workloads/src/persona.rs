@@ -16,6 +16,11 @@ pub trait Persona: fmt::Debug + Send {
 
     /// The request that it wants to send is in the books: it has not come too late.
     fn begins(&mut self) {}
+
+    /// Each request of its own is due at a time that nothing puts off, not even that the one before found no connection.
+    fn keeps_times(&self) -> bool {
+        false
+    }
 }
 
 /// The user's answer to one reply.

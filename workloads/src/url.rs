@@ -303,6 +303,10 @@ impl Persona for UrlUser {
             recorded.course.asked();
         }
     }
+
+    fn keeps_times(&self) -> bool {
+        self.recorded.is_some()
+    }
 }
 
 #[cfg(test)]

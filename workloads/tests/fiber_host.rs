@@ -155,14 +155,15 @@ fn users_that_begin_anew_at_once_back_off_from_nobody_and_the_run_ends() {
 }
 
 #[test]
-fn who_retries_at_once_does_not_keep_others_from_their_turn() {
-    // A hundred attempts without a pause, then five seconds of one.
+fn who_retries_at_once_backs_off_from_nobody_too() {
+    // A hundred attempts without a pause of their own.
     let plan = with_users(plan(nobody(), "/ok", 4, SHORT), |users| {
         users.behaviour.on_failure = OnTrouble::RetryNow { attempts: 100 };
     });
     let report = go(&plan);
-    assert_eq!(report.total.ledger.connect_failed, 400);
-    assert_eq!((report.total.ledger.retries, report.total.ledger.unsent), (396, 0));
+    let ledger = report.total.ledger;
+    assert!((8..200).contains(&ledger.connect_failed), "{ledger:?}");
+    assert_eq!((ledger.retries, ledger.unsent), (ledger.connect_failed - 4, 0));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::{
     client::{Member, Pass},
     crowd::User,
     measure::{Fate, Ticket},
-    persona::{Answer, Call, Draws, Pause, Reply},
+    persona::{Answer, Call, Draws, Pause, Persona as _, Reply},
 };
 
 /// One user, between and during its requests.
@@ -51,6 +51,8 @@ pub(super) struct Setback {
     pub(super) unanswered: bool,
     /// How many in a row did.
     pub(super) in_a_row: u32,
+    /// It sends nothing before, because of the last of these.
+    pub(super) quiet_until: Timestamp,
 }
 
 /// A user and its policy.
@@ -138,6 +140,11 @@ impl<C> Guest<C> {
     /// The request that the user wants sent.
     pub(crate) fn call(&self) -> Option<&Call> {
         self.errand.as_ref()
+    }
+
+    /// It is too early for this request, after one without an answer. Recorded requests are due when they are.
+    pub(super) fn is_to_wait_for(&self, call: &Call) -> bool {
+        self.at < self.setback.quiet_until && call.hop == 0 && !(call.attempt == 0 && self.user.keeps_times())
     }
 
     /// The key of all draws that belong to its request.

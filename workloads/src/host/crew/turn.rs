@@ -17,10 +17,9 @@ use crate::{
 /// A user that begins anew without a pause after its own policy has refused it would ask again for ever at one moment.
 pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Least and greatest bound of the pause of a user that stays, and would begin anew without one after a request that got no
-/// connection, or lost it: the bound doubles with each such request in a row, and the pause is drawn evenly from nothing to
-/// the bound. A service that is down is refused thousands of connections a second without it, and is not found again later
-/// than a second after it is back with it.
+/// Least and greatest bound of the pause after a request that got no connection, or lost it: the bound doubles with each such
+/// request in a row, and the pause is drawn evenly from nothing to the bound. Without it users who try again at once, or nearly,
+/// try a service that is down thousands of times a second; with it they find the service again within a second of its return.
 const SETBACK_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 impl<C> Crew<C> {
@@ -73,7 +72,7 @@ impl<C> Crew<C> {
         mut may_begin: bool,
         now: Timestamp,
     ) -> Option<Box<Guest<C>>> {
-        let mut setback = self.pause_after_setback(&mut guest);
+        let mut setback = pause_after_setback(&mut guest);
         loop {
             guest.errand = None;
             guest.begun = None;
@@ -92,6 +91,15 @@ impl<C> Crew<C> {
                     self.at_beside += 1;
                     guest.errand = Some(call);
                     return Some(guest);
+                }
+                Move::Send(call) if guest.is_to_wait_for(&call) && may_sleep => {
+                    guest.at = guest.setback.quiet_until;
+                    // The first attempt at a request is wanted when it is made; a retry was wanted before.
+                    let wanted_at = if call.attempt == 0 { guest.at } else { call.wanted_at };
+                    guest.errand = Some(Call { wanted_at, ..call });
+                    guest.due = Due::Ask;
+                    self.sleep(guest, Pause::BackingOff);
+                    return None;
                 }
                 Move::Send(call) if setback.is_some() && call.attempt == 0 && may_sleep => {
                     guest.at = guest.at + setback.unwrap_or(LEAST_PAUSE);
@@ -147,25 +155,6 @@ impl<C> Crew<C> {
         }
     }
 
-    /// How long a user has to wait that begins anew at once, after what its last request came to.
-    ///
-    /// In an open load each arrival tries, and those who come for a session or a recording do what their script says: only
-    /// users who stay could go on for ever.
-    fn pause_after_setback(&self, guest: &mut Guest<C>) -> Option<Duration> {
-        let setback = &mut guest.setback;
-        if std::mem::take(&mut setback.turned_back) {
-            return Some(LEAST_PAUSE);
-        }
-        let unanswered = std::mem::take(&mut setback.unanswered);
-        if !unanswered || !self.present.contains(&guest.number) {
-            return None;
-        }
-        let (base, cap) = SETBACK_PAUSE;
-        let nth = setback.in_a_row.saturating_sub(1);
-        let pause = full_jitter(base, cap, nth, (Purpose::Setback, nth), &guest.draws);
-        Some(pause.max(LEAST_PAUSE))
-    }
-
     /// The user is quiet until it is due.
     pub(super) fn sleep(&mut self, mut guest: Box<Guest<C>>, why: Pause) {
         guest.pause = (!matches!(guest.user, User::Presence(_))).then_some(why);
@@ -177,4 +166,17 @@ impl<C> Crew<C> {
             self.sleepers.push(sleeper);
         }
     }
+}
+
+/// How long a user has to wait that begins anew at once, since a balancer refused its last request. After a request without an
+/// answer it is quiet for a while, whatever it does next and whenever it would do so by itself.
+fn pause_after_setback<C>(guest: &mut Guest<C>) -> Option<Duration> {
+    let setback = &mut guest.setback;
+    if std::mem::take(&mut setback.unanswered) {
+        let (base, cap) = SETBACK_PAUSE;
+        let nth = setback.in_a_row.saturating_sub(1);
+        let pause = full_jitter(base, cap, nth, (Purpose::Setback, nth), &guest.draws);
+        setback.quiet_until = guest.at + pause.max(LEAST_PAUSE);
+    }
+    std::mem::take(&mut setback.turned_back).then_some(LEAST_PAUSE)
 }

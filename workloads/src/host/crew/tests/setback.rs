@@ -1,11 +1,15 @@
 //! Users who begin anew at once after a request that came to nothing at once.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+
+use controllers::Kind;
 
 use super::*;
 use crate::{
     host::End,
-    plan::{ArrivalLaw, Behaviour},
+    mail::arashi,
+    plan::{Account, ArrivalLaw, Behaviour, MailUsers, UrlUsers},
+    replay::{Object, Pace, Session, Sessions, Step, Texts},
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -121,4 +125,131 @@ fn in_an_open_load_every_request_tries_at_its_time() {
     }
     assert_eq!(tried, 100);
     assert_eq!(crew.states().backing_off, 0);
+}
+
+const COUNT: u32 = 20;
+
+/// What users do, and how they come: [`COUNT`] of them within the first of ten seconds.
+fn population(mail: bool, reaction: OnTrouble, load: Load) -> LoadPlan {
+    let mut plan = url_plan(&[("first", 1, 0), ("rest", 9, 0)]);
+    plan.phases[0].loads = vec![load.clone()];
+    // Users who stay are let go at the end of the phase otherwise.
+    plan.phases[1].loads = matches!(load, Load::Users { .. }).then_some(load).into_iter().collect();
+    let behaviour = Behaviour::in_trouble(reaction);
+    let account = |n: u32| Account { user: format!("u{n}"), password: "p".into() };
+    plan.users = if mail {
+        Users::Mail(MailUsers { behaviour, ..MailUsers::new(arashi(), (0..COUNT).map(account).collect()) })
+    } else {
+        Users::Url(UrlUsers { behaviour, think: traces::Think::Constant(Duration::ZERO), ..UrlUsers::new("/") })
+    };
+    plan
+}
+
+fn recorded(pace: Pace) -> Load {
+    let step = |n: u16| Step {
+        kind: Kind(n.min(2)),
+        at: 100 * MS * u32::from(n),
+        pause: 100 * MS,
+        object: Object { folder: None, message: 0 },
+        texts: Texts::default(),
+    };
+    let steps: Arc<[Step]> = (0..6).map(step).collect();
+    let session = |user| Session { at: MS * user, user, name: "joe".into(), class: Class(0), steps: steps.clone() };
+    let sessions = Sessions::listed("six steps each", (0..COUNT).map(session).collect());
+    Load::Replay { sessions, pace, classes: vec![Class(0)] }
+}
+
+/// When requests were tried in the plan's ten seconds, each of which ended so at once; of a loop, the first 100 000.
+fn tried(plan: &LoadPlan, end: End) -> Vec<Timestamp> {
+    let mut crew = crew(plan);
+    let mut tried = Vec::new();
+    while let Some(now) = crew.next_due().filter(|due| *due < Timestamp::from_secs(10)) {
+        crew.advance(now);
+        let mut next = crew.take(now);
+        while let Some(mut guest) = next {
+            tried.push(now);
+            assert!(tried.len() < 100_000, "a loop, at {now:?}");
+            guest.begins(now);
+            if end != End::ConnectFailed {
+                crew.sends(&mut guest, now);
+            }
+            next = crew.settle(guest, end.without_answer(), now).or_else(|| crew.take(now));
+        }
+    }
+    tried
+}
+
+#[test]
+fn whoever_comes_and_however_they_try_again_a_dead_service_is_tried_a_few_times_a_second() {
+    let of = f64::from(COUNT);
+    let (law, class) = (ArrivalLaw::Constant, Class(0));
+    let loads = [
+        ("users", Load::users(COUNT)),
+        ("sessions", Load::Sessions { from_per_s: of, to_per_s: of, law, class }),
+        ("requests", Load::Requests { from_per_s: of, to_per_s: of, law, class }),
+        ("recorded by the clock", recorded(Pace::Clock)),
+        ("recorded by pauses", recorded(Pace::Sessions)),
+    ];
+    let backoff = |base, cap| OnTrouble::Backoff { base, cap, attempts: 255 };
+    let reactions = [
+        OnTrouble::Login { wait: Duration::ZERO },
+        OnTrouble::Login { wait: MS },
+        OnTrouble::RetryNow { attempts: 255 },
+        backoff(MS, MS),
+        backoff(Duration::ZERO, 5 * MS),
+    ];
+    for (name, load) in loads {
+        for reaction in &reactions {
+            for mail in [true, false] {
+                let plan = population(mail, reaction.clone(), load.clone());
+                for end in [End::ConnectFailed, End::Broken] {
+                    let tried = tried(&plan, end).len();
+                    // Bounds of 10, 20, 40 ... 1000 ms: about 7 attempts in the first second, and 2 in each after it.
+                    let most = COUNT as usize * 40;
+                    assert!(
+                        (COUNT as usize..most).contains(&tried),
+                        "{name}, mail {mail}, {reaction:?}, {end:?}: {tried} attempts"
+                    );
+                    let gives_up = !mail && load != Load::users(COUNT) || name == "requests";
+                    let login = matches!(reaction, OnTrouble::Login { .. });
+                    assert!(tried > most / 4 || gives_up && login, "{name}, mail {mail}, {reaction:?}: {tried}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_longer_wait_of_their_own_is_what_users_wait() {
+    let plan = population(false, OnTrouble::Login { wait: 4000 * MS }, Load::users(1));
+    let tried = tried(&plan, End::ConnectFailed);
+    let first = tried[0];
+    assert_eq!(tried, [first, first + 4000 * MS, first + 8000 * MS]);
+}
+
+#[test]
+fn recorded_requests_try_once_at_their_times() {
+    let plan = population(false, OnTrouble::Login { wait: Duration::ZERO }, recorded(Pace::Clock));
+    let mut times: Vec<Timestamp> =
+        (0..COUNT).flat_map(|user| (0..6).map(move |n| Timestamp::ZERO + MS * user + 100 * MS * n)).collect();
+    times.sort();
+    assert_eq!(tried(&plan, End::ConnectFailed), times);
+}
+
+#[test]
+fn a_retry_keeps_the_moment_at_which_the_request_was_wanted() {
+    let plan = population(false, OnTrouble::RetryNow { attempts: 255 }, Load::users(1));
+    let mut crew = crew(&plan);
+    let start = crew.next_due().expect("a user comes");
+    let mut now = start;
+    for attempt in 0..8 {
+        crew.advance(now);
+        let mut guest = crew.take(now).expect("it tries again");
+        let call = guest.call().expect("a request").clone();
+        assert_eq!((call.attempt, call.wanted_at), (attempt, start));
+        assert_eq!(guest.at, now, "and what the pause takes is no lag of the sender's");
+        guest.begins(now);
+        assert!(crew.settle(guest, End::ConnectFailed.without_answer(), now).is_none());
+        now = crew.next_due().expect("it comes again");
+    }
 }
