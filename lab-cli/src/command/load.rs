@@ -1,5 +1,6 @@
 //! `lab load`: quick load on any HTTP service, in the manner of wrk2 and oha.
 
+mod silence;
 mod text;
 
 use std::{
@@ -17,6 +18,7 @@ use workloads::{
     replay::Replayed,
 };
 
+use self::silence::Silence;
 use super::print;
 use crate::{
     args::{self, Output},
@@ -28,8 +30,6 @@ use crate::{
 
 const DEFAULT_CONNECTIONS: u64 = 64;
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
-/// A count of requests, without a rate, ends after so many seconds without a single connection from the beginning.
-const GIVES_UP_AFTER_S: u64 = 5;
 /// Longest time for a count of requests without a rate.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
@@ -42,6 +42,9 @@ pub(super) struct Loaded {
     verdict: Verdict,
     valid: bool,
     partial: bool,
+    /// The service was gone for so long that the rest of the requests were not made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gave_up: Option<GaveUp>,
     reasons: Vec<Reason>,
     generator: Generator,
     requests_per_s: f64,
@@ -53,6 +56,17 @@ pub(super) struct Loaded {
     measured: Measured,
     #[serde(flatten)]
     replies: Replies,
+}
+
+/// A count of requests that was not reached.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct GaveUp {
+    /// Seconds in a row without a connection or an answer.
+    after_s: u64,
+    /// Requests that were asked for.
+    asked: u64,
+    /// Of these: made, whether or not they found a connection.
+    made: u64,
 }
 
 /// What was done, for the report.
@@ -70,25 +84,27 @@ pub fn load(args: &args::Load) -> Outcome {
     let target = destination(&args.url, &args.allow_host)?;
     let plan = plan(args, target)?;
     let options = Options { requests_limit: args.requests, ..Options::default() };
-    let (report, stop) = run(&plan, &options, args.rate.is_none())?;
+    let (report, stop, silent) = run(&plan, &options, args.rate.is_none())?;
     let how = match args.rate {
         Some(rate) => format!("{rate} requests/s, open loop"),
         None => format!("{} connections, closed loop", connections(args)),
     };
     let told = Told { url: &args.url, how: &how, flat_out: args.rate.is_none() };
-    report_on(&told, &plan, &report, args.output, &stop)
+    let asked = args.requests.filter(|_| silent);
+    report_on(&told, &plan, &report, asked, args.output, &stop)
 }
 
 /// Runs it until it is over, or somebody asks it to stop: then what is in flight is cut off, since nobody waits for its answers.
-/// `closed`: of a load with a count, whose users back off; on a service that is not there that would take them hours.
-pub(super) fn run(plan: &LoadPlan, options: &Options, closed: bool) -> Result<(Report, Stop), Failure> {
+/// `gives_up`: if it has a count, it is also over once the service has been gone for [`silence::GIVES_UP_AFTER`]; true is told
+/// beside the report if it was.
+pub(super) fn run(plan: &LoadPlan, options: &Options, gives_up: bool) -> Result<(Report, Stop, bool), Failure> {
     let stop = Stop::listen_and_cut().map_err(Failure::because)?;
     let flag = stop.fresh_flag();
-    let gives_up = closed && options.requests_limit.is_some();
-    let mut reached = false;
+    let gives_up = gives_up && options.requests_limit.is_some();
+    let (mut silence, mut gave_up) = (Silence::default(), false);
     let on_second = |second: Window| {
-        reached |= second.sent > 0;
-        if gives_up && !reached && second.second + 1 >= GIVES_UP_AFTER_S {
+        if gives_up && silence.lasts(&second) {
+            gave_up = true;
             flag.stop_now();
         }
     };
@@ -97,12 +113,19 @@ pub(super) fn run(plan: &LoadPlan, options: &Options, closed: bool) -> Result<(R
         RunError::Crowd(problem) => Failure::usage(problem),
         other => Failure::because(other),
     })?;
-    Ok((report, stop))
+    Ok((report, stop, gave_up))
 }
 
-/// Judges and prints.
-pub(super) fn report_on(told: &Told<'_>, plan: &LoadPlan, report: &Report, output: Output, stop: &Stop) -> Outcome {
-    let loaded = judged(told, plan, report, stop.is_asked());
+/// Judges and prints. `given_up`: a count of requests that was not reached, since the service was gone.
+pub(super) fn report_on(
+    told: &Told<'_>,
+    plan: &LoadPlan,
+    report: &Report,
+    given_up: Option<u64>,
+    output: Output,
+    stop: &Stop,
+) -> Outcome {
+    let loaded = judged(told, plan, report, given_up, stop.is_asked());
     let text = match output {
         Output::Json => crate::text::json(&loaded).map_err(Failure::because)?,
         Output::Text => text::of(told, &loaded),
@@ -206,7 +229,7 @@ pub(super) fn header(line: &str) -> Result<(String, String), Failure> {
     }
 }
 
-fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, partial: bool) -> Loaded {
+fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u64>, partial: bool) -> Loaded {
     let mut arm = Arm {
         generator: generator_of(report),
         conditions: conditions_of(report),
@@ -234,6 +257,11 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, partial: bool) -> L
         measured.goodput_per_s = measured.served as f64 / seconds;
     }
     let replies = arm.phases.first().map(|phase| phase.replies.clone()).unwrap_or_default();
+    let gave_up = given_up.filter(|asked| measured.planned < *asked).map(|asked| GaveUp {
+        after_s: silence::GIVES_UP_AFTER.as_secs(),
+        asked,
+        made: measured.planned,
+    });
     let answered = measured.served + measured.served_late + measured.rejected + measured.failed;
     Loaded {
         schema: crate::summary::SCHEMA,
@@ -242,6 +270,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, partial: bool) -> L
         verdict,
         valid: verdict != Verdict::Invalid,
         partial,
+        gave_up,
         reasons: arm.reasons,
         generator: arm.generator,
         replayed: report.replayed,

@@ -92,12 +92,12 @@ fn on_service(args: &args::Replay, url: &str) -> Outcome {
     };
     let recording = recording::read(&args.trace, pace, cut, args.lasts).map_err(Failure::usage)?;
     let plan = plan(args, url, &recording)?;
-    let (report, stop) = load::run(&plan, &Options::default(), false)?;
+    let (report, stop, _) = load::run(&plan, &Options::default(), false)?;
     let how = format!(
         "{} sessions, {} requests, at {} times their speed",
         recording.sessions, recording.requests, args.speed
     );
-    report_on(&Told { url, how: &how, flat_out: false }, &plan, &report, args.output, &stop)
+    report_on(&Told { url, how: &how, flat_out: false }, &plan, &report, None, args.output, &stop)
 }
 
 /// A place that is not known would be sent as it is, and every request would be wrong.

@@ -42,7 +42,7 @@ struct Shared {
     last: Mutex<String>,
 }
 
-const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+pub const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 impl Service {
     /// On a free port.

@@ -32,14 +32,71 @@ fn a_count_that_cannot_be_reached_is_given_up() {
     let found = ended.json();
     assert!(ended.code() == 3 && codes(&found).contains(&"EMPTY"), "{found:#}");
     assert!(count(&found, "connect_failed") > 20 && ended.took > Duration::from_secs(5), "{found:#}");
-    // Once there was a connection, it is waited for.
+}
+
+/// Judged on what was: served before it died, or sent at least.
+#[test]
+fn a_count_is_given_up_when_the_service_has_gone_and_says_what_was_counted() {
+    let oops = Behaves::Says("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n");
+    for (behaves, code) in [(Behaves::Well, 0), (oops, 4)] {
+        let service = Service::start(behaves);
+        let running = Running::start(lab(&["load", &service.url(), "-c", "8", "-n", "100m", "--output", "json"]));
+        thread::sleep(Duration::from_millis(1200));
+        service.die();
+        let ended = running.ends_within(Duration::from_secs(20));
+        let found = ended.json();
+        let made = count(&found, "planned");
+        assert_eq!((&found["gave_up"]["after_s"], &found["gave_up"]["asked"]), (&5.into(), &100_000_000.into()));
+        assert!(count(&found["gave_up"], "made") == made && made > 8, "{found:#}");
+        assert_eq!(found["partial"], false, "nobody has stopped it");
+        assert!(count(&found, "connect_failed") > 8 && ended.took > Duration::from_secs(6), "{found:#}");
+        ends_with(&ended, code);
+    }
     let service = Service::start(Behaves::Well);
-    let running = Running::load(&[&service.url(), "-c", "8", "-n", "1m"]);
+    let running = Running::start(lab(&["load", &service.url(), "-c", "2", "-n", "100m"]));
     thread::sleep(Duration::from_millis(700));
     service.die();
-    thread::sleep(Duration::from_secs(6));
+    let text = String::from_utf8(running.ends_within(Duration::from_secs(20)).output.stdout).expect("text");
+    let (_, line) =
+        text.split_once("\nGAVE UP: the service was gone (no connection, no answer) for 5 s in a row; ").expect(&text);
+    let (made, rest) =
+        line.split_once(" of 100000000 requests were made, and all figures are of these\n").expect(&text);
+    assert!(
+        made.parse::<u64>().is_ok_and(|made| made > 2) && ["VALID\n", "WARN\n", "INVALID\n"].contains(&rest),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_count_waits_for_a_service_that_is_slow_or_comes_back() {
+    let slow = Service::start(Behaves::Does(|stream| {
+        thread::sleep(Duration::from_millis(6500));
+        service::say(stream, service::OK)
+    }));
+    let waits = Running::load(&[&slow.url(), "-c", "2", "-n", "2", "--timeout", "20s"]);
+    let service = Service::start(Behaves::Well);
+    let running = Running::load(&[&service.url(), "-c", "8", "-n", "100m"]);
+    thread::sleep(Duration::from_millis(1000));
+    let service = service.restart(Duration::from_millis(2500));
+    let until = Instant::now() + Duration::from_secs(4);
+    while service.connections() == 0 && Instant::now() < until {
+        thread::sleep(Duration::from_millis(20));
+    }
     running.signal("TERM");
-    assert_eq!(running.ends_within(Duration::from_secs(20)).code(), 143);
+    let ended = running.ends_within(Duration::from_secs(20));
+    assert_eq!((ended.code(), ended.json()["gave_up"].is_null()), (143, true));
+    assert!(service.connections() > 0, "it had come back");
+    let ended = waits.ends_within(Duration::from_secs(20));
+    assert_eq!((count(&ended.json(), "served"), ended.json()["gave_up"].is_null()), (2, true));
+}
+
+#[test]
+fn a_load_with_a_duration_ends_at_its_time_whoever_is_there() {
+    let url = format!("http://{}/", nobody());
+    let ended = Running::load(&[&url, "-c", "2", "-d", "6500ms"]).ends_within(Duration::from_secs(15));
+    let found = ended.json();
+    assert!(ended.took >= Duration::from_millis(6500) && found["gave_up"].is_null(), "{:?} {found:#}", ended.took);
+    ends_with(&ended, 3);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use workloads::{
     replay::Replayed,
 };
 
-use super::{Loaded, Told};
+use super::{GaveUp, Loaded, Told};
 use crate::{
     summary::Times,
     text::{counted, scrubbed},
@@ -65,6 +65,13 @@ pub(super) fn of(told: &Told<'_>, loaded: &Loaded) -> String {
             reason.value,
             reason.threshold,
             reason.remedy
+        );
+    }
+    if let Some(GaveUp { after_s, asked, made }) = loaded.gave_up {
+        let _ = writeln!(
+            text,
+            "GAVE UP: the service was gone (no connection, no answer) for {after_s} s in a row; {made} of {asked} requests were \
+             made, and all figures are of these"
         );
     }
     let _ = writeln!(text, "{}", loaded.verdict.word());
