@@ -239,14 +239,12 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u6
     let context = gates::Context {
         objective: Objective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 },
         closed: false,
+        flat_out: told.flat_out,
         kernel_backlog_declared: true,
         own_target: false,
         headroom: None,
     };
     gates::stamp(&mut arm, &context);
-    if told.flat_out {
-        arm.reasons.retain(|reason| reason.code != "CPU" && reason.code != "LAG");
-    }
     let verdict = gates::verdict(&arm.reasons);
     let mut measured = arm.phases.first().map(|phase| phase.measured.clone()).unwrap_or_default();
     // With a count of requests the phase may end long before its time.

@@ -37,12 +37,20 @@ pub struct Context {
     pub objective: Objective,
     /// The load is closed (a slow service makes its users slow), and the experiment does not declare that it is about that.
     pub closed: bool,
+    /// As fast as it goes: no request has a time at which it is to be sent, and a busy generator is what was asked for.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub flat_out: bool,
     /// The policy works at accept: connections that wait or are dropped in the kernel are part of the experiment.
     pub kernel_backlog_declared: bool,
     /// The target is ours and has a ledger of its own. False for `lab load` on a foreign service.
     pub own_target: bool,
     /// What the generator can do here; `None` where it was not measured: in virtual time, and for `lab load`.
     pub headroom: Option<Headroom>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Judges one arm: every reason against it, the worst first.

@@ -17,8 +17,12 @@ use workloads::{
     plan::{ClientScope, ClientSpec, LoadPlan, Users},
 };
 
-use crate::summary::{
-    Calls, Client, Clocks, Conditions, Generator, Joined, Measured, Measures, Phase, Server, Service, WalkCell, WalkRow,
+use crate::{
+    judge::gates::limits::WAKE_UP,
+    summary::{
+        Calls, Client, Clocks, Conditions, Generator, Joined, Measured, Measures, Phase, Server, Service, WalkCell,
+        WalkRow,
+    },
 };
 
 /// One phase.
@@ -113,9 +117,6 @@ pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
     });
     rows.collect()
 }
-
-/// What a wake-up may take on a machine with nothing else to do: about 13 µs were seen, and twice that is allowed.
-const WAKE_UP: Duration = Duration::from_micros(25);
 
 /// How the generator fared.
 pub fn generator(report: &Report) -> Generator {

@@ -376,6 +376,7 @@ impl Run<'_> {
         gates::Context {
             objective: experiment.objective,
             closed: any_closed && !declared(Declared::ClosedOverload),
+            flat_out: false,
             kernel_backlog_declared: resolve::works_at_accept(&arm.policy) || declared(Declared::KernelBacklog),
             own_target: true,
             headroom: self.headroom,

@@ -3,7 +3,7 @@
 
 use super::{
     Context, fraction, invalid,
-    limits::{self, CPU, CROWDED_EFFECT, LITTLE, RUN_QUEUE, SPARE_FILES, UNSENT},
+    limits::{self, CPU, CROWDED_EFFECT, LITTLE, RUN_QUEUE, SPARE_FILES, UNSENT, WAKE_UP},
     quieter, warn,
 };
 use crate::summary::{Arm, Reason, Times};
@@ -20,8 +20,10 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
         ));
     }
     unsent(arm, reasons);
-    lag(arm, context, reasons);
-    if generator.cpu > CPU {
+    if !context.flat_out {
+        lag(arm, context, reasons);
+    }
+    if generator.cpu > CPU && !context.flat_out {
         reasons.push(invalid(
             "CPU",
             format!("generator at {:.0} % of its core", generator.cpu * 100.0),
@@ -86,43 +88,51 @@ fn unsent(arm: &Arm, reasons: &mut Vec<Reason>) {
     }
 }
 
-/// By effect: others on the sender's core spoil nothing while the plan is kept and what their turns add to a response time is a
-/// small part of it. A sender that wakes thousands of times a second waits over the limit in waits that are all harmless, so
+/// By effect: other programs on the sender's core spoil nothing while the plan is kept and what their turns add to a response time is a
+/// small part of it (without a plan of times, the latter alone). A sender that wakes thousands of times a second waits over the limit in waits that are all harmless, so
 /// that only what is over it beyond those can spoil anything.
 fn crowded(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     let generator = &arm.generator;
     if generator.run_queue <= RUN_QUEUE {
         return;
     }
-    let (added, median) = (added_ms(arm), median_ms(arm));
+    let (added, median) = (added_ms(arm, context), median_ms(arm));
     let share = median.map_or(0.0, |median| added / median);
-    let spoils = generator.crowded > RUN_QUEUE && (share > CROWDED_EFFECT || !keeps_to_the_plan(arm, context));
+    let is_late = !context.flat_out && !keeps_to_the_plan(arm, context);
+    let spoils = generator.crowded > RUN_QUEUE && (share > CROWDED_EFFECT || is_late);
     let effect = match median {
-        Some(median) => format!("{added:.2} ms of a median of {median:.2} ms ({:.1} %)", share * 100.0),
-        None => format!("{added:.2} ms; nothing was timed"),
+        Some(median) => {
+            format!("this adds up to {added:.2} ms to the median of {median:.2} ms ({:.1} %)", share * 100.0)
+        }
+        None => format!("this adds up to {added:.2} ms; nothing was timed"),
     };
+    let or_late = if context.flat_out { "" } else { " or requests are sent late (LAG)" };
     let finding = if spoils { invalid } else { warn };
     reasons.push(finding(
         "CROWDED",
         format!(
-            "the sender waited for its core for {:.1} % of the time, {:.1} % beyond what every wake-up takes: {effect}",
+            "the sender was ready and waited for its processor for {:.1} % of the time, {:.1} % if {} µs are allowed for each \
+             wake-up; {effect}",
             generator.run_queue * 100.0,
-            generator.crowded * 100.0
+            generator.crowded * 100.0,
+            WAKE_UP.as_micros(),
         ),
         format!(
-            "{} % of the time; void if the latter is, and adds over {} % to the median or LAG is found",
+            "{} % of the time; INVALID only if it is over {} % with the allowance too, and over {} % is added to the median{or_late}",
+            RUN_QUEUE * 100.0,
             RUN_QUEUE * 100.0,
             CROWDED_EFFECT * 100.0
         ),
-        "others ran on the generator's core while it was ready to send",
+        "other programs ran on the generator's processor while it was ready to send",
         quieter(context),
     ));
 }
 
 /// What waits for the core add to a response time: one wait each where the request is written and where its answer is read, or
-/// what all but one request in a hundred were late by, where that is more.
-fn added_ms(arm: &Arm) -> f64 {
-    (2.0 * arm.generator.core_wait_ms).max(arm.generator.send_lag_p99_ms)
+/// what all but one request in a hundred were late by, where that is more and they have times to be late for.
+fn added_ms(arm: &Arm, context: &Context) -> f64 {
+    let lag = if context.flat_out { 0.0 } else { arm.generator.send_lag_p99_ms };
+    (2.0 * arm.generator.core_wait_ms).max(lag)
 }
 
 /// The least median of a phase: of response times, or of rejects where nothing was served. A bound is as good.

@@ -1,11 +1,15 @@
 //! The limits, where the live view can show them too.
 
+use std::time::Duration;
+
 /// Largest share of planned requests that were never sent.
 pub const UNSENT: f64 = 0.001;
 /// Largest share of its core that the generator may use.
 pub const CPU: f64 = 0.70;
 /// Largest share of the run that the sender may spend ready to run and waiting for its core.
 pub const RUN_QUEUE: f64 = 0.01;
+/// What a wake-up may take on a machine with nothing else to do: about 13 µs were seen, and twice that is allowed.
+pub const WAKE_UP: Duration = Duration::from_micros(25);
 /// Largest part of the median response time that waits for the core may add to it before such waits are more than a caution: as
 /// much as LAG allows of the objective.
 pub const CROWDED_EFFECT: f64 = 0.05;

@@ -134,7 +134,7 @@ pub const GATES: [Gate; 34] = [
         "CROWDED",
         &[Warn, Invalid],
         "the sender was ready and waited for its processor",
-        "1 % of the time; void if that is beyond 25 µs a wake-up, and the waits add over 5 % to the median response time or LAG is found",
+        "1 % of the time; INVALID only if it is over 1 % with 25 µs allowed for each wake-up too, and the waits add over 5 % to the median response time or LAG is found",
         "stop other programs, `--no-tui`",
     ),
     gate(

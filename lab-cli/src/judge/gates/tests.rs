@@ -9,6 +9,7 @@ fn context() -> Context {
     Context {
         objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
         closed: false,
+        flat_out: false,
         kernel_backlog_declared: false,
         own_target: true,
         headroom: None,

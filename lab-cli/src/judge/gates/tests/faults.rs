@@ -290,6 +290,46 @@ fn where_nothing_was_timed_waits_spoil_nothing() {
     assert_eq!(codes(&arm, &context()), [("CROWDED".to_owned(), Invalid)]);
 }
 
+/// No request has a time at which it is to be sent.
+#[test]
+fn a_crowded_sender_of_a_load_without_a_pace_is_judged_by_what_its_waits_add() {
+    let judged = |wait_ms: f64, lag_ms: f64| {
+        let mut arm = sound();
+        crowded_by(&mut arm, wait_ms, lag_ms);
+        arm.generator.cpu = 0.99;
+        codes(&arm, &Context { flat_out: true, ..context() })
+    };
+    let of = |verdict| [("CROWDED".to_owned(), verdict)];
+    for lag_ms in [0.0, 10_000.0] {
+        assert_eq!(judged(2.5, lag_ms), of(Warn), "{lag_ms}");
+        assert_eq!(judged(2.51, lag_ms), of(Invalid), "{lag_ms}");
+    }
+}
+
+#[test]
+fn a_crowded_sender_is_told_in_plain_words() {
+    let mut arm = sound();
+    crowded_by(&mut arm, 2.51, 0.0);
+    (arm.generator.run_queue, arm.generator.crowded) = (0.063, 0.0201);
+    let told = |flat_out| {
+        let reasons = judge(&arm, &Context { flat_out, ..context() });
+        let reason = reasons.into_iter().next().expect("it is found");
+        [reason.value, reason.threshold]
+    };
+    let value = "the sender was ready and waited for its processor for 6.3 % of the time, 2.0 % if 25 µs are allowed for each \
+                 wake-up; this adds up to 5.02 ms to the median of 100.00 ms (5.0 %)";
+    assert_eq!(told(false)[0], value);
+    assert_eq!(
+        told(false)[1],
+        "1 % of the time; INVALID only if it is over 1 % with the allowance too, and over 5 % is added to the median or requests are \
+         sent late (LAG)"
+    );
+    assert_eq!(
+        told(true)[1],
+        "1 % of the time; INVALID only if it is over 1 % with the allowance too, and over 5 % is added to the median"
+    );
+}
+
 fn files(arm: &mut Arm, open: u64) {
     (arm.generator.open_files_max, arm.generator.open_files_limit) = (open, 1024);
 }
