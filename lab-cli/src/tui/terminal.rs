@@ -12,21 +12,15 @@ use ratatui::DefaultTerminal;
 
 use super::{
     Palette, Told,
-    app::{App, Effect, Screen},
+    app::{App, Effect},
     view,
 };
 
 mod hold;
+mod pace;
 
 pub use hold::restore;
 pub(super) use hold::take;
-
-/// At most five frames a second of a run, also while a key is held down: the view runs on the generator's core.
-const RUN_FRAME: Duration = Duration::from_millis(200);
-/// Where nothing is measured, as fast as keys are repeated: thirty frames a second.
-const FRAME: Duration = Duration::from_millis(33);
-/// How often it looks for news.
-const TICK: Duration = Duration::from_millis(100);
 
 /// Until there is nothing left to show, the person leaves, or the sender is gone.
 pub(super) fn run(
@@ -43,8 +37,8 @@ pub(super) fn run(
     let mut drawn: Option<Instant> = None;
     loop {
         let wanted = asked || changed && !app.live.is_frozen();
-        let wait = if wanted { TICK.min(until_due(drawn, app.screen)) } else { TICK };
-        if event::poll(wait)? {
+        let since_drawn = drawn.map(|at| at.elapsed());
+        if event::poll(pace::wait(wanted, since_drawn, app.screen))? {
             match event::read()? {
                 Event::Key(key) if is_suspend(key) => {
                     hold::suspend(&mut terminal)?;
@@ -82,7 +76,8 @@ pub(super) fn run(
                 }
             }
         }
-        if until_due(drawn, app.screen).is_zero() && (asked || changed && !app.live.is_frozen()) {
+        let since_drawn = drawn.map(|at| at.elapsed());
+        if pace::until_due(since_drawn, app.screen).is_zero() && (asked || changed && !app.live.is_frozen()) {
             app.live.own_cpu = cost.share().or(app.live.own_cpu);
             draw(&mut terminal, &app, palette)?;
             drawn = Some(Instant::now());
@@ -128,12 +123,6 @@ impl Cost {
 
 fn is_suspend(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
-}
-
-/// How long the next frame has to wait for.
-fn until_due(drawn: Option<Instant>, screen: Screen) -> Duration {
-    let frame = if screen == Screen::Live { RUN_FRAME } else { FRAME };
-    drawn.map_or(Duration::ZERO, |at| frame.saturating_sub(at.elapsed()))
 }
 
 fn draw(terminal: &mut DefaultTerminal, app: &App, palette: Palette) -> io::Result<()> {

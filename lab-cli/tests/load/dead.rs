@@ -3,16 +3,13 @@
 use super::*;
 use service::{Behaves, Service, nobody};
 
-/// So much of a processor is no busy loop, on any machine.
-const LITTLE: Duration = Duration::from_millis(700);
-
 #[test]
 fn where_nobody_listens_a_load_ends_at_its_time_and_backs_off() {
     let url = format!("http://{}/", nobody());
     for connections in ["1", "4", "64"] {
         let ended = Running::load(&[&url, "-c", connections, "-d", "1s"]).ends_within(SOON);
         let found = ended.json();
-        assert!(ended.took >= Duration::from_secs(1) && ended.cpu < LITTLE, "{:?} {:?}", ended.took, ended.cpu);
+        assert!(ended.took >= Duration::from_secs(1), "{:?}", ended.took);
         // Bounds of 10, 20, 40 ... ms in a row: about 10 attempts in a second, 100 with luck, 20 000 without a pause.
         let attempts = count(&found, "connect_failed");
         let each = attempts / connections.parse::<u64>().expect("a number");
@@ -62,7 +59,8 @@ fn a_service_that_dies_in_the_middle_does_not_keep_the_load() {
 fn a_service_that_closes_every_connection_is_backed_off_from() {
     let rude = Service::start(Behaves::ClosesAtOnce);
     let ended = Running::load(&[&rude.url(), "-c", "4", "-d", "1s"]).ends_within(SOON);
-    assert!(ended.cpu < LITTLE && rude.connections() < 400, "{:?}, {} connections", ended.cpu, rude.connections());
+    // As few as on nobody: each connection is one attempt.
+    assert!((12..400).contains(&rude.connections()), "{} connections", rude.connections());
     ends_with(&ended, 4);
 }
 
@@ -72,7 +70,6 @@ fn in_an_open_load_every_request_tries_once_at_its_time() {
     let ended = Running::load(&[&url, "-R", "200", "-d", "1s"]).ends_within(SOON);
     let found = ended.json();
     assert_eq!((count(&found, "planned"), count(&found, "connect_failed"), count(&found, "unsent")), (200, 200, 0));
-    assert!(ended.cpu < LITTLE, "{:?}", ended.cpu);
 }
 
 /// Whose service restarts is told so, and not that the lab is at fault.

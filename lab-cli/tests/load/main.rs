@@ -38,8 +38,6 @@ struct Running {
 struct Ended {
     output: Output,
     took: Duration,
-    /// Processor time that it used.
-    cpu: Duration,
     /// The most memory that it had resident, in bytes.
     memory: u64,
 }
@@ -72,7 +70,7 @@ impl Running {
             thread::sleep(Duration::from_millis(20));
         }
         let took = self.began.elapsed();
-        Ended { output: self.child.wait_with_output().expect("it has ended"), took, cpu, memory }
+        Ended { output: self.child.wait_with_output().expect("it has ended"), took, memory }
     }
 }
 

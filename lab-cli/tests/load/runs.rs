@@ -83,6 +83,5 @@ fn a_replay_on_nobody_keeps_to_its_times_and_is_empty() {
         assert_eq!((count(&found, "planned"), count(&found, "connect_failed")), (18, 18), "{found:#}");
         assert!(codes(&found).contains(&"EMPTY"), "{found:#}");
         assert_eq!(ended.code(), 3);
-        assert!(ended.cpu < Duration::from_millis(700), "{:?}", ended.cpu);
     }
 }
