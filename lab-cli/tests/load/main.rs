@@ -5,6 +5,7 @@
 mod program;
 
 mod dead;
+mod descriptors;
 mod headers;
 mod hostile;
 mod runs;

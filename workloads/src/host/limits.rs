@@ -40,10 +40,12 @@ pub(crate) fn check(plan: &LoadPlan, options: &Options) -> Result<Allowance, Run
     let descriptors = health::descriptor_limit();
     grow_descriptor_table(descriptors);
     read_program();
-    let free = descriptors.saturating_sub(health::open_descriptors() + RESERVED_DESCRIPTORS);
+    let open = health::open_descriptors();
+    let free = descriptors.saturating_sub(open + RESERVED_DESCRIPTORS);
     let kept = kept_connections(plan);
     if kept > free {
-        return Err(RunError::TooFewDescriptors { wanted: kept, limit: free });
+        let (limit, reserved) = (descriptors, RESERVED_DESCRIPTORS);
+        return Err(RunError::TooFewDescriptors { wanted: kept, limit, open, reserved });
     }
     let ports = u64::from(plan.sources.max(1)) * health::local_ports();
     if kept > ports {

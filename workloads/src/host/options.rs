@@ -123,14 +123,22 @@ pub enum RunError {
     Entries,
     /// Users would keep more connections than there are descriptors.
     #[error(
-        "up to {wanted} users keep a connection each, and this process may have {limit} files and sockets open: raise the \
-         limit (`ulimit -n`), or let a share of the users connect anew for each request (connections: mixed)"
+        "{wanted} connections would be kept open at once, and {} of them {}: the limit is {limit} files and sockets, {open} are open \
+         and {reserved} are set aside for the program itself; raise it (`ulimit -n {}`; above the hard limit an administrator has \
+         to), use fewer users or connections, or let a share of the users connect anew for each request (connections: mixed)",
+        match limit.saturating_sub(open + reserved) { 0 => "none".to_owned(), free => free.to_string() },
+        if limit.saturating_sub(open + reserved) < 2 { "fits" } else { "fit" },
+        wanted + open + reserved
     )]
     TooFewDescriptors {
         /// Connections kept at once by the plan.
         wanted: u64,
-        /// Descriptors that are left for them.
+        /// Descriptors that the process may have.
         limit: u64,
+        /// Of these: in use.
+        open: u64,
+        /// Of these: kept for everything else.
+        reserved: u64,
     },
     /// Users would keep more connections than there are local ports.
     #[error(
