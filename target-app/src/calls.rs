@@ -14,7 +14,10 @@ use std::{fmt::Write as _, time::Duration};
 
 use controllers::{ClassRule, Note, Outcome, RetryHint, Tags, random::mix};
 use serde::{Deserialize, Serialize};
-use workloads::client::{NOTE, note};
+use workloads::{
+    client::{NOTE, note},
+    http1::names::{CRITICALITY, CUSTOMER, TIMEOUT_MS},
+};
 
 pub(crate) use caller::Callers;
 pub(crate) use pool::{Pool, Way};
@@ -206,7 +209,7 @@ pub(crate) fn carried(tags: &Tags, left: Duration, class: &ClassRule) -> String 
     let Tags { criticality, customer, class: of, .. } = tags;
     let millis = left.as_millis();
     let mut lines =
-        format!("X-Criticality: {}\r\nX-Customer: {customer}\r\nX-Timeout-Ms: {millis}\r\n", criticality.name());
+        format!("{CRITICALITY}: {}\r\n{CUSTOMER}: {customer}\r\n{TIMEOUT_MS}: {millis}\r\n", criticality.name());
     // Writing to a string cannot fail.
     let _ = match class {
         ClassRule::Header(name) => write!(lines, "{name}: {}\r\n", of.0),

@@ -7,6 +7,7 @@
 mod budget;
 mod chunked;
 mod inbox;
+pub mod names;
 mod outgoing;
 
 pub use budget::Budget;

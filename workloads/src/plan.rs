@@ -14,6 +14,7 @@ pub use check::PlanError;
 pub use client::{ClientScope, ClientSpec};
 
 use crate::{
+    http1::names::{CRITICALITY, CUSTOMER},
     presence::Role,
     replay::{Pace, Sessions},
 };
@@ -97,10 +98,10 @@ impl Marks {
                 lines.extend([class_header, ": ", &class.0.to_string(), "\r\n"]);
             }
             if let Some(criticality) = self.criticality.get(&class) {
-                lines.extend(["X-Criticality: ", criticality.name(), "\r\n"]);
+                lines.extend([CRITICALITY, ": ", criticality.name(), "\r\n"]);
             }
             if let Some(customer) = self.customer.get(&class) {
-                lines.extend(["X-Customer: ", &customer.to_string(), "\r\n"]);
+                lines.extend([CUSTOMER, ": ", &customer.to_string(), "\r\n"]);
             }
             lines
         };

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use controllers::ClassRule;
-use workloads::plan::CLASS_HEADER;
+use workloads::{http1::names::is_reserved, plan::CLASS_HEADER};
 
 use super::{
     plan::{Load, Target, Users},
@@ -12,36 +12,16 @@ use super::{
     raw::Node,
 };
 
-/// Headers that requests carry for another purpose.
-const TAKEN: &[&str] = &[
-    "accept",
-    "connection",
-    "content-length",
-    "content-type",
-    "cookie",
-    "host",
-    "origin",
-    "transfer-encoding",
-    "user-agent",
-    "x-attempt",
-    "x-caller",
-    "x-criticality",
-    "x-customer",
-    "x-draw",
-    "x-request-number",
-];
-
 /// Has users send the header that the target reads. `node`: the target as written.
 pub fn agree(target: &Target, users: &mut Users, node: &Node, problems: &Problems) {
     let told = classes(users);
     let place = &node.get("class").unwrap_or(node).place;
     match &target.class {
         ClassRule::Header(name) if name.eq_ignore_ascii_case(CLASS_HEADER) => {}
-        ClassRule::Header(name) if TAKEN.contains(&name.to_ascii_lowercase().as_str()) => {
-            if !told.is_empty() {
-                let message = format!("users send {name} for another purpose, and could not say their class in it");
-                problems.add(place, "target.class.header", message, format!("write {{header: {CLASS_HEADER}}}"));
-            }
+        // Also where all are of class 0: the target would take what it finds there for a class.
+        ClassRule::Header(name) if is_reserved(name) => {
+            let message = format!("requests carry {name} for another purpose: no class can be said in it");
+            problems.add(place, "target.class.header", message, format!("write {{header: {CLASS_HEADER}}}"));
         }
         ClassRule::Header(name) => users.marks.class_header = Some(name.clone()),
         ClassRule::Cookie(name) => {

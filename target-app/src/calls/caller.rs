@@ -14,6 +14,7 @@ use tokio::{
 };
 use workloads::{
     client::{Asked, Clients, Decided, Member, Pass},
+    http1::names::CALLER,
     http1::{Known, Outgoing},
 };
 
@@ -310,7 +311,7 @@ impl Caller {
                 },
             };
             let left = deadline.since(self.clock.now());
-            let headers = format!("X-Caller: {}\r\n{}", self.name, carried(&tags, left, &self.class));
+            let headers = format!("{CALLER}: {}\r\n{}", self.name, carried(&tags, left, &self.class));
             let request = Outgoing {
                 method: "GET",
                 path: "/",

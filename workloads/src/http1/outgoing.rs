@@ -1,5 +1,7 @@
 use std::io::Write as _;
 
+use super::names::{ATTEMPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DRAW, HOST, REQUEST_NUMBER};
+
 /// What a run of ours tells its own service of a request, and that service the ones that it calls for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
@@ -41,34 +43,36 @@ impl Outgoing<'_> {
         out.extend_from_slice(b" HTTP/1.1\r\n");
         let given = Given::among(self.headers);
         if !given.host {
-            out.extend_from_slice(b"Host: ");
-            out.extend_from_slice(self.host.as_bytes());
-            out.extend_from_slice(b"\r\n");
+            for part in [HOST, ": ", self.host, "\r\n"] {
+                out.extend_from_slice(part.as_bytes());
+            }
         }
         out.extend_from_slice(self.headers.as_bytes());
         // Writing into a Vec cannot fail.
         if self.attempt > 0 {
-            let _ = write!(out, "X-Attempt: {}\r\n", self.attempt);
+            let _ = write!(out, "{ATTEMPT}: {}\r\n", self.attempt);
         }
         if let Some(Known { number, draw }) = self.known {
             if let Some(number) = number {
-                let _ = write!(out, "X-Request-Number: {number}\r\n");
+                let _ = write!(out, "{REQUEST_NUMBER}: {number}\r\n");
             }
-            let _ = write!(out, "X-Draw: {draw}\r\n");
+            let _ = write!(out, "{DRAW}: {draw}\r\n");
         }
         if self.close && !given.connection {
-            out.extend_from_slice(b"Connection: close\r\n");
+            let _ = write!(out, "{CONNECTION}: close\r\n");
         }
         match self.body {
             Some(body) => {
                 if !given.content_type {
-                    let _ = write!(out, "Content-Type: {FORM}\r\n");
+                    let _ = write!(out, "{CONTENT_TYPE}: {FORM}\r\n");
                 }
-                let _ = write!(out, "Content-Length: {}\r\n\r\n", body.len());
+                let _ = write!(out, "{CONTENT_LENGTH}: {}\r\n\r\n", body.len());
                 out.extend_from_slice(body.as_bytes());
             }
             // A POST without a body says so (RFC 9110, section 8.6).
-            None if self.method == "POST" => out.extend_from_slice(b"Content-Length: 0\r\n\r\n"),
+            None if self.method == "POST" => {
+                let _ = write!(out, "{CONTENT_LENGTH}: 0\r\n\r\n");
+            }
             None => out.extend_from_slice(b"\r\n"),
         }
     }
@@ -90,9 +94,9 @@ impl Given {
     pub(crate) fn among(headers: &str) -> Self {
         let mut given = Self::default();
         for (name, _) in headers.lines().filter_map(|line| line.split_once(':')) {
-            given.host |= name.eq_ignore_ascii_case("host");
-            given.content_type |= name.eq_ignore_ascii_case("content-type");
-            given.connection |= name.eq_ignore_ascii_case("connection");
+            given.host |= name.eq_ignore_ascii_case(HOST);
+            given.content_type |= name.eq_ignore_ascii_case(CONTENT_TYPE);
+            given.connection |= name.eq_ignore_ascii_case(CONNECTION);
         }
         given
     }

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress};
+use super::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress, names};
 
 /// Feeds `bytes` cut at these places, then the end of the stream if it is still not whole.
 fn read(bytes: &[u8], cuts: &[usize]) -> Result<(Inbox, Progress), Http1Error> {
@@ -260,4 +260,33 @@ fn lines_that_are_given_stand_in_place_of_ours() {
 fn a_path_cannot_smuggle_a_second_request() {
     let bad = Outgoing { path: "x y\r\nHost: evil\r\n\r\nGET /ä#frag", ..PLAIN };
     assert_eq!(written(&bad), "GET /x%20y%0D%0AHost:%20evil%0D%0A%0D%0AGET%20/%C3%A4 HTTP/1.1\r\nHost: h:1\r\n\r\n");
+}
+
+/// What the lab writes is what nobody else can say a class in.
+#[test]
+fn every_header_that_is_written_has_a_reserved_name() {
+    let marks = crate::plan::Marks {
+        criticality: [(controllers::Class(1), controllers::Criticality::Critical)].into(),
+        customer: [(controllers::Class(1), 7)].into(),
+        ..crate::plan::Marks::default()
+    };
+    let request = Outgoing {
+        method: "POST",
+        path: "/",
+        host: "h",
+        headers: &marks.lines()[1],
+        body: Some("a=1"),
+        attempt: 1,
+        known: Some(Known { number: Some(1), draw: 2 }),
+        close: true,
+    };
+    let mut out = Vec::new();
+    request.write(&mut out);
+    let text = String::from_utf8(out).expect("text");
+    let head = text.split("\r\n\r\n").next().expect("a head");
+    let written: Vec<&str> = head.lines().skip(1).map(|line| line.split(':').next().expect("a name")).collect();
+    assert_eq!(written.len(), 10, "{written:?}");
+    let other: Vec<&&str> = written.iter().filter(|name| !names::is_reserved(name)).collect();
+    assert_eq!(other, [&crate::plan::CLASS_HEADER], "and the class itself");
+    assert!(names::is_reserved("x-dRAW") && !names::is_reserved("X-Plan"));
 }

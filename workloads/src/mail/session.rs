@@ -1,12 +1,12 @@
 //! What a user carries from page to page.
 
-use crate::persona::Answer;
+use crate::{http1::names::COOKIE, persona::Answer};
 
 /// The header lines of a user with the marks of its class (whole lines) and these cookies (as a `Cookie` header holds them).
 pub(super) fn headers(marks: &str, cookies: &str) -> String {
     let mut lines = String::with_capacity(cookies.len() + marks.len() + 10);
     if !cookies.is_empty() {
-        lines.extend(["Cookie: ", cookies, "\r\n"]);
+        lines.extend([COOKIE, ": ", cookies, "\r\n"]);
     }
     lines.push_str(marks);
     lines
@@ -14,7 +14,8 @@ pub(super) fn headers(marks: &str, cookies: &str) -> String {
 
 /// The cookies in these header lines.
 pub(super) fn cookies(headers: &str) -> &str {
-    headers.strip_prefix("Cookie: ").and_then(|rest| rest.split("\r\n").next()).unwrap_or_default()
+    let value = headers.strip_prefix(COOKIE).and_then(|rest| rest.strip_prefix(": "));
+    value.and_then(|rest| rest.split("\r\n").next()).unwrap_or_default()
 }
 
 /// The cookies after this answer, if it changed them. Path, domain and age are not looked at: users talk to one service,

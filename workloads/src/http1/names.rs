@@ -1,0 +1,48 @@
+//! Names of the headers that requests of the lab carry, each written from here.
+
+/// The header names of a request's text.
+pub(super) const HOST: &str = "Host";
+pub(super) const CONNECTION: &str = "Connection";
+pub(super) const CONTENT_TYPE: &str = "Content-Type";
+pub(super) const CONTENT_LENGTH: &str = "Content-Length";
+pub(crate) const COOKIE: &str = "Cookie";
+/// Number of the retry.
+pub const ATTEMPT: &str = "X-Attempt";
+/// Number of the request in its run.
+pub const REQUEST_NUMBER: &str = "X-Request-Number";
+/// Key of the draws that belong to the request.
+pub const DRAW: &str = "X-Draw";
+/// How much the request matters.
+pub const CRITICALITY: &str = "X-Criticality";
+/// Who pays for the request.
+pub const CUSTOMER: &str = "X-Customer";
+/// The service that calls.
+pub const CALLER: &str = "X-Caller";
+/// Time that is left for a call, milliseconds.
+pub const TIMEOUT_MS: &str = "X-Timeout-Ms";
+
+/// Names that have a meaning of their own in a request: no class can be said in them.
+pub const RESERVED: &[&str] = &[
+    HOST,
+    CONNECTION,
+    CONTENT_TYPE,
+    CONTENT_LENGTH,
+    COOKIE,
+    ATTEMPT,
+    REQUEST_NUMBER,
+    DRAW,
+    CRITICALITY,
+    CUSTOMER,
+    CALLER,
+    TIMEOUT_MS,
+    "Accept",
+    "Origin",
+    "Transfer-Encoding",
+    "User-Agent",
+];
+
+/// Whether the name is one of [`RESERVED`], in any case.
+#[must_use]
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
+}
