@@ -105,11 +105,16 @@ pub fn wrong_method(allowed: &'static str) -> Answer {
     answer
 }
 
+/// A wait as clients are told: in whole seconds, rounded up.
+#[must_use]
+pub fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
 /// Tells the client when to come again.
 #[must_use]
 pub fn retry_after(mut answer: Answer, wait: Duration) -> Answer {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
     answer
 }
 

@@ -130,13 +130,46 @@ impl Arashi {
         };
         // To the operator; what the user sees says nothing about the inside.
         self.complaints.say(&format_args!("{} {}: {error}", request.head.method, request.head.uri.path()));
-        Ok(match error {
-            StoreError::TooLong => {
-                answer::error(StatusCode::SERVICE_UNAVAILABLE, "The search took too long. Try it in one folder.")
+        Ok(self.failed(request, &error))
+    }
+
+    /// What the user is told of an error of the store.
+    fn failed(&self, request: &Request, error: &StoreError) -> Answer {
+        let (status, text) = match error {
+            StoreError::TooLong => (StatusCode::SERVICE_UNAVAILABLE, "The search took too long. Try it in one folder."),
+            StoreError::DiskFull => (StatusCode::INSUFFICIENT_STORAGE, "There is no room left."),
+            _ => (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong. Nothing was changed."),
+        };
+        self.problem(request, status, text)
+    }
+
+    /// As [`answer::error`], for somebody who is signed in with the way back to the mail.
+    fn problem(&self, request: &Request, status: StatusCode, text: &str) -> Answer {
+        let key = if self.key_in_links {
+            Fields::parse(encoded(request)).and_then(|fields| fields.key("key"))
+        } else {
+            input::cookie(&request.head.headers)
+        };
+        match key.and_then(|key| self.sessions.find(key, Instant::now())) {
+            Some(session) => {
+                let frame = Frame { session: &session, key_in_links: self.key_in_links, folder: None, searched: None };
+                let title = status.canonical_reason().unwrap_or("Error");
+                answer::page(status, pages::problem(&frame, title, text))
             }
-            StoreError::DiskFull => answer::error(StatusCode::INSUFFICIENT_STORAGE, "There is no room left."),
-            _ => answer::error(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong. Nothing was changed."),
-        })
+            None => answer::error(status, text),
+        }
+    }
+
+    fn too_many_fields(&self, request: &Request) -> Answer {
+        let in_form = is_form(request);
+        let status = if in_form { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
+        let text = format!("There are more than {} fields. Nothing was changed.", input::MAX_FIELDS);
+        self.problem(request, status, &text)
+    }
+
+    fn foreign_form(&self, request: &Request) -> Answer {
+        let text = "This form does not come from your session here. Go back and try again.";
+        self.problem(request, StatusCode::FORBIDDEN, text)
     }
 
     async fn try_answer(&self, request: &Request, quality: Quality) -> Answered {
@@ -149,10 +182,9 @@ impl Arashi {
             return Ok(answer::wrong_method(if changes { "POST" } else { "GET, HEAD" }));
         }
         if changes && !input::is_same_site(head) {
-            return Ok(foreign_form());
+            return Ok(self.foreign_form(request));
         }
-        let encoded = if changes { &request.body[..] } else { head.uri.query().unwrap_or("").as_bytes() };
-        let Some(fields) = Fields::parse(encoded) else { return Ok(too_many_fields(changes)) };
+        let Some(fields) = Fields::parse(encoded(request)) else { return Ok(self.too_many_fields(request)) };
         match page {
             Page::SignIn => return Ok(answer::page(StatusCode::OK, pages::sign_in(None))),
             Page::Logo => return Ok(answer::file("image/png", pages::LOGO)),
@@ -165,7 +197,7 @@ impl Arashi {
             return Ok(answer::page(StatusCode::FORBIDDEN, again));
         };
         if changes && !fields.key("csrf").is_some_and(|token| token.matches(session.form_token)) {
-            return Ok(foreign_form());
+            return Ok(self.foreign_form(request));
         }
         let user = Signed { arashi: self, session: &session, fields: &fields, quality };
         if let Some(copy) = user.as_it_was(page) {
@@ -243,7 +275,11 @@ impl Entrance {
                 return Ok(answer::page(StatusCode::FORBIDDEN, again));
             }
             Outcome::Wait(wait) => {
-                let again = pages::sign_in(Some("Too many attempts. Wait a minute, then try again."));
+                let seconds = match answer::whole_seconds(wait) {
+                    1 => "1 second".to_owned(),
+                    seconds => format!("{seconds} seconds"),
+                };
+                let again = pages::sign_in(Some(&format!("Too many attempts. Try again in {seconds}.")));
                 return Ok(answer::retry_after(answer::page(StatusCode::TOO_MANY_REQUESTS, again), wait));
             }
             Outcome::Busy => return Err(busy()),
@@ -264,13 +300,14 @@ fn busy() -> Refusal {
     Refusal { reason: Reason::QueueFull, retry: RetryHint::After(Duration::from_secs(1)) }
 }
 
-fn too_many_fields(in_form: bool) -> Answer {
-    let status = if in_form { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
-    answer::error(status, &format!("There are more than {} fields. Nothing was changed.", input::MAX_FIELDS))
+/// The page that it asks for changes something: its fields are in its body.
+fn is_form(request: &Request) -> bool {
+    Page::of(request.head.uri.path()).is_some_and(Page::is_post)
 }
 
-fn foreign_form() -> Answer {
-    answer::error(StatusCode::FORBIDDEN, "This form does not come from your session here. Go back and try again.")
+/// Its fields, as they came.
+fn encoded(request: &Request) -> &[u8] {
+    if is_form(request) { &request.body } else { request.head.uri.query().unwrap_or("").as_bytes() }
 }
 
 /// A request of a signed-in user.
@@ -330,9 +367,10 @@ impl Service for Arashi {
     }
 
     fn refused_page(&self, reason: Reason) -> Bytes {
-        let page = pages::plain(
+        let page = pages::unasked(
             "refused",
             "Too busy",
+            self.key_in_links,
             &html! {
                 p { "So many people are reading their mail that this request cannot be served now (" (reason.name()) ")." }
                 p { "Nothing was changed. Please try again in a little while." }
@@ -343,7 +381,7 @@ impl Service for Arashi {
 
     fn error_page(&self, status: StatusCode) -> Bytes {
         let title = status.canonical_reason().unwrap_or("Error");
-        pages::plain("error", title, &html! { p { "This did not work." } }).into_string().into()
+        pages::unasked("error", title, self.key_in_links, &html! { p { "This did not work." } }).into_string().into()
     }
 
     fn set_work(&self, work: &WorkSpec) -> Result<(), WorkError> {

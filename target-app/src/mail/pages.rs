@@ -145,6 +145,21 @@ pub fn problem(frame: &Frame<'_>, title: &str, text: &str) -> Markup {
 /// A page that needs no session.
 #[must_use]
 pub fn plain(name: &str, title: &str, main: &Markup) -> Markup {
+    let onward = html! { @if name != "login" { p { a href="/" { "Sign in" } } } };
+    without_session(name, title, main, &onward)
+}
+
+/// A page that was made before anybody asked for it: nobody knows whether its reader is signed in. Where a cookie says that, the way to
+/// the mail asks those who are not to sign in.
+#[must_use]
+pub fn unasked(name: &str, title: &str, key_in_links: bool, main: &Markup) -> Markup {
+    if key_in_links {
+        return plain(name, title, main);
+    }
+    without_session(name, title, main, &html! { p { a href="/folderlist" { "Back to your mail" } } })
+}
+
+fn without_session(name: &str, title: &str, main: &Markup, onward: &Markup) -> Markup {
     document(
         name,
         title,
@@ -153,7 +168,7 @@ pub fn plain(name: &str, title: &str, main: &Markup) -> Markup {
                 img class="logo" src="/logo.png" alt="" width="64" height="64";
                 h1 { (title) }
                 (main)
-                @if name != "login" { p { a href="/" { "Sign in" } } }
+                (onward)
             }
         },
     )

@@ -94,8 +94,7 @@ impl World {
         self.send_at(1.0, browser, method, path, body).await
     }
 
-    /// At this quality.
-    async fn send_at(&self, quality: f64, browser: &mut Browser, method: Method, path: &str, body: &str) -> Came {
+    fn request(&self, browser: &Browser, method: Method, path: &str, body: &str) -> Request {
         let mut request = http::Request::builder().method(method).uri(path).header(header::HOST, "mail.test");
         if let Some(cookie) = &browser.cookie {
             request = request.header(header::COOKIE, cookie);
@@ -105,7 +104,7 @@ impl World {
         }
         let (head, ()) = request.body(()).expect("well-formed").into_parts();
         let route = self.arashi.route(&head);
-        let request = Request {
+        Request {
             id: JobId(1),
             entered: Timestamp::ZERO,
             tags: Tags { kind: route.kind, ..Tags::default() },
@@ -113,7 +112,12 @@ impl World {
             head,
             body: Bytes::copy_from_slice(body.as_bytes()),
             peer: ([127, 0, 0, 1], 1).into(),
-        };
+        }
+    }
+
+    /// At this quality.
+    async fn send_at(&self, quality: f64, browser: &mut Browser, method: Method, path: &str, body: &str) -> Came {
+        let request = self.request(browser, method, path, body);
         let (offered, started) = (Timestamp::ZERO, Timestamp::ZERO);
         let at = At { stage: "test", offered, started, quality, p90: None, speed: 1.0 };
         let mut handled = self.arashi.handle(request, at).await;

@@ -254,7 +254,9 @@ async fn people_are_protected_from_guessing() {
         // At once: the first wait is a second.
         let (_, came) = world.sign_in(name, "right").await;
         assert_eq!(came.status, StatusCode::TOO_MANY_REQUESTS, "{name}: nor does the right one help now");
-        assert!(came.headers.contains_key(header::RETRY_AFTER));
+        let seconds: u64 = came.headers[header::RETRY_AFTER].to_str().expect("text").parse().expect("a number");
+        let told = format!("Try again in {seconds} second{}.", if seconds == 1 { "" } else { "s" });
+        assert!(came.body.contains(&told), "{told}: {}", came.body);
     }
 }
 
@@ -273,4 +275,44 @@ async fn a_form_of_too_many_fields_is_refused_whole() {
     assert!(came.body.contains("data-count=\"2\""), "the first one deleted nothing: {}", came.body);
     let query = format!("/list?{}", "folderid=1&".repeat(1101));
     assert_eq!(world.read(&mut ann, &query).await.status, StatusCode::BAD_REQUEST);
+}
+
+const BACK: &str = ">Back to your mail</a>";
+const SIGN_IN: &str = ">Sign in<";
+
+/// Whoever is signed in is offered the mail, and whoever is not the way in.
+#[tokio::test]
+async fn pages_of_errors_offer_the_way_back_to_those_who_are_signed_in() {
+    for key_in_links in [false, true] {
+        let world = world(key_in_links).await;
+        let (mut ann, came) = world.sign_in("ann", "a").await;
+        // The key, where links have it, is taken along by the form.
+        let link = came.after("href=\"/folderlist").expect("the way to the mail");
+        let key = link.strip_prefix("?key=").map(str::to_owned);
+        let mut form = vec![("csrf", "0"), ("folderid", "1"), ("message", "1")];
+        form.extend(key.as_deref().map(|key| ("key", key)));
+        let came = world.post(&mut ann, "/delete", &form).await;
+        assert_eq!(came.status, StatusCode::FORBIDDEN);
+        assert!(came.body.contains(BACK) && !came.body.contains(SIGN_IN), "{}", came.body);
+
+        let stranger = Browser::default();
+        let [anns, strangers] = [(&ann, format!("/search{link}")), (&stranger, "/search".to_owned())]
+            .map(|(browser, path)| world.request(browser, Method::GET, &path, ""));
+        for (error, status) in [
+            (StoreError::TooLong, StatusCode::SERVICE_UNAVAILABLE),
+            (StoreError::DiskFull, StatusCode::INSUFFICIENT_STORAGE),
+        ] {
+            for (request, offers, other) in [(&anns, BACK, SIGN_IN), (&strangers, SIGN_IN, BACK)] {
+                let (head, body) = world.arashi.failed(request, &error).into_parts();
+                let page = String::from_utf8_lossy(&whole(body).await).into_owned();
+                assert_eq!(head.status, status);
+                assert!(page.contains(offers) && !page.contains(other), "{page}");
+            }
+        }
+        let refused = String::from_utf8(world.arashi.refused_page(Reason::Rate).to_vec()).expect("text");
+        assert_eq!(
+            (refused.contains("href=\"/folderlist\""), refused.contains(SIGN_IN)),
+            (!key_in_links, key_in_links)
+        );
+    }
 }
