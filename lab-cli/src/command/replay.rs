@@ -92,7 +92,8 @@ fn on_service(args: &args::Replay, url: &str) -> Outcome {
     };
     let recording = recording::read(&args.trace, pace, cut, args.lasts).map_err(Failure::usage)?;
     let plan = plan(args, url, &recording)?;
-    let (report, stop, _) = load::run(&plan, &Options::default(), false)?;
+    let (mut report, stop, _) = load::run(&plan, &Options::default(), false)?;
+    report.replayed = report.replayed.map(|replayed| replayed.of(recording.requests));
     let how = format!(
         "{} sessions, {} requests, at {} times their speed",
         recording.sessions, recording.requests, args.speed

@@ -89,9 +89,22 @@ pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<F
         request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
     let watches = watches(&thresholds, &request.experiment.aborts);
     let (arms, parts, timeline) = (Vec::new(), Vec::new(), Vec::new());
-    let (searches, abort, headroom) = (Vec::new(), None, None);
-    let mut run =
-        Run { request, folder, sinks, stop, thresholds, watches, abort, searches, headroom, arms, parts, timeline };
+    let (searches, abort, headroom, recorded) = (Vec::new(), None, None, None);
+    let mut run = Run {
+        request,
+        folder,
+        sinks,
+        stop,
+        thresholds,
+        watches,
+        abort,
+        searches,
+        headroom,
+        recorded,
+        arms,
+        parts,
+        timeline,
+    };
     if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
 }
 
@@ -142,6 +155,8 @@ struct Run<'a> {
     searches: Vec<LimitSearch>,
     /// Of live runs.
     headroom: Option<Headroom>,
+    /// What the recording has for this run, once it was asked for.
+    recorded: Option<u64>,
     arms: Vec<summary::Arm>,
     /// What thresholds ask for beside the summary; the rest of what an arm leaves is in the folder. Memory does not grow with
     /// the histograms of every arm and the seconds of every run.
@@ -313,7 +328,11 @@ impl Run<'_> {
     }
 
     /// Judges an arm that has ended, and keeps what it left. `rate`: what the target can serve, where that is known.
-    fn take_in(&mut self, index: usize, ended: arm::Ended, rate: Option<f64>) -> Result<(), RunFailure> {
+    fn take_in(&mut self, index: usize, mut ended: arm::Ended, rate: Option<f64>) -> Result<(), RunFailure> {
+        if let (Some(replayed), Some(recorded)) = (ended.report.replayed, self.recorded()?) {
+            ended.report.replayed = Some(replayed.of(recorded));
+            ended.arm.replayed = ended.report.replayed;
+        }
         let arm = &self.request.experiment.arms[index];
         let mut found = ended.arm;
         let block = found.block;
@@ -340,6 +359,16 @@ impl Run<'_> {
         self.keep_parts(&found, &ended.report);
         self.arms.push(found);
         Ok(())
+    }
+
+    /// Requests that the recording has for the phases of this experiment; `None`: nothing is replayed.
+    fn recorded(&mut self) -> Result<Option<u64>, RunFailure> {
+        let users = &self.request.experiment.users;
+        if let (None, Some(trace)) = (self.recorded, &users.trace) {
+            let failed = |problem| RunFailure::Recording(format!("{}: {problem}", trace.file.display()));
+            self.recorded = Some(trace.requests_in(&users.phases).map_err(failed)?);
+        }
+        Ok(self.recorded)
     }
 
     /// The parts of phases that thresholds ask of an arm.

@@ -40,6 +40,9 @@ pub enum RunFailure {
     /// The target's control port did not answer.
     #[error(transparent)]
     Control(#[from] ControlError),
+    /// The recording could not be read once more.
+    #[error("the recording {0}")]
+    Recording(String),
     /// The target did something else than it should.
     #[error("the target: {0}")]
     Target(String),

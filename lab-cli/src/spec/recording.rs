@@ -5,7 +5,7 @@ mod played;
 
 use std::{
     collections::BTreeSet,
-    ops::RangeInclusive,
+    ops::{Range, RangeInclusive},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -23,7 +23,7 @@ pub use played::{Cut, Played};
 use super::{
     fields::Fields,
     named_file,
-    plan::file_name_only,
+    plan::{self, Phase, file_name_only},
     problem::Problems,
     raw::{Node, Value},
 };
@@ -61,6 +61,35 @@ impl Recording {
     /// How long the replay takes.
     pub fn lasts(&self) -> Duration {
         self.cut.lasts.div_f64(self.cut.speed)
+    }
+
+    /// Requests of the sessions that start in phases of the recording. The trace is read for it only if they are not all of its.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn requests_in(&self, phases: &[Phase]) -> Result<u64, String> {
+        let (mut now, mut spans) = (Duration::ZERO, Vec::<Range<Duration>>::new());
+        for phase in phases {
+            let until = now + phase.duration;
+            if phase.loads.iter().any(|load| matches!(load, plan::Load::Replay)) {
+                match spans.last_mut() {
+                    Some(last) if last.end == now => last.end = until,
+                    _ => spans.push(now..until),
+                }
+            }
+            now = until;
+        }
+        if spans.first().is_some_and(|span| span.start.is_zero() && span.end >= self.lasts()) {
+            return Ok(self.requests);
+        }
+        let mut requests = 0;
+        for session in self.played().sessions()? {
+            let session = session?;
+            if spans.iter().any(|span| span.contains(&session.at)) {
+                requests += session.steps.len() as u64;
+            }
+        }
+        Ok(requests)
     }
 
     /// What is replayed.

@@ -85,3 +85,35 @@ fn a_replay_on_nobody_keeps_to_its_times_and_is_empty() {
         assert_eq!(ended.code(), 3);
     }
 }
+
+/// What is recorded is recorded, however early a replay is stopped.
+#[test]
+fn a_replay_that_is_stopped_counts_the_sessions_that_never_began() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = |user: u32, second: u32| {
+        format!("192.0.2.{user} - - [21/Nov/2026:01:39:{second:02} +0000] \"GET /list?folderid=3 HTTP/1.1\" 200 5\n")
+    };
+    // One session a user: after 0, 20 and 40 s, of two requests each.
+    let log: String = [(1, 10), (1, 11), (2, 30), (2, 31), (3, 50), (3, 51)].map(|(user, at)| line(user, at)).concat();
+    fs::write(folder.path().join("access.log"), log).expect("written");
+    let made = in_folder(folder.path(), &["trace", "import", "access.log", "-o", "web.jsonl"]).ends_within(SOON);
+    assert_eq!(made.code(), 0, "{}", String::from_utf8_lossy(&made.output.stderr));
+    let service = service::Service::start(service::Behaves::Well);
+    let url = format!("{}{{action}}", service.url());
+    for output in ["json", "text"] {
+        let running = in_folder(folder.path(), &["replay", "web.jsonl", "--target", &url, "--output", output]);
+        thread::sleep(Duration::from_millis(2500));
+        running.signal("TERM");
+        let ended = running.ends_within(SOON);
+        assert_eq!(ended.code(), 143);
+        if output == "json" {
+            let replayed = &ended.json()["replayed"];
+            let asked = count(replayed, "asked");
+            assert_eq!((count(replayed, "recorded"), asked + count(replayed, "cut_off")), (6, 6), "{replayed:#}");
+            assert!((1..=2).contains(&asked), "{replayed:#}");
+        } else {
+            let text = String::from_utf8(ended.output.stdout).expect("text");
+            assert!(text.lines().any(|line| line.split_whitespace().eq(["recorded", "6"])), "{text}");
+        }
+    }
+}

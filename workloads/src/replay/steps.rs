@@ -8,7 +8,8 @@ use std::sync::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What became of the recorded requests of the sessions that began: `recorded = asked + passed_over + cut_off`.
+/// What became of recorded requests: `recorded = asked + passed_over + cut_off`. A host knows of those whose sessions began, and whoever
+/// has the recording of the others ([`Replayed::of`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replayed {
     /// Requests that the recording has.
@@ -19,6 +20,15 @@ pub struct Replayed {
     pub passed_over: u64,
     /// Of these: never come to, as the time was over first, or the user had given up.
     pub cut_off: u64,
+}
+
+impl Replayed {
+    /// The same of so many requests, those of sessions that never began among them.
+    #[must_use]
+    pub fn of(self, recorded: u64) -> Self {
+        let recorded = recorded.max(self.recorded);
+        Self { recorded, cut_off: recorded - self.asked.saturating_add(self.passed_over).min(recorded), ..self }
+    }
 }
 
 /// Counts steps, for all users of a run.
@@ -45,6 +55,6 @@ impl Steps {
     /// So far.
     pub(crate) fn seen(&self) -> Replayed {
         let [recorded, asked, passed_over] = [0, 1, 2].map(|what| self.0[what].load(Relaxed));
-        Replayed { recorded, asked, passed_over, cut_off: recorded.saturating_sub(asked + passed_over) }
+        Replayed { recorded, asked, passed_over, cut_off: 0 }.of(recorded)
     }
 }

@@ -119,3 +119,32 @@ fn sessions_have_the_traces_words_if_they_are_asked_for() {
     assert_eq!((&*without.name, &*without.steps[0].texts.object), ("", ""));
     assert_eq!(with.steps[0].object, without.steps[0].object);
 }
+
+#[test]
+fn requests_of_a_window_are_those_of_sessions_that_start_in_phases_of_the_recording() {
+    // Sessions start after 0, 1 and 3 s, and have 2, 1 and 1 requests.
+    let records = [("joe", "login", ""), ("ann", "login", ""), ("joe", "list folders", ""), ("bob", "login", "")];
+    let file = trace(&records);
+    let recording = read(file.path(), Pace::Clock, Cut::whole(), None).expect("a recording");
+    let phase = |seconds: f64, load: &plan::Load| Phase {
+        name: "part".to_owned(),
+        duration: Duration::from_secs_f64(seconds),
+        fresh_policy: false,
+        steady: None,
+        loads: vec![load.clone()],
+    };
+    let users = &plan::Load::Users { from: 1, to: 1, class: 0 };
+    let replay = &plan::Load::Replay;
+    for (phases, requests) in [
+        (vec![phase(4.0, replay)], 4),
+        (vec![phase(100.0, replay)], 4),
+        (vec![phase(2.0, replay), phase(2.0, replay)], 4),
+        (vec![phase(2.0, replay)], 3),
+        (vec![phase(1.0, replay)], 2),
+        (vec![phase(0.5, users), phase(1.0, replay), phase(9.0, users)], 1),
+        (vec![phase(0.5, replay), phase(2.0, users), phase(9.0, replay)], 3),
+        (vec![phase(9.0, users)], 0),
+    ] {
+        assert_eq!(recording.requests_in(&phases), Ok(requests), "{phases:?}");
+    }
+}
