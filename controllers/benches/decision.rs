@@ -48,7 +48,7 @@ impl Host {
         if self.id.is_multiple_of(8) {
             self.seat.observe(self.now, &Seen::Batch { jobs: 8, busy: Duration::from_millis(8) });
         }
-        while let Next::Do(effect) = self.seat.poll(self.now) {
+        while let Some(effect) = self.seat.poll(self.now).effect() {
             black_box(effect);
         }
     }
@@ -57,7 +57,7 @@ impl Host {
     fn let_in(&mut self) -> Option<Grant> {
         self.seat.observe(self.now, &Seen::Room(1));
         match self.seat.poll(self.now) {
-            Next::Do(Effect::Release(_, grant)) => Some(grant),
+            Next::Release(_, grant) => Some(grant),
             _ => None,
         }
     }

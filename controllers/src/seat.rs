@@ -11,8 +11,8 @@ pub use machine::MachineSeat;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Ctx, Effect, Effects, Gauge, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, Timestamp,
-    UnixSeconds, Verdict, gate::Line, policy::Reason,
+    Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen,
+    Timestamp, UnixSeconds, Verdict, gate::Line, policy::Reason,
 };
 
 /// Identifies a site (a stage, a listener, a client) within one host.
@@ -43,10 +43,10 @@ pub struct Objective {
 
 /// A policy in its place.
 ///
-/// Counts jobs in flight and held, asserts order and conservation, stamps grants, and switches policies live. Hosts
+/// Keeps held jobs with what they came with (`J`), counts jobs in flight and held, asserts order and conservation, stamps grants, and switches policies live. Hosts
 /// call [`Seat::offer`] and [`Seat::observe`], and after either (and when a wake-up is due) [`Seat::poll`] until it
 /// has nothing more to do. Take the lock first, *then* read the clock: a time that goes back is clamped and counted.
-pub struct Seat {
+pub struct Seat<J = ()> {
     site: SiteId,
     policy: Box<dyn Policy>,
     epoch: u32,
@@ -54,7 +54,7 @@ pub struct Seat {
     wall: UnixSeconds,
     in_flight: u32,
     /// Held jobs.
-    parked: Line<Offer>,
+    parked: Line<Waiting<J>>,
     effects: Effects,
     /// Held jobs that an earlier policy had released when it was replaced, and the host does not know of yet.
     released_before: BTreeSet<JobId>,
@@ -89,11 +89,40 @@ pub struct Counts {
 /// What hosts serve at until a policy says otherwise.
 const FULL_QUALITY: f64 = 1.0;
 
+/// A held job.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Waiting<J> {
+    /// What the host gave with it.
+    pub job: J,
+    /// What is known of it.
+    pub offer: Offer,
+    /// Since when it is held.
+    pub offered: Timestamp,
+}
+
+/// The answer to an offer, with the job if it is not held.
+#[derive(Debug, PartialEq)]
+#[must_use]
+pub enum Decision<J> {
+    /// It is let in.
+    Admit(J, Grant),
+    /// It is turned away.
+    Refuse(J, Refusal),
+    /// It is to come back after this long.
+    ComeBack(J, Duration),
+    /// The seat keeps it: [`Next::Release`] or [`Next::Refuse`] follows.
+    Hold,
+}
+
 /// What the host has to do next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[must_use]
-pub enum Next {
-    /// This, then poll again.
+pub enum Next<J = ()> {
+    /// Let this held job in, then poll again.
+    Release(Waiting<J>, Grant),
+    /// Turn this held job away, then poll again.
+    Refuse(Waiting<J>, Refusal),
+    /// This, which is about no held job, then poll again.
     Do(Effect),
     /// Nothing until then; poll again at that time or later.
     WakeAt(Timestamp),
@@ -101,7 +130,31 @@ pub enum Next {
     Idle,
 }
 
+impl<J> Next<J> {
+    /// What is to be done, without what a held job came with. `None`: nothing now.
+    pub fn effect(&self) -> Option<Effect> {
+        match self {
+            Self::Release(waiting, grant) => Some(Effect::Release(waiting.offer.id, *grant)),
+            Self::Refuse(waiting, refusal) => Some(Effect::Refuse(waiting.offer.id, *refusal)),
+            Self::Do(effect) => Some(*effect),
+            Self::WakeAt(_) | Self::Idle => None,
+        }
+    }
+}
+
 impl Seat {
+    /// Decides on one job that comes with nothing. See [`Seat::decide`].
+    pub fn offer(&mut self, now: Timestamp, job: &Offer) -> Verdict {
+        match self.decide(now, job, ()) {
+            Decision::Admit((), grant) => Verdict::Admit(grant),
+            Decision::Refuse((), refusal) => Verdict::Refuse(refusal),
+            Decision::ComeBack((), wait) => Verdict::ComeBack(wait),
+            Decision::Hold => Verdict::Hold,
+        }
+    }
+}
+
+impl<J> Seat<J> {
     /// Puts a policy in a place. `seed` should come from [`crate::seed_for`] with the site's name.
     #[must_use]
     pub fn new(site: SiteId, policy: Box<dyn Policy>, seed: u64, observer: Box<dyn Observer>) -> Self {
@@ -124,21 +177,47 @@ impl Seat {
         }
     }
 
-    /// Decides on one job. After [`Verdict::Admit`] the host must report its end once, by [`Seen::Ended`].
-    pub fn offer(&mut self, now: Timestamp, job: &Offer) -> Verdict {
+    /// Decides on one job. After [`Decision::Admit`] the host must report its end once, by [`Seen::Ended`].
+    pub fn decide(&mut self, now: Timestamp, offer: &Offer, job: J) -> Decision<J> {
         self.advance(now);
         self.counts.offered += 1;
-        let mut verdict = self.ask(job);
-        match &mut verdict {
-            Verdict::Admit(grant) => {
+        match self.ask(offer) {
+            Verdict::Admit(mut grant) => {
                 grant.epoch = self.epoch;
-                self.admit(job.id);
+                self.admit(offer.id);
+                Decision::Admit(job, grant)
             }
-            Verdict::Refuse(_) => self.counts.refused += 1,
-            Verdict::ComeBack(_) => self.counts.sent_back += 1,
-            Verdict::Hold => self.parked.push(job.id, *job),
+            Verdict::Refuse(refusal) => {
+                self.counts.refused += 1;
+                Decision::Refuse(job, refusal)
+            }
+            Verdict::ComeBack(wait) => {
+                self.counts.sent_back += 1;
+                Decision::ComeBack(job, wait)
+            }
+            Verdict::Hold => {
+                self.parked.push(offer.id, Waiting { job, offer: *offer, offered: now });
+                Decision::Hold
+            }
         }
-        verdict
+    }
+
+    /// A held job goes away by itself. `None` if it is not held: it was let in, turned away, or never here.
+    pub fn leave(&mut self, now: Timestamp, id: JobId) -> Option<Waiting<J>> {
+        self.advance(now);
+        let gone = self.parked.remove(id)?;
+        self.effects.forget(id);
+        self.released_before.remove(&id);
+        self.counts.left += 1;
+        let (policy, mut cx) = self.split();
+        policy.observe(&Seen::Left(id), &mut cx);
+        Some(gone)
+    }
+
+    /// True if it keeps this job.
+    #[must_use]
+    pub fn holds(&self, id: JobId) -> bool {
+        self.parked.contains(id)
     }
 
     /// Tells the policy one fact.
@@ -155,12 +234,8 @@ impl Seat {
                 }
             }
             Seen::Left(id) => {
-                if self.parked.remove(id).is_none() {
-                    return; // the host has been told of its release or refusal
-                }
-                self.effects.forget(id);
-                self.released_before.remove(&id);
-                self.counts.left += 1;
+                self.leave(now, id);
+                return;
             }
             _ => {}
         }
@@ -169,15 +244,15 @@ impl Seat {
     }
 
     /// Does what is due and says what the host has to do. Call until it returns [`Next::WakeAt`] or [`Next::Idle`].
-    pub fn poll(&mut self, now: Timestamp) -> Next {
+    pub fn poll(&mut self, now: Timestamp) -> Next<J> {
         self.advance(now);
         if self.effects.is_empty() && self.policy.next_wake().is_some_and(|at| at <= self.now) {
             let (policy, mut cx) = self.split();
             policy.wake(&mut cx);
         }
         while let Some(effect) = self.effects.pop() {
-            if let Some(effect) = self.settle(effect) {
-                return Next::Do(effect);
+            if let Some(next) = self.settle(effect) {
+                return next;
             }
         }
         match self.policy.next_wake() {
@@ -210,7 +285,7 @@ impl Seat {
         }
         self.policy = policy;
         self.epoch = self.epoch.wrapping_add(1);
-        for job in self.parked.iter().copied().collect::<Vec<_>>() {
+        for job in self.parked.iter().map(|waiting| waiting.offer).collect::<Vec<_>>() {
             if decided.contains(&job.id) {
                 continue;
             }
@@ -294,26 +369,26 @@ impl Seat {
     }
 
     /// Books a release or refusal of a held job. `None` if the job is gone already.
-    fn settle(&mut self, effect: Effect) -> Option<Effect> {
+    fn settle(&mut self, effect: Effect) -> Option<Next<J>> {
         match effect {
             Effect::Release(id, mut grant) => {
-                self.parked.remove(id)?;
+                let waiting = self.parked.remove(id)?;
                 // The end of what an earlier policy released says nothing to this one.
                 let before = u32::from(self.released_before.remove(&id));
                 grant.epoch = self.epoch.wrapping_sub(before);
                 self.admit(id);
-                Some(Effect::Release(id, grant))
+                Some(Next::Release(waiting, grant))
             }
             Effect::Refuse(id, refusal) => {
-                self.parked.remove(id)?;
+                let waiting = self.parked.remove(id)?;
                 self.counts.refused += 1;
-                Some(Effect::Refuse(id, refusal))
+                Some(Next::Refuse(waiting, refusal))
             }
             Effect::Quality(quality) => {
                 self.quality = quality;
-                Some(effect)
+                Some(Next::Do(effect))
             }
-            other => Some(other),
+            other => Some(Next::Do(other)),
         }
     }
 
@@ -334,7 +409,7 @@ impl Seat {
     }
 }
 
-impl std::fmt::Debug for Seat {
+impl<J> std::fmt::Debug for Seat<J> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Seat")
             .field("site", &self.site)

@@ -10,9 +10,10 @@ use std::{
 };
 
 use controllers::{
-    Effect, Entry, Grant, JobId, Next, Note, Objective, Offer, Outcome, Place, Policy, RetryHint, Seat, Seen, Site,
-    SiteId, Tags, Timestamp, Timing, Verdict,
+    Entry, Grant, JobId, Next, Note, Objective, Offer, Outcome, Place, Policy, RetryHint, Seat, Seen, Site, SiteId,
+    Tags, Timestamp, Timing,
     catalogue::{Problem, Values},
+    seat::{Decision, Waiting},
     seed_for,
 };
 
@@ -43,7 +44,8 @@ pub struct Clients {
     free: BinaryHeap<Reverse<u32>>,
     places: u32,
     jobs: u64,
-    held: BTreeMap<JobId, Request>,
+    /// Which post holds a request.
+    held: BTreeMap<JobId, usize>,
     decided: VecDeque<Decided>,
     let_go: u64,
     refused: u64,
@@ -69,7 +71,7 @@ const SHOWN: usize = 64;
 
 #[derive(Debug)]
 struct Post {
-    seat: Seat,
+    seat: Seat<Request>,
     site: Site,
     wakes_at: Option<Timestamp>,
 }
@@ -199,19 +201,20 @@ impl Clients {
         let id = JobId(self.jobs);
         self.jobs += 1;
         let request = Request { id, post, tags, entered, offered: now };
-        let verdict = self.seat(post, member).offer(now, &Offer { id, tags, entered, note: None });
-        if verdict == Verdict::Hold {
-            self.held.insert(id, request);
+        let offer = Offer { id, tags, entered, note: None };
+        let asked = match self.seat(post, member).decide(now, &offer, request) {
+            Decision::Admit(request, grant) => Asked::Go(Pass { request, grant, let_go: now }),
+            Decision::Refuse(_, refusal) => Asked::Refused(refusal.retry),
+            Decision::ComeBack(_, wait) => Asked::ComeBack(wait),
+            Decision::Hold => Asked::Held(id),
+        };
+        match asked {
+            Asked::Go(_) => self.let_go += 1,
+            Asked::Refused(_) | Asked::ComeBack(_) => self.refused += 1,
+            Asked::Held(id) => _ = self.held.insert(id, post),
         }
         self.poll(post, now);
-        self.let_go += u64::from(matches!(verdict, Verdict::Admit(_)));
-        self.refused += u64::from(matches!(verdict, Verdict::Refuse(_) | Verdict::ComeBack(_)));
-        match verdict {
-            Verdict::Admit(grant) => Asked::Go(Pass { request, grant, let_go: now }),
-            Verdict::Refuse(refusal) => Asked::Refused(refusal.retry),
-            Verdict::ComeBack(wait) => Asked::ComeBack(wait),
-            Verdict::Hold => Asked::Held(id),
-        }
+        asked
     }
 
     /// A request that had been let go has ended so; `note`: what its reply told beside the answer.
@@ -224,8 +227,8 @@ impl Clients {
 
     /// A request that was held is not wanted any more.
     pub fn left(&mut self, id: JobId, now: Timestamp) {
-        if let Some(request) = self.held.remove(&id) {
-            self.tell(request.post, &Seen::Left(id), now);
+        if let Some(post) = self.held.remove(&id) {
+            self.tell(post, &Seen::Left(id), now);
         }
     }
 
@@ -267,7 +270,7 @@ impl Clients {
         }
     }
 
-    fn seat(&mut self, post: usize, member: Member) -> &mut Seat {
+    fn seat(&mut self, post: usize, member: Member) -> &mut Seat<Request> {
         if self.posts.len() <= post {
             self.posts.resize_with(post + 1, || None);
         }
@@ -299,17 +302,15 @@ impl Clients {
         let Some(Some(post)) = self.posts.get_mut(index) else { return };
         let wakes_at = loop {
             match post.seat.poll(now) {
-                Next::Do(Effect::Release(id, grant)) => {
-                    if let Some(request) = self.held.remove(&id) {
-                        self.let_go += 1;
-                        self.decided.push_back(Decided::Go(id, Pass { request, grant, let_go: now }));
-                    }
+                Next::Release(Waiting { job: request, .. }, grant) => {
+                    self.held.remove(&request.id);
+                    self.let_go += 1;
+                    self.decided.push_back(Decided::Go(request.id, Pass { request, grant, let_go: now }));
                 }
-                Next::Do(Effect::Refuse(id, refusal)) => {
-                    if self.held.remove(&id).is_some() {
-                        self.refused += 1;
-                        self.decided.push_back(Decided::Refused(id, refusal.retry));
-                    }
+                Next::Refuse(Waiting { job: request, .. }, refusal) => {
+                    self.held.remove(&request.id);
+                    self.refused += 1;
+                    self.decided.push_back(Decided::Refused(request.id, refusal.retry));
                 }
                 // Quality, pools, sites upstream and replies are a server's.
                 Next::Do(_) => {}

@@ -47,6 +47,11 @@ impl<T> Line<T> {
         Some((id, what))
     }
 
+    /// True if it is among them.
+    pub(crate) fn contains(&self, id: JobId) -> bool {
+        self.by_id.contains_key(&id)
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.by_order.len()).unwrap_or(u32::MAX)

@@ -128,11 +128,11 @@ fn held_jobs_are_released_and_refused_in_the_order_that_the_policy_says() {
         assert_eq!(seat.offer(at(0), &offer(id)), Verdict::Hold);
     }
     seat.observe(at(1), &BATCH);
-    assert!(matches!(seat.poll(at(1)), Next::Do(Effect::Release(JobId(2), grant)) if grant.cookie == 5));
+    assert!(matches!(seat.poll(at(1)).effect(), Some(Effect::Release(JobId(2), grant)) if grant.cookie == 5));
     assert_eq!(seat.poll(at(1)), Next::Do(Effect::Quality(0.5)));
-    assert_eq!(seat.poll(at(1)), Next::Do(Effect::Refuse(JobId(1), NO)));
+    assert_eq!(seat.poll(at(1)).effect(), Some(Effect::Refuse(JobId(1), NO)));
     assert_eq!((seat.in_flight(), seat.parked()), (1, 1), "the third is held until the host is told");
-    assert!(matches!(seat.poll(at(1)), Next::Do(Effect::Release(JobId(3), _))));
+    assert!(matches!(seat.poll(at(1)).effect(), Some(Effect::Release(JobId(3), _))));
     assert_eq!(seat.poll(at(1)), Next::Idle);
     assert_eq!((seat.in_flight(), seat.parked(), seat.counts().refused), (2, 0, 1));
 }
@@ -180,10 +180,10 @@ fn a_new_policy_is_offered_what_is_held_and_learns_nothing_of_older_jobs() {
             "offered 4 with 2 in flight and 1 held",
         ]
     );
-    let Next::Do(Effect::Release(JobId(2), new)) = seat.poll(at(1)) else { panic!("2 was admitted") };
+    let Some(Effect::Release(JobId(2), new)) = seat.poll(at(1)).effect() else { panic!("2 was admitted") };
     let wait = RetryHint::After(Duration::from_secs(3));
     let come_back = Refusal { reason: Reason::Rate, retry: wait };
-    assert_eq!(seat.poll(at(1)), Next::Do(Effect::Refuse(JobId(3), come_back)));
+    assert_eq!(seat.poll(at(1)).effect(), Some(Effect::Refuse(JobId(3), come_back)));
     assert_eq!(seat.poll(at(1)), Next::Idle);
     assert_eq!((seat.in_flight(), seat.parked()), (2, 1));
 
@@ -201,7 +201,7 @@ fn what_the_old_policy_had_decided_stands() {
     seat.observe(at(0), &BATCH);
     seat.replace(at(0), Box::new(Scripted::new([Verdict::Admit(Grant::default())])));
     // Its wish for a quality goes with it, its refusal does not, and the new policy is not asked about job 1.
-    assert_eq!(seat.poll(at(0)), Next::Do(Effect::Refuse(JobId(1), NO)));
+    assert_eq!(seat.poll(at(0)).effect(), Some(Effect::Refuse(JobId(1), NO)));
     assert_eq!(seat.poll(at(0)), Next::Idle);
 }
 
@@ -214,7 +214,7 @@ fn the_end_of_what_the_old_policy_released_is_not_told_to_the_new_one() {
     let next = Scripted::default();
     let told = next.told.clone();
     seat.replace(at(0), Box::new(next));
-    let Next::Do(Effect::Release(JobId(1), grant)) = seat.poll(at(0)) else { panic!("1 was released") };
+    let Some(Effect::Release(JobId(1), grant)) = seat.poll(at(0)).effect() else { panic!("1 was released") };
     seat.observe(at(1), &ended(1, grant));
     assert_eq!(take(&told), ["freed 1"]);
 }

@@ -81,7 +81,7 @@ impl MachineBench {
     /// Polls; wakes it if that is due.
     pub fn poll(&mut self, at_ms: u64) -> Vec<Effect> {
         let mut effects = Vec::new();
-        while let Next::Do(effect) = self.seat.poll(time(at_ms)) {
+        while let Some(effect) = self.seat.poll(time(at_ms)).effect() {
             effects.push(effect);
         }
         effects
@@ -91,7 +91,7 @@ impl MachineBench {
     pub fn wakes_at(&mut self, at_ms: u64) -> Option<u64> {
         match self.seat.poll(time(at_ms)) {
             Next::WakeAt(at) => u64::try_from(at.since(time(0)).as_millis()).ok(),
-            Next::Do(_) | Next::Idle => None,
+            _ => None,
         }
     }
 

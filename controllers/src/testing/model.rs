@@ -276,13 +276,14 @@ impl<'a> Host<'a> {
 
     fn poll(&mut self) {
         for _ in 0..MOST_EFFECTS {
-            match self.seat.poll(self.now) {
-                Next::Do(effect) => self.done(effect),
-                Next::WakeAt(at) => {
-                    assert!(at > self.now, "a wake-up at {at:?} that was just served at {:?}", self.now);
+            let next = self.seat.poll(self.now);
+            match next.effect() {
+                Some(effect) => self.done(effect),
+                None => {
+                    let late = matches!(next, Next::WakeAt(at) if at <= self.now);
+                    assert!(!late, "a wake-up that was just served at {:?}: {next:?}", self.now);
                     return;
                 }
-                Next::Idle => return,
             }
         }
         panic!("{}: effects for {:?} do not end", self.entry.name, self.now);
@@ -413,7 +414,7 @@ fn check_machine(entry: &'static Entry, values: &Values, site: &Site, codes: &[u
         }
         for effects in 0.. {
             assert!(effects < MOST_EFFECTS, "{}: effects for {now:?} do not end", entry.name);
-            let Next::Do(effect) = seat.poll(now) else { break };
+            let Some(effect) = seat.poll(now).effect() else { break };
             match effect {
                 Effect::Shed { level, .. } => assert!((0.0..=1.0).contains(&level), "level {level}"),
                 Effect::Tell(report) => check_report(report),

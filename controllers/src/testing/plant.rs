@@ -390,8 +390,8 @@ impl<'a> Run<'a> {
     /// Does everything that policy and machines want now.
     fn drain(&mut self) {
         loop {
-            match self.seat.poll(self.now) {
-                Next::Do(effect) => self.apply(&effect),
+            let next = self.seat.poll(self.now);
+            match next {
                 Next::WakeAt(at) => {
                     if self.policy_wake.is_none_or(|known| known <= self.now || at < known) {
                         self.policy_wake = Some(at);
@@ -400,17 +400,18 @@ impl<'a> Run<'a> {
                     break;
                 }
                 Next::Idle => break,
+                doing => doing.effect().iter().for_each(|effect| self.apply(effect)),
             }
         }
         for index in 0..self.machines.len() {
             loop {
                 match self.machines[index].poll(self.now) {
-                    Next::Do(effect) => self.apply(&effect),
                     Next::WakeAt(at) => {
                         self.at(at, Event::MachineWakes(index));
                         break;
                     }
                     Next::Idle => break,
+                    doing => doing.effect().iter().for_each(|effect| self.apply(effect)),
                 }
             }
         }

@@ -218,10 +218,10 @@ fn write_down(into: &mut BTreeMap<String, f64>, gauge: Gauge, value: f64) {
 
 fn drain(mut poll: impl FnMut() -> Next, wants: &mut Vec<Effect>) -> Option<Timestamp> {
     loop {
-        match poll() {
-            Next::Do(effect) => wants.push(effect),
-            Next::WakeAt(at) => return Some(at),
-            Next::Idle => return None,
+        let next = poll();
+        match next.effect() {
+            Some(effect) => wants.push(effect),
+            None => return if let Next::WakeAt(at) = next { Some(at) } else { None },
         }
     }
 }

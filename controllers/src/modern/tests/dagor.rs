@@ -56,7 +56,7 @@ impl Bench {
     /// The notes on replies since the last call.
     fn poll(&mut self, ms: u64) -> Vec<(u64, Note)> {
         let mut notes = Vec::new();
-        while let Next::Do(effect) = self.seat.poll(Timestamp::from_millis(ms)) {
+        while let Some(effect) = self.seat.poll(Timestamp::from_millis(ms)).effect() {
             let Effect::Annotate(JobId(id), note) = effect else { panic!("{effect:?}") };
             notes.push((id, note));
         }

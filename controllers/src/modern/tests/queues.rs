@@ -48,7 +48,7 @@ impl Queue {
 
     fn poll(&mut self, ms: u64) -> Vec<Now> {
         let mut done = Vec::new();
-        while let Next::Do(effect) = self.seat.poll(Timestamp::from_millis(ms)) {
+        while let Some(effect) = self.seat.poll(Timestamp::from_millis(ms)).effect() {
             done.push(match effect {
                 Effect::Release(JobId(id), _) => In(id),
                 Effect::Refuse(JobId(id), refusal) if refusal.reason == Reason::Waited => Out(id),

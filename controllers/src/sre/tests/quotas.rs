@@ -27,7 +27,7 @@ impl Bench {
     fn told(&mut self, after: Duration) -> Vec<PeerReport> {
         self.pass(after);
         let mut all = Vec::new();
-        while let Next::Do(effect) = self.seat.poll(self.now) {
+        while let Some(effect) = self.seat.poll(self.now).effect() {
             let Effect::Tell(report) = effect else { panic!("{effect:?}") };
             all.push(report);
         }
