@@ -26,6 +26,7 @@ pub mod random;
 mod resource;
 pub mod seat;
 pub mod seda;
+pub mod site;
 mod sre;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

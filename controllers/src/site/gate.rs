@@ -1,0 +1,233 @@
+//! A policy without a queue of its own: before dispatch, where jobs end when they leave the service, and at accept.
+
+use std::{collections::VecDeque, time::Duration};
+
+use super::{Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway};
+use crate::{
+    Effect, Grant, JobId, LoadSample, Next, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds,
+    seat::{Decision, Waiting},
+};
+
+/// The gate.
+#[derive(Debug)]
+pub struct Gate<J> {
+    name: String,
+    site: PolicySite<J>,
+    /// Jobs that can be worked on side by side behind the gate: what queue disciplines are told as room.
+    capacity: u32,
+    completed: u64,
+    unwatched: u64,
+    quality: f64,
+    actions: VecDeque<Action<J>>,
+    wants: Vec<Next<J>>,
+    polled: bool,
+}
+
+/// Leave to be behind the gate. Ends once, by [`Gate::ended`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Permit {
+    /// What is known of the job.
+    pub offer: Offer,
+    grant: Grant,
+    offered: Timestamp,
+    started: Option<Timestamp>,
+}
+
+/// What a gate says to a job.
+#[derive(Debug, PartialEq)]
+#[must_use]
+pub enum Entered<J> {
+    /// Come in. Without a policy there is no permit, and no end to be told.
+    In(J, Option<Permit>),
+    /// Go away.
+    Refused(J, TurnedAway),
+    /// The gate keeps it: [`Action::Admit`] or [`Action::Refuse`] follows.
+    Held,
+}
+
+const FULL_QUALITY: f64 = 1.0;
+
+impl<J> Gate<J> {
+    /// A gate. `capacity`: jobs that can be worked on side by side behind it.
+    #[must_use]
+    pub fn new(name: &str, site: PolicySite<J>, capacity: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            site,
+            capacity,
+            completed: 0,
+            unwatched: 0,
+            quality: FULL_QUALITY,
+            actions: VecDeque::new(),
+            wants: Vec::new(),
+            polled: false,
+        }
+    }
+
+    /// Shows the wall clock to policy and machines. Hosts do so before each call.
+    pub fn set_wall(&mut self, wall: UnixSeconds) {
+        self.site.set_wall(wall);
+    }
+
+    /// True while a policy other than `none` sits here.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.site.policy_name() != "none"
+    }
+
+    /// A job asks to be let in.
+    pub fn offer(&mut self, now: Timestamp, offer: Offer, job: J) -> Entered<J> {
+        if !self.is_watched() {
+            self.unwatched += 1;
+            return Entered::In(job, None);
+        }
+        match self.site.decide(now, &offer, job) {
+            Decision::Admit(job, grant) => Entered::In(job, Some(Permit { offer, grant, offered: now, started: None })),
+            Decision::Refuse(job, refusal) => {
+                Entered::Refused(job, TurnedAway { refusal, note: self.site.note(offer.id) })
+            }
+            Decision::ComeBack(job, wait) => Entered::Refused(job, TurnedAway::until(wait)),
+            Decision::Hold => {
+                self.tell_room(now);
+                Entered::Held
+            }
+        }
+    }
+
+    /// Work on a job begins.
+    pub fn started(&mut self, now: Timestamp, permit: &mut Permit) {
+        permit.started = Some(now);
+        let waited = now.since(permit.offered);
+        self.site.observe(now, &Seen::Started { id: permit.offer.id, waited });
+    }
+
+    /// A job leaves; `cost`: the CPU time that it took, where that is known. Says what its reply is to tell beside the answer.
+    #[expect(clippy::needless_pass_by_value, reason = "a permit is handed back once")]
+    pub fn ended(&mut self, now: Timestamp, permit: Permit, outcome: Outcome, cost: Option<Duration>) -> Option<Note> {
+        let Permit { offer: Offer { id, tags, entered, note }, grant, offered, started } = permit;
+        let started = started.unwrap_or(now);
+        let timing = Timing { entered, offered, started, ended: now };
+        self.completed += 1;
+        self.site.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note });
+        let to_tell = self.site.note(id);
+        // SEDA's controllers run when a batch is done; here each job is a batch of its own.
+        self.site.observe(now, &Seen::Batch { jobs: 1, busy: now.since(started) });
+        self.tell_room(now);
+        to_tell
+    }
+
+    /// A held job goes away. `None` if it was decided about.
+    pub fn leave(&mut self, now: Timestamp, id: JobId) -> Option<J> {
+        self.site.leave(now, id)
+    }
+
+    /// Tells policy and machines a fact that another site saw.
+    pub fn observe(&mut self, now: Timestamp, seen: &Seen) {
+        self.site.observe(now, seen);
+    }
+
+    /// Switches the policy: jobs behind the gate keep their permits, held ones are offered to the new one.
+    pub fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
+        self.quality = FULL_QUALITY;
+        self.site.replace(now, installed);
+    }
+
+    /// What the host has to do. To be called after every other call until it answers [`Action::WakeAt`] or [`Action::Idle`].
+    pub fn poll(&mut self, now: Timestamp, probe: &dyn Probe) -> Action<J> {
+        if !std::mem::replace(&mut self.polled, true) {
+            self.turn(now, probe);
+        }
+        let action = self.actions.pop_front().unwrap_or(Action::Idle);
+        if matches!(action, Action::WakeAt(_) | Action::Idle) {
+            self.polled = false;
+        }
+        action
+    }
+
+    /// True if it holds this job.
+    #[must_use]
+    pub fn holds(&self, id: JobId) -> bool {
+        self.site.seat().holds(id)
+    }
+
+    /// Quality that the policy wants jobs to be served at, 0 to 1.
+    #[must_use]
+    pub fn quality(&self) -> f64 {
+        self.quality
+    }
+
+    /// Which site it is.
+    #[must_use]
+    pub fn id(&self) -> SiteId {
+        self.site.id()
+    }
+
+    /// What can be seen of it.
+    #[must_use]
+    pub fn gauges(&self) -> StageGauges {
+        let counts = self.site.seat().counts();
+        StageGauges {
+            name: self.name.clone(),
+            queue: self.site.seat().parked(),
+            offered: counts.offered + self.unwatched,
+            admitted: counts.admitted + self.unwatched,
+            refused: counts.refused + counts.sent_back,
+            completed: self.completed + self.unwatched,
+            policy: self.site.gauges(),
+            policy_name: self.site.policy_name().to_owned(),
+            ..StageGauges::default()
+        }
+    }
+
+    fn free(&self) -> u32 {
+        self.capacity.saturating_sub(self.site.seat().in_flight())
+    }
+
+    fn tell_room(&mut self, now: Timestamp) {
+        let free = self.free();
+        if free > 0 && self.site.seat().parked() > 0 {
+            self.site.observe(now, &Seen::Room(free));
+        }
+    }
+
+    /// Asks policy and machines what they want.
+    fn turn(&mut self, now: Timestamp, probe: &dyn Probe) {
+        let sample = LoadSample::Stage {
+            queue: self.site.seat().parked(),
+            workers: self.capacity,
+            idle: self.free(),
+            completed: self.completed,
+        };
+        let mut wants = std::mem::take(&mut self.wants);
+        let wake = self.site.poll(now, sample, probe, &mut wants);
+        for want in wants.drain(..) {
+            self.carry_out(want);
+        }
+        self.wants = wants;
+        self.actions.make_contiguous().sort_by_key(Action::rank);
+        self.actions.push_back(wake.map_or(Action::Idle, Action::WakeAt));
+    }
+
+    fn carry_out(&mut self, want: Next<J>) {
+        match want {
+            Next::Release(Waiting { job, offer, offered }, grant) => {
+                self.actions.push_back(Action::Admit(job, Permit { offer, grant, offered, started: None }));
+            }
+            Next::Refuse(Waiting { job, offer, .. }, refusal) => {
+                let note = self.site.note(offer.id);
+                self.actions.push_back(Action::Refuse(job, TurnedAway { refusal, note }));
+            }
+            Next::Do(Effect::Quality(quality)) => self.quality = quality,
+            Next::Do(Effect::Tell(report)) => self.actions.push_back(Action::Tell(report)),
+            // Nothing lies before a gate that could shed, and it has no pool; the rest is as in a stage.
+            Next::Do(
+                Effect::Shed { .. }
+                | Effect::Resize(_)
+                | Effect::Release(..)
+                | Effect::Refuse(..)
+                | Effect::Annotate(..),
+            ) => {}
+            Next::WakeAt(_) | Next::Idle => {}
+        }
+    }
+}

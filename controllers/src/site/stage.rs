@@ -1,0 +1,335 @@
+//! A bounded queue with a policy at its entry, and a pool of workers that take jobs in batches (USITS'03, figure 2).
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use super::{Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway, gauges::count, pool::Pool};
+use crate::{
+    Effect, Grant, JobId, LoadSample, Next, Note, Offer, Outcome, Refusal, Resize, Seen, SiteId, Timestamp, Timing,
+    UnixSeconds,
+    policy::Reason,
+    seat::{Decision, Waiting},
+};
+
+/// The size of a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StageLimits {
+    /// Most jobs that wait in the queue or are held.
+    pub queue: u32,
+    /// Workers at the start, at least 1.
+    pub workers: u32,
+    /// Most jobs that a worker takes at once, at least 1.
+    pub batch: u32,
+}
+
+/// A job that was admitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Queued<J> {
+    /// What the host gave with it.
+    pub job: J,
+    /// What is known of it.
+    pub offer: Offer,
+    /// What it was admitted with.
+    pub grant: Grant,
+    /// When it asked to enter.
+    pub offered: Timestamp,
+}
+
+/// What a worker finds when it looks for work.
+#[derive(Debug, PartialEq)]
+#[must_use]
+pub enum Task<J> {
+    /// These jobs, one after the other.
+    Batch(VecDeque<Queued<J>>),
+    /// Nothing now.
+    Wait,
+    /// The worker is one too many, or there will be no more work.
+    Leave,
+}
+
+/// The stage.
+#[derive(Debug)]
+pub struct Stage<J> {
+    name: String,
+    site: PolicySite<J>,
+    queue: VecDeque<Queued<J>>,
+    limit: usize,
+    pool: Pool,
+    batch: u32,
+    closed: bool,
+    full: u64,
+    completed: u64,
+    busy: Duration,
+    quality: f64,
+    actions: VecDeque<Action<J>>,
+    wants: Vec<Next<J>>,
+    /// What is due was done in this round of polls.
+    polled: bool,
+}
+
+/// Quality of service until a policy says otherwise.
+const FULL_QUALITY: f64 = 1.0;
+
+impl<J> Stage<J> {
+    /// A stage of this size round a policy. Its workers are idle.
+    #[must_use]
+    pub fn new(name: &str, site: PolicySite<J>, limits: StageLimits) -> Self {
+        Self {
+            name: name.to_owned(),
+            site,
+            queue: VecDeque::new(),
+            limit: usize::try_from(limits.queue).unwrap_or(usize::MAX),
+            pool: Pool::new(limits.workers),
+            batch: limits.batch.max(1),
+            closed: false,
+            full: 0,
+            completed: 0,
+            busy: Duration::ZERO,
+            quality: FULL_QUALITY,
+            actions: VecDeque::new(),
+            wants: Vec::new(),
+            polled: false,
+        }
+    }
+
+    /// Shows the wall clock to policy and machines. Hosts do so before each call.
+    pub fn set_wall(&mut self, wall: UnixSeconds) {
+        self.site.set_wall(wall);
+    }
+
+    /// Puts a job into the queue, or holds it, if the policy lets it and there is room.
+    ///
+    /// # Errors
+    /// The job, with the refusal.
+    pub fn offer(&mut self, now: Timestamp, offer: Offer, job: J) -> Result<(), (J, TurnedAway)> {
+        if self.closed {
+            return Err((job, Refusal::new(Reason::Draining).into()));
+        }
+        if self.waiting() >= self.limit {
+            self.full += 1;
+            return Err((job, Refusal::new(Reason::QueueFull).into()));
+        }
+        match self.site.decide(now, &offer, job) {
+            Decision::Admit(job, grant) => {
+                self.queue.push_back(Queued { job, offer, grant, offered: now });
+                Ok(())
+            }
+            Decision::Hold => {
+                self.tell_room(now);
+                Ok(())
+            }
+            Decision::Refuse(job, refusal) => Err((job, TurnedAway { refusal, note: self.site.note(offer.id) })),
+            Decision::ComeBack(job, wait) => Err((job, TurnedAway::until(wait))),
+        }
+    }
+
+    /// What a worker that has no work does next. After a batch, tell [`Stage::batch_done`] first.
+    pub fn take(&mut self) -> Task<J> {
+        if !self.queue.is_empty() && self.pool.begin() {
+            let jobs = batch_of(self.queue.len(), self.pool.idle(), self.batch);
+            return Task::Batch(self.queue.drain(..jobs).collect());
+        }
+        if self.pool.leave() {
+            return Task::Leave;
+        }
+        if self.is_drained() {
+            self.pool.close_one();
+            return Task::Leave;
+        }
+        Task::Wait
+    }
+
+    /// A worker begins with a job of its batch.
+    pub fn started(&mut self, now: Timestamp, queued: &Queued<impl Sized>) {
+        self.site.observe(now, &Seen::Started { id: queued.offer.id, waited: now.since(queued.offered) });
+    }
+
+    /// A job of a batch has ended; `cost`: CPU time that it took, where that is known. Says what its reply is to tell beside the
+    /// answer.
+    pub fn ended(
+        &mut self,
+        now: Timestamp,
+        queued: &Queued<impl Sized>,
+        started: Timestamp,
+        outcome: Outcome,
+        cost: Option<Duration>,
+    ) -> Option<Note> {
+        self.completed += 1;
+        let Queued { offer: Offer { id, tags, entered, note }, grant, offered, .. } = *queued;
+        let timing = Timing { entered, offered, started, ended: now };
+        self.site.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note });
+        self.site.note(id)
+    }
+
+    /// A worker is done with its batch of so many jobs, which it began then, and may [`Stage::take`] another one.
+    pub fn batch_done(&mut self, now: Timestamp, jobs: u32, began: Timestamp) {
+        let busy = now.since(began);
+        self.busy += busy;
+        self.site.observe(now, &Seen::Batch { jobs, busy });
+        self.pool.done();
+        self.tell_room(now);
+    }
+
+    /// One more job (or one less) of this stage waits for other services: meanwhile it is neither running nor ready to run.
+    pub fn waits_downstream(&mut self, more: i32) {
+        self.site.set_downstream(self.site.downstream().saturating_add_signed(more));
+    }
+
+    /// Tells policy and machines a fact that another site saw.
+    pub fn observe(&mut self, now: Timestamp, seen: &Seen) {
+        self.site.observe(now, seen);
+    }
+
+    /// Switches the policy; jobs that are held are offered to the new one.
+    pub fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
+        self.quality = FULL_QUALITY;
+        self.site.replace(now, installed);
+        self.tell_room(now);
+    }
+
+    /// Takes no more jobs; workers leave when the queue is empty.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// True once it is closed and has nothing more to do.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.closed && self.waiting() == 0
+    }
+
+    /// What the host has to do. To be called after every other call until it answers [`Action::WakeAt`] or [`Action::Idle`].
+    pub fn poll(&mut self, now: Timestamp, probe: &dyn Probe) -> Action<J> {
+        if !std::mem::replace(&mut self.polled, true) {
+            self.turn(now, probe);
+        }
+        let action = self.actions.pop_front().unwrap_or(Action::Idle);
+        if matches!(action, Action::WakeAt(_) | Action::Idle) {
+            self.polled = false;
+        }
+        action
+    }
+
+    /// Quality that the policy wants jobs to be served at, 0 to 1.
+    #[must_use]
+    pub fn quality(&self) -> f64 {
+        self.quality
+    }
+
+    /// The policy's own 90th percentile of response times, where it has one.
+    #[must_use]
+    pub fn p90(&self) -> Option<Duration> {
+        self.site.p90()
+    }
+
+    /// Workers that exist.
+    #[must_use]
+    pub fn workers(&self) -> u32 {
+        self.pool.workers()
+    }
+
+    /// Which site it is.
+    #[must_use]
+    pub fn id(&self) -> SiteId {
+        self.site.id()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What can be seen of it.
+    #[must_use]
+    pub fn gauges(&self) -> StageGauges {
+        let counts = self.site.seat().counts();
+        StageGauges {
+            name: self.name.clone(),
+            queue: count(self.waiting()),
+            workers: self.pool.workers(),
+            idle: self.pool.idle(),
+            batch: self.batch,
+            offered: counts.offered + self.full,
+            admitted: counts.admitted,
+            refused: counts.refused + counts.sent_back + self.full,
+            completed: self.completed,
+            busy_ms: self.busy.as_secs_f64() * 1e3,
+            policy: self.site.gauges(),
+            counts: BTreeMap::new(),
+            policy_name: self.site.policy_name().to_owned(),
+        }
+    }
+
+    /// Jobs in the queue and held ones.
+    fn waiting(&self) -> usize {
+        self.queue.len() + usize::try_from(self.site.seat().parked()).unwrap_or(usize::MAX)
+    }
+
+    /// Queue disciplines hold everything and let in what free workers can take.
+    fn tell_room(&mut self, now: Timestamp) {
+        let free = self.pool.idle().saturating_sub(count(self.queue.len()));
+        if free > 0 && self.site.seat().parked() > 0 {
+            self.site.observe(now, &Seen::Room(free));
+        }
+    }
+
+    /// Asks policy and machines what they want.
+    fn turn(&mut self, now: Timestamp, probe: &dyn Probe) {
+        let sample = LoadSample::Stage {
+            queue: count(self.waiting()),
+            workers: self.pool.workers(),
+            idle: self.pool.idle(),
+            completed: self.completed,
+        };
+        let mut wants = std::mem::take(&mut self.wants);
+        let wake = self.site.poll(now, sample, probe, &mut wants);
+        for want in wants.drain(..) {
+            self.carry_out(want);
+        }
+        self.wants = wants;
+        let start = self.pool.idle().min(count(self.queue.len()));
+        self.actions.extend((start > 0).then_some(Action::Start(start)));
+        self.actions.make_contiguous().sort_by_key(Action::rank);
+        self.actions.push_back(wake.map_or(Action::Idle, Action::WakeAt));
+    }
+
+    fn carry_out(&mut self, want: Next<J>) {
+        match want {
+            Next::Release(Waiting { job, offer, offered }, grant) => {
+                self.queue.push_back(Queued { job, offer, grant, offered });
+            }
+            Next::Refuse(Waiting { job, offer, .. }, refusal) => {
+                let note = self.site.note(offer.id);
+                self.actions.push_back(Action::Refuse(job, TurnedAway { refusal, note }));
+            }
+            Next::Do(Effect::Quality(quality)) => self.quality = quality,
+            Next::Do(Effect::Shed { to, level }) => self.actions.push_back(Action::Shed(to, level)),
+            Next::Do(Effect::Resize(Resize::Workers(wanted))) => {
+                let (hire, dismiss) = self.pool.resize(wanted);
+                self.actions.extend((hire > 0).then_some(Action::Hire(hire)));
+                self.actions.extend((dismiss > 0).then_some(Action::Dismiss(dismiss)));
+            }
+            Next::Do(Effect::Resize(Resize::Batch(batch))) => self.batch = batch.max(1),
+            Next::Do(Effect::Tell(report)) => self.actions.push_back(Action::Tell(report)),
+            // The seat hands held jobs out by themselves, and the site keeps notes for the replies.
+            Next::Do(Effect::Release(..) | Effect::Refuse(..) | Effect::Annotate(..)) => {}
+            Next::WakeAt(_) | Next::Idle => {}
+        }
+    }
+
+    /// True if it holds this job.
+    #[must_use]
+    pub fn holds(&self, id: JobId) -> bool {
+        self.site.seat().holds(id)
+    }
+}
+
+/// How many jobs of a queue a worker takes: a batch, which leaves idle colleagues their share (SEDA takes all there is, and
+/// lets them idle).
+fn batch_of(queue: usize, idle: u32, batch: u32) -> usize {
+    let share = count(queue).div_ceil(idle + 1);
+    usize::try_from(share.min(batch)).unwrap_or(usize::MAX)
+}
