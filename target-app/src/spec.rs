@@ -8,8 +8,8 @@ use std::{
 };
 
 pub use crate::mail::store::Durability;
-pub use controllers::ClassRule;
 use controllers::{Class, Criticality, Objective, Place, Settings, Tags};
+pub use controllers::{ClassRule, site::OnRefuse};
 use serde::{Deserialize, Serialize};
 
 use crate::control::Token;
@@ -342,20 +342,6 @@ impl StageSpec {
     pub fn carried(&self, tags: Tags) -> Tags {
         Tags { criticality: self.criticality.unwrap_or(tags.criticality), ..tags }
     }
-}
-
-/// What a stage does with a refusal from the next one (USITS'03, section 2.3).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnRefuse {
-    /// A 503 page with the reason and, if known, `Retry-After`.
-    Reject,
-    /// Waits until the next stage takes it: back-pressure.
-    Block,
-    /// Sends the client to another node.
-    Redirect(String),
-    /// Answers with what can be had cheaply (a shorter list, headers without the body).
-    Degrade,
 }
 
 /// Limits at the wire.

@@ -29,11 +29,12 @@ mod tests;
 mod timer;
 mod work;
 
+pub use controllers::site::TurnedAway;
 pub(crate) use desk::earliest;
 pub use desk::{Chosen, Desk, Watcher};
 pub use door::{Door, Pass};
 pub(crate) use timer::{Timed, keep_time, rearm};
-pub use work::{Ear, Refused, TurnedAway, Work};
+pub use work::{Ear, Refused, Work};
 
 /// A stage.
 #[derive(Debug)]

@@ -187,6 +187,10 @@ impl Plant {
                 self.dispatch.left(cx.now(), id);
                 self.visits.remove(&id);
                 self.turn_dispatch(cx);
+            } else if self.dispatchers.leave(id).is_some() {
+                self.leave_dispatch(id, Outcome::Abandoned, cx);
+                self.visits.remove(&id);
+                self.turn_dispatchers(cx);
             }
         }
         self.close_if_dead(conn, cx);

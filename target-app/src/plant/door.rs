@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{
     Effect, JobId, LoadSample, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Timestamp, Timing,
-    Verdict,
+    Verdict, site::TurnedAway,
 };
 
 use super::{visit::Pass, world::wall};
 use crate::{
     control::wire::StageGauges,
     signals::Probe,
-    stage::{Chosen, Desk, TurnedAway},
+    stage::{Chosen, Desk},
 };
 
 /// The door.

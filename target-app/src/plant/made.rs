@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{SiteId, Timestamp, seed_for};
+use controllers::{SiteId, Timestamp, seed_for, site::Dispatch};
 
 use super::{
     backend::Backend,
@@ -95,6 +95,7 @@ impl Plant {
         let speed = plan.speed.unwrap_or(1.0);
         let mut machine = Machine::new(cores, &backend.pools(), &backend.slowdown());
         machine.set_speed(Timestamp::ZERO, speed);
+        let at_dispatch = spec.stage("dispatch");
         let backlog = running::backlog(&chosen, spec.edge.backlog);
         let mut dispatch = door(graph.dispatch(), workers);
         let foresight = plan.oracle.then(Foresight::default);
@@ -111,6 +112,8 @@ impl Plant {
             machine,
             speed,
             dispatch,
+            dispatchers: Dispatch::new(at_dispatch.workers, at_dispatch.queue),
+            retry_planned: None,
             foresight,
             accept: door(graph.accept(), 0),
             listener: Listener::new(backlog),

@@ -7,7 +7,7 @@ use std::{
 
 use controllers::{
     Effect, Grant, JobId, LoadSample, Note, Offer, Outcome, PeerReport, Reason, Refusal, Resize, RetryHint, Seen,
-    SiteId, Timestamp, Timing, Verdict,
+    SiteId, Timestamp, Timing, Verdict, site::TurnedAway,
 };
 
 use super::world::wall;
@@ -15,7 +15,7 @@ use crate::{
     control::wire::StageGauges,
     signals::Probe,
     spec::StageSpec,
-    stage::{Chosen, Desk, TurnedAway, batch_of},
+    stage::{Chosen, Desk, batch_of},
 };
 
 /// The stage.
@@ -34,8 +34,6 @@ pub(super) struct PlantStage {
     completed: u64,
     busy: Duration,
     pub(super) quality: f64,
-    /// Jobs whose enqueue failed, and that dispatch keeps trying (back-pressure).
-    pub(super) blocked: VecDeque<JobId>,
 }
 
 /// A job that was admitted.
@@ -73,7 +71,6 @@ impl PlantStage {
             completed: 0,
             busy: Duration::ZERO,
             quality: 1.0,
-            blocked: VecDeque::new(),
         }
     }
 

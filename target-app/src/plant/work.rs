@@ -3,7 +3,10 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{JobId, Kind, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp};
+use controllers::{
+    JobId, Kind, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp,
+    site::{Answer, DispatchStep, TurnedAway},
+};
 use http::request::Parts;
 use workloads::{
     client::NOTE,
@@ -21,13 +24,7 @@ use super::{
     visit::{Errand, Pass, Visit, head_of, is_check, peer_of},
     world::{Event, Plant, bare},
 };
-use crate::{
-    calls::CallsEnded,
-    class::Shown,
-    ledger::Ending,
-    spec::{Health, OnRefuse},
-    stage::TurnedAway,
-};
+use crate::{calls::CallsEnded, class::Shown, ledger::Ending, spec::Health};
 
 /// A stage's worker with a batch.
 #[derive(Debug)]
@@ -38,9 +35,6 @@ pub(super) struct Worker {
     jobs: u32,
     began: Timestamp,
 }
-
-/// How soon a blocked enqueue is tried again if nothing else happens, as in the live stage.
-const BLOCKED: Duration = Duration::from_millis(5);
 
 impl Plant {
     /// What calls on behalf of a job carry on.
@@ -142,35 +136,53 @@ impl Plant {
                 self.leave_dispatch(id, Outcome::Ignored, cx);
                 return self.turn_back(id, bare(200), Ending::Served, Duration::ZERO, cx);
             }
-            let stage = visit.route.branch.0;
-            self.enqueue(id, stage, cx);
+            self.dispatchers.offer(id, id);
+            self.turn_dispatchers(cx);
         }
     }
 
-    fn enqueue(&mut self, id: JobId, stage: usize, cx: &mut dyn Around) {
-        let Some(visit) = self.visits.get(&id) else { return };
-        let (now, offer) = (cx.now(), visit.offer);
-        if let Err(away) = self.stages[stage].enqueue(now, offer) {
-            self.not_enqueued(id, stage, away, cx);
+    /// The workers of dispatch take jobs to their stages.
+    pub(super) fn turn_dispatchers(&mut self, cx: &mut dyn Around) {
+        loop {
+            match self.dispatchers.poll() {
+                DispatchStep::Offer(id) => self.offer_to_stage(id, cx),
+                DispatchStep::Answer(id, away, answer) => self.answer_refused(id, away, answer, cx),
+                DispatchStep::WakeAt(at) => {
+                    if self.retry_planned != Some(at) {
+                        self.retry_planned = Some(at);
+                        cx.plan(at, Event::Retry);
+                    }
+                    return;
+                }
+                DispatchStep::Idle => return,
+            }
+        }
+    }
+
+    fn offer_to_stage(&mut self, id: JobId, cx: &mut dyn Around) {
+        let Some(visit) = self.visits.get(&id) else { return self.dispatchers.taken(id, 0) };
+        let (now, stage, offer) = (cx.now(), visit.route.branch.0, visit.offer);
+        match self.stages[stage].enqueue(now, offer) {
+            Ok(()) => self.dispatchers.taken(id, stage),
+            Err(away) => {
+                let on_refuse = &self.stages[stage].spec.on_refuse;
+                self.dispatchers.refused(now, id, id, stage, away, on_refuse);
+            }
+        }
+        // What became of this job comes before what its stage does next.
+        while let Some((id, away, answer)) = self.dispatchers.poll_answer() {
+            self.answer_refused(id, away, answer, cx);
         }
         self.turn_stage(stage, cx);
     }
 
-    /// The stage upstream chooses (USITS'03, section 2.3).
-    fn not_enqueued(&mut self, id: JobId, stage: usize, away: TurnedAway, cx: &mut dyn Around) {
+    /// Answers a request that no stage takes, as the stage upstream chooses (USITS'03, section 2.3).
+    fn answer_refused(&mut self, id: JobId, away: TurnedAway, answer: Answer, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get(&id) else { return };
         let TurnedAway { refusal, note } = away;
         let (kind, key) = (visit.route.kind, visit.asked.key);
-        match self.stages[stage].spec.on_refuse.clone() {
-            OnRefuse::Block => {
-                let blocked = &mut self.stages[stage].blocked;
-                blocked.push_back(id);
-                if blocked.len() == 1 {
-                    cx.plan(cx.now() + BLOCKED, Event::Retry(stage));
-                }
-                return;
-            }
-            OnRefuse::Redirect(node) => {
+        match answer {
+            Answer::Redirect(node) => {
                 let location = format!("{}{}", node.trim_end_matches('/'), visit.asked.call.path);
                 let headers = vec![("location", location), ("x-refused", refusal.reason.name().to_owned())];
                 let response = Response { headers, ..bare(307) };
@@ -179,32 +191,23 @@ impl Plant {
                 self.turn_back(id, response, Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
                 return;
             }
-            OnRefuse::Degrade => {
+            Answer::Degrade => {
                 if let Some((cost, response)) = self.backend.degrade(kind, &visit.asked.call, key, cx.now()) {
                     let note = self.leave_dispatch(id, Outcome::Ignored, cx).or(note);
                     self.turn_back(id, noted(response, note), Ending::Served, cost, cx);
                     return;
                 }
             }
-            OnRefuse::Reject => {}
+            Answer::Reject => {}
         }
         self.refuse(id, away, cx);
     }
 
-    /// What could not be enqueued is tried again, in order, until one does not fit.
-    pub(super) fn try_blocked(&mut self, stage: usize, cx: &mut dyn Around) {
-        while let Some(id) = self.stages[stage].blocked.pop_front() {
-            let Some(visit) = self.visits.get(&id) else { continue };
-            let offer = visit.offer;
-            if self.stages[stage].enqueue(cx.now(), offer).is_err() {
-                self.stages[stage].blocked.push_front(id);
-                break;
-            }
-            self.turn_stage(stage, cx);
-        }
-        if !self.stages[stage].blocked.is_empty() {
-            cx.plan(cx.now() + BLOCKED, Event::Retry(stage));
-        }
+    /// Blocked jobs are due to be tried again.
+    pub(super) fn retry_blocked(&mut self, cx: &mut dyn Around) {
+        self.retry_planned = None;
+        self.dispatchers.retry(cx.now());
+        self.turn_dispatchers(cx);
     }
 
     /// Tells the client that its request is refused.
@@ -235,7 +238,7 @@ impl Plant {
     }
 
     /// A job leaves the seat at dispatch, if it had been let in there. Says what its reply is to tell beside the answer.
-    fn leave_dispatch(&mut self, id: JobId, outcome: Outcome, cx: &mut dyn Around) -> Option<Note> {
+    pub(super) fn leave_dispatch(&mut self, id: JobId, outcome: Outcome, cx: &mut dyn Around) -> Option<Note> {
         let visit = self.visits.get_mut(&id)?;
         let (offer, pass, cost) = (visit.offer, visit.pass.take()?, visit.cost);
         let note = self.dispatch.finish(cx.now(), &offer, pass, outcome, Some(cost));
@@ -261,6 +264,7 @@ impl Plant {
             });
             self.workers[number] = Some(worker);
             self.work_on_next(number, cx);
+            self.dispatchers.room(stage);
         }
         let site = self.stages[stage].site();
         for (to, level) in news.shed {
@@ -269,6 +273,7 @@ impl Plant {
                 self.tell(Place::Dispatch, &Seen::Peer(PeerReport::Pressure { from: site, level }), cx);
             }
         }
+        self.turn_dispatchers(cx);
     }
 
     /// A worker begins with the next job of its batch, or with the next batch.
@@ -281,9 +286,6 @@ impl Plant {
             let (jobs, began) = (worker.jobs, worker.began);
             self.workers[number] = None;
             self.stages[stage].batch_done(now, jobs, began);
-            if !self.stages[stage].blocked.is_empty() {
-                self.try_blocked(stage, cx);
-            }
             self.turn_stage(stage, cx);
             return;
         };

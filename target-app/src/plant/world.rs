@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{JobId, Timestamp, UnixSeconds};
+use controllers::{JobId, Timestamp, UnixSeconds, site::Dispatch};
 use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
 
 use super::{
@@ -27,8 +27,8 @@ pub enum Event {
     Cores(u64),
     /// A site asked to be woken.
     Wake(Place),
-    /// A blocked enqueue is tried again.
-    Retry(usize),
+    /// Blocked jobs are tried again.
+    Retry,
     /// A request has waited as long as a fault makes it.
     Waited(JobId),
     /// A connection may have been idle for too long.
@@ -46,7 +46,7 @@ impl Identity for Event {
         match *self {
             Self::Cores(plan) => identity_of(0, &[plan]),
             Self::Wake(place) => identity_of(1, &[place.identity()]),
-            Self::Retry(stage) => identity_of(2, &[stage as u64]),
+            Self::Retry => identity_of(2, &[]),
             Self::Waited(JobId(job)) => identity_of(3, &[job]),
             Self::Idle(conn) => identity_of(4, &[conn.identity()]),
             Self::Fault(number, on) => identity_of(5, &[number as u64, u64::from(on)]),
@@ -66,6 +66,9 @@ pub struct Plant {
     pub(super) machine: Machine,
     pub(super) stages: Vec<PlantStage>,
     pub(super) dispatch: PlantDoor,
+    /// The workers of dispatch, of which back-pressure holds some.
+    pub(super) dispatchers: Dispatch<JobId>,
+    pub(super) retry_planned: Option<Timestamp>,
     pub(super) accept: PlantDoor,
     pub(super) listener: Listener,
     pub(super) monitors: Vec<Watcher>,
@@ -194,7 +197,7 @@ impl Plant {
                 }
             }
             Event::Wake(place) => self.woken(place, cx),
-            Event::Retry(stage) => self.try_blocked(stage, cx),
+            Event::Retry => self.retry_blocked(cx),
             Event::Waited(id) => self.worked(id, cx),
             Event::Idle(conn) => self.look_at_idle(conn, cx),
             Event::Fault(number, on) => {

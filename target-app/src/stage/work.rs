@@ -32,21 +32,6 @@ pub trait Work: Send + 'static {
     fn refuse(self, refusal: Refusal);
 }
 
-/// A refusal, and what its reply is to tell beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TurnedAway {
-    /// Why, and what to do.
-    pub refusal: Refusal,
-    /// From the policy to the sender's.
-    pub note: Option<Note>,
-}
-
-impl From<Refusal> for TurnedAway {
-    fn from(refusal: Refusal) -> Self {
-        Self { refusal, note: None }
-    }
-}
-
 /// A failed enqueue: the job comes back.
 #[derive(Debug)]
 pub struct Refused<W> {
