@@ -143,14 +143,9 @@ impl<J> Next<J> {
 }
 
 impl Seat {
-    /// Decides on one job that comes with nothing. See [`Seat::decide`].
+    /// Decides on one job that comes with nothing, as [`Seat::decide`].
     pub fn offer(&mut self, now: Timestamp, job: &Offer) -> Verdict {
-        match self.decide(now, job, ()) {
-            Decision::Admit((), grant) => Verdict::Admit(grant),
-            Decision::Refuse((), refusal) => Verdict::Refuse(refusal),
-            Decision::ComeBack((), wait) => Verdict::ComeBack(wait),
-            Decision::Hold => Verdict::Hold,
-        }
+        self.decide_with(now, job, || ())
     }
 }
 
@@ -177,29 +172,27 @@ impl<J> Seat<J> {
         }
     }
 
-    /// Decides on one job. After [`Decision::Admit`] the host must report its end once, by [`Seen::Ended`].
+    /// Decides on one job, which is handed back unless it is held. After [`Decision::Admit`] the host must report its end once, by
+    /// [`Seen::Ended`].
     pub fn decide(&mut self, now: Timestamp, offer: &Offer, job: J) -> Decision<J> {
-        self.advance(now);
-        self.counts.offered += 1;
-        match self.ask(offer) {
-            Verdict::Admit(mut grant) => {
-                grant.epoch = self.epoch;
-                self.admit(offer.id);
-                Decision::Admit(job, grant)
-            }
-            Verdict::Refuse(refusal) => {
-                self.counts.refused += 1;
-                Decision::Refuse(job, refusal)
-            }
-            Verdict::ComeBack(wait) => {
-                self.counts.sent_back += 1;
-                Decision::ComeBack(job, wait)
-            }
+        match self.verdict(now, offer) {
+            Verdict::Admit(grant) => Decision::Admit(job, grant),
+            Verdict::Refuse(refusal) => Decision::Refuse(job, refusal),
+            Verdict::ComeBack(wait) => Decision::ComeBack(job, wait),
             Verdict::Hold => {
                 self.parked.push(offer.id, Waiting { job, offer: *offer, offered: now });
                 Decision::Hold
             }
         }
+    }
+
+    /// The same, where what comes with a job is only made if it is held.
+    pub fn decide_with(&mut self, now: Timestamp, offer: &Offer, job: impl FnOnce() -> J) -> Verdict {
+        let verdict = self.verdict(now, offer);
+        if verdict == Verdict::Hold {
+            self.parked.push(offer.id, Waiting { job: job(), offer: *offer, offered: now });
+        }
+        verdict
     }
 
     /// A held job goes away by itself. `None` if it is not held: it was let in, turned away, or never here.
@@ -339,6 +332,22 @@ impl<J> Seat<J> {
     /// Sets the wall clock that policies are shown.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.wall = wall;
+    }
+
+    fn verdict(&mut self, now: Timestamp, offer: &Offer) -> Verdict {
+        self.advance(now);
+        self.counts.offered += 1;
+        let mut verdict = self.ask(offer);
+        match &mut verdict {
+            Verdict::Admit(grant) => {
+                grant.epoch = self.epoch;
+                self.admit(offer.id);
+            }
+            Verdict::Refuse(_) => self.counts.refused += 1,
+            Verdict::ComeBack(_) => self.counts.sent_back += 1,
+            Verdict::Hold => {}
+        }
+        verdict
     }
 
     fn ask(&mut self, job: &Offer) -> Verdict {

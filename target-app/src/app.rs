@@ -13,13 +13,16 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Criticality, JobId, Kind, Note, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp};
+use controllers::{
+    Criticality, JobId, Kind, Note, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp,
+    site::{self, TurnedAway, outcome_of_refusal},
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
 use tokio::sync::oneshot;
 
 pub use dispatchers::Dispatchers;
 pub use job::Job;
-use job::{Reply, overloaded};
+use job::{NotTaken, Reply};
 
 use crate::{
     calls::Callers,
@@ -30,8 +33,8 @@ use crate::{
     ledger::{Ending, Ledger},
     security_headers,
     service::{Bytes, Page, Request, Service},
-    spec::{EdgeSpec, Health, OnRefuse},
-    stage::{Door, Stage, TurnedAway},
+    spec::{EdgeSpec, Health},
+    stage::{Door, Stage},
     tree::WireCosts,
 };
 
@@ -56,8 +59,8 @@ pub struct App {
     pub accept: Arc<Door>,
     /// The service's own stages.
     pub stages: Vec<Arc<Stage<Job>>>,
-    /// Dispatch runs on the connection's own task; these are its workers, of which back-pressure holds some.
-    pub dispatchers: Dispatchers,
+    /// The workers of dispatch, of which back-pressure holds some.
+    pub dispatchers: Arc<Dispatchers>,
     /// Who is in which class, and how important requests are.
     pub ranks: Ranks,
     /// Who answers health checks.
@@ -113,7 +116,7 @@ pub struct Parted {
     /// See [`App`].
     pub stages: Vec<Arc<Stage<Job>>>,
     /// See [`App`].
-    pub dispatchers: Dispatchers,
+    pub dispatchers: Arc<Dispatchers>,
     /// See [`App`].
     pub ranks: Ranks,
     /// See [`App`].
@@ -180,23 +183,20 @@ impl App {
         let offer = Offer { id, tags, entered, note: None };
         let request = Request { id, entered, tags, route, head, body, peer };
         let reply = match self.dispatch(request, offer).await {
-            Ok(Dispatched::Taken(reply)) => reply,
-            Ok(Dispatched::Answered(answer)) => {
-                if matches!(answer.ending, Ending::Refused(_)) {
-                    self.spend(self.wire.refuse).await;
-                }
-                return answer;
-            }
+            Ok(reply) => reply,
             Err(away) => return self.turned_away(away).await,
         };
-        match reply.await {
-            Ok(Reply { handled: Ok(response), note }) => handled(response).noted(note),
+        match reply {
+            Some(Reply::Handled { handled: Ok(response), note }) => handled(response).noted(note),
             // Its own work was done: what was refused is a call on its behalf.
-            Ok(Reply { handled: Err(refusal), note }) if refusal.reason == Reason::Callee => {
+            Some(Reply::Handled { handled: Err(refusal), note }) if refusal.reason == Reason::Callee => {
                 self.refused(TurnedAway { refusal, note })
             }
-            Ok(Reply { handled: Err(refusal), note }) => self.turned_away(TurnedAway { refusal, note }).await,
-            Err(_) => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
+            Some(Reply::Handled { handled: Err(refusal), note }) => {
+                self.turned_away(TurnedAway { refusal, note }).await
+            }
+            Some(Reply::NotTaken(not_taken)) => self.not_taken(*not_taken).await,
+            None => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
         }
     }
 
@@ -216,41 +216,37 @@ impl App {
         handled(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")))
     }
 
-    /// The dispatch stage: asks the seat, and enqueues at the stage that the request belongs to.
-    async fn dispatch(self: &Arc<Self>, mut request: Request, mut offer: Offer) -> Result<Dispatched, TurnedAway> {
+    /// The dispatch stage: asks the policy, and takes the request to the stage that it belongs to. What became of it; `None` if its
+    /// handler panicked.
+    async fn dispatch(self: &Arc<Self>, mut request: Request, mut offer: Offer) -> Result<Option<Reply>, TurnedAway> {
         let pass = self.dispatch.enter(offer).await?;
-        let worker = self.dispatchers.worker().await?;
-        let Some(stage) = self.stages.get(request.route.branch.0) else {
-            return Ok(Dispatched::Answered(self.failed(StatusCode::INTERNAL_SERVER_ERROR)));
-        };
-        // The pass keeps what the seat at dispatch was told.
-        offer.tags = stage.spec().carried(offer.tags);
+        let branch = request.route.branch.0;
+        // The pass keeps what the policy at dispatch was told.
+        offer.tags = self.stages.get(branch).map_or(offer.tags, |stage| stage.spec().carried(offer.tags));
         request.tags = offer.tags;
         let (sender, reply) = oneshot::channel();
-        let branch = request.route.branch.0;
-        let mut job = Job::new(self, request, offer, sender, pass, branch);
-        let refused = loop {
-            match stage.enqueue(job) {
-                Ok(()) => return Ok(Dispatched::Taken(reply)),
-                Err(refused) if stage.spec().on_refuse == OnRefuse::Block && blocks(refused.refusal.reason) => {
-                    job = refused.work;
-                    stage.blocked().await;
-                }
-                Err(refused) => break refused,
-            }
-        };
-        drop(worker);
-        let (request, pass, note) = refused.work.taken_back();
-        let answer = match (&stage.spec().on_refuse, request) {
-            (OnRefuse::Redirect(node), Some(request)) => Some(redirect(node, &request, refused.refusal.reason)),
-            (OnRefuse::Degrade, Some(request)) => self.service.degrade(&request).await.map(handled),
+        self.dispatchers.offer(Job::new(self, request, offer, sender, pass, branch));
+        let mut waits = MayWait { dispatchers: Some(&self.dispatchers), id: offer.id };
+        let reply = reply.await;
+        waits.dispatchers = None;
+        Ok(reply.ok())
+    }
+
+    /// Answers a request that no stage took, as the stage upstream chooses (USITS'03, section 2.3).
+    async fn not_taken(&self, not_taken: NotTaken) -> Answer {
+        let NotTaken { request, pass, away: TurnedAway { refusal, note }, answer } = not_taken;
+        let answer = match (&answer, request) {
+            (site::Answer::Redirect(node), Some(request)) => Some(redirect(node, &request, refusal.reason)),
+            (site::Answer::Degrade, Some(request)) => self.service.degrade(&request).await.map(handled),
             _ => None,
         };
-        let outcome = if answer.is_some() { Outcome::Ignored } else { overloaded(refused.refusal) };
-        // The sender meets the seat here first.
-        let note = pass.end_with_cost(outcome, None).or(note);
-        let away = TurnedAway { refusal: refused.refusal, note };
-        answer.map(|answer| Dispatched::Answered(answer.noted(note))).ok_or(away)
+        // The sender meets the policy here first.
+        let note = pass.end_with_cost(outcome_of_refusal(refusal, answer.is_some()), None).or(note);
+        let Some(answer) = answer else { return self.turned_away(TurnedAway { refusal, note }).await };
+        if matches!(answer.ending, Ending::Refused(_)) {
+            self.spend(self.wire.refuse).await;
+        }
+        answer.noted(note)
     }
 
     /// Spends emulated time, if there is any.
@@ -295,21 +291,21 @@ impl App {
     }
 }
 
-enum Dispatched {
-    /// A stage has it; this is where the answer will come from.
-    Taken(oneshot::Receiver<Reply>),
-    /// It went no further.
-    Answered(Answer),
+/// A job that may wait for a worker of dispatch: its client may go away meanwhile.
+struct MayWait<'a> {
+    dispatchers: Option<&'a Arc<Dispatchers>>,
+    id: JobId,
+}
+
+impl Drop for MayWait<'_> {
+    fn drop(&mut self) {
+        self.dispatchers.into_iter().for_each(|dispatchers| dispatchers.leave(self.id));
+    }
 }
 
 fn handled(response: Response<Page>) -> Answer {
     let ending = if response.status().is_server_error() { Ending::Failed } else { Ending::Served };
     Answer { response, ending }
-}
-
-/// Waiting helps against load, not against the end of the service.
-fn blocks(reason: Reason) -> bool {
-    reason != Reason::Draining
 }
 
 fn redirect(node: &str, request: &Request, reason: Reason) -> Answer {

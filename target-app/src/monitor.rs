@@ -5,14 +5,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use controllers::{Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp};
+use controllers::{
+    Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp,
+    site::{SiteMachine, StageGauges, earliest},
+};
 use tokio::sync::Notify;
 
 use crate::{
     clock::Clock,
-    control::wire::StageGauges,
     signals::Probe,
-    stage::{Ear, Timed, Watcher, earliest},
+    stage::{Ear, Timed},
 };
 
 /// The monitors, and who hears them.
@@ -20,7 +22,7 @@ use crate::{
 pub struct Monitors {
     site: SiteId,
     clock: Clock,
-    watchers: Mutex<Vec<Watcher>>,
+    machines: Mutex<Vec<SiteMachine>>,
     ears: Vec<Ear>,
     probe: Arc<dyn Probe>,
     alarm: Notify,
@@ -29,16 +31,22 @@ pub struct Monitors {
 impl Monitors {
     /// Monitors whose load samples come from this probe, and whose signals go to these ears.
     #[must_use]
-    pub fn new(site: SiteId, watchers: Vec<Watcher>, probe: Arc<dyn Probe>, ears: Vec<Ear>, clock: Clock) -> Arc<Self> {
-        Arc::new(Self { site, clock, watchers: Mutex::new(watchers), ears, probe, alarm: Notify::new() })
+    pub fn new(
+        site: SiteId,
+        machines: Vec<SiteMachine>,
+        probe: Arc<dyn Probe>,
+        ears: Vec<Ear>,
+        clock: Clock,
+    ) -> Arc<Self> {
+        Arc::new(Self { site, clock, machines: Mutex::new(machines), ears, probe, alarm: Notify::new() })
     }
 
     /// What can be seen of them now.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         let mut policy = BTreeMap::new();
-        for watcher in &*self.watchers.lock().unwrap_or_else(PoisonError::into_inner) {
-            watcher.gauges(&mut policy);
+        for machine in &*self.machines.lock().unwrap_or_else(PoisonError::into_inner) {
+            machine.gauges(&mut policy);
         }
         StageGauges { name: "system".to_owned(), policy, ..StageGauges::default() }
     }
@@ -46,18 +54,18 @@ impl Monitors {
 
 impl Timed for Monitors {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut now = self.clock.now();
-        for watcher in &mut *watchers {
-            now = watcher.read(self.clock);
-        }
+        let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
+        let (wall, now) = (self.clock.wall(), self.clock.now());
         let mut wants = Vec::new();
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
-        let wake = watchers
+        let wake = machines
             .iter_mut()
-            .map(|watcher| watcher.turn(now, nothing, &*self.probe, &mut wants))
+            .map(|machine| {
+                machine.set_wall(wall);
+                machine.poll(now, nothing, &*self.probe, |want| wants.push(want))
+            })
             .fold(None, earliest);
-        drop(watchers);
+        drop(machines);
         for want in wants {
             match want {
                 Effect::Shed { to, level } => {

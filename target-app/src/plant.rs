@@ -13,7 +13,6 @@ mod backend;
 mod cluster;
 mod connections;
 mod costs;
-mod door;
 mod fault;
 mod foreseen;
 mod gauges;
@@ -23,7 +22,6 @@ mod made;
 mod mail;
 mod oracle;
 mod sites;
-mod stage;
 mod synthetic;
 #[cfg(test)]
 mod tests;

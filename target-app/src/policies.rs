@@ -6,14 +6,10 @@ use controllers::{
     Catalogue, Entry, Objective, Place, Seat, Settings, Site, SiteId,
     catalogue::{Make, Problem, SampleKind, Sampling, Setting, Values},
     seed_for,
+    site::{InstalledPolicy, PolicySite, SiteMachine},
 };
 
-use crate::{
-    control::{events::Events, reports::Reports},
-    graph::Graph,
-    spec::PolicySpec,
-    stage::{Chosen, Desk, Watcher},
-};
+use crate::{control::events::Events, graph::Graph, spec::PolicySpec};
 
 /// A policy or machine that was checked against the catalogue.
 #[derive(Debug, Clone)]
@@ -142,20 +138,13 @@ pub struct Seating {
     objective: Objective,
     seed: u64,
     events: Events,
-    reports: Option<Reports>,
 }
 
 impl Seating {
     /// Seats for the sites of this graph.
     #[must_use]
     pub fn new(graph: Arc<Graph>, objective: Objective, seed: u64, events: Events) -> Self {
-        Self { graph, objective, seed, events, reports: None }
-    }
-
-    /// The same, with desks whose reports to other tasks go there.
-    #[must_use]
-    pub fn reporting(self, reports: Option<Reports>) -> Self {
-        Self { reports, ..self }
+        Self { graph, objective, seed, events }
     }
 
     /// True if a policy of that place sits at that site by itself.
@@ -166,7 +155,7 @@ impl Seating {
 
     /// The policy for a site: the chosen one if it sits there, else `none`.
     #[must_use]
-    pub fn policy(&self, chosen: &Resolved, site: SiteId) -> Chosen {
+    pub fn policy(&self, chosen: &Resolved, site: SiteId) -> InstalledPolicy {
         if self.sits(chosen.place, site) {
             return self.forced(chosen, site);
         }
@@ -175,32 +164,32 @@ impl Seating {
 
     /// The chosen policy for a site, wherever that is.
     #[must_use]
-    pub fn forced(&self, chosen: &Resolved, site: SiteId) -> Chosen {
+    pub fn forced(&self, chosen: &Resolved, site: SiteId) -> InstalledPolicy {
         let site = self.site(site, chosen.place);
         match chosen.entry.make {
-            Make::Policy(make) => Chosen { entry: chosen.entry, policy: make(&chosen.values, &site) },
+            Make::Policy(make) => InstalledPolicy { entry: chosen.entry, policy: make(&chosen.values, &site) },
             Make::Machine(_) => self.forced(&Resolved::none(), site.id),
         }
     }
 
-    /// A desk with that policy and a machine of each entry.
+    /// A site with that policy and a machine of each entry.
     #[must_use]
-    pub fn desk(&self, chosen: &Resolved, machines: &[Resolved], site: SiteId) -> Desk {
-        let Chosen { entry, policy } = self.policy(chosen, site);
+    pub fn policy_site<J>(&self, chosen: &Resolved, machines: &[Resolved], site: SiteId) -> PolicySite<J> {
+        let InstalledPolicy { entry, policy } = self.policy(chosen, site);
         let name = self.graph.site_name(site);
         let seat = Seat::new(site, policy, seed_for(self.seed, name), self.events.observer(&self.graph));
-        let watchers = machines.iter().filter_map(|machine| self.watcher(machine, site)).collect();
-        Desk::new(seat, entry, watchers).reporting(self.reports.clone())
+        let machines = machines.iter().filter_map(|machine| self.machine(machine, site)).collect();
+        PolicySite::new(seat, entry, machines)
     }
 
     /// A machine for a site.
     #[must_use]
-    pub fn watcher(&self, machine: &Resolved, site: SiteId) -> Option<Watcher> {
+    pub fn machine(&self, machine: &Resolved, site: SiteId) -> Option<SiteMachine> {
         let built = machine.entry.machine(&machine.values, &self.site(site, Place::Stage))?;
         let name = format!("{}/{}", self.graph.site_name(site), machine.entry.name);
         let observer = self.events.observer(&self.graph);
         let seat = controllers::MachineSeat::new(site, built, seed_for(self.seed, &name), observer);
-        Some(Watcher::new(seat, machine.entry.samples))
+        Some(SiteMachine::new(seat, machine.entry.samples))
     }
 
     fn site(&self, id: SiteId, place: Place) -> Site {

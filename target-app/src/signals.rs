@@ -1,7 +1,8 @@
 //! What the system says about this process: CPU, memory, run queue, descriptors. Feeds monitors and gauges.
 
-use std::{fmt, fs, time::Duration};
+use std::{fs, time::Duration};
 
+pub use controllers::site::Probe;
 use nix::{
     sys::resource::{UsageWho, getrusage},
     time::{ClockId, clock_gettime},
@@ -12,16 +13,6 @@ use nix::{
 #[must_use]
 pub fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
-}
-
-/// Where load samples come from: the process, emulated servers in it, or a plant that stands for one.
-pub trait Probe: fmt::Debug + Send + Sync {
-    /// CPU time used so far.
-    fn cpu_time(&self) -> Duration;
-    /// Processors that it may use: its CPU time grows by so much a second at most.
-    fn cpus(&self) -> f64;
-    /// Share of its memory limit in use, 0 to 1.
-    fn memory_share(&self) -> f64;
 }
 
 /// This process.

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use super::{Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway};
 use crate::{
     Effect, Grant, JobId, LoadSample, Next, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds,
-    seat::{Decision, Waiting},
+    Verdict, seat::Waiting,
 };
 
 /// The gate.
@@ -36,11 +36,11 @@ pub struct Permit {
 /// What a gate says to a job.
 #[derive(Debug, PartialEq)]
 #[must_use]
-pub enum Entered<J> {
+pub enum Entered {
     /// Come in. Without a policy there is no permit, and no end to be told.
-    In(J, Option<Permit>),
+    In(Option<Permit>),
     /// Go away.
-    Refused(J, TurnedAway),
+    Refused(TurnedAway),
     /// The gate keeps it: [`Action::Admit`] or [`Action::Refuse`] follows.
     Held,
 }
@@ -75,19 +75,17 @@ impl<J> Gate<J> {
         self.site.policy_name() != "none"
     }
 
-    /// A job asks to be let in.
-    pub fn offer(&mut self, now: Timestamp, offer: Offer, job: J) -> Entered<J> {
+    /// A job asks to be let in; `job` is what the gate keeps of it if it is held.
+    pub fn offer(&mut self, now: Timestamp, offer: Offer, job: impl FnOnce() -> J) -> Entered {
         if !self.is_watched() {
             self.unwatched += 1;
-            return Entered::In(job, None);
+            return Entered::In(None);
         }
-        match self.site.decide(now, &offer, job) {
-            Decision::Admit(job, grant) => Entered::In(job, Some(Permit { offer, grant, offered: now, started: None })),
-            Decision::Refuse(job, refusal) => {
-                Entered::Refused(job, TurnedAway { refusal, note: self.site.note(offer.id) })
-            }
-            Decision::ComeBack(job, wait) => Entered::Refused(job, TurnedAway::until(wait)),
-            Decision::Hold => {
+        match self.site.decide_with(now, &offer, job) {
+            Verdict::Admit(grant) => Entered::In(Some(Permit { offer, grant, offered: now, started: None })),
+            Verdict::Refuse(refusal) => Entered::Refused(TurnedAway { refusal, note: self.site.note(offer.id) }),
+            Verdict::ComeBack(wait) => Entered::Refused(TurnedAway::until(wait)),
+            Verdict::Hold => {
                 self.tell_room(now);
                 Entered::Held
             }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Effect, Entry, JobId, LoadSample, MachineSeat, Next, Note, Offer, Policy, Seat, Seen, SiteId, Timestamp,
-    UnixSeconds, catalogue::Sampling, seat::Decision,
+    UnixSeconds, Verdict, catalogue::Sampling, seat::Decision,
 };
 
 /// A policy, and which entry of the catalogue it is.
@@ -107,6 +107,11 @@ impl<J> PolicySite<J> {
     /// Asks the policy.
     pub(super) fn decide(&mut self, now: Timestamp, offer: &Offer, job: J) -> Decision<J> {
         self.seat.decide(now, offer, job)
+    }
+
+    /// Asks the policy about a job that is only made if it is held.
+    pub(super) fn decide_with(&mut self, now: Timestamp, offer: &Offer, job: impl FnOnce() -> J) -> Verdict {
+        self.seat.decide_with(now, offer, job)
     }
 
     /// A held job goes away.

@@ -1,68 +1,161 @@
-//! The workers of the dispatch stage.
+//! The workers of the dispatch stage, live: a lock and a timer round the machine [`Dispatch`].
+//!
+//! Dispatch costs about a microsecond, so a hop to a task of its own would cost more than the work: whoever brings a job, or makes
+//! room for one, lends itself as the worker.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, Weak,
+    atomic::{AtomicU32, Ordering},
+};
 
-use controllers::{Reason, Refusal};
-use tokio::sync::Semaphore;
+use controllers::{
+    JobId, Timestamp,
+    site::{Dispatch, DispatchStep},
+};
+use tokio::sync::Notify;
 
-/// The workers of the dispatch stage and the bound of its queue.
-///
-/// Dispatch costs about a microsecond, so a hop to a worker task of its own would cost more than the work: the
-/// connection's task lends itself as the worker while one of these permits is free, and queues for one otherwise.
+use super::Job;
+use crate::{
+    clock::Clock,
+    stage::{Refused, Stage, Timed, Work, rearm},
+};
+
+/// The workers of the dispatch stage and the queue before them.
 #[derive(Debug)]
 pub struct Dispatchers {
-    permits: Semaphore,
-    queue: u32,
-    waiting: AtomicU32,
-    full: AtomicU64,
+    clock: Clock,
+    stages: Vec<Arc<Stage<Job>>>,
+    state: Mutex<State>,
+    /// Jobs that wait for their stages. A copy, so that a stage that makes room looks here without the lock.
+    blocked: AtomicU32,
+    alarm: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    dispatch: Dispatch<Job>,
+    armed: Option<Timestamp>,
 }
 
 impl Dispatchers {
-    /// This many workers, and a queue of that length.
+    /// This many workers, and a queue of that length, for these stages.
     #[must_use]
-    pub fn new(workers: u32, queue: u32) -> Self {
-        let permits = usize::try_from(workers.max(1)).unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS);
-        Self { permits: Semaphore::new(permits), queue, waiting: AtomicU32::new(0), full: AtomicU64::new(0) }
+    pub fn new(workers: u32, queue: u32, stages: Vec<Arc<Stage<Job>>>, clock: Clock) -> Arc<Self> {
+        let state = Mutex::new(State { dispatch: Dispatch::new(workers, queue), armed: None });
+        Arc::new(Self { clock, stages, state, blocked: AtomicU32::new(0), alarm: Notify::new() })
     }
 
     /// Jobs that wait for a worker.
     #[must_use]
     pub fn waiting(&self) -> u32 {
-        self.waiting.load(Ordering::Relaxed)
+        self.lock().dispatch.waiting()
     }
 
     /// Workers that are free.
     #[must_use]
     pub fn idle(&self) -> u32 {
-        u32::try_from(self.permits.available_permits()).unwrap_or(u32::MAX)
+        self.lock().dispatch.idle()
     }
 
     /// Jobs refused because the queue was full.
     #[must_use]
     pub fn full(&self) -> u64 {
-        self.full.load(Ordering::Relaxed)
+        self.lock().dispatch.full()
     }
 
-    pub(super) async fn worker(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Refusal> {
-        if let Ok(permit) = self.permits.try_acquire() {
-            return Ok(permit);
+    /// Takes a job to its stage, as soon as a worker is free. Whoever waits for its reply hears what came of it.
+    pub(super) fn offer(&self, job: Job) {
+        let id = job.offer().id;
+        self.with(|dispatch, _| dispatch.offer(id, job));
+    }
+
+    /// A job that may wait here goes away.
+    pub(super) fn leave(&self, id: JobId) {
+        // Its end is told to other sites: outside the lock.
+        let gone = self.lock().dispatch.leave(id);
+        if gone.is_some() {
+            drop(gone);
+            self.with(|_, _| {});
         }
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.queue {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            self.full.fetch_add(1, Ordering::Relaxed);
-            return Err(Refusal::new(Reason::QueueFull));
+    }
+
+    /// Something has left the queue of this stage.
+    pub(crate) fn room(this: &Weak<Self>, stage: usize) {
+        let Some(this) = this.upgrade() else { return };
+        if this.blocked.load(Ordering::Relaxed) > 0 {
+            this.with(|dispatch, _| dispatch.room(stage));
         }
-        let waiting = Waiting(&self.waiting);
-        let permit = self.permits.acquire().await;
-        drop(waiting);
-        permit.map_err(|_| Refusal::new(Reason::Draining))
+    }
+
+    /// Runs under the lock, then does what dispatch wants.
+    fn with(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) {
+        let mut step = {
+            let mut state = self.lock();
+            let now = self.clock.now();
+            act(&mut state.dispatch, now);
+            self.next(&mut state)
+        };
+        loop {
+            step = match step {
+                DispatchStep::Offer(job) => self.offer_to_stage(job),
+                DispatchStep::Answer(job, away, answer) => {
+                    job.not_taken(away, answer);
+                    self.next(&mut self.lock())
+                }
+                DispatchStep::WakeAt(_) | DispatchStep::Idle => return,
+            };
+        }
+    }
+
+    /// The next step. The lock is taken: a wake-up is noted inside it.
+    fn next(&self, state: &mut State) -> DispatchStep<Job> {
+        let step = state.dispatch.poll();
+        let wake = if let DispatchStep::WakeAt(at) = step { Some(at) } else { None };
+        if rearm(&mut state.armed, wake) {
+            self.alarm.notify_one();
+        }
+        self.blocked.store(state.dispatch.blocked(), Ordering::Relaxed);
+        step
+    }
+
+    fn offer_to_stage(&self, job: Job) -> DispatchStep<Job> {
+        let (id, branch) = (job.offer().id, job.branch());
+        // Routes name branches of this service's own graph.
+        let Some(stage) = self.stages.get(branch) else {
+            drop(job);
+            let mut state = self.lock();
+            state.dispatch.taken(id, branch);
+            return self.next(&mut state);
+        };
+        let result = stage.enqueue(job);
+        let mut state = self.lock();
+        match result {
+            Ok(()) => state.dispatch.taken(id, branch),
+            Err(Refused { work, away }) => {
+                let now = self.clock.now();
+                state.dispatch.refused(now, id, work, branch, away, &stage.spec().on_refuse);
+            }
+        }
+        self.next(&mut state)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Waiting<'a>(&'a AtomicU32);
+impl Timed for Dispatchers {
+    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
+        self.lock().armed = None;
+        self.with(|dispatch, now| dispatch.retry(now));
+        self.lock().armed
+    }
 
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+    fn alarm(&self) -> &Notify {
+        &self.alarm
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock
     }
 }

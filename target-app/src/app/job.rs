@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Note, Offer, Outcome, Reason, Refusal, RetryHint};
+use controllers::{
+    Note, Offer, Outcome, Reason, Refusal,
+    site::{TurnedAway, outcome_of_refusal},
+};
 use http::{Response, StatusCode};
 use tokio::sync::oneshot;
 
@@ -13,12 +16,22 @@ use crate::{
     stage::{Pass, Stage, Work},
 };
 
-/// What comes back from a stage.
+/// What became of a job.
 #[derive(Debug)]
-pub(super) struct Reply {
-    pub(super) handled: Handled,
-    /// What the policies here tell that of the sender.
-    pub(super) note: Option<Note>,
+pub(super) enum Reply {
+    /// A stage worked on it, or held it and refused it. `note`: what the policies here tell that of the sender.
+    Handled { handled: Handled, note: Option<Note> },
+    /// No stage took it.
+    NotTaken(Box<NotTaken>),
+}
+
+/// A request that no stage took.
+#[derive(Debug)]
+pub(super) struct NotTaken {
+    pub(super) request: Option<Request>,
+    pub(super) pass: Pass,
+    pub(super) away: TurnedAway,
+    pub(super) answer: controllers::site::Answer,
 }
 
 /// A request on its way through a stage.
@@ -29,7 +42,6 @@ pub struct Job {
     request: Option<Request>,
     answer: Option<Handled>,
     cost: Option<Duration>,
-    note: Option<Note>,
     reply: oneshot::Sender<Reply>,
     pass: Pass,
     /// Its stage's place among the branches.
@@ -80,12 +92,8 @@ impl Work for Job {
         self.cost
     }
 
-    fn annotate(&mut self, note: Note) {
-        self.note = Some(note);
-    }
-
-    fn deliver(self) {
-        let Self { answer, cost, note, mut reply, pass, .. } = self;
+    fn deliver(self, note: Option<Note>) {
+        let Self { answer, cost, mut reply, pass, .. } = self;
         let outcome = match &answer {
             _ if reply.is_closed() => Outcome::Abandoned,
             Some(handled) => outcome(handled),
@@ -95,20 +103,21 @@ impl Work for Job {
         let note = pass.end_with_cost(outcome, cost).or(note);
         let Some(mut handled) = answer else { return };
         let Some(rest) = Later::of(&mut handled) else {
-            let _ = reply.send(Reply { handled, note }); // the client may have gone this very moment: the ledger sees it
+            let _ = reply.send(Reply::Handled { handled, note }); // the client may have gone this very moment: the ledger sees it
             return;
         };
         tokio::spawn(async move {
             tokio::select! {
-                handled = rest => drop(reply.send(Reply { handled, note })),
+                handled = rest => drop(reply.send(Reply::Handled { handled, note })),
                 () = reply.closed() => {} // nobody waits for it
             }
         });
     }
 
-    fn refuse(self, refusal: Refusal) {
-        let note = self.pass.end_with_cost(overloaded(refusal), None).or(self.note);
-        let _ = self.reply.send(Reply { handled: Err(refusal), note });
+    fn refuse(self, away: TurnedAway) {
+        let TurnedAway { refusal, note } = away;
+        let note = self.pass.end_with_cost(outcome_of_refusal(refusal, false), None).or(note);
+        let _ = self.reply.send(Reply::Handled { handled: Err(refusal), note });
     }
 }
 
@@ -123,12 +132,18 @@ impl Job {
         branch: usize,
     ) -> Self {
         let (app, request) = (Arc::clone(app), Some(request));
-        Self { app, offer, request, answer: None, cost: None, note: None, reply, pass, branch }
+        Self { app, offer, request, answer: None, cost: None, reply, pass, branch }
     }
 
-    /// The stage did not take it: the request, what it was let in with at dispatch, and what its reply is to tell.
-    pub(super) fn taken_back(self) -> (Option<Request>, Pass, Option<Note>) {
-        (self.request, self.pass, self.note)
+    /// Its stage's place among the branches.
+    pub(super) fn branch(&self) -> usize {
+        self.branch
+    }
+
+    /// No stage takes it: whoever waits for its reply answers.
+    pub(super) fn not_taken(self, away: TurnedAway, answer: controllers::site::Answer) {
+        let Self { request, pass, reply, .. } = self;
+        let _ = reply.send(Reply::NotTaken(Box::new(NotTaken { request, pass, away, answer })));
     }
 
     /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
@@ -155,10 +170,6 @@ fn outcome(handled: &Handled) -> Outcome {
     match handled {
         Ok(response) if response.status().is_server_error() => Outcome::Failed,
         Ok(_) => Outcome::Served,
-        Err(refusal) => overloaded(*refusal),
+        Err(refusal) => outcome_of_refusal(*refusal, false),
     }
-}
-
-pub(super) fn overloaded(refusal: Refusal) -> Outcome {
-    Outcome::Overloaded { retry: refusal.retry != RetryHint::Never }
 }

@@ -1,5 +1,6 @@
 //! What goes over the control port, as JSON. Times in milliseconds, rates per second, fractions 0 to 1.
 
+pub use controllers::site::StageGauges;
 use std::collections::BTreeMap;
 
 use controllers::PolicyEvent;
@@ -129,39 +130,6 @@ impl ServerLedger {
         let refused: u64 = self.refused.values().sum();
         self.requests_read == self.served + refused + self.errors + self.client_gone + self.in_flight
     }
-}
-
-/// One stage.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct StageGauges {
-    /// Its name.
-    pub name: String,
-    /// Jobs waiting.
-    pub queue: u32,
-    /// Workers that exist.
-    pub workers: u32,
-    /// Workers without work.
-    pub idle: u32,
-    /// Largest batch.
-    pub batch: u32,
-    /// Jobs that asked, since the start.
-    pub offered: u64,
-    /// Let in.
-    pub admitted: u64,
-    /// Turned away.
-    pub refused: u64,
-    /// Finished.
-    pub completed: u64,
-    /// Time that workers were busy, milliseconds, since the start.
-    pub busy_ms: f64,
-    /// What its policy and machines show: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`.
-    pub policy: BTreeMap<String, f64>,
-    /// What else is counted here, since the start: `attempt_0`, the first attempts that came.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub counts: BTreeMap<String, u64>,
-    /// Which policy sits here; empty where none can.
-    #[serde(default)]
-    pub policy_name: String,
 }
 
 /// A change of policy while running (`PUT /policy`), at one stage or all.

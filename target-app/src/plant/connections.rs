@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use controllers::{JobId, Offer, Outcome, Reason, Tags};
+use controllers::{
+    JobId, Outcome, Reason, Tags,
+    site::{Action, Entered, Permit},
+};
 use workloads::sim::{Asked, ConnId, Response};
 
 use super::{
     around::Around,
     costs::ms,
-    door::Entered,
     listener::{State, is_call},
     machine::Task,
     sites::Place,
-    visit::{Pass, is_check},
+    visit::is_check,
     world::{Event, Plant, UPKEEP, bare},
 };
 use crate::{app::DEGRADED, ledger::Ledger};
@@ -22,8 +24,8 @@ impl Plant {
     pub(super) fn take_connections(&mut self, cx: &mut dyn Around) {
         while self.listener.pending.is_none() && !self.listener.kernel.is_empty() {
             let offer = self.offer(Tags::default(), cx.now());
-            match self.accept.enter(cx.now(), &offer) {
-                Entered::In(pass) => self.take_connection(pass.map(|pass| (offer, pass)), cx),
+            match self.accept.offer(cx.now(), offer, || offer.id) {
+                Entered::In(permit) => self.take_connection(permit, cx),
                 Entered::Held => self.listener.pending = Some(offer),
                 Entered::Refused(_) => self.turn_away(cx),
             }
@@ -33,16 +35,16 @@ impl Plant {
         }
     }
 
-    fn take_connection(&mut self, pass: Option<(Offer, Pass)>, cx: &mut dyn Around) {
+    fn take_connection(&mut self, permit: Option<Permit>, cx: &mut dyn Around) {
         let Some(conn) = self.listener.kernel.pop_front() else {
-            if let Some((offer, pass)) = pass {
-                self.accept.finish(cx.now(), &offer, pass, Outcome::Ignored, None);
+            if let Some(permit) = permit {
+                self.accept.ended(cx.now(), permit, Outcome::Ignored, None);
             }
             return;
         };
         self.books(conn).connected();
         let Some(taken) = self.listener.conns.get_mut(&conn) else { return };
-        taken.state = State::Open(pass);
+        taken.state = State::Open(permit);
         taken.idle_since = cx.now();
         let silent = taken.silent;
         if let Some(unread) = taken.unread.take() {
@@ -89,20 +91,26 @@ impl Plant {
     }
 
     pub(super) fn turn_accept(&mut self, cx: &mut dyn Around) {
-        let meter = self.meter();
-        let news = self.accept.turn(cx.now(), &meter);
-        self.arm(Place::Accept, news.wake, cx);
-        news.told.iter().for_each(|report| cx.report(*report));
-        let decided = !news.released.is_empty() || !news.refused.is_empty();
-        for (_, pass) in news.released {
-            if let Some(offer) = self.listener.pending.take() {
-                self.take_connection(Some((offer, pass)), cx);
+        let mut wants = self.collect(Place::Accept, cx);
+        let mut decided = false;
+        for want in wants.drain(..) {
+            match want {
+                Action::Admit(_, permit) => {
+                    decided = true;
+                    if self.listener.pending.take().is_some() {
+                        self.take_connection(Some(permit), cx);
+                    }
+                }
+                Action::Refuse(..) => {
+                    decided = true;
+                    self.listener.pending = None;
+                    self.turn_away(cx);
+                }
+                Action::Tell(report) => cx.report(report),
+                _ => {}
             }
         }
-        for _ in news.refused {
-            self.listener.pending = None;
-            self.turn_away(cx);
-        }
+        self.buffers.push(wants);
         if decided {
             self.take_connections(cx);
         }
@@ -184,7 +192,7 @@ impl Plant {
             visit.gone = true;
             visit.entry = None; // dropped: the books say that the client had gone
             if self.dispatch.holds(id) {
-                self.dispatch.left(cx.now(), id);
+                self.dispatch.leave(cx.now(), id);
                 self.visits.remove(&id);
                 self.turn_dispatch(cx);
             } else if self.dispatchers.leave(id).is_some() {
@@ -206,10 +214,10 @@ impl Plant {
 
     fn close(&mut self, conn: ConnId, cx: &mut dyn Around) {
         let Some(closed) = self.listener.conns.remove(&conn) else { return };
-        let State::Open(pass) = closed.state else { return };
+        let State::Open(permit) = closed.state else { return };
         self.books(conn).disconnected();
-        if let Some((offer, pass)) = pass {
-            self.accept.finish(cx.now(), &offer, pass, Outcome::Abandoned, None);
+        if let Some(permit) = permit {
+            self.accept.ended(cx.now(), permit, Outcome::Abandoned, None);
             self.turn_accept(cx);
             self.take_connections(cx);
         }

@@ -1,9 +1,9 @@
 //! What can be seen of a plant: the same gauges as of a live target.
 
-use controllers::Timestamp;
+use controllers::{Timestamp, site::StageGauges};
 
 use super::world::Plant;
-use crate::control::wire::{Gauges, ReadRequests, ServerLedger, StageGauges};
+use crate::control::wire::{Gauges, ReadRequests, ServerLedger};
 
 impl Plant {
     /// Everything that can be seen now.
@@ -34,7 +34,7 @@ impl Plant {
         let mut system = StageGauges { name: "system".to_owned(), ..StageGauges::default() };
         self.monitors.iter().for_each(|monitor| monitor.gauges(&mut system.policy));
         let stages = [read, self.dispatch.gauges()].into_iter();
-        let stages = stages.chain(self.stages.iter().map(super::stage::PlantStage::gauges));
+        let stages = stages.chain(self.stages.iter().map(|stage| stage.site.gauges()));
         Gauges {
             at_ms: now.as_secs_f64() * 1e3,
             policy: self.chosen.entry.name.to_owned(),

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use controllers::{JobId, Offer, Timestamp};
+use controllers::{JobId, Offer, Timestamp, site::Permit};
 use workloads::sim::{Asked, ConnId, Response};
 
-use super::visit::Pass;
 use crate::ledger::{Ending, Entry};
 
 /// A connection.
@@ -40,7 +39,7 @@ pub(super) enum State {
     /// In the kernel's queue.
     Queued,
     /// Taken, with the pass of the policy at accept.
-    Open(Option<(Offer, Pass)>),
+    Open(Option<Permit>),
     /// Refused by the policy at accept.
     TurnedAway,
 }

@@ -2,20 +2,21 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{SiteId, Timestamp, seed_for, site::Dispatch};
+use controllers::{
+    SiteId, Timestamp, UnixSeconds, seed_for,
+    site::{Dispatch, Gate, Stage},
+};
 
 use super::{
     backend::Backend,
     costs::{PlantError, PlantSpec},
-    door::PlantDoor,
     fault::{Fault, Faults},
     listener::Listener,
     machine::Machine,
     mail::PlantMail,
     oracle::{self, Foresight},
-    stage::PlantStage,
     synthetic::{PlantChecksum, PlantEmulated},
-    world::Plant,
+    world::{Plant, PlantStage},
 };
 use crate::{
     class::Ranks,
@@ -24,6 +25,7 @@ use crate::{
     policies::{Resolved, Seating, Unfit, listed, machines},
     running,
     spec::{App, EmulatedSpec, TargetSpec},
+    stage::limits,
     synthetic::Law,
 };
 
@@ -86,12 +88,16 @@ impl Plant {
             .map(|(site, node)| {
                 let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
                 let stage = spec.stages.get(&node.name).unwrap_or(&spec.stage_defaults);
-                PlantStage::new(&node.name, seating.desk(&chosen, beside, site), stage.clone())
+                PlantStage {
+                    site: Stage::new(&node.name, seating.policy_site(&chosen, beside, site), limits(stage)),
+                    spec: stage.clone(),
+                }
             })
             .collect();
         let workers = stages.iter().map(|stage| stage.spec.workers).sum();
-        let door =
-            |site: SiteId, capacity| PlantDoor::new(graph.site_name(site), seating.desk(&chosen, &[], site), capacity);
+        let door = |site: SiteId, capacity| {
+            Gate::new(graph.site_name(site), seating.policy_site(&chosen, &[], site), capacity)
+        };
         let speed = plan.speed.unwrap_or(1.0);
         let mut machine = Machine::new(cores, &backend.pools(), &backend.slowdown());
         machine.set_speed(Timestamp::ZERO, speed);
@@ -117,20 +123,21 @@ impl Plant {
             foresight,
             accept: door(graph.accept(), 0),
             listener: Listener::new(backlog),
-            monitors: monitors.iter().filter_map(|monitor| seating.watcher(monitor, graph.system())).collect(),
+            monitors: monitors.iter().filter_map(|monitor| seating.machine(monitor, graph.system())).collect(),
             visits: BTreeMap::new(),
             workers: Vec::new(),
             health: spec.health,
             spent_on_checks: Duration::ZERO,
             ledger: Arc::default(),
             calls_ledger: Arc::default(),
-            elsewhere: vec![0; stages.len()],
             ranks,
             faults: Faults::new(&plan.faults),
             next_id: 0,
             attempts: [0; 4],
             renewals: plan.renewals.clone(),
             cores,
+            wall: UnixSeconds::default(),
+            buffers: Vec::new(),
             cores_planned: None,
             armed: BTreeMap::new(),
             graph,

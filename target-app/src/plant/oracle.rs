@@ -17,9 +17,8 @@ use controllers::{
     Catalogue, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Place, Policy, Reason, Refusal, Seen,
     Timestamp, Verdict,
     catalogue::{Make, Source},
+    site::InstalledPolicy,
 };
-
-use crate::stage::Chosen;
 
 /// The share of the objective that is planned with.
 const PLANNED: f64 = 0.9;
@@ -61,7 +60,7 @@ static ENTRY: Entry = Entry {
 };
 
 /// The oracle for a plant with so many servers, which does best with so many jobs at once, and this objective.
-pub(super) fn chosen(foresight: &Foresight, servers: u32, at_once: u32, objective: Duration) -> Chosen {
+pub(super) fn chosen(foresight: &Foresight, servers: u32, at_once: u32, objective: Duration) -> InstalledPolicy {
     let oracle = Oracle {
         foresight: foresight.clone(),
         servers: servers.max(1),
@@ -73,7 +72,7 @@ pub(super) fn chosen(foresight: &Foresight, servers: u32, at_once: u32, objectiv
         owed: Duration::ZERO,
         owed_at: Timestamp::ZERO,
     };
-    Chosen { entry: &ENTRY, policy: Box::new(oracle) }
+    InstalledPolicy { entry: &ENTRY, policy: Box::new(oracle) }
 }
 
 #[derive(Debug)]

@@ -1,13 +1,16 @@
 //! The sites of a plant: when each is due, and what they tell each other.
 
-use controllers::{Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp};
+use controllers::{
+    Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp,
+    site::{Action, earliest},
+};
 use workloads::sim::Identity;
 
 use super::{
     around::Around,
     world::{Event, Plant},
 };
-use crate::{graph::Role, stage::earliest};
+use crate::graph::Role;
 
 /// A site with a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +46,27 @@ impl Plant {
         }
     }
 
+    /// Collects what a site wants, in order, and plans its next wake-up. The buffer is to be given back.
+    pub(super) fn collect(&mut self, place: Place, cx: &mut dyn Around) -> Vec<Action<JobId>> {
+        let (now, meter) = (cx.now(), self.meter());
+        let mut wants = self.buffers.pop().unwrap_or_default();
+        let wake = loop {
+            let action = match place {
+                Place::Accept => self.accept.poll(now, &meter),
+                Place::Dispatch => self.dispatch.poll(now, &meter),
+                Place::Stage(stage) => self.stages[stage].site.poll(now, &meter),
+                Place::System => Action::Idle,
+            };
+            match action {
+                Action::WakeAt(at) => break Some(at),
+                Action::Idle => break None,
+                want => wants.push(want),
+            }
+        };
+        self.arm(place, wake, cx);
+        wants
+    }
+
     pub(super) fn woken(&mut self, place: Place, cx: &mut dyn Around) {
         if self.armed.get(&place).is_some_and(|&at| at <= cx.now()) {
             self.armed.remove(&place);
@@ -64,7 +88,7 @@ impl Plant {
         let (now, meter) = (cx.now(), self.meter());
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let mut wants = Vec::new();
-        let wakes = self.monitors.iter_mut().map(|monitor| monitor.turn(now, nothing, &meter, &mut wants));
+        let wakes = self.monitors.iter_mut().map(|monitor| monitor.poll(now, nothing, &meter, |want| wants.push(want)));
         let wake = wakes.fold(None, earliest);
         self.arm(Place::System, wake, cx);
         for want in wants {
@@ -97,9 +121,9 @@ impl Plant {
     pub(super) fn tell(&mut self, place: Place, seen: &Seen, cx: &mut dyn Around) {
         let now = cx.now();
         match place {
-            Place::Accept => self.accept.hear(now, seen),
-            Place::Dispatch => self.dispatch.hear(now, seen),
-            Place::Stage(stage) => self.stages[stage].hear(now, seen),
+            Place::Accept => self.accept.observe(now, seen),
+            Place::Dispatch => self.dispatch.observe(now, seen),
+            Place::Stage(stage) => self.stages[stage].site.observe(now, seen),
             Place::System => {}
         }
         self.turn(place, cx);
@@ -113,7 +137,7 @@ impl Plant {
             self.dispatch.replace(now, self.seating.policy(&self.chosen, self.graph.dispatch()));
         }
         for stage in &mut self.stages {
-            stage.replace(now, self.seating.policy(&self.chosen, stage.site()));
+            stage.site.replace(now, self.seating.policy(&self.chosen, stage.site.id()));
         }
         self.turn_all(cx);
     }

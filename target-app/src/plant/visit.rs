@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
-use controllers::{Grant, Offer, Tags, Timestamp};
+use controllers::{Offer, Tags, Timestamp, site::Permit};
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
     persona::{Call, Method},
@@ -21,8 +21,8 @@ pub(super) struct Visit {
     pub(super) route: Route,
     /// Its line in the service's books; dropped, the client had gone.
     pub(super) entry: Option<ledger::Entry>,
-    /// Of the seat at dispatch.
-    pub(super) pass: Option<Pass>,
+    /// Of the gate at dispatch.
+    pub(super) permit: Option<Permit>,
     /// When it asked to enter its stage, and when work on it began.
     pub(super) offered: Timestamp,
     pub(super) started: Timestamp,
@@ -49,14 +49,6 @@ pub(super) struct Errand {
     /// Key of all draws that belong to the request.
     pub(super) key: u64,
     pub(super) user: u64,
-}
-
-/// What the door at dispatch knows of a request that it let in.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pass {
-    pub(super) grant: Grant,
-    pub(super) offered: Timestamp,
-    pub(super) started: Option<Timestamp>,
 }
 
 /// The head as the live service would see it.

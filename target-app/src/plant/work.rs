@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use controllers::{
     JobId, Kind, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp,
-    site::{Answer, DispatchStep, TurnedAway},
+    site::{Action, Answer, DispatchStep, Entered, Permit, Queued, Task, TurnedAway},
 };
 use http::request::Parts;
 use workloads::{
@@ -16,12 +16,10 @@ use workloads::{
 use super::{
     around::Around,
     costs::ms,
-    door::Entered,
     listener::Refused,
-    machine::{Step, Task},
+    machine::{Step, Task as CoreTask},
     sites::Place,
-    stage::Queued,
-    visit::{Errand, Pass, Visit, head_of, is_check, peer_of},
+    visit::{Errand, Visit, head_of, is_check, peer_of},
     world::{Event, Plant, bare},
 };
 use crate::{calls::CallsEnded, class::Shown, ledger::Ending, spec::Health};
@@ -30,8 +28,8 @@ use crate::{calls::CallsEnded, class::Shown, ledger::Ending, spec::Health};
 #[derive(Debug)]
 pub(super) struct Worker {
     stage: usize,
-    batch: VecDeque<Queued>,
-    under_way: Option<Queued>,
+    batch: VecDeque<Queued<JobId>>,
+    under_way: Option<Queued<JobId>>,
     jobs: u32,
     began: Timestamp,
 }
@@ -84,7 +82,7 @@ impl Plant {
             offer,
             route,
             entry: entry.filter(|_| !gone),
-            pass: None,
+            permit: None,
             offered: cx.now(),
             started: cx.now(),
             steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, key) },
@@ -96,8 +94,8 @@ impl Plant {
             calls: CallsEnded::Answered,
         };
         self.visits.insert(id, visit);
-        match self.dispatch.enter(cx.now(), &offer) {
-            Entered::In(pass) => self.dispatched(id, pass, cx),
+        match self.dispatch.offer(cx.now(), offer, || id) {
+            Entered::In(permit) => self.dispatched(id, permit, cx),
             Entered::Refused(away) => self.refuse(id, away, cx),
             Entered::Held => {}
         }
@@ -117,21 +115,21 @@ impl Plant {
     }
 
     pub(super) fn turn_dispatch(&mut self, cx: &mut dyn Around) {
-        let meter = self.meter();
-        let news = self.dispatch.turn(cx.now(), &meter);
-        self.arm(Place::Dispatch, news.wake, cx);
-        news.told.iter().for_each(|report| cx.report(*report));
-        for (id, pass) in news.released {
-            self.dispatched(id, Some(pass), cx);
+        let mut wants = self.collect(Place::Dispatch, cx);
+        for want in wants.drain(..) {
+            match want {
+                Action::Admit(id, permit) => self.dispatched(id, Some(permit), cx),
+                Action::Refuse(id, away) => self.refuse(id, away, cx),
+                Action::Tell(report) => cx.report(report),
+                _ => {}
+            }
         }
-        for (id, away) in news.refused {
-            self.refuse(id, away, cx);
-        }
+        self.buffers.push(wants);
     }
 
-    fn dispatched(&mut self, id: JobId, pass: Option<Pass>, cx: &mut dyn Around) {
+    fn dispatched(&mut self, id: JobId, permit: Option<Permit>, cx: &mut dyn Around) {
         if let Some(visit) = self.visits.get_mut(&id) {
-            visit.pass = pass;
+            visit.permit = permit;
             if visit.check {
                 self.leave_dispatch(id, Outcome::Ignored, cx);
                 return self.turn_back(id, bare(200), Ending::Served, Duration::ZERO, cx);
@@ -161,10 +159,11 @@ impl Plant {
 
     fn offer_to_stage(&mut self, id: JobId, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get(&id) else { return self.dispatchers.taken(id, 0) };
-        let (now, stage, offer) = (cx.now(), visit.route.branch.0, visit.offer);
-        match self.stages[stage].enqueue(now, offer) {
+        let (now, stage) = (cx.now(), visit.route.branch.0);
+        let offer = Offer { tags: self.stages[stage].spec.carried(visit.offer.tags), ..visit.offer };
+        match self.stages[stage].site.offer(now, offer, id) {
             Ok(()) => self.dispatchers.taken(id, stage),
-            Err(away) => {
+            Err((_, away)) => {
                 let on_refuse = &self.stages[stage].spec.on_refuse;
                 self.dispatchers.refused(now, id, id, stage, away, on_refuse);
             }
@@ -226,7 +225,7 @@ impl Plant {
         if cost.is_zero() {
             self.send_refusal(refused, cx);
         } else {
-            self.machine.run(cx.now(), Task::Refusal(Box::new(refused)), cost);
+            self.machine.run(cx.now(), CoreTask::Refusal(Box::new(refused)), cost);
         }
     }
 
@@ -240,21 +239,34 @@ impl Plant {
     /// A job leaves the seat at dispatch, if it had been let in there. Says what its reply is to tell beside the answer.
     pub(super) fn leave_dispatch(&mut self, id: JobId, outcome: Outcome, cx: &mut dyn Around) -> Option<Note> {
         let visit = self.visits.get_mut(&id)?;
-        let (offer, pass, cost) = (visit.offer, visit.pass.take()?, visit.cost);
-        let note = self.dispatch.finish(cx.now(), &offer, pass, outcome, Some(cost));
+        let (permit, cost) = (visit.permit.take()?, visit.cost);
+        let note = self.dispatch.ended(cx.now(), permit, outcome, Some(cost));
         self.turn_dispatch(cx);
         note
     }
 
     pub(super) fn turn_stage(&mut self, stage: usize, cx: &mut dyn Around) {
-        let meter = self.meter();
-        let news = self.stages[stage].turn(cx.now(), &meter);
-        self.arm(Place::Stage(stage), news.wake, cx);
-        news.told.iter().for_each(|report| cx.report(*report));
-        for (id, away) in news.refused {
-            self.refuse(id, away, cx);
+        let mut wants = self.collect(Place::Stage(stage), cx);
+        for want in wants.drain(..) {
+            match want {
+                Action::Refuse(id, away) => self.refuse(id, away, cx),
+                Action::Start(_) => self.start_workers(stage, cx),
+                Action::Shed(to, level) if to.is_none_or(|to| to == self.graph.dispatch()) => {
+                    // Upstream of a stage lies dispatch.
+                    let from = self.stages[stage].site.id();
+                    self.tell(Place::Dispatch, &Seen::Peer(PeerReport::Pressure { from, level }), cx);
+                }
+                Action::Tell(report) => cx.report(report),
+                _ => {}
+            }
         }
-        while let Some(batch) = self.stages[stage].take() {
+        self.buffers.push(wants);
+        self.turn_dispatchers(cx);
+    }
+
+    /// Idle workers take what there is.
+    fn start_workers(&mut self, stage: usize, cx: &mut dyn Around) {
+        while let Task::Batch(batch) = self.stages[stage].site.take() {
             let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
             let worker = Worker { stage, batch, under_way: None, jobs, began: cx.now() };
             let free = self.workers.iter().position(Option::is_none);
@@ -266,14 +278,6 @@ impl Plant {
             self.work_on_next(number, cx);
             self.dispatchers.room(stage);
         }
-        let site = self.stages[stage].site();
-        for (to, level) in news.shed {
-            // Upstream of a stage lies dispatch.
-            if to.is_none_or(|to| to == self.graph.dispatch()) {
-                self.tell(Place::Dispatch, &Seen::Peer(PeerReport::Pressure { from: site, level }), cx);
-            }
-        }
-        self.turn_dispatchers(cx);
     }
 
     /// A worker begins with the next job of its batch, or with the next batch.
@@ -285,21 +289,21 @@ impl Plant {
         let Some(queued) = worker.under_way else {
             let (jobs, began) = (worker.jobs, worker.began);
             self.workers[number] = None;
-            self.stages[stage].batch_done(now, jobs, began);
+            self.stages[stage].site.batch_done(now, jobs, began);
             self.turn_stage(stage, cx);
             return;
         };
-        self.stages[stage].started(now, &queued);
+        self.stages[stage].site.started(now, &queued);
         let id = queued.offer.id;
         let Some(visit) = self.visits.get_mut(&id) else { return };
         visit.worker = Some(number);
         visit.started = now;
         visit.offered = queued.offered;
-        if let Some(pass) = &mut visit.pass {
-            self.dispatch.started(now, id, pass);
+        if let Some(permit) = &mut visit.permit {
+            self.dispatch.started(now, permit);
         }
         let skip = self.stages[stage].spec.drop_abandoned && visit.gone;
-        let quality = self.stages[stage].quality.min(self.dispatch.quality);
+        let quality = self.stages[stage].site.quality().min(self.dispatch.quality());
         if skip {
             visit.steps.clear();
         } else if visit.steps.is_empty() {
@@ -319,12 +323,12 @@ impl Plant {
     }
 
     /// The cores are done with a task.
-    pub(super) fn done(&mut self, task: Task, cx: &mut dyn Around) {
+    pub(super) fn done(&mut self, task: CoreTask, cx: &mut dyn Around) {
         match task {
-            Task::Read(asked) => self.read(*asked, cx),
-            Task::Refusal(refused) => self.send_refusal(*refused, cx),
-            Task::Job(id) => self.step_done(id, cx),
-            Task::Upkeep => {}
+            CoreTask::Read(asked) => self.read(*asked, cx),
+            CoreTask::Refusal(refused) => self.send_refusal(*refused, cx),
+            CoreTask::Job(id) => self.step_done(id, cx),
+            CoreTask::Upkeep => {}
         }
     }
 
@@ -348,7 +352,7 @@ impl Plant {
         let Some((stage, gone)) = self.visits.get(&id).map(|visit| (visit.route.branch.0, visit.gone)) else { return };
         let dropped = gone && self.stages[stage].spec.drop_abandoned;
         if !dropped && cx.calls(id) {
-            self.set_elsewhere(stage, 1);
+            self.stages[stage].site.waits_downstream(1);
             return;
         }
         self.job_done(id, cx);
@@ -359,14 +363,9 @@ impl Plant {
         let Some(visit) = self.visits.get_mut(&id) else { return };
         visit.calls = ended;
         let stage = visit.route.branch.0;
-        self.set_elsewhere(stage, -1);
+        self.stages[stage].site.waits_downstream(-1);
         self.job_done(id, cx);
         self.plan_cores(cx);
-    }
-
-    fn set_elsewhere(&mut self, stage: usize, more: i32) {
-        self.elsewhere[stage] = self.elsewhere[stage].saturating_add_signed(more);
-        self.stages[stage].set_elsewhere(self.elsewhere[stage]);
     }
 
     /// All work on a job is done: booked first, answered second, as in the live stage.
@@ -383,7 +382,7 @@ impl Plant {
             CallsEnded::Refused(hint) => Outcome::Overloaded { retry: hint != RetryHint::Never },
             CallsEnded::Failed => Outcome::Failed,
         };
-        let note = self.stages[stage].ended(cx.now(), &queued, visit.started, outcome, visit.cost);
+        let note = self.stages[stage].site.ended(cx.now(), &queued, visit.started, outcome, Some(visit.cost));
         self.turn_stage(stage, cx);
         let note = self.leave_dispatch(id, outcome, cx).or(note);
         if let Some(visit) = self.visits.remove(&id) {

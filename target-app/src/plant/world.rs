@@ -2,12 +2,15 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{JobId, Timestamp, UnixSeconds, site::Dispatch};
+use controllers::{
+    JobId, Timestamp, UnixSeconds,
+    site::{Action, Dispatch, Gate, SiteMachine, Stage},
+};
 use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
 
 use super::{
-    around::Around, backend::Backend, costs::PlantSpec, door::PlantDoor, fault::Faults, listener::Listener,
-    machine::Machine, oracle::Foresight, sites::Place, stage::PlantStage, visit::Visit, work::Worker,
+    around::Around, backend::Backend, costs::PlantSpec, fault::Faults, listener::Listener, machine::Machine,
+    oracle::Foresight, sites::Place, visit::Visit, work::Worker,
 };
 use crate::{
     class::Ranks,
@@ -16,8 +19,7 @@ use crate::{
     ledger::Ledger,
     policies::{Resolved, Seating},
     signals::Probe,
-    spec::{EdgeSpec, Health},
-    stage::Watcher,
+    spec::{EdgeSpec, Health, StageSpec},
 };
 
 /// What a plant plans for itself.
@@ -65,13 +67,13 @@ pub struct Plant {
     pub(super) backend: Box<dyn Backend>,
     pub(super) machine: Machine,
     pub(super) stages: Vec<PlantStage>,
-    pub(super) dispatch: PlantDoor,
+    pub(super) dispatch: Gate<JobId>,
     /// The workers of dispatch, of which back-pressure holds some.
     pub(super) dispatchers: Dispatch<JobId>,
     pub(super) retry_planned: Option<Timestamp>,
-    pub(super) accept: PlantDoor,
+    pub(super) accept: Gate<JobId>,
     pub(super) listener: Listener,
-    pub(super) monitors: Vec<Watcher>,
+    pub(super) monitors: Vec<SiteMachine>,
     pub(super) visits: BTreeMap<JobId, Visit>,
     pub(super) workers: Vec<Option<Worker>>,
     pub(super) health: Health,
@@ -81,8 +83,6 @@ pub struct Plant {
     pub(super) ledger: Arc<Ledger>,
     /// Of other services' calls.
     pub(super) calls_ledger: Arc<Ledger>,
-    /// Jobs of each stage that wait for other services.
-    pub(super) elsewhere: Vec<u32>,
     pub(super) ranks: Ranks,
     pub(super) faults: Faults,
     pub(super) next_id: u64,
@@ -100,6 +100,17 @@ pub struct Plant {
     /// When the next end of work is planned for.
     pub(super) cores_planned: Option<Timestamp>,
     pub(super) armed: BTreeMap<Place, Timestamp>,
+    /// The wall clock that policies were shown last.
+    pub(super) wall: UnixSeconds,
+    /// For what sites want, kept to be used again.
+    pub(super) buffers: Vec<Vec<Action<JobId>>>,
+}
+
+/// A stage, and what its host does for it.
+#[derive(Debug)]
+pub(super) struct PlantStage {
+    pub(super) site: Stage<JobId>,
+    pub(super) spec: StageSpec,
 }
 
 /// The plant as load samples see it.
@@ -134,6 +145,17 @@ impl Plant {
         self.backend.set_work(work)
     }
 
+    /// Shows the wall clock to all policies and machines, each second anew.
+    pub(super) fn show_wall(&mut self, now: Timestamp) {
+        let wall = wall(now);
+        if wall != std::mem::replace(&mut self.wall, wall) {
+            self.dispatch.set_wall(wall);
+            self.accept.set_wall(wall);
+            self.stages.iter_mut().for_each(|stage| stage.site.set_wall(wall));
+            self.monitors.iter_mut().for_each(|monitor| monitor.set_wall(wall));
+        }
+    }
+
     pub(super) fn meter(&self) -> Meter {
         let PlantSpec { connection_kb, memory_mb, .. } = self.costs;
         let open = self.listener.conns.len() as f64;
@@ -153,6 +175,7 @@ impl Plant {
     }
 
     pub(super) fn starts(&mut self, cx: &mut dyn Around) {
+        self.show_wall(cx.now());
         for (at, number, on) in self.faults.times().collect::<Vec<_>>() {
             cx.plan(Timestamp::ZERO + at, Event::Fault(number, on));
         }
@@ -167,6 +190,7 @@ impl Plant {
 
     /// `silent`: no request is to follow.
     pub(super) fn is_knocked(&mut self, conn: ConnId, silent: bool, cx: &mut dyn Around) -> Knock {
+        self.show_wall(cx.now());
         if self.listener.is_full() {
             return Knock::Dropped;
         }
@@ -177,16 +201,19 @@ impl Plant {
     }
 
     pub(super) fn is_asked(&mut self, asked: Asked, cx: &mut dyn Around) {
+        self.show_wall(cx.now());
         self.arrives(asked, cx);
         self.plan_cores(cx);
     }
 
     pub(super) fn is_left(&mut self, conn: ConnId, cx: &mut dyn Around) {
+        self.show_wall(cx.now());
         self.client_goes(conn, cx);
         self.plan_cores(cx);
     }
 
     pub(super) fn happens(&mut self, event: Event, cx: &mut dyn Around) {
+        self.show_wall(cx.now());
         match event {
             Event::Cores(plan) => {
                 if plan == self.machine.plans {
@@ -240,7 +267,7 @@ impl World for Plant {
 pub(super) const UPKEEP: Duration = Duration::from_secs(1);
 
 /// Wall time begins with the run: nothing outside of it is to agree with.
-pub(super) fn wall(now: Timestamp) -> UnixSeconds {
+fn wall(now: Timestamp) -> UnixSeconds {
     UnixSeconds(now.as_nanos() / 1_000_000_000)
 }
 

@@ -19,7 +19,7 @@ use crate::{
     running::{Parts, Running},
     service::Service,
     spec::{self, OnRefuse, TargetSpec},
-    stage::{Desk, Door, Ear, Stage, keep_time},
+    stage::{Door, Ear, Neighbours, Stage, keep_time},
     synthetic::{Checksum, Emulated, Law},
     tree::TaskSpec,
 };
@@ -66,18 +66,19 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     let events = Events::default();
     let reports = task.reports.then(Reports::default);
     let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events.clone());
-    let seating = seating.reporting(reports.clone());
     let stages: Vec<_> = graph
         .branches()
         .map(|(site, node)| {
             let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
-            let desk = seating.desk(&chosen, beside, site);
-            Stage::new(&node.name, desk, spec.stage(&node.name).clone(), service.probe(), clock)
+            let policy = seating.policy_site(&chosen, beside, site);
+            let spec = spec.stage(&node.name).clone();
+            Stage::new(&node.name, policy, spec, service.probe(), reports.clone(), clock)
         })
         .collect();
     let workers = stages.iter().map(|stage| stage.spec().workers).sum();
     let door = |site: SiteId, capacity| {
-        Door::new(graph.site_name(site), desk(&seating, &chosen, site), capacity, service.probe(), clock)
+        let policy = seating.policy_site(&chosen, &[], site);
+        Door::new(graph.site_name(site), policy, capacity, service.probe(), reports.clone(), clock)
     };
     let (dispatch, accept, probe) = (door(graph.dispatch(), workers), door(graph.accept(), 0), service.probe());
     let at_dispatch = spec.stage("dispatch");
@@ -87,7 +88,7 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
         edge: spec.edge.clone(),
         dispatch,
         accept,
-        dispatchers: Dispatchers::new(at_dispatch.workers, at_dispatch.queue),
+        dispatchers: Dispatchers::new(at_dispatch.workers, at_dispatch.queue, stages.clone(), clock),
         ranks,
         callers,
         wire: task.wire.at_speed(task.speed),
@@ -96,8 +97,8 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
         stages,
     });
     let system = graph.system();
-    let watchers = monitors.iter().filter_map(|monitor| seating.watcher(monitor, system)).collect();
-    let monitors = Monitors::new(system, watchers, probe, ears(&app), clock);
+    let machines = monitors.iter().filter_map(|monitor| seating.machine(monitor, system)).collect();
+    let monitors = Monitors::new(system, machines, probe, ears(&app), clock);
     Ok(Built { app, seating, monitors, events, reports, policy: task.target.policy.name })
 }
 
@@ -105,9 +106,14 @@ impl Built {
     /// Starts stages and timers.
     pub(super) fn run(self, edge: Arc<Edge>, backlog: u32) -> Arc<Running> {
         let Self { app, seating, monitors, events, reports, policy } = self;
-        for stage in &app.stages {
-            stage.start(vec![ear_of_door(&app.dispatch, app.graph.dispatch())]);
+        for (branch, stage) in app.stages.iter().enumerate() {
+            let dispatchers = Arc::downgrade(&app.dispatchers);
+            stage.start(Neighbours {
+                upstream: vec![ear_of_door(&app.dispatch, app.graph.dispatch())],
+                room: Box::new(move || Dispatchers::room(&dispatchers, branch)),
+            });
         }
+        tokio::spawn(keep_time(Arc::downgrade(&app.dispatchers)));
         for door in [&app.dispatch, &app.accept] {
             tokio::spawn(keep_time(Arc::downgrade(door)));
         }
@@ -140,10 +146,6 @@ async fn open(app: &spec::App, speed: f64, seed: u64, clock: Clock) -> Result<Ar
             Ok(Emulated::new(law, emulated.servers, emulated.discipline, emulated.answer_bytes, seed, clock))
         }
     }
-}
-
-fn desk(seating: &Seating, chosen: &Resolved, site: SiteId) -> Desk {
-    seating.desk(chosen, &[], site)
 }
 
 /// Settings for stages that do not exist are slips.

@@ -8,7 +8,9 @@ use std::{
 
 use controllers::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Objective, Offer, Outcome, Place, Policy, Reason, Refusal,
-    Seat, Seen, SiteId, Tags, Timestamp, Verdict, policy::Resize,
+    Seat, Seen, SiteId, Tags, Timestamp, Verdict,
+    policy::Resize,
+    site::{SiteMachine, TurnedAway},
 };
 use tokio::sync::mpsc;
 
@@ -52,14 +54,13 @@ impl Work for Piece {
         })
     }
 
-    fn annotate(&mut self, _: Note) {} // no client reads these
-
-    fn deliver(self) {
+    // No client reads notes.
+    fn deliver(self, _: Option<Note>) {
         let _ = self.says.send(Said::Done(self.id));
     }
 
-    fn refuse(self, refusal: Refusal) {
-        let _ = self.says.send(Said::Refused(self.id, refusal.reason));
+    fn refuse(self, away: TurnedAway) {
+        let _ = self.says.send(Said::Refused(self.id, away.refusal.reason));
     }
 }
 
@@ -84,25 +85,29 @@ fn site() -> controllers::Site {
     }
 }
 
-fn none() -> Chosen {
+fn none() -> InstalledPolicy {
     let resolved = Resolved::none();
     let policy = resolved.entry.policy(&resolved.values, &site()).unwrap();
-    Chosen { entry: resolved.entry, policy }
+    InstalledPolicy { entry: resolved.entry, policy }
 }
 
 fn bench(policy: Box<dyn Policy>, spec: StageSpec) -> Bench {
     let entry: &'static Entry = none().entry;
     let seat = Seat::new(SiteId(2), policy, 7, Box::new(()));
-    Bench::of(Stage::new("work", Desk::new(seat, entry, Vec::new()), spec, this_process(), Clock::start()))
+    Bench::of(Stage::new("work", PolicySite::new(seat, entry, Vec::new()), spec, this_process(), None, Clock::start()))
 }
 
 fn this_process() -> Arc<dyn Probe> {
     Arc::new(ThisProcess)
 }
 
+fn nobody() -> Neighbours {
+    Neighbours { upstream: Vec::new(), room: Box::new(|| {}) }
+}
+
 impl Bench {
     fn of(stage: Arc<Stage<Piece>>) -> Self {
-        stage.start(Vec::new());
+        stage.start(nobody());
         let (says, said) = mpsc::unbounded_channel();
         Self { stage, says, said, ran: Arc::default() }
     }
@@ -201,7 +206,7 @@ async fn the_queue_is_bounded_and_the_refused_job_comes_back() {
     bench.stage.enqueue(bench.piece(1, 1)).unwrap();
     bench.stage.enqueue(bench.piece(2, 1)).unwrap();
     let refused = bench.stage.enqueue(bench.piece(3, 1)).unwrap_err();
-    assert_eq!((refused.work.id, refused.refusal.reason), (3, Reason::QueueFull));
+    assert_eq!((refused.work.id, refused.away.refusal.reason), (3, Reason::QueueFull));
     let gauges = bench.until(|gauges| gauges.completed == 3).await;
     assert_eq!((gauges.offered, gauges.admitted, gauges.refused), (4, 3, 1));
 }
@@ -219,7 +224,7 @@ async fn held_jobs_wait_in_the_stage_and_are_released_or_refused() {
         bench.stage.enqueue(bench.piece(id, 1)).unwrap();
     }
     assert_eq!(
-        bench.stage.enqueue(bench.piece(3, 1)).unwrap_err().refusal.reason,
+        bench.stage.enqueue(bench.piece(3, 1)).unwrap_err().away.refusal.reason,
         Reason::QueueFull,
         "held jobs take room"
     );
@@ -384,17 +389,19 @@ async fn a_policy_is_woken_in_time_and_its_word_reaches_upstream() {
     let seat = Seat::new(SiteId(2), policy, 7, Box::new(()));
     let stage = Stage::<Piece>::new(
         "work",
-        Desk::new(seat, none().entry, Vec::new()),
+        PolicySite::new(seat, none().entry, Vec::new()),
         spec(1, 1),
         this_process(),
+        None,
         Clock::start(),
     );
     let heard = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&heard);
-    stage.start(vec![Ear::new(SiteId(1), move |seen| {
+    let ear = Ear::new(SiteId(1), move |seen| {
         assert!(matches!(seen, Seen::Peer(PeerReport::Pressure { from: SiteId(2), .. })));
         counter.fetch_add(1, Ordering::Relaxed);
-    })]);
+    });
+    stage.start(Neighbours { upstream: vec![ear], ..nobody() });
     tokio::time::sleep(Duration::from_millis(500)).await;
     let woken = woken.load(Ordering::Relaxed);
     assert!((5..=25).contains(&woken), "{woken} wakes in 500 ms, one each 20 ms or later");
@@ -442,8 +449,8 @@ async fn policies_and_machines_are_shown_the_wall_clock() {
     let (policy, machine) = (Watch::default(), Watch::default());
     let seat = Seat::new(SiteId(2), Box::new(policy.clone()), 7, Box::new(()));
     let beside = controllers::MachineSeat::new(SiteId(2), Box::new(machine.clone()), 7, Box::new(()));
-    let desk = Desk::new(seat, none().entry, vec![Watcher::new(beside, &[])]);
-    let mut bench = Bench::of(Stage::new("work", desk, spec(1, 1), this_process(), Clock::start()));
+    let desk = PolicySite::new(seat, none().entry, vec![SiteMachine::new(beside, &[])]);
+    let mut bench = Bench::of(Stage::new("work", desk, spec(1, 1), this_process(), None, Clock::start()));
     bench.stage.enqueue(bench.piece(1, 1)).unwrap();
     assert_eq!(bench.next().await, Said::Done(1));
     // The policy: an offer, a start, an end. The machine: the latter two.

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use controllers::{Note, Offer, Outcome, Refusal, Seen, SiteId};
+use controllers::{Note, Offer, Outcome, Seen, SiteId, site::TurnedAway};
 
 use crate::service::{At, Boxed};
 
 /// A job that a stage can work on.
 pub trait Work: Send + 'static {
-    /// What the seat may know of it.
+    /// What the policy may know of it.
     fn offer(&self) -> Offer;
 
     /// True once nobody waits for it any more.
@@ -22,14 +22,11 @@ pub trait Work: Send + 'static {
         None
     }
 
-    /// Its reply is to tell this beside the answer.
-    fn annotate(&mut self, note: Note);
-
-    /// Hands over what came of it, after [`Work::run`] or after a panic in it.
-    fn deliver(self);
+    /// Hands over what came of it, after [`Work::run`] or after a panic in it. `note`: what the policy here tells that of the sender.
+    fn deliver(self, note: Option<Note>);
 
     /// It was held, and is now refused.
-    fn refuse(self, refusal: Refusal);
+    fn refuse(self, away: TurnedAway);
 }
 
 /// A failed enqueue: the job comes back.
@@ -37,8 +34,8 @@ pub trait Work: Send + 'static {
 pub struct Refused<W> {
     /// The job.
     pub work: W,
-    /// Why.
-    pub refusal: Refusal,
+    /// Why, and what its reply is to tell.
+    pub away: TurnedAway,
 }
 
 /// A site that can be told facts by other sites.

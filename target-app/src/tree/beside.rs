@@ -2,13 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp};
+use controllers::{
+    Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp,
+    site::{SiteMachine, StageGauges, earliest},
+};
 
 use crate::{
-    control::{events::Events, wire::StageGauges},
+    control::events::Events,
     policies::{MachineError, Resolved, Seating},
     signals::Probe,
-    stage::{Watcher, earliest},
     tree::TreeSpec,
 };
 
@@ -20,7 +22,7 @@ pub const MOST_TASKS: usize = (u16::MAX / SITES) as usize;
 /// The machines.
 #[derive(Debug)]
 pub struct Beside {
-    machines: Vec<Watcher>,
+    machines: Vec<SiteMachine>,
 }
 
 impl Beside {
@@ -34,15 +36,15 @@ impl Beside {
         let seating = Seating::new(Arc::clone(&graph), first.task.objective, first.task.seed, Events::default());
         let machine = |spec| {
             let resolved = Resolved::new(spec)?;
-            let watcher = seating.watcher(&resolved, graph.system());
-            watcher.ok_or_else(|| MachineError::NotAMachine(spec.name.clone()))
+            let machine = seating.machine(&resolved, graph.system());
+            machine.ok_or_else(|| MachineError::NotAMachine(spec.name.clone()))
         };
         Ok(Self { machines: spec.machines.iter().map(machine).collect::<Result<_, _>>()? })
     }
 
     /// A report has come from a task, with its site as it is among those of all tasks ([`global`]).
     pub fn hear(&mut self, now: Timestamp, report: PeerReport) {
-        self.machines.iter_mut().for_each(|machine| machine.tell(now, &Seen::Peer(report)));
+        self.machines.iter_mut().for_each(|machine| machine.observe(now, &Seen::Peer(report)));
     }
 
     /// Lets the machines do what is due: what they tell tasks, and when to come again.
@@ -50,7 +52,7 @@ impl Beside {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let (mut wants, mut wake) = (Vec::new(), None);
         for machine in &mut self.machines {
-            wake = earliest(wake, machine.turn(now, nothing, &Nobody, &mut wants));
+            wake = earliest(wake, machine.poll(now, nothing, &Nobody, |want| wants.push(want)));
         }
         let told = |want| match want {
             Effect::Tell(report) => Some(report),

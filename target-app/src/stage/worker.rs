@@ -1,0 +1,84 @@
+//! A stage's workers: tokio tasks that take jobs in batches and work on them one after the other.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    sync::{Arc, atomic::Ordering},
+    task::Poll,
+};
+
+use controllers::{
+    Outcome, Timestamp,
+    site::{Queued, Task},
+};
+
+use super::{Stage, Work};
+
+/// The life of a worker, which is idle at first.
+pub(super) async fn work<W: Work>(stage: Arc<Stage<W>>) {
+    while let Some(batch) = stage.next_batch().await {
+        let began = stage.clock.now();
+        let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
+        for queued in batch {
+            stage.work_on(queued).await;
+        }
+        stage.with(|machine, now| {
+            machine.batch_done(now, jobs, began);
+            stage.publish_p90(machine);
+        });
+    }
+}
+
+impl<W: Work> Stage<W> {
+    /// Waits for a batch. `None`: the worker leaves.
+    async fn next_batch(self: &Arc<Self>) -> Option<VecDeque<Queued<W>>> {
+        loop {
+            let mut called = pin!(self.work.notified());
+            // Listen before looking: a job queued between the two must not be missed.
+            called.as_mut().enable();
+            let found = self.lock().stage.take();
+            match found {
+                Task::Batch(batch) => {
+                    self.neighbours.get().into_iter().for_each(|neighbours| (neighbours.room)());
+                    return Some(batch);
+                }
+                Task::Leave => return None,
+                Task::Wait => called.await,
+            }
+        }
+    }
+
+    async fn work_on(self: &Arc<Self>, queued: Queued<W>) {
+        let Queued { job: mut work, offer, grant, offered } = queued;
+        let queued = Queued { job: (), offer, grant, offered };
+        let started = {
+            let mut state = self.lock();
+            let now = self.read(&mut state);
+            state.stage.started(now, &queued);
+            now
+        };
+        let skip = self.spec.drop_abandoned && work.gone();
+        let outcome = if skip { Outcome::Abandoned } else { self.run(&mut work, offered, started).await };
+        let outcome = if work.gone() { Outcome::Abandoned } else { outcome };
+        let cost = work.cost();
+        let note = self.with(|stage, now| stage.ended(now, &queued, started, outcome, cost));
+        // Booked first, answered second: whoever gets the answer finds the room that it left.
+        work.deliver(note);
+    }
+
+    async fn run(&self, work: &mut W, offered: Timestamp, started: Timestamp) -> Outcome {
+        let at = self.at(offered, started);
+        let mut running = pin!(async { work.run(at).await });
+        let caught = std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(outcome)) => Poll::Ready(Some(outcome)),
+            Err(_) => Poll::Ready(None),
+        });
+        caught.await.unwrap_or_else(|| {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            Outcome::Failed
+        })
+    }
+}
