@@ -116,11 +116,8 @@ impl<J> Dispatch<J> {
         // Waiting helps against load, not against the end of the service.
         if *on_refuse == OnRefuse::Block && away.refusal.reason != Reason::Draining {
             let blocked = self.blocked.entry(stage).or_default();
-            if again {
-                blocked.push_front((id, job))
-            } else {
-                blocked.push_back((id, job))
-            }
+            let place = if again { 0 } else { blocked.len() };
+            blocked.insert(place, (id, job));
             self.retry_at.get_or_insert(now + RETRY_BLOCKED);
             return;
         }

@@ -100,7 +100,6 @@ impl<J> Gate<J> {
     }
 
     /// A job leaves; `cost`: the CPU time that it took, where that is known. Says what its reply is to tell beside the answer.
-    #[expect(clippy::needless_pass_by_value, reason = "a permit is handed back once")]
     pub fn ended(&mut self, now: Timestamp, permit: Permit, outcome: Outcome, cost: Option<Duration>) -> Option<Note> {
         let Permit { offer: Offer { id, tags, entered, note }, grant, offered, started } = permit;
         let started = started.unwrap_or(now);

@@ -147,7 +147,7 @@ impl Dispatchers {
 impl Timed for Dispatchers {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
         self.lock().armed = None;
-        self.with(|dispatch, now| dispatch.retry(now));
+        self.with(Dispatch::retry);
         self.lock().armed
     }
 

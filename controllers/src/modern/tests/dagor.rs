@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Class, Criticality, Effect, Gauge, Grant, JobId, Next, Note, Offer, Outcome, Reason, Seat, Seen, Settings, SiteId,
-    Tags, Timestamp, Timing, UnixSeconds, Verdict,
+    Class, Criticality, Effect, Gauge, Grant, JobId, Note, Offer, Outcome, Reason, Seat, Seen, Settings, SiteId, Tags,
+    Timestamp, Timing, UnixSeconds, Verdict,
     catalogue::Setting,
     testing::{
         plant::{Phase, Plant, Series, Service},

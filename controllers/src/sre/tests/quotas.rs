@@ -1,7 +1,7 @@
 //! Quotas in CPU seconds, at one task and divided between several.
 
 use super::*;
-use crate::{Effect, LoadSample, Next, PeerReport, RetryHint, testing::MachineBench};
+use crate::{Effect, LoadSample, PeerReport, RetryHint, testing::MachineBench};
 
 const MS: Duration = Duration::from_millis(1);
 
