@@ -34,7 +34,7 @@ use crate::{
     security_headers,
     service::{Bytes, Page, Request, Service},
     spec::{EdgeSpec, Health},
-    stage::{Door, Stage},
+    stage::{Decided, Door, Stage, Work as _},
     tree::WireCosts,
 };
 
@@ -182,10 +182,7 @@ impl App {
         let id = self.job_id();
         let offer = Offer { id, tags, entered, note: None };
         let request = Request { id, entered, tags, route, head, body, peer };
-        let reply = match self.dispatch(request, offer).await {
-            Ok(reply) => reply,
-            Err(away) => return self.turned_away(away).await,
-        };
+        let reply = self.dispatch(request, offer).await;
         match reply {
             Some(Reply::Handled { handled: Ok(response), note }) => handled(response).noted(note),
             // Its own work was done: what was refused is a call on its behalf.
@@ -218,18 +215,22 @@ impl App {
 
     /// The dispatch stage: asks the policy, and takes the request to the stage that it belongs to. What became of it; `None` if its
     /// handler panicked.
-    async fn dispatch(self: &Arc<Self>, mut request: Request, mut offer: Offer) -> Result<Option<Reply>, TurnedAway> {
-        let pass = self.dispatch.enter(offer).await?;
+    async fn dispatch(self: &Arc<Self>, mut request: Request, offer: Offer) -> Option<Reply> {
         let branch = request.route.branch.0;
-        // The pass keeps what the policy at dispatch was told.
-        offer.tags = self.stages.get(branch).map_or(offer.tags, |stage| stage.spec().carried(offer.tags));
-        request.tags = offer.tags;
+        // From its stage on the request may carry other tags than the policy at dispatch is told.
+        let tags = self.stages.get(branch).map_or(offer.tags, |stage| stage.spec().carried(offer.tags));
+        request.tags = tags;
         let (sender, reply) = oneshot::channel();
-        self.dispatchers.offer(Job::new(self, request, offer, sender, pass, branch));
-        let mut waits = MayWait { dispatchers: Some(&self.dispatchers), id: offer.id };
+        let mut job = Some(Job::new(self, request, Offer { tags, ..offer }, sender, branch));
+        let decided = self.dispatch.offer(offer, || {
+            let job = job.take();
+            Box::new(|decided| go_on(job, decided))
+        });
+        decided.into_iter().for_each(|decided| go_on(job.take(), decided));
+        let mut waits = MayWait { app: Some(self), id: offer.id };
         let reply = reply.await;
-        waits.dispatchers = None;
-        Ok(reply.ok())
+        waits.app = None;
+        reply.ok()
     }
 
     /// Answers a request that no stage took, as the stage upstream chooses (USITS'03, section 2.3).
@@ -291,15 +292,27 @@ impl App {
     }
 }
 
-/// A job that may wait for a worker of dispatch: its client may go away meanwhile.
+/// The gate at dispatch has decided about a job.
+fn go_on(job: Option<Job>, decided: Decided) {
+    match (job, decided) {
+        (Some(job), Ok(pass)) => job.let_in(pass),
+        (Some(job), Err(away)) => job.refuse(away),
+        (None, _) => {}
+    }
+}
+
+/// A job that may be held, or wait for a worker of dispatch: its client may go away meanwhile.
 struct MayWait<'a> {
-    dispatchers: Option<&'a Arc<Dispatchers>>,
+    app: Option<&'a Arc<App>>,
     id: JobId,
 }
 
 impl Drop for MayWait<'_> {
     fn drop(&mut self) {
-        self.dispatchers.into_iter().for_each(|dispatchers| dispatchers.leave(self.id));
+        if let Some(app) = self.app {
+            app.dispatch.leave(self.id);
+            app.dispatchers.leave(self.id);
+        }
     }
 }
 

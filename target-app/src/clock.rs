@@ -7,25 +7,52 @@ use nix::time::{ClockId, clock_gettime};
 
 /// Time since the process began to serve. Copies agree.
 #[derive(Debug, Clone, Copy)]
-pub struct Clock(Instant);
+pub struct Clock(Source);
+
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    System(Instant),
+    /// Time that a test moves on.
+    #[cfg(test)]
+    Manual(&'static manual::ManualClock),
+}
+
+#[cfg(test)]
+pub(crate) mod manual;
 
 impl Clock {
     /// A clock that starts at zero now.
     #[must_use]
     pub fn start() -> Self {
-        Self(Instant::now())
+        Self(Source::System(Instant::now()))
+    }
+
+    /// A clock that shows what this one says.
+    #[cfg(test)]
+    pub(crate) fn manual(clock: &'static manual::ManualClock) -> Self {
+        Self(Source::Manual(clock))
     }
 
     /// Now.
     #[must_use]
     pub fn now(self) -> Timestamp {
-        Timestamp::from_nanos(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        match self.0 {
+            Source::System(start) => {
+                Timestamp::from_nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+            }
+            #[cfg(test)]
+            Source::Manual(clock) => clock.now(),
+        }
     }
 
     /// The wall clock, as the kernel had it at its last tick (some milliseconds ago): read without a system call, at a
     /// fraction of what the exact one costs. 0 where there is none.
     #[must_use]
     pub fn wall(self) -> UnixSeconds {
+        #[cfg(test)]
+        if let Source::Manual(clock) = self.0 {
+            return UnixSeconds(clock.now().as_nanos() / 1_000_000_000);
+        }
         let read = clock_gettime(ClockId::CLOCK_REALTIME_COARSE);
         UnixSeconds(read.ok().and_then(|time| u64::try_from(time.tv_sec()).ok()).unwrap_or_default())
     }
@@ -39,13 +66,22 @@ impl Clock {
     /// Waits until the clock shows that time, to about a tenth of a millisecond. Tokio's own timers count in whole
     /// milliseconds, rounded up twice: they are 1.2 ms late in the mean.
     pub async fn sleep_until(self, at: Timestamp) {
-        async_io::Timer::at(self.std_instant(at)).await;
+        match self.0 {
+            Source::System(_) => _ = async_io::Timer::at(self.std_instant(at)).await,
+            #[cfg(test)]
+            Source::Manual(clock) => clock.sleep_until(at).await,
+        }
     }
 
     /// At most a day from now: beyond that sums may overflow.
     fn std_instant(self, at: Timestamp) -> Instant {
         let day = Timestamp::from_nanos(self.now().as_nanos().saturating_add(86_400_000_000_000));
-        self.0 + at.min(day).since(Timestamp::ZERO)
+        let start = match self.0 {
+            Source::System(start) => start,
+            #[cfg(test)]
+            Source::Manual(_) => Instant::now(),
+        };
+        start + at.min(day).since(Timestamp::ZERO)
     }
 }
 

@@ -11,6 +11,8 @@
 mod around;
 mod backend;
 mod cluster;
+#[cfg(test)]
+mod conformance;
 mod connections;
 mod costs;
 mod fault;

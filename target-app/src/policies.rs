@@ -138,13 +138,33 @@ pub struct Seating {
     objective: Objective,
     seed: u64,
     events: Events,
+    /// Goes round each policy that is made.
+    #[cfg(test)]
+    wrap: Option<Wrap>,
 }
+
+/// Puts something of a test round a policy.
+#[cfg(test)]
+pub(crate) type Wrap = fn(SiteId, Box<dyn controllers::Policy>) -> Box<dyn controllers::Policy>;
 
 impl Seating {
     /// Seats for the sites of this graph.
     #[must_use]
     pub fn new(graph: Arc<Graph>, objective: Objective, seed: u64, events: Events) -> Self {
-        Self { graph, objective, seed, events }
+        Self {
+            graph,
+            objective,
+            seed,
+            events,
+            #[cfg(test)]
+            wrap: None,
+        }
+    }
+
+    /// The same, with this round each policy.
+    #[cfg(test)]
+    pub(crate) fn wrapped(self, wrap: Option<Wrap>) -> Self {
+        Self { wrap, ..self }
     }
 
     /// True if a policy of that place sits at that site by itself.
@@ -167,7 +187,15 @@ impl Seating {
     pub fn forced(&self, chosen: &Resolved, site: SiteId) -> InstalledPolicy {
         let site = self.site(site, chosen.place);
         match chosen.entry.make {
-            Make::Policy(make) => InstalledPolicy { entry: chosen.entry, policy: make(&chosen.values, &site) },
+            Make::Policy(make) => {
+                let policy = make(&chosen.values, &site);
+                #[cfg(test)]
+                let policy = match self.wrap {
+                    Some(wrap) => wrap(site.id, policy),
+                    None => policy,
+                };
+                InstalledPolicy { entry: chosen.entry, policy }
+            }
             Make::Machine(_) => self.forced(&Resolved::none(), site.id),
         }
     }

@@ -11,6 +11,8 @@ use crate::{
 };
 
 mod build;
+#[cfg(test)]
+pub(crate) use build::{Ground, assemble};
 mod error;
 mod process;
 

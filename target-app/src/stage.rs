@@ -24,7 +24,7 @@ mod timer;
 mod work;
 mod worker;
 
-pub use door::{Door, Pass};
+pub use door::{Continuation, Decided, Door, Pass};
 pub(crate) use timer::{Timed, keep_time, rearm};
 pub use work::{Ear, Refused, Work};
 

@@ -63,6 +63,13 @@ impl Dispatchers {
         self.lock().dispatch.full()
     }
 
+    /// Waiting jobs, free workers, blocked jobs, and jobs refused because the queue was full.
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> [u64; 4] {
+        let blocked = self.lock().dispatch.blocked();
+        [u64::from(self.waiting()), u64::from(self.idle()), u64::from(blocked), self.full()]
+    }
+
     /// Takes a job to its stage, as soon as a worker is free. Whoever waits for its reply hears what came of it.
     pub(super) fn offer(&self, job: Job) {
         let id = job.offer().id;
@@ -87,8 +94,15 @@ impl Dispatchers {
         }
     }
 
-    /// Runs under the lock, then does what dispatch wants.
+    /// Runs under the lock, then does what dispatch wants. The timer is told of an earlier wake-up.
     fn with(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) {
+        if self.carry_out(act) {
+            self.alarm.notify_one();
+        }
+    }
+
+    /// The same; true if the timer has to be told of an earlier wake-up.
+    fn carry_out(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) -> bool {
         let mut step = {
             let mut state = self.lock();
             let now = self.clock.now();
@@ -102,18 +116,14 @@ impl Dispatchers {
                     job.not_taken(away, answer);
                     self.next(&mut self.lock())
                 }
-                DispatchStep::WakeAt(_) | DispatchStep::Idle => return,
+                DispatchStep::WakeAt(at) => return rearm(&mut self.lock().armed, Some(at)),
+                DispatchStep::Idle => return false,
             };
         }
     }
 
-    /// The next step. The lock is taken: a wake-up is noted inside it.
     fn next(&self, state: &mut State) -> DispatchStep<Job> {
         let step = state.dispatch.poll();
-        let wake = if let DispatchStep::WakeAt(at) = step { Some(at) } else { None };
-        if rearm(&mut state.armed, wake) {
-            self.alarm.notify_one();
-        }
         self.blocked.store(state.dispatch.blocked(), Ordering::Relaxed);
         step
     }
@@ -147,7 +157,7 @@ impl Dispatchers {
 impl Timed for Dispatchers {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
         self.lock().armed = None;
-        self.with(Dispatch::retry);
+        self.carry_out(Dispatch::retry); // the timer is awake: it need not be woken
         self.lock().armed
     }
 

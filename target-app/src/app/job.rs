@@ -128,11 +128,17 @@ impl Job {
         request: Request,
         offer: Offer,
         reply: oneshot::Sender<Reply>,
-        pass: Pass,
         branch: usize,
     ) -> Self {
-        let (app, request) = (Arc::clone(app), Some(request));
+        let (app, request, pass) = (Arc::clone(app), Some(request), Pass::none());
         Self { app, offer, request, answer: None, cost: None, reply, pass, branch }
+    }
+
+    /// The gate at dispatch lets it in.
+    pub(super) fn let_in(mut self, pass: Pass) {
+        self.pass = pass;
+        let app = Arc::clone(&self.app);
+        app.dispatchers.offer(self);
     }
 
     /// Its stage's place among the branches.

@@ -196,7 +196,7 @@ impl Plant {
                 self.visits.remove(&id);
                 self.turn_dispatch(cx);
             } else if self.dispatchers.leave(id).is_some() {
-                self.leave_dispatch(id, Outcome::Abandoned, cx);
+                self.leave_dispatch(id, Outcome::Abandoned, None, cx);
                 self.visits.remove(&id);
                 self.turn_dispatchers(cx);
             }

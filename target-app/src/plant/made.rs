@@ -1,6 +1,10 @@
 //! How a plant is put together from a target's spec.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use controllers::{
     SiteId, Timestamp, UnixSeconds, seed_for,
@@ -20,8 +24,8 @@ use super::{
 };
 use crate::{
     class::Ranks,
-    control::events::Events,
-    graph::Role,
+    control::events::{Events, Reader},
+    graph::{Graph, Role},
     policies::{Resolved, Seating, Unfit, listed, machines},
     running,
     spec::{App, EmulatedSpec, TargetSpec},
@@ -50,6 +54,16 @@ pub struct PlantPlan {
     pub speed: Option<f64>,
 }
 
+/// A service, and what its sites are made by.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) backend: Box<dyn Backend>,
+    pub(super) cores: u32,
+    pub(super) graph: Arc<Graph>,
+    pub(super) seating: Seating,
+    pub(super) reader: Reader,
+}
+
 impl Plant {
     /// A plant of this target.
     ///
@@ -72,17 +86,28 @@ impl Plant {
         if !chosen.entry.is_policy() {
             return Err(PlantError::NotAPolicy(spec.policy.name.clone()));
         }
-        let (monitors, machines) = machines(&spec.machines)?;
-        let ranks = Ranks::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
         let (backend, cores) = backend(spec, plan)?;
         let graph = Arc::new(backend.graph());
+        let events = Events::default();
+        let reader = events.subscribe();
+        let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events);
+        Self::of_parts(spec, plan, chosen, Parts { backend, cores, graph, seating, reader })
+    }
+
+    /// A plant of this service.
+    pub(super) fn of_parts(
+        spec: &TargetSpec,
+        plan: &PlantPlan,
+        chosen: Resolved,
+        parts: Parts,
+    ) -> Result<Self, PlantError> {
+        let Parts { backend, cores, graph, seating, reader } = parts;
+        let (monitors, machines) = machines(&spec.machines)?;
+        let ranks = Ranks::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
         let misplaced = chosen.misplaced(&graph);
         if !misplaced.is_empty() {
             return Err(Unfit { name: spec.policy.name.clone(), problems: misplaced }.into());
         }
-        let events = Events::default();
-        let reader = events.subscribe();
-        let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events);
         let stages: Vec<_> = graph
             .branches()
             .map(|(site, node)| {
@@ -137,6 +162,7 @@ impl Plant {
             renewals: plan.renewals.clone(),
             cores,
             wall: UnixSeconds::default(),
+            woken_stages: VecDeque::new(),
             buffers: Vec::new(),
             cores_planned: None,
             armed: BTreeMap::new(),

@@ -115,7 +115,7 @@ impl Plant {
             None if site == self.graph.accept() => self.tell(Place::Accept, seen, cx),
             None => {}
         }
-        self.plan_cores(cx);
+        self.come_to_rest(cx);
     }
 
     pub(super) fn tell(&mut self, place: Place, seen: &Seen, cx: &mut dyn Around) {

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use controllers::{
     JobId, Kind, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp,
-    site::{Action, Answer, DispatchStep, Entered, Permit, Queued, Task, TurnedAway},
+    site::{Action, Answer, DispatchStep, Entered, Permit, Queued, Task, TurnedAway, outcome_of_refusal},
 };
 use http::request::Parts;
 use workloads::{
@@ -131,7 +131,7 @@ impl Plant {
         if let Some(visit) = self.visits.get_mut(&id) {
             visit.permit = permit;
             if visit.check {
-                self.leave_dispatch(id, Outcome::Ignored, cx);
+                self.leave_dispatch(id, Outcome::Ignored, None, cx);
                 return self.turn_back(id, bare(200), Ending::Served, Duration::ZERO, cx);
             }
             self.dispatchers.offer(id, id);
@@ -185,14 +185,14 @@ impl Plant {
                 let location = format!("{}{}", node.trim_end_matches('/'), visit.asked.call.path);
                 let headers = vec![("location", location), ("x-refused", refusal.reason.name().to_owned())];
                 let response = Response { headers, ..bare(307) };
-                let note = self.leave_dispatch(id, Outcome::Ignored, cx).or(note);
+                let note = self.leave_dispatch(id, Outcome::Ignored, None, cx).or(note);
                 let response = noted(response, note);
                 self.turn_back(id, response, Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
                 return;
             }
             Answer::Degrade => {
                 if let Some((cost, response)) = self.backend.degrade(kind, &visit.asked.call, key, cx.now()) {
-                    let note = self.leave_dispatch(id, Outcome::Ignored, cx).or(note);
+                    let note = self.leave_dispatch(id, Outcome::Ignored, None, cx).or(note);
                     self.turn_back(id, noted(response, note), Ending::Served, cost, cx);
                     return;
                 }
@@ -213,7 +213,7 @@ impl Plant {
     fn refuse(&mut self, id: JobId, away: TurnedAway, cx: &mut dyn Around) {
         let TurnedAway { refusal, note } = away;
         // The sender meets the seat at dispatch first.
-        let note = self.leave_dispatch(id, Outcome::Overloaded { retry: true }, cx).or(note);
+        let note = self.leave_dispatch(id, outcome_of_refusal(refusal, false), None, cx).or(note);
         let response = noted(refused(refusal), note);
         self.turn_back(id, response, Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
     }
@@ -237,10 +237,16 @@ impl Plant {
     }
 
     /// A job leaves the seat at dispatch, if it had been let in there. Says what its reply is to tell beside the answer.
-    pub(super) fn leave_dispatch(&mut self, id: JobId, outcome: Outcome, cx: &mut dyn Around) -> Option<Note> {
+    pub(super) fn leave_dispatch(
+        &mut self,
+        id: JobId,
+        outcome: Outcome,
+        cost: Option<Duration>,
+        cx: &mut dyn Around,
+    ) -> Option<Note> {
         let visit = self.visits.get_mut(&id)?;
-        let (permit, cost) = (visit.permit.take()?, visit.cost);
-        let note = self.dispatch.ended(cx.now(), permit, outcome, Some(cost));
+        let permit = visit.permit.take()?;
+        let note = self.dispatch.ended(cx.now(), permit, outcome, cost);
         self.turn_dispatch(cx);
         note
     }
@@ -250,7 +256,8 @@ impl Plant {
         for want in wants.drain(..) {
             match want {
                 Action::Refuse(id, away) => self.refuse(id, away, cx),
-                Action::Start(_) => self.start_workers(stage, cx),
+                // Workers run once whoever woke them is done, as tasks do.
+                Action::Start(_) => self.woken_stages.push_back(stage),
                 Action::Shed(to, level) if to.is_none_or(|to| to == self.graph.dispatch()) => {
                     // Upstream of a stage lies dispatch.
                     let from = self.stages[stage].site.id();
@@ -264,20 +271,28 @@ impl Plant {
         self.turn_dispatchers(cx);
     }
 
-    /// Idle workers take what there is.
-    fn start_workers(&mut self, stage: usize, cx: &mut dyn Around) {
-        while let Task::Batch(batch) = self.stages[stage].site.take() {
-            let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
-            let worker = Worker { stage, batch, under_way: None, jobs, began: cx.now() };
-            let free = self.workers.iter().position(Option::is_none);
-            let number = free.unwrap_or_else(|| {
-                self.workers.push(None);
-                self.workers.len() - 1
-            });
-            self.workers[number] = Some(worker);
-            self.work_on_next(number, cx);
-            self.dispatchers.room(stage);
+    /// Idle workers of stages where there is work take it.
+    pub(super) fn start_workers(&mut self, cx: &mut dyn Around) {
+        while let Some(stage) = self.woken_stages.pop_front() {
+            while self.start_worker(stage, cx) {}
         }
+    }
+
+    /// An idle worker takes a batch. False if there is none, or no worker.
+    fn start_worker(&mut self, stage: usize, cx: &mut dyn Around) -> bool {
+        let Task::Batch(batch) = self.stages[stage].site.take() else { return false };
+        let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
+        let worker = Worker { stage, batch, under_way: None, jobs, began: cx.now() };
+        let free = self.workers.iter().position(Option::is_none);
+        let number = free.unwrap_or_else(|| {
+            self.workers.push(None);
+            self.workers.len() - 1
+        });
+        self.workers[number] = Some(worker);
+        self.dispatchers.room(stage);
+        self.turn_dispatchers(cx);
+        self.work_on_next(number, cx);
+        true
     }
 
     /// A worker begins with the next job of its batch, or with the next batch.
@@ -291,6 +306,7 @@ impl Plant {
             self.workers[number] = None;
             self.stages[stage].site.batch_done(now, jobs, began);
             self.turn_stage(stage, cx);
+            self.start_worker(stage, cx); // the worker itself, before others that were woken
             return;
         };
         self.stages[stage].site.started(now, &queued);
@@ -365,7 +381,7 @@ impl Plant {
         let stage = visit.route.branch.0;
         self.stages[stage].site.waits_downstream(-1);
         self.job_done(id, cx);
-        self.plan_cores(cx);
+        self.come_to_rest(cx);
     }
 
     /// All work on a job is done: booked first, answered second, as in the live stage.
@@ -382,9 +398,10 @@ impl Plant {
             CallsEnded::Refused(hint) => Outcome::Overloaded { retry: hint != RetryHint::Never },
             CallsEnded::Failed => Outcome::Failed,
         };
-        let note = self.stages[stage].site.ended(cx.now(), &queued, visit.started, outcome, Some(visit.cost));
+        let cost = visit.cost;
+        let note = self.stages[stage].site.ended(cx.now(), &queued, visit.started, outcome, Some(cost));
         self.turn_stage(stage, cx);
-        let note = self.leave_dispatch(id, outcome, cx).or(note);
+        let note = self.leave_dispatch(id, outcome, Some(cost), cx).or(note);
         if let Some(visit) = self.visits.remove(&id) {
             let (response, ending) = match visit.calls {
                 CallsEnded::Answered => {

@@ -1,6 +1,10 @@
 //! A plant, and what happens to it.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use controllers::{
     JobId, Timestamp, UnixSeconds,
@@ -102,6 +106,8 @@ pub struct Plant {
     pub(super) armed: BTreeMap<Place, Timestamp>,
     /// The wall clock that policies were shown last.
     pub(super) wall: UnixSeconds,
+    /// Stages whose workers have work to begin with.
+    pub(super) woken_stages: VecDeque<usize>,
     /// For what sites want, kept to be used again.
     pub(super) buffers: Vec<Vec<Action<JobId>>>,
 }
@@ -164,6 +170,12 @@ impl Plant {
         Meter { used: self.machine.used(), cpus: f64::from(self.cores) * self.speed, memory }
     }
 
+    /// What a call has caused is done: woken workers begin, and the next end of their work is planned.
+    pub(super) fn come_to_rest(&mut self, cx: &mut dyn Around) {
+        self.start_workers(cx);
+        self.plan_cores(cx);
+    }
+
     /// Plans the next end of work, unless it is planned already.
     pub(super) fn plan_cores(&mut self, cx: &mut dyn Around) {
         let Some(at) = self.machine.next_done() else { return };
@@ -186,6 +198,7 @@ impl Plant {
             cx.plan(Timestamp::ZERO + UPKEEP, Event::Upkeep);
         }
         self.turn_all(cx);
+        self.come_to_rest(cx);
     }
 
     /// `silent`: no request is to follow.
@@ -196,20 +209,20 @@ impl Plant {
         }
         self.listener.add(conn, silent, cx.now());
         self.take_connections(cx);
-        self.plan_cores(cx);
+        self.come_to_rest(cx);
         Knock::Taken
     }
 
     pub(super) fn is_asked(&mut self, asked: Asked, cx: &mut dyn Around) {
         self.show_wall(cx.now());
         self.arrives(asked, cx);
-        self.plan_cores(cx);
+        self.come_to_rest(cx);
     }
 
     pub(super) fn is_left(&mut self, conn: ConnId, cx: &mut dyn Around) {
         self.show_wall(cx.now());
         self.client_goes(conn, cx);
-        self.plan_cores(cx);
+        self.come_to_rest(cx);
     }
 
     pub(super) fn happens(&mut self, event: Event, cx: &mut dyn Around) {
@@ -235,7 +248,7 @@ impl Plant {
             Event::Renew => self.renew(cx),
             Event::Upkeep => self.keep_up(cx),
         }
-        self.plan_cores(cx);
+        self.come_to_rest(cx);
     }
 }
 

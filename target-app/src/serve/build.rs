@@ -29,8 +29,8 @@ const LEAST_HEAD_BYTES: u32 = 8192;
 
 /// A service that is put together, and does not run yet.
 #[derive(Debug)]
-pub(super) struct Built {
-    pub(super) app: Arc<App>,
+pub(crate) struct Built {
+    pub(crate) app: Arc<App>,
     seating: Seating,
     monitors: Arc<Monitors>,
     events: Events,
@@ -51,21 +51,41 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     if spec.edge.head_bytes < LEAST_HEAD_BYTES {
         return Err(ServeError::Head(spec.edge.head_bytes));
     }
-    let (monitors, machines) = machines(&spec.machines)?;
-    let ranks = Ranks::of(spec).map_err(ServeError::Class)?;
     let clock = Clock::start();
     let service = open(&spec.app, task.speed, spec.draws.unwrap_or(spec.seed), clock).await?;
-    let callers = Callers::of(&task, clock).map_err(ServeError::Calls)?;
     let graph = Arc::new(service.graph());
+    let events = Events::default();
+    let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events.clone());
+    assemble(&task, chosen, service, Ground { graph, seating, events, clock })
+}
+
+/// What sites are made by, and the clock that they are told.
+pub(crate) struct Ground {
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) seating: Seating,
+    pub(crate) events: Events,
+    pub(crate) clock: Clock,
+}
+
+/// Puts a service together that is open.
+pub(crate) fn assemble(
+    task: &TaskSpec,
+    chosen: Resolved,
+    service: Arc<dyn Service>,
+    ground: Ground,
+) -> Result<Built, ServeError> {
+    let Ground { graph, seating, events, clock } = ground;
+    let spec = &task.target;
+    let (monitors, machines) = machines(&spec.machines)?;
+    let ranks = Ranks::of(spec).map_err(ServeError::Class)?;
+    let callers = Callers::of(task, clock).map_err(ServeError::Calls)?;
     check_stages(spec, &graph)?;
     let misplaced = chosen.misplaced(&graph);
     if !misplaced.is_empty() {
         return Err(Unfit { name: spec.policy.name.clone(), problems: misplaced }.into());
     }
 
-    let events = Events::default();
     let reports = task.reports.then(Reports::default);
-    let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events.clone());
     let stages: Vec<_> = graph
         .branches()
         .map(|(site, node)| {
@@ -99,13 +119,20 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     let system = graph.system();
     let machines = monitors.iter().filter_map(|monitor| seating.machine(monitor, system)).collect();
     let monitors = Monitors::new(system, machines, probe, ears(&app), clock);
-    Ok(Built { app, seating, monitors, events, reports, policy: task.target.policy.name })
+    Ok(Built { app, seating, monitors, events, reports, policy: task.target.policy.name.clone() })
 }
 
 impl Built {
     /// Starts stages and timers.
     pub(super) fn run(self, edge: Arc<Edge>, backlog: u32) -> Arc<Running> {
+        self.start();
         let Self { app, seating, monitors, events, reports, policy } = self;
+        Running::new(Parts { app, edge, seating, monitors, events, reports, policy, backlog })
+    }
+
+    /// Starts stages and timers, on the current runtime.
+    pub(crate) fn start(&self) {
+        let Self { app, monitors, .. } = self;
         for (branch, stage) in app.stages.iter().enumerate() {
             let dispatchers = Arc::downgrade(&app.dispatchers);
             stage.start(Neighbours {
@@ -117,8 +144,7 @@ impl Built {
         for door in [&app.dispatch, &app.accept] {
             tokio::spawn(keep_time(Arc::downgrade(door)));
         }
-        tokio::spawn(keep_time(Arc::downgrade(&monitors)));
-        Running::new(Parts { app, edge, seating, monitors, events, reports, policy, backlog })
+        tokio::spawn(keep_time(Arc::downgrade(monitors)));
     }
 }
 

@@ -31,14 +31,22 @@ pub struct Door {
     alarm: Notify,
 }
 
-#[derive(Debug)]
 struct State {
-    gate: Gate<oneshot::Sender<Decided>>,
+    gate: Gate<Continuation>,
     armed: Option<Timestamp>,
 }
 
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State").field("gauges", &self.gate.gauges()).finish_non_exhaustive()
+    }
+}
+
 /// Let in, or not.
-type Decided = Result<Pass, TurnedAway>;
+pub type Decided = Result<Pass, TurnedAway>;
+
+/// What is done with a held job once it is decided about: at once, by whoever made the decision fall, and outside the gate's lock.
+pub type Continuation = Box<dyn FnOnce(Decided) + Send>;
 
 /// Leave to be behind the gate. Ends once: by [`Pass::end`], or as abandoned when dropped.
 #[derive(Debug)]
@@ -49,7 +57,7 @@ impl Door {
     #[must_use]
     pub fn new(
         name: &str,
-        site: PolicySite<oneshot::Sender<Decided>>,
+        site: PolicySite<Continuation>,
         capacity: u32,
         probe: Arc<dyn Probe>,
         reports: Option<Reports>,
@@ -68,27 +76,42 @@ impl Door {
         })
     }
 
+    /// Asks for a job to be let in. `None`: it is held, and what was made for that case hears what is decided.
+    pub fn offer(self: &Arc<Self>, offer: Offer, held: impl FnOnce() -> Continuation) -> Option<Decided> {
+        if !self.is_watched() {
+            self.unwatched.fetch_add(1, Ordering::Relaxed);
+            return Some(Ok(Pass(None)));
+        }
+        match self.with(|gate, now| gate.offer(now, offer, held)) {
+            Entered::In(permit) => Some(Ok(Pass(permit.map(|permit| (Arc::clone(self), permit))))),
+            Entered::Refused(away) => Some(Err(away)),
+            Entered::Held => None,
+        }
+    }
+
+    /// A job that may be held goes away.
+    pub fn leave(self: &Arc<Self>, id: JobId) {
+        if self.lock().gate.holds(id) {
+            let gone = self.with(|gate, now| gate.leave(now, id));
+            drop(gone);
+        }
+    }
+
     /// Asks for a job to be let in; waits while it is held. Dropped while it waits, the job has left.
     ///
     /// # Errors
     /// The refusal.
-    pub async fn enter(self: &Arc<Self>, offer: Offer) -> Result<Pass, TurnedAway> {
-        if !self.is_watched() {
-            self.unwatched.fetch_add(1, Ordering::Relaxed);
-            return Ok(Pass(None));
-        }
+    pub async fn enter(self: &Arc<Self>, offer: Offer) -> Decided {
         let mut waiting = None;
-        let entered = self.with(|gate, now| {
-            gate.offer(now, offer, || {
-                let (decided, receiver) = oneshot::channel();
-                waiting = Some(receiver);
-                decided
-            })
+        let decided = self.offer(offer, || {
+            let (sender, receiver) = oneshot::channel();
+            waiting = Some(receiver);
+            // A pass that nobody waits for any more ends as it is dropped.
+            Box::new(|decided| drop(sender.send(decided)))
         });
-        match (entered, waiting) {
-            (Entered::In(permit), _) => Ok(Pass(permit.map(|permit| (Arc::clone(self), permit)))),
-            (Entered::Refused(away), _) => Err(away),
-            (Entered::Held, waiting) => {
+        match (decided, waiting) {
+            (Some(decided), _) => decided,
+            (None, waiting) => {
                 let _leaving = Leaving { door: self, id: offer.id };
                 let gone = || Err(Refusal::new(Reason::Draining).into());
                 let Some(waiting) = waiting else { return gone() };
@@ -134,7 +157,7 @@ impl Door {
     }
 
     /// Runs under the lock with the time read inside it, then does what the gate wants.
-    fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut Gate<oneshot::Sender<Decided>>, Timestamp) -> T) -> T {
+    fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut Gate<Continuation>, Timestamp) -> T) -> T {
         let mut state = self.lock();
         let now = self.read(&mut state);
         let result = act(&mut state.gate, now);
@@ -153,7 +176,7 @@ impl Door {
     }
 
     /// Collects what was decided about held jobs; true if the timer has to be told of an earlier wake-up.
-    fn poll(self: &Arc<Self>, state: &mut State, now: Timestamp) -> (Vec<(oneshot::Sender<Decided>, Decided)>, bool) {
+    fn poll(self: &Arc<Self>, state: &mut State, now: Timestamp) -> (Vec<(Continuation, Decided)>, bool) {
         let mut decided = Vec::new();
         let wake = loop {
             match state.gate.poll(now, &*self.probe) {
@@ -175,14 +198,19 @@ impl Door {
     }
 }
 
-/// Sends what was decided, outside the lock. A pass that nobody waits for any more ends as it is dropped.
-fn post(decided: Vec<(oneshot::Sender<Decided>, Decided)>) {
-    for (waits, decided) in decided {
-        let _ = waits.send(decided);
+/// Goes on with what was decided, outside the lock.
+fn post(decided: Vec<(Continuation, Decided)>) {
+    for (held, decided) in decided {
+        held(decided);
     }
 }
 
 impl Pass {
+    /// That of a job which nobody watches.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
     /// Work on the job begins.
     pub fn started(&mut self) {
         if let Some((door, permit)) = &mut self.0 {
@@ -220,7 +248,7 @@ struct Leaving<'a> {
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        self.door.with(|gate, now| gate.leave(now, self.id));
+        self.door.leave(self.id);
     }
 }
 

@@ -1,0 +1,124 @@
+//! A service of two stages whose requests say what they cost, live and in a plant.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use controllers::{Class, Kind, Timestamp, site::Probe};
+use http::{Response, request::Parts};
+use workloads::{persona::Call, sim};
+
+use crate::{
+    clock::Clock,
+    graph::{Branch, Graph, Role},
+    plant::{backend::Backend, machine::Step},
+    service::{At, Boxed, Bytes, Cost, Handled, Page, Request, Route, Service},
+};
+
+fn graph() -> Graph {
+    Graph::new(&["fast", "slow"], &[("fast", Role::Dynamic), ("slow", Role::Dynamic)])
+}
+
+fn route(head: &Parts) -> Route {
+    let slow = head.uri.path() == "/slow";
+    Route { kind: Kind(u16::from(slow)), branch: Branch(usize::from(slow)) }
+}
+
+/// Cores for everybody.
+pub(super) const CORES: u32 = 64;
+
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) clock: Clock,
+    used: Arc<Used>,
+}
+
+impl Live {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { clock, used: Arc::default() }
+    }
+}
+
+/// Nanoseconds of work that has begun, as a plant books it.
+#[derive(Debug, Default)]
+struct Used(AtomicU64);
+
+impl Probe for Used {
+    fn cpu_time(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    fn cpus(&self) -> f64 {
+        f64::from(CORES)
+    }
+
+    fn memory_share(&self) -> f64 {
+        0.0
+    }
+}
+
+impl Service for Live {
+    fn graph(&self) -> Graph {
+        graph()
+    }
+
+    fn route(&self, head: &Parts) -> Route {
+        route(head)
+    }
+
+    fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
+        let nanos = request.draw().unwrap_or_default();
+        Box::pin(async move {
+            self.used.0.fetch_add(nanos, Ordering::Relaxed);
+            self.clock.sleep_until(at.started + Duration::from_nanos(nanos)).await;
+            let mut response: Response<Page> = Response::new(Bytes::new().into());
+            response.extensions_mut().insert(Cost(Duration::from_nanos(nanos)));
+            Ok(response)
+        })
+    }
+
+    fn is_emulated(&self) -> bool {
+        true
+    }
+
+    fn probe(&self) -> Arc<dyn Probe> {
+        Arc::clone(&self.used) as _
+    }
+
+    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Page>>> {
+        Box::pin(std::future::ready(Some(Response::new(Bytes::new().into()))))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct InPlant;
+
+impl Backend for InPlant {
+    fn graph(&self) -> Graph {
+        graph()
+    }
+
+    fn pools(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn route(&self, head: &Parts) -> Route {
+        route(head)
+    }
+
+    fn steps(&mut self, _: Kind, _: Class, key: u64, _: f64) -> Vec<Step> {
+        vec![Step { pool: None, demand: Duration::from_nanos(key) }]
+    }
+
+    fn answer(&mut self, _: &Call, _: Option<&str>, _: Timestamp) -> sim::Response {
+        sim::Response { status: 200, ..sim::Response::default() }
+    }
+
+    fn degrade(&mut self, _: Kind, _: &Call, _: u64, _: Timestamp) -> Option<(Duration, sim::Response)> {
+        Some((Duration::ZERO, sim::Response { status: 200, ..sim::Response::default() }))
+    }
+}

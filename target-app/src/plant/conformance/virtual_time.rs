@@ -1,0 +1,127 @@
+//! Operations through a plant, with an event heap that keeps what it answers.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use controllers::{Class, Kind, Timestamp};
+use workloads::{
+    persona::{Call, Connection, Method, Want},
+    sim::{Asked, ConnId, Response},
+};
+
+use super::{
+    AFTERWARDS, Arrival, HEADERS, Operation, Outcome, Reply, Timed, recording,
+    service::{CORES, InPlant},
+};
+use crate::{
+    control::events::Events,
+    plant::{Event, Plant, PlantPlan, around::Around, backend::Backend as _, made::Parts},
+    policies::{Resolved, Seating},
+    spec::TargetSpec,
+};
+
+pub(super) fn run(target: &TargetSpec, operations: &[Timed]) -> Outcome {
+    recording::begin(None);
+    let graph = Arc::new(InPlant.graph());
+    let events = Events::default();
+    let reader = events.subscribe();
+    let seating = Seating::new(Arc::clone(&graph), target.objective, target.seed, events);
+    let seating = seating.wrapped(Some(recording::wrap));
+    let parts = Parts { backend: Box::new(InPlant), cores: CORES, graph, seating, reader };
+    let chosen = Resolved::live(&target.policy).expect("a policy");
+    let mut plant = Plant::of_parts(target, &PlantPlan::default(), chosen, parts).expect("a plant");
+    let mut heap = Heap::default();
+    plant.starts(&mut heap);
+    let mut outcome = Outcome::default();
+    let (mut now, mut requests) = (Timestamp::ZERO, 0);
+    for (after, operation) in operations {
+        now = now + *after;
+        heap.until(&mut plant, now);
+        match operation {
+            Operation::Arrive(arrival) => {
+                plant.is_knocked(conn(requests), false, &mut heap);
+                plant.is_asked(asked(requests, arrival, now), &mut heap);
+                requests += 1;
+            }
+            Operation::Leave(nth) => {
+                if let Some(nth) = nth.checked_rem(requests)
+                    && !heap.replies.contains_key(&nth)
+                {
+                    plant.is_left(conn(nth), &mut heap);
+                }
+            }
+            Operation::Renew => plant.renew(&mut heap),
+        }
+        let stages = plant.stages.iter().map(|stage| stage.site.gauges());
+        let dispatch = &plant.dispatchers;
+        let workers = [dispatch.waiting(), dispatch.idle(), dispatch.blocked()].map(u64::from);
+        let counts = [workers[0], workers[1], workers[2], dispatch.full()];
+        outcome.gauges.push((std::iter::once(plant.dispatch.gauges()).chain(stages).collect(), counts));
+    }
+    heap.until(&mut plant, now + AFTERWARDS);
+    outcome.calls = recording::end();
+    outcome.replies = heap.replies;
+    outcome
+}
+
+fn conn(request: usize) -> ConnId {
+    ConnId { place: u32::try_from(request).unwrap_or_default(), generation: 0 }
+}
+
+fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> Asked {
+    let Arrival { slow, work, attempt, criticality, customer } = arrival;
+    let call = Call {
+        kind: Kind(u16::from(*slow)),
+        class: Class::default(),
+        want: Want::Answer,
+        method: Method::Get,
+        path: if *slow { "/slow" } else { "/fast" }.into(),
+        headers: format!("X-Criticality: {}\r\nX-Customer: {customer}\r\n", criticality.name()).into(),
+        body: None,
+        wanted_at: now,
+        give_up_after: None,
+        attempt: *attempt,
+        hop: 0,
+        connection: Connection::Fresh,
+    };
+    let key = u64::try_from(work.as_nanos()).unwrap_or_default();
+    Asked { conn: conn(request), user: 0, call, key, number: None }
+}
+
+/// What lies around the plant.
+#[derive(Default)]
+struct Heap {
+    now: Timestamp,
+    next: u64,
+    events: BTreeMap<(Timestamp, u64), Event>,
+    replies: BTreeMap<usize, (Timestamp, Reply)>,
+}
+
+impl Heap {
+    fn until(&mut self, plant: &mut Plant, until: Timestamp) {
+        while let Some(first) = self.events.first_entry().filter(|first| first.key().0 <= until) {
+            let ((at, _), event) = first.remove_entry();
+            self.now = at;
+            plant.happens(event, self);
+        }
+        self.now = until;
+    }
+}
+
+impl Around for Heap {
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn plan(&mut self, at: Timestamp, event: Event) {
+        self.next += 1;
+        self.events.insert((at, self.next), event);
+    }
+
+    fn reply(&mut self, conn: ConnId, response: Response) {
+        let value = |name: &'static str| Some((name, response.headers.iter().find(|(of, _)| *of == name)?.1.clone()));
+        let headers = HEADERS.into_iter().filter_map(value).collect();
+        self.replies.insert(conn.place as usize, (self.now, Reply { status: response.status, headers }));
+    }
+
+    fn close(&mut self, _: ConnId) {}
+}
