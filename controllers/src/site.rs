@@ -18,6 +18,8 @@ mod gauges;
 mod pool;
 mod sampler;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 pub use action::{Action, TurnedAway};
