@@ -91,11 +91,12 @@ pub struct Offer {
     pub tags: Tags,
     /// When it entered the *service* (not this stage): SEDA measures from there.
     pub entered: Timestamp,
-    /// What an earlier reply told the sender, brought back (credits, levels, prices).
+    /// What the sender's policy put on the request: a level, demand, credits that an earlier reply gave it. For a call: else what came with
+    /// the request on whose behalf it is made.
     pub note: Option<Note>,
 }
 
-/// A number that rides on replies and comes back with later requests.
+/// A number that rides on replies, and on requests. It means something to the policies of both sides alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note(pub u64);
 

@@ -211,7 +211,7 @@ pub enum Seen {
         timing: Timing,
         /// CPU time that was measured for it, if any was.
         cost: Option<Duration>,
-        /// What a reply from further down told.
+        /// What a reply told: at a sender that of its request; at a service the last one to the calls on the job's behalf.
         note: Option<Note>,
     },
     /// A held job went away.

@@ -180,7 +180,7 @@ impl App {
         let tags = tags(&self.ranks, &Shown { head: &head, peer }, route.kind, entered);
         self.attempts[usize::from(tags.attempt.min(3))].fetch_add(1, Ordering::Relaxed);
         let id = self.job_id();
-        let offer = Offer { id, tags, entered, note: None };
+        let offer = Offer { id, tags, entered, note: note(&head) };
         let request = Request { id, entered, tags, route, head, body, peer };
         let reply = self.dispatch(request, offer).await;
         match reply {
@@ -242,7 +242,7 @@ impl App {
             _ => None,
         };
         // The sender meets the policy here first.
-        let note = pass.end_with_cost(outcome_of_refusal(refusal, answer.is_some()), None).or(note);
+        let note = pass.end_unserved(outcome_of_refusal(refusal, answer.is_some())).or(note);
         let Some(answer) = answer else { return self.turned_away(TurnedAway { refusal, note }).await };
         if matches!(answer.ending, Ending::Refused(_)) {
             self.spend(self.wire.refuse).await;
@@ -338,6 +338,11 @@ pub(crate) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timest
     let deadline = waits.map(|millis| entered + Duration::from_millis(millis));
     let said = text(shown.head, &CRITICALITY).and_then(Criticality::named);
     ranks.ranked(Tags { kind, deadline, ..said_of_itself(shown.head) }, said, shown)
+}
+
+/// What the sender's policy put on a request.
+pub(crate) fn note(head: &Parts) -> Option<Note> {
+    workloads::client::note(head.headers.get(NOTE)?.as_bytes())
 }
 
 /// What a request's head says of who sends it: a header that is missing or malformed means the default.

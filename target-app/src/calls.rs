@@ -203,9 +203,9 @@ impl CallSpec {
     }
 }
 
-/// Header lines that a call carries on: criticality, customer, the time that is left, and the class where requests say it in
+/// Header lines that a call carries on: criticality, customer, what a policy put on it, the time that is left, and the class where requests say it in
 /// a header or a cookie. The attempt is the call's own, and not among them.
-pub(crate) fn carried(tags: &Tags, left: Duration, class: &ClassRule) -> String {
+pub(crate) fn carried(tags: &Tags, left: Duration, class: &ClassRule, note: Option<Note>) -> String {
     let Tags { criticality, customer, class: of, .. } = tags;
     let millis = left.as_millis();
     let mut lines =
@@ -216,5 +216,8 @@ pub(crate) fn carried(tags: &Tags, left: Duration, class: &ClassRule) -> String 
         ClassRule::Cookie(name) => write!(lines, "Cookie: {name}={}\r\n", of.0),
         ClassRule::None | ClassRule::Address(_) | ClassRule::Path(_) => Ok(()),
     };
+    if let Some(Note(number)) = note {
+        let _ = write!(lines, "{NOTE}: {number}\r\n");
+    }
     lines
 }

@@ -11,7 +11,7 @@ use std::{
 
 use controllers::{
     Entry, Grant, JobId, Next, Note, Objective, Offer, Outcome, Place, Policy, RetryHint, Seat, Seen, Site, SiteId,
-    Tags, Timestamp, Timing,
+    Tags, Timestamp, Timing, UnixSeconds,
     catalogue::{Problem, Values},
     seat::{Decision, Waiting},
     seed_for,
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::{ClientScope, ClientSpec};
 
-/// The header of a [`Note`] on a reply: a whole number, which means something to the policies of both sides alone.
+/// The header of a [`Note`] on a reply, or on a request: a whole number, which means something to the policies of both sides alone.
 pub const NOTE: &str = "x-note";
 
 /// The note in such a header; nonsense is none.
@@ -49,6 +49,7 @@ pub struct Clients {
     decided: VecDeque<Decided>,
     let_go: u64,
     refused: u64,
+    wall: UnixSeconds,
 }
 
 /// What can be seen of policies on the sender's side.
@@ -90,6 +91,15 @@ pub struct Pass {
     request: Request,
     grant: Grant,
     let_go: Timestamp,
+    note: Option<Note>,
+}
+
+impl Pass {
+    /// What the policy puts on the request.
+    #[must_use]
+    pub fn note(&self) -> Option<Note> {
+        self.note
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -150,6 +160,7 @@ impl Clients {
             decided: VecDeque::new(),
             let_go: 0,
             refused: 0,
+            wall: UnixSeconds::default(),
         }
     }
 
@@ -195,15 +206,25 @@ impl Clients {
         }
     }
 
-    /// A request wants to be sent. `entered`: since when.
-    pub fn ask(&mut self, member: Member, tags: Tags, entered: Timestamp, now: Timestamp) -> Asked {
+    /// Shows the wall clock to the policies that are asked from now on.
+    pub fn set_wall(&mut self, wall: UnixSeconds) {
+        self.wall = wall;
+    }
+
+    /// A request wants to be sent. `entered`: since when; `told`: what came with the request on whose behalf it is made, if it is.
+    pub fn ask(&mut self, member: Member, tags: Tags, entered: Timestamp, told: Option<Note>, now: Timestamp) -> Asked {
         let post = self.post_of(member);
         let id = JobId(self.jobs);
         self.jobs += 1;
         let request = Request { id, post, tags, entered, offered: now };
-        let offer = Offer { id, tags, entered, note: None };
-        let asked = match self.seat(post, member).decide(now, &offer, request) {
-            Decision::Admit(request, grant) => Asked::Go(Pass { request, grant, let_go: now }),
+        let offer = Offer { id, tags, entered, note: told };
+        let wall = self.wall;
+        let seat = self.seat(post, member);
+        seat.set_wall(wall);
+        let asked = match seat.decide(now, &offer, request) {
+            Decision::Admit(request, grant) => {
+                Asked::Go(Pass { request, grant, let_go: now, note: seat.note(request.id) })
+            }
             Decision::Refuse(_, refusal) => Asked::Refused(refusal.retry),
             Decision::ComeBack(_, wait) => Asked::ComeBack(wait),
             Decision::Hold => Asked::Held(id),
@@ -220,7 +241,7 @@ impl Clients {
     /// A request that had been let go has ended so; `note`: what its reply told beside the answer.
     #[expect(clippy::needless_pass_by_value, reason = "a pass is handed back once")]
     pub fn ended(&mut self, pass: Pass, outcome: Outcome, note: Option<Note>, now: Timestamp) {
-        let Pass { request: Request { id, post, tags, entered, offered }, grant, let_go } = pass;
+        let Pass { request: Request { id, post, tags, entered, offered }, grant, let_go, .. } = pass;
         let timing = Timing { entered, offered, started: let_go, ended: now };
         self.tell(post, &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note }, now);
     }
@@ -305,7 +326,8 @@ impl Clients {
                 Next::Release(Waiting { job: request, .. }, grant) => {
                     self.held.remove(&request.id);
                     self.let_go += 1;
-                    self.decided.push_back(Decided::Go(request.id, Pass { request, grant, let_go: now }));
+                    let note = post.seat.note(request.id);
+                    self.decided.push_back(Decided::Go(request.id, Pass { request, grant, let_go: now, note }));
                 }
                 Next::Refuse(Waiting { job: request, .. }, refusal) => {
                     self.held.remove(&request.id);

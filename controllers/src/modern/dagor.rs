@@ -33,6 +33,8 @@ struct Dagor {
     tell: bool,
     /// What a callee last told, and when: its cursor.
     heard: Option<(u32, Timestamp)>,
+    /// It sits at a sender, and puts the level on requests.
+    sends: bool,
 }
 
 /// What says how important a job is, the most important being level 0.
@@ -73,11 +75,22 @@ enum User {
 const HOUR_S: u64 = 3600;
 
 /// Marks a note as a cursor, so that nobody takes another policy's number for one.
-const MARK: u64 = 0xDA60 << 48;
+const CURSOR: u64 = 0xDA60 << 48;
+
+/// Marks a note as the level of a request.
+const LEVEL: u64 = 0xDA61 << 48;
+
+/// The number of a note with this mark.
+fn marked(note: Note, mark: u64) -> Option<u32> {
+    (note.0 & (0xFFFF << 48) == mark).then(|| u32::try_from(note.0 & !mark).ok())?
+}
 
 impl Dagor {
-    /// Business first, then the user's level of this hour: another hour refuses others.
+    /// The level that came with the request; else business first, then the user's level of this hour: another hour refuses others.
     fn level(&self, job: &Offer, cx: &Ctx<'_>) -> u32 {
+        if let Some(level) = job.note.and_then(|note| marked(note, LEVEL)) {
+            return level.min(self.business.levels() * self.user_levels - 1);
+        }
         let who = match self.user {
             User::Customer => u64::from(job.tags.customer),
             User::Job => job.id.0,
@@ -113,16 +126,14 @@ impl Dagor {
     }
 
     fn hear(&mut self, note: Note, now: Timestamp) {
-        if note.0 & MARK == MARK
-            && let Ok(cursor) = u32::try_from(note.0 & !MARK)
-        {
+        if let Some(cursor) = marked(note, CURSOR) {
             self.heard = Some((cursor, now));
         }
     }
 
     fn tell(&self, id: JobId, cx: &mut Ctx<'_>) {
         if self.tell {
-            cx.effects.push(Effect::Annotate(id, Note(MARK | u64::from(self.levels.cursor()))));
+            cx.effects.push(Effect::Annotate(id, Note(CURSOR | u64::from(self.levels.cursor()))));
         }
     }
 }
@@ -170,6 +181,9 @@ impl Policy for Dagor {
         let level = self.level(job, cx);
         // Counted by its own level alone: what a callee told is no news of the wait here.
         if self.levels.admits(level) && !self.callee_refuses(level, cx.now) {
+            if self.sends {
+                cx.effects.push(Effect::Annotate(job.id, Note(LEVEL | u64::from(level))));
+            }
             return Verdict::Admit(Grant::default());
         }
         self.tell(job.id, cx);
@@ -186,7 +200,8 @@ pub(crate) const DAGOR: Entry = Entry {
     source: Source { title: "Zhou et al., Overload Control for Scaling WeChat Microservices, SoCC'18", place: SOCC },
     deviations: &[
         "Importance is the job's criticality, class or type; the paper has a table of entry actions, for which the host's rules stand.",
-        "The user's level is computed at each site from customer and hour, which agree everywhere; in the paper both levels ride on every call.",
+        "A request that comes without a level gets one at the first site that asks, from customer and hour; a caller's own dagor puts it on the request, and it rides on from there. In the paper the entry service assigns both levels.",
+        "A service takes the level that a request brings, as it takes the criticality: who may send it what is for the host to bound.",
         "The first level is never refused, so that something is always learned.",
         "A window in which no work began says nothing if jobs are in flight, and counts as calm if none are; a window begins with its first job.",
         "What a callee told holds for one window, so that a caller who refuses everything asks again.",
@@ -274,6 +289,7 @@ pub(crate) const DAGOR: Entry = Entry {
             // A sender has no callers.
             tell: values.flag("tell") && site.place != Place::Client,
             heard: None,
+            sends: site.place == Place::Client,
         })
     }),
 };

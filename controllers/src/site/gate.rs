@@ -99,13 +99,20 @@ impl<J> Gate<J> {
         self.site.observe(now, &Seen::Started { id: permit.offer.id, waited });
     }
 
-    /// A job leaves; `cost`: the CPU time that it took, where that is known. Says what its reply is to tell beside the answer.
-    pub fn ended(&mut self, now: Timestamp, permit: Permit, outcome: Outcome, cost: Option<Duration>) -> Option<Note> {
-        let Permit { offer: Offer { id, tags, entered, note }, grant, offered, started } = permit;
+    /// A job leaves; `cost`: the CPU time that it took, where that is known; `told`: what the last reply to a call on its behalf told. Says what its reply is to tell beside the answer.
+    pub fn ended(
+        &mut self,
+        now: Timestamp,
+        permit: Permit,
+        outcome: Outcome,
+        cost: Option<Duration>,
+        told: Option<Note>,
+    ) -> Option<Note> {
+        let Permit { offer: Offer { id, tags, entered, .. }, grant, offered, started } = permit;
         let started = started.unwrap_or(now);
         let timing = Timing { entered, offered, started, ended: now };
         self.completed += 1;
-        self.site.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note });
+        self.site.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note: told });
         let to_tell = self.site.note(id);
         // SEDA's controllers run when a batch is done; here each job is a batch of its own.
         self.site.observe(now, &Seen::Batch { jobs: 1, busy: now.since(started) });

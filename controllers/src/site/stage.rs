@@ -146,8 +146,8 @@ impl<J> Stage<J> {
         self.site.observe(now, &Seen::Started { id: queued.offer.id, waited: now.since(queued.offered) });
     }
 
-    /// A job of a batch has ended; `cost`: CPU time that it took, where that is known. Says what its reply is to tell beside the
-    /// answer.
+    /// A job of a batch has ended; `cost`: CPU time that it took, where that is known; `told`: what the last reply to a call on its
+    /// behalf told. Says what its own reply is to tell beside the answer.
     pub fn ended(
         &mut self,
         now: Timestamp,
@@ -155,11 +155,12 @@ impl<J> Stage<J> {
         started: Timestamp,
         outcome: Outcome,
         cost: Option<Duration>,
+        told: Option<Note>,
     ) -> Option<Note> {
         self.completed += 1;
-        let Queued { offer: Offer { id, tags, entered, note }, grant, offered, .. } = *queued;
+        let Queued { offer: Offer { id, tags, entered, .. }, grant, offered, .. } = *queued;
         let timing = Timing { entered, offered, started, ended: now };
-        self.site.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note });
+        self.site.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note: told });
         self.site.note(id)
     }
 

@@ -199,7 +199,7 @@ fn a_gate_keeps_held_jobs_and_hands_out_permits() {
     assert_eq!(gate.offer(at(2), offer(2), || 2), Entered::Held);
     assert_eq!((gate.holds(JobId(2)), gate.leave(at(3), JobId(2)), gate.leave(at(3), JobId(2))), (true, Some(2), None));
     for permit in [permit, released] {
-        assert_eq!(gate.ended(at(4), permit, Outcome::Served, None), None);
+        assert_eq!(gate.ended(at(4), permit, Outcome::Served, None, None), None);
     }
     let gauges = gate.gauges();
     assert_eq!((gauges.offered, gauges.admitted, gauges.completed, gauges.queue), (3, 2, 2, 0));

@@ -13,7 +13,7 @@ use super::App;
 use crate::{
     calls::CallsEnded,
     service::{At, Boxed, Cost, Handled, Later, Metered, Page, Request},
-    stage::{Pass, Stage, Work},
+    stage::{Pass, Work},
 };
 
 /// What became of a job.
@@ -42,6 +42,7 @@ pub struct Job {
     request: Option<Request>,
     answer: Option<Handled>,
     cost: Option<Duration>,
+    told: Option<Note>,
     reply: oneshot::Sender<Reply>,
     pass: Pass,
     /// Its stage's place among the branches.
@@ -92,15 +93,19 @@ impl Work for Job {
         self.cost
     }
 
+    fn told(&self) -> Option<Note> {
+        self.told
+    }
+
     fn deliver(self, note: Option<Note>) {
-        let Self { answer, cost, mut reply, pass, .. } = self;
+        let Self { answer, cost, told, mut reply, pass, .. } = self;
         let outcome = match &answer {
             _ if reply.is_closed() => Outcome::Abandoned,
             Some(handled) => outcome(handled),
             None => Outcome::Failed,
         };
         // The sender meets the seat at dispatch first.
-        let note = pass.end_with_cost(outcome, cost).or(note);
+        let note = pass.end_served(outcome, cost, told).or(note);
         let Some(mut handled) = answer else { return };
         let Some(rest) = Later::of(&mut handled) else {
             let _ = reply.send(Reply::Handled { handled, note }); // the client may have gone this very moment: the ledger sees it
@@ -116,7 +121,7 @@ impl Work for Job {
 
     fn refuse(self, away: TurnedAway) {
         let TurnedAway { refusal, note } = away;
-        let note = self.pass.end_with_cost(outcome_of_refusal(refusal, false), None).or(note);
+        let note = self.pass.end_unserved(outcome_of_refusal(refusal, false)).or(note);
         let _ = self.reply.send(Reply::Handled { handled: Err(refusal), note });
     }
 }
@@ -131,7 +136,7 @@ impl Job {
         branch: usize,
     ) -> Self {
         let (app, request, pass) = (Arc::clone(app), Some(request), Pass::none());
-        Self { app, offer, request, answer: None, cost: None, reply, pass, branch }
+        Self { app, offer, request, answer: None, cost: None, told: None, reply, pass, branch }
     }
 
     /// The gate at dispatch lets it in.
@@ -153,22 +158,20 @@ impl Job {
     }
 
     /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
-    async fn with_calls(&self, response: Response<Page>, draw: Option<u64>) -> Handled {
-        let (Some(callers), Some(stage)) = (&self.app.callers, self.stage()) else { return Ok(response) };
+    async fn with_calls(&mut self, response: Response<Page>, draw: Option<u64>) -> Handled {
+        let app = Arc::clone(&self.app);
+        let (Some(callers), Some(stage)) = (&app.callers, app.stages.get(self.branch)) else { return Ok(response) };
         let in_vain = stage.spec().drop_abandoned && self.reply.is_closed();
         if in_vain || response.status().is_server_error() {
             return Ok(response);
         }
-        let ended = stage.elsewhere(callers.make(self.offer.tags, draw)).await;
+        let (ended, told) = stage.elsewhere(callers.make(self.offer.tags, draw, self.offer.note)).await;
+        self.told = told;
         match ended {
             CallsEnded::Answered => Ok(response),
             CallsEnded::Refused(retry) => Err(Refusal { reason: Reason::Callee, retry }),
             CallsEnded::Failed => Ok(self.app.failed(StatusCode::BAD_GATEWAY).response),
         }
-    }
-
-    fn stage(&self) -> Option<&Arc<Stage<Self>>> {
-        self.app.stages.get(self.branch)
     }
 }
 

@@ -115,30 +115,38 @@ impl Callers {
 
     /// Makes all calls on behalf of a request.
     ///
-    /// `draw`: the key of the request's draws, if it has one. What is called draws as it does in virtual time.
-    pub(crate) async fn make(&self, tags: Tags, draw: Option<u64>) -> CallsEnded {
-        let mut ended = CallsEnded::Answered;
+    /// `draw`: the key of the request's draws, if it has one. What is called draws as it does in virtual time. `brought`: what came with the
+    /// request. How they ended, and what the last reply told.
+    pub(crate) async fn make(
+        &self,
+        tags: Tags,
+        draw: Option<u64>,
+        brought: Option<Note>,
+    ) -> (CallsEnded, Option<Note>) {
+        let (mut ended, mut told) = (CallsEnded::Answered, None);
         let each = self.callers.iter().enumerate().flat_map(|(place, caller)| {
             let key = move |number| draw.map(|request| key_of_call(request, place, number));
             (0..caller.spec.times).map(move |number| (Arc::clone(caller), key(number)))
         });
         if self.fan_out {
-            let mut calls: JoinSet<CallsEnded> = each.map(|(caller, key)| caller.call(tags, key)).collect();
+            let mut calls: JoinSet<_> = each.map(|(caller, key)| caller.call(tags, key, brought)).collect();
             while let Some(call) = calls.join_next().await {
-                match call.unwrap_or(CallsEnded::Failed) {
-                    CallsEnded::Answered => {}
-                    bad => ended = bad,
+                let (call, note) = call.unwrap_or((CallsEnded::Failed, None));
+                told = note.or(told);
+                if call != CallsEnded::Answered {
+                    ended = call;
                 }
             }
         } else {
             for (caller, key) in each {
-                ended = caller.call(tags, key).await;
+                let (call, note) = caller.call(tags, key, brought).await;
+                (ended, told) = (call, note.or(told));
                 if ended != CallsEnded::Answered {
                     break;
                 }
             }
         }
-        ended
+        (ended, told)
     }
 
     /// The callers' own policies begin anew.
@@ -167,31 +175,34 @@ impl Callers {
 
 impl Caller {
     /// One call, with all its attempts; `key`: that of its draws.
-    async fn call(self: Arc<Self>, of: Tags, key: Option<u64>) -> CallsEnded {
+    async fn call(self: Arc<Self>, of: Tags, key: Option<u64>, brought: Option<Note>) -> (CallsEnded, Option<Note>) {
         let entered = self.clock.now();
         let by_timeout = entered + self.spec.timeout;
         let deadline = of.deadline.map_or(by_timeout, |deadline| deadline.min(by_timeout));
         let mut tags = Tags { attempt: 0, told_not_to_retry: false, deadline: Some(deadline), ..of };
+        let mut told = None;
         loop {
             self.lock().counts.begins(tags.attempt);
-            let reply = match self.may(tags, entered, deadline).await {
+            let reply = match self.may(tags, entered, brought, deadline).await {
                 Allowed::Go(pass) => {
                     let draw = key.map(|call| key_of_attempt(call, tags.attempt));
-                    let asking = Arc::clone(&self).ask(tags, deadline, draw);
+                    let note = pass.as_ref().and_then(Pass::note).or(brought);
+                    let asking = Arc::clone(&self).ask(tags, note, deadline, draw);
                     let asked = timeout_at(self.clock.instant(deadline), asking).await;
                     let Told { reply, note } = asked.unwrap_or(Reply::TimedOut.into());
+                    told = note.or(told);
                     self.tell_policy(pass, reply.outcome(), note);
                     reply
                 }
                 Allowed::TooLate => Reply::TimedOut,
                 Allowed::Refused => {
                     self.lock().counts.refused_at_home();
-                    return self.spec.given_up();
+                    return (self.spec.given_up(), told);
                 }
             };
             self.lock().counts.ended(reply);
             match self.spec.after(reply, tags.attempt) {
-                After::Over(ended) => return ended,
+                After::Over(ended) => return (ended, told),
                 After::Again { told_not_to } => {
                     tags.attempt += 1;
                     tags.told_not_to_retry = told_not_to;
@@ -201,13 +212,14 @@ impl Caller {
     }
 
     /// Asks the caller's own policy, if there is one, and waits as long as it says.
-    async fn may(&self, tags: Tags, entered: Timestamp, deadline: Timestamp) -> Allowed {
+    async fn may(&self, tags: Tags, entered: Timestamp, brought: Option<Note>, deadline: Timestamp) -> Allowed {
         loop {
             let mut decision = {
                 let mut desk = self.lock();
                 let now = self.clock.now();
                 let Some((clients, member)) = &mut desk.clients else { return Allowed::Go(None) };
-                let asked = clients.ask(*member, tags, entered, now);
+                clients.set_wall(self.clock.wall());
+                let asked = clients.ask(*member, tags, entered, brought, now);
                 let decision = match asked {
                     Asked::Held(job) => {
                         let (decided, decision) = oneshot::channel();
@@ -295,7 +307,7 @@ impl Caller {
     }
 
     /// Sends a call and waits for the answer.
-    async fn ask(self: Arc<Self>, tags: Tags, deadline: Timestamp, draw: Option<u64>) -> Told {
+    async fn ask(self: Arc<Self>, tags: Tags, note: Option<Note>, deadline: Timestamp, draw: Option<u64>) -> Told {
         let Some(mut lease) = Arc::clone(&self).lease().await else { return Reply::Refused { retry: true }.into() };
         let to = self.tasks[lease.task];
         let host = to.to_string();
@@ -311,7 +323,7 @@ impl Caller {
                 },
             };
             let left = deadline.since(self.clock.now());
-            let headers = format!("{CALLER}: {}\r\n{}", self.name, carried(&tags, left, &self.class));
+            let headers = format!("{CALLER}: {}\r\n{}", self.name, carried(&tags, left, &self.class, note));
             let request = Outgoing {
                 method: "GET",
                 path: "/",

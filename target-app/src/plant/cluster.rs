@@ -180,8 +180,8 @@ impl Cluster {
         while let Some(todo) = self.todo.pop_front() {
             match todo {
                 Todo::Calls(node, job) => self.begin_calls(node, job, cx),
-                Todo::Ended(node, job, ended) => {
-                    self.at(node, cx, |plant, around| plant.calls_ended(job, ended, around));
+                Todo::Ended(node, job, ended, told) => {
+                    self.at(node, cx, |plant, around| plant.calls_ended(job, ended, told, around));
                 }
             }
         }

@@ -33,6 +33,8 @@ struct Arrival {
     attempt: u8,
     criticality: Criticality,
     customer: u32,
+    /// What its sender's policy put on it.
+    note: Option<u64>,
 }
 
 /// After so long, this.
@@ -104,11 +106,12 @@ fn difference(live: &Outcome, plant: &Outcome) -> Option<String> {
 
 fn operations() -> impl Strategy<Value = Vec<Timed>> {
     let criticality = proptest::sample::select(&Criticality::ALL[..]);
-    let arrival = (any::<bool>(), 1..60_000_u64, 0..3_u8, criticality, 0..4_u32);
+    let note = proptest::option::weighted(0.2, any::<u64>());
+    let arrival = (any::<bool>(), 1..60_000_u64, 0..3_u8, criticality, 0..4_u32, note);
     // Odd numbers of nanoseconds: nothing else happens at the same time by chance.
-    let arrival = arrival.prop_map(|(slow, micros, attempt, criticality, customer)| {
+    let arrival = arrival.prop_map(|(slow, micros, attempt, criticality, customer, note)| {
         let work = Duration::from_nanos(micros * 1000 + 1 + 2 * u64::from(customer));
-        Operation::Arrive(Arrival { slow, work, attempt, criticality, customer })
+        Operation::Arrive(Arrival { slow, work, attempt, criticality, customer, note })
     });
     let operation = prop_oneof![
         16 => arrival,
@@ -156,7 +159,7 @@ fn rush() -> Vec<Timed> {
         let slow = n % 3 != 0;
         let work = Duration::from_nanos(20_000_000 + 7_000_001 * (n % 5) + 2 * n);
         let criticality = Criticality::ALL[usize::try_from(n % 4).unwrap_or_default()];
-        let arrival = Arrival { slow, work, attempt: 0, criticality, customer: 0 };
+        let arrival = Arrival { slow, work, attempt: 0, criticality, customer: 0, note: None };
         (Duration::from_nanos(100_001 + 1000 * n), Operation::Arrive(arrival))
     };
     (0..60).map(arrival).collect()

@@ -38,7 +38,7 @@ impl Plant {
     fn take_connection(&mut self, permit: Option<Permit>, cx: &mut dyn Around) {
         let Some(conn) = self.listener.kernel.pop_front() else {
             if let Some(permit) = permit {
-                self.accept.ended(cx.now(), permit, Outcome::Ignored, None);
+                self.accept.ended(cx.now(), permit, Outcome::Ignored, None, None);
             }
             return;
         };
@@ -217,7 +217,7 @@ impl Plant {
         let State::Open(permit) = closed.state else { return };
         self.books(conn).disconnected();
         if let Some(permit) = permit {
-            self.accept.ended(cx.now(), permit, Outcome::Abandoned, None);
+            self.accept.ended(cx.now(), permit, Outcome::Abandoned, None, None);
             self.turn_accept(cx);
             self.take_connections(cx);
         }

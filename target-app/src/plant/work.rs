@@ -39,7 +39,7 @@ impl Plant {
     pub(super) fn errand(&self, id: JobId) -> Option<Errand> {
         let visit = self.visits.get(&id)?;
         let tags = self.stages[visit.route.branch.0].spec.carried(visit.offer.tags);
-        Some(Errand { tags, key: visit.asked.key, user: visit.asked.user })
+        Some(Errand { tags, key: visit.asked.key, user: visit.asked.user, note: visit.offer.note })
     }
 
     pub(super) fn offer(&mut self, tags: Tags, entered: Timestamp) -> Offer {
@@ -67,7 +67,7 @@ impl Plant {
         let route = self.backend.route(&head);
         let tags = self.tags(&head, asked.user, route.kind, cx.now());
         self.attempts[usize::from(tags.attempt.min(3))] += u64::from(!check);
-        let offer = self.offer(tags, cx.now());
+        let offer = Offer { note: crate::app::note(&head), ..self.offer(tags, cx.now()) };
         let id = offer.id;
         let gone = match self.listener.conns.get_mut(&asked.conn) {
             Some(conn) => {
@@ -92,6 +92,7 @@ impl Plant {
             check,
             worker: None,
             calls: CallsEnded::Answered,
+            told: None,
         };
         self.visits.insert(id, visit);
         match self.dispatch.offer(cx.now(), offer, || id) {
@@ -245,8 +246,8 @@ impl Plant {
         cx: &mut dyn Around,
     ) -> Option<Note> {
         let visit = self.visits.get_mut(&id)?;
-        let permit = visit.permit.take()?;
-        let note = self.dispatch.ended(cx.now(), permit, outcome, cost);
+        let (permit, told) = (visit.permit.take()?, visit.told);
+        let note = self.dispatch.ended(cx.now(), permit, outcome, cost, told);
         self.turn_dispatch(cx);
         note
     }
@@ -374,10 +375,11 @@ impl Plant {
         self.job_done(id, cx);
     }
 
-    /// The calls that a job waited for have ended so.
-    pub(super) fn calls_ended(&mut self, id: JobId, ended: CallsEnded, cx: &mut dyn Around) {
+    /// The calls that a job waited for have ended so; `told`: what the last reply told.
+    pub(super) fn calls_ended(&mut self, id: JobId, ended: CallsEnded, told: Option<Note>, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get_mut(&id) else { return };
         visit.calls = ended;
+        visit.told = told;
         let stage = visit.route.branch.0;
         self.stages[stage].site.waits_downstream(-1);
         self.job_done(id, cx);
@@ -398,8 +400,8 @@ impl Plant {
             CallsEnded::Refused(hint) => Outcome::Overloaded { retry: hint != RetryHint::Never },
             CallsEnded::Failed => Outcome::Failed,
         };
-        let cost = visit.cost;
-        let note = self.stages[stage].site.ended(cx.now(), &queued, visit.started, outcome, Some(cost));
+        let (cost, told) = (visit.cost, visit.told);
+        let note = self.stages[stage].site.ended(cx.now(), &queued, visit.started, outcome, Some(cost), told);
         self.turn_stage(stage, cx);
         let note = self.leave_dispatch(id, outcome, Some(cost), cx).or(note);
         if let Some(visit) = self.visits.remove(&id) {

@@ -280,7 +280,7 @@ impl World for Plant {
 pub(super) const UPKEEP: Duration = Duration::from_secs(1);
 
 /// Wall time begins with the run: nothing outside of it is to agree with.
-fn wall(now: Timestamp) -> UnixSeconds {
+pub(super) fn wall(now: Timestamp) -> UnixSeconds {
     UnixSeconds(now.as_nanos() / 1_000_000_000)
 }
 

@@ -219,24 +219,30 @@ impl Pass {
     }
 
     /// The job leaves.
-    pub fn end(self, outcome: Outcome) {
-        self.end_with_cost(outcome, None);
+    pub fn end(mut self, outcome: Outcome) {
+        self.finish(outcome, None, None);
     }
 
-    /// The job leaves; `cost`: the CPU time that it took, where that is known. Says what its reply is to tell beside the answer.
-    pub fn end_with_cost(mut self, outcome: Outcome, cost: Option<Duration>) -> Option<Note> {
-        self.finish(outcome, cost)
+    /// The job leaves without having been worked on. Says what its reply is to tell beside the answer.
+    pub fn end_unserved(mut self, outcome: Outcome) -> Option<Note> {
+        self.finish(outcome, None, None)
     }
 
-    fn finish(&mut self, outcome: Outcome, cost: Option<Duration>) -> Option<Note> {
+    /// The job leaves; `cost`: the CPU time that it took, where that is known; `told`: what the last reply to a call on its behalf told.
+    /// Says what its own reply is to tell beside the answer.
+    pub fn end_served(mut self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Note> {
+        self.finish(outcome, cost, told)
+    }
+
+    fn finish(&mut self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Note> {
         let (door, permit) = self.0.take()?;
-        door.with(|gate, now| gate.ended(now, permit, outcome, cost))
+        door.with(|gate, now| gate.ended(now, permit, outcome, cost, told))
     }
 }
 
 impl Drop for Pass {
     fn drop(&mut self) {
-        self.finish(Outcome::Abandoned, None);
+        self.finish(Outcome::Abandoned, None, None);
     }
 }
 

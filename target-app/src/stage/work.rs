@@ -22,6 +22,11 @@ pub trait Work: Send + 'static {
         None
     }
 
+    /// What the last reply to a call on its behalf told.
+    fn told(&self) -> Option<Note> {
+        None
+    }
+
     /// Hands over what came of it, after [`Work::run`] or after a panic in it. `note`: what the policy here tells that of the sender.
     fn deliver(self, note: Option<Note>);
 

@@ -62,8 +62,8 @@ impl<W: Work> Stage<W> {
         let skip = self.spec.drop_abandoned && work.gone();
         let outcome = if skip { Outcome::Abandoned } else { self.run(&mut work, offered, started).await };
         let outcome = if work.gone() { Outcome::Abandoned } else { outcome };
-        let cost = work.cost();
-        let note = self.with(|stage, now| stage.ended(now, &queued, started, outcome, cost));
+        let (cost, told) = (work.cost(), work.told());
+        let note = self.with(|stage, now| stage.ended(now, &queued, started, outcome, cost, told));
         // Booked first, answered second: whoever gets the answer finds the room that it left.
         work.deliver(note);
     }

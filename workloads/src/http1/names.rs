@@ -35,6 +35,7 @@ pub const RESERVED: &[&str] = &[
     CUSTOMER,
     CALLER,
     TIMEOUT_MS,
+    crate::client::NOTE,
     "Accept",
     "Origin",
     "Transfer-Encoding",

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Class, Criticality, Effect, Gauge, Grant, JobId, Note, Offer, Outcome, Reason, Seat, Seen, Settings, SiteId, Tags,
-    Timestamp, Timing, UnixSeconds, Verdict,
+    Catalogue, Class, Criticality, Effect, Gauge, Grant, JobId, Note, Objective, Offer, Outcome, Place, Reason, Seat,
+    Seen, Settings, Site, SiteId, Tags, Timestamp, Timing, UnixSeconds, Verdict,
     catalogue::Setting,
     testing::{
         plant::{Phase, Plant, Series, Service},
@@ -162,6 +162,55 @@ fn replies_tell_the_level_and_a_caller_refuses_what_would_be_refused() {
     let Verdict::Admit(grant) = caller.offer(1010, Criticality::Sheddable, 0) else { panic!("it has forgotten") };
     caller.end(1010, grant, Some(Note(7)));
     assert_eq!(caller.hundred(1010, Criticality::Sheddable, 0).len(), 100);
+}
+
+/// A sender's seat, in an hour of its own.
+fn sender(hour: u64) -> Seat {
+    let (entry, settings) = Catalogue::resolve("dagor", &Settings::new()).unwrap();
+    let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+    let site = Site { id: SiteId(9), name: "client".to_owned(), place: Place::Client, objective };
+    let policy = entry.policy(&entry.check(&settings).unwrap(), &site).unwrap();
+    let mut seat = Seat::new(site.id, policy, 1, Box::new(()));
+    seat.set_wall(UnixSeconds(hour * 3600));
+    seat
+}
+
+/// 128 levels of users, many users, a callee in another hour, whose hour changes on the way. With a level of each site's own the
+/// sender would hold back some, and the callee would refuse as many of the rest again.
+#[test]
+fn the_level_rides_on_the_request_so_both_sides_refuse_the_same_users() {
+    let mut callee = Bench::new(&Settings::new());
+    callee.seat.set_wall(UnixSeconds(7200));
+    for second in 0..12 {
+        callee.hundred(second * 1000, Criticality::Sheddable, 50);
+    }
+    let mut sender = sender(497_000);
+    let ask = |sender: &mut Seat, callee: &mut Bench, customer: u32, ms: u64| {
+        let now = Timestamp::from_millis(ms);
+        let tags = Tags { criticality: Criticality::Sheddable, customer, ..Tags::default() };
+        callee.id += 1;
+        let id = JobId(callee.id);
+        let offer = Offer { id, tags, entered: now, note: None };
+        let Verdict::Admit(grant) = sender.offer(now, &offer) else { return (false, false) };
+        let note = sender.note(id);
+        assert!(note.is_some(), "each request that is sent brings its level");
+        let verdict = callee.seat.offer(now, &Offer { note, ..offer });
+        let timing = Timing { entered: now, offered: now, started: now, ended: now };
+        let (outcome, told) = (Outcome::Served, Note(0xDA60 << 48 | u64::from(callee.cursor())));
+        let seen = Seen::Ended { id, grant, tags, outcome, timing, cost: None, note: Some(told) };
+        sender.observe(now, &seen);
+        (true, matches!(verdict, Verdict::Admit(_)))
+    };
+    // The first is sent before anything is known of the callee.
+    assert!(ask(&mut sender, &mut callee, 0, 12_000).0);
+    for hour in [2, 3] {
+        callee.seat.set_wall(UnixSeconds(hour * 3600));
+        let asked: Vec<(bool, bool)> =
+            (1..400).map(|customer| ask(&mut sender, &mut callee, customer, 12_001)).collect();
+        let sent = asked.iter().filter(|(sent, _)| *sent).count();
+        assert!((100..350).contains(&sent), "{sent} of 399 are sent");
+        assert!(asked.iter().all(|(sent, admitted)| sent == admitted), "none of those is refused");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use controllers::{ClassRule, JobId, Tags, Timestamp};
+use controllers::{ClassRule, JobId, Note, Tags, Timestamp};
 use workloads::{
     client::{Asked as Verdict, Clients, Decided, Member, Pass},
     persona::{Call as Wanted, Connection, Method, Want},
@@ -12,7 +12,7 @@ use workloads::{
 use super::{Cluster, ClusterEvent, node::Todo, pipes::Owner};
 use crate::{
     calls::{After, CallCounts, CallsEnded, Reply, Told, carried, key_of_attempt, key_of_call},
-    plant::visit::Errand,
+    plant::{visit::Errand, world::wall},
     tree::CallSpec,
 };
 
@@ -39,6 +39,8 @@ pub(super) struct Call {
     /// Of all its attempts.
     key: u64,
     user: u64,
+    /// What came with the request on whose behalf it is.
+    brought: Option<Note>,
     entered: Timestamp,
     deadline: Timestamp,
     pass: Option<Pass>,
@@ -54,6 +56,8 @@ pub(super) struct Calls {
     left: VecDeque<(usize, u32)>,
     open: u32,
     ended: CallsEnded,
+    /// What the last reply told.
+    told: Option<Note>,
 }
 
 impl Cluster {
@@ -62,7 +66,7 @@ impl Cluster {
         let service = self.nodes[node].service;
         let calls = self.services[service].calls.iter().enumerate();
         let left = calls.flat_map(|(place, times)| (0..*times).map(move |number| (place, number))).collect();
-        self.errands.insert((node, job), Calls { errand, left, open: 0, ended: CallsEnded::Answered });
+        self.errands.insert((node, job), Calls { errand, left, open: 0, ended: CallsEnded::Answered, told: None });
         self.begin_next(node, job, cx);
     }
 
@@ -73,7 +77,7 @@ impl Cluster {
             let Some(calls) = self.errands.get_mut(&(node, job)) else { return };
             let Some((place, number)) = calls.left.pop_front() else { return };
             calls.open += 1;
-            let Errand { tags, key, user } = calls.errand;
+            let Errand { tags, key, user, note } = calls.errand;
             let caller = self.nodes[node].callers[place];
             let by_timeout = cx.now() + self.callers[caller].spec.timeout;
             let deadline = tags.deadline.map_or(by_timeout, |deadline| deadline.min(by_timeout));
@@ -86,6 +90,7 @@ impl Cluster {
                 tags: Tags { attempt: 0, told_not_to_retry: false, deadline: Some(deadline), ..tags },
                 key: key_of_call(key, place, number),
                 user,
+                brought: note,
                 entered: cx.now(),
                 deadline,
                 pass: None,
@@ -113,7 +118,8 @@ impl Cluster {
         let Some(call) = self.calls.get_mut(&id) else { return };
         let caller = call.caller;
         let Some((clients, member)) = &mut self.callers[caller].clients else { return self.send_call(id, cx) };
-        match clients.ask(*member, call.tags, call.entered, cx.now()) {
+        clients.set_wall(wall(cx.now()));
+        match clients.ask(*member, call.tags, call.entered, call.brought, cx.now()) {
             Verdict::Go(pass) => {
                 call.pass = Some(pass);
                 self.send_call(id, cx);
@@ -163,7 +169,8 @@ impl Cluster {
     fn send_call(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(call) = self.calls.get(&id) else { return };
         let Tags { attempt, class, kind, .. } = call.tags;
-        let headers = carried(&call.tags, call.deadline.since(cx.now()), &self.callers[call.caller].class);
+        let note = call.pass.as_ref().and_then(Pass::note).or(call.brought);
+        let headers = carried(&call.tags, call.deadline.since(cx.now()), &self.callers[call.caller].class, note);
         let wanted = Wanted {
             want: Want::Answer,
             kind,
@@ -210,6 +217,9 @@ impl Cluster {
         let Told { reply, note } = told;
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.conn = None;
+        if let (Some(note), Some(calls)) = (note, self.errands.get_mut(&(call.node, call.job))) {
+            calls.told = Some(note);
+        }
         let (caller, pass, attempt) = (call.caller, call.pass.take(), call.tags.attempt);
         let Caller { spec, clients, counts, .. } = &mut self.callers[caller];
         counts.ended(reply);
@@ -240,9 +250,9 @@ impl Cluster {
         if !calls.left.is_empty() {
             self.begin_next(node, job, cx);
         } else if calls.open == 0 {
-            let ended = calls.ended;
+            let (ended, told) = (calls.ended, calls.told);
             self.errands.remove(&(node, job));
-            self.todo.push_back(Todo::Ended(node, job, ended));
+            self.todo.push_back(Todo::Ended(node, job, ended, told));
         }
     }
 }

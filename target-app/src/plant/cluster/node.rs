@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{JobId, PeerReport, Timestamp};
+use controllers::{JobId, Note, PeerReport, Timestamp};
 use workloads::sim::{ConnId, Cx, Response};
 
 use super::{ClusterEvent, pipes::is_inside};
@@ -31,7 +31,7 @@ pub(super) enum Todo {
     /// A job is to make its calls.
     Calls(usize, JobId),
     /// They have ended.
-    Ended(usize, JobId, CallsEnded),
+    Ended(usize, JobId, CallsEnded, Option<Note>),
 }
 
 /// The cluster around a plant.

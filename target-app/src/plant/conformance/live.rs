@@ -118,6 +118,9 @@ fn request(arrival: &Arrival) -> http::Request<()> {
     if arrival.attempt > 0 {
         request = request.header("x-attempt", arrival.attempt.to_string());
     }
+    if let Some(note) = arrival.note {
+        request = request.header("x-note", note.to_string());
+    }
     request.body(()).expect("a request")
 }
 

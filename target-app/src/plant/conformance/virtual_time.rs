@@ -68,14 +68,15 @@ fn conn(request: usize) -> ConnId {
 }
 
 fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> Asked {
-    let Arrival { slow, work, attempt, criticality, customer } = arrival;
+    let Arrival { slow, work, attempt, criticality, customer, note } = arrival;
+    let note = note.map(|note| format!("X-Note: {note}\r\n")).unwrap_or_default();
     let call = Call {
         kind: Kind(u16::from(*slow)),
         class: Class::default(),
         want: Want::Answer,
         method: Method::Get,
         path: if *slow { "/slow" } else { "/fast" }.into(),
-        headers: format!("X-Criticality: {}\r\nX-Customer: {customer}\r\n", criticality.name()).into(),
+        headers: format!("X-Criticality: {}\r\nX-Customer: {customer}\r\n{note}", criticality.name()).into(),
         body: None,
         wanted_at: now,
         give_up_after: None,

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{JobId, Outcome, RetryHint, Tags, Timestamp, seed_for};
+use controllers::{JobId, Note, Outcome, RetryHint, Tags, Timestamp, seed_for};
 
 use super::{
     Crew,
@@ -13,7 +13,7 @@ use super::{
     turn::LEAST_PAUSE,
 };
 use crate::{
-    client::{Asked, ClientGauges, Clients, Decided, Member},
+    client::{Asked, ClientGauges, Clients, Decided, Member, NOTE},
     host::{End, Limit},
     measure::Fate,
     persona::{Call, Pause},
@@ -115,8 +115,9 @@ impl<C> Crew<C> {
         if let Some(ticket) = &mut guest.ticket {
             self.recorder.asked(ticket, now);
         }
-        let said = match door.clients.ask(visit.member, tags, guest.at, now) {
+        let said = match door.clients.ask(visit.member, tags, guest.at, None, now) {
             Asked::Go(pass) => {
+                put_note(&mut guest.errand, pass.note());
                 visit.pass = Some(pass);
                 if let (Some(until), Some(ticket)) = (visit.kept_until.take(), &mut guest.ticket) {
                     self.recorder.let_go(ticket, until);
@@ -200,6 +201,7 @@ impl<C> Crew<C> {
             door.limits.remove(&(limit.at, id));
             if let (Some(pass), Some(visit), Some(ticket)) = (pass, &mut guest.visit, &mut guest.ticket) {
                 visit.kept_until = None;
+                put_note(&mut guest.errand, pass.note());
                 visit.pass = Some(pass);
                 self.recorder.let_go(ticket, now);
             }
@@ -219,6 +221,20 @@ impl<C> Crew<C> {
         guest.due = due;
         self.sleepers.push(Sleeper { at, number: guest.number, guest });
     }
+}
+
+/// Puts what the user's policy tells on the request, in place of what it told with an earlier attempt.
+fn put_note(call: &mut Option<Call>, note: Option<Note>) {
+    let Some(call) = call else { return };
+    let is_note = |line: &&str| line.split(':').next() == Some(NOTE);
+    if note.is_none() && !call.headers.split_inclusive("\r\n").any(|line| is_note(&line)) {
+        return;
+    }
+    let mut lines: String = call.headers.split_inclusive("\r\n").filter(|line| !is_note(line)).collect();
+    if let Some(Note(number)) = note {
+        lines += &format!("{NOTE}: {number}\r\n");
+    }
+    call.headers = lines.into();
 }
 
 /// The request has waited as long as it may.

@@ -409,6 +409,57 @@ fn a_policy_is_told_the_note_of_each_reply_and_of_no_other() {
     assert_eq!(told, [Some(Note(u64::MAX)), None, Some(Note(7)), None, None]);
 }
 
+/// Sends as long as it has credits, which replies grant, and says with each request how many it had to refuse since the last.
+#[derive(Debug)]
+struct Credits {
+    left: u64,
+    wanted: u64,
+}
+
+impl Machine for Credits {
+    fn observe(&mut self, seen: &Seen, _: &mut Ctx<'_>) {
+        if let Seen::Ended { note: Some(Note(granted)), .. } = seen {
+            self.left += granted;
+        }
+    }
+
+    fn gauges(&self, _: &mut dyn FnMut(Gauge, f64)) {}
+}
+
+impl Policy for Credits {
+    fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+        if self.left == 0 {
+            self.wanted += 1;
+            // Credits come with time too, so that a sender without any asks again.
+            self.left = u64::from(self.wanted == 3);
+            return Verdict::Refuse(Refusal::new(Reason::Throttled));
+        }
+        self.left -= 1;
+        cx.effects.push(Effect::Annotate(job.id, Note(std::mem::take(&mut self.wanted))));
+        Verdict::Admit(Grant::default())
+    }
+}
+
+static CREDITS: Entry = entry(Make::Policy(|_, _| Box::new(Credits { left: 1, wanted: 0 })));
+
+#[test]
+fn demand_travels_up_with_requests_and_credits_down_with_replies() {
+    const TWO: Answer<'static> = Answer { status: 200, headers: &[("X-Note", b"2")], body: b"" };
+    let mut plan = plan(1, 50 * MS);
+    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
+    let mut answers = [TWO, BUSY].into_iter();
+    let mut demand = Vec::new();
+    let _ = go_with(&CREDITS, ClientScope::All, &plan, &mut |call, _| {
+        let notes: Vec<_> = call.headers.lines().filter_map(|line| line.strip_prefix("x-note: ")).collect();
+        assert_eq!(notes.len(), 1, "{:?}", call.headers);
+        demand.push(notes[0].to_owned());
+        (10 * MS, answers.next().unwrap_or(OK))
+    });
+    // One credit, two more by the first reply, which a refusal and its retry use up; then three are refused before one is sent.
+    assert_eq!(demand[..4], ["0", "0", "0", "3"]);
+}
+
 #[test]
 fn a_user_that_does_not_heed_tries_again_and_its_policy_is_told() {
     let mut plan = plan(1, 50 * MS);
