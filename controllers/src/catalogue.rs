@@ -17,6 +17,7 @@ pub use param::{Param, ParamKind, TimesBy, Values, parse_time};
 pub use preset::{Given, Preset};
 pub use row::Row;
 
+pub(crate) use param::joined;
 use param::{nearest, shown};
 
 /// Settings as a person wrote them, before they are checked: the shape of a YAML or JSON mapping.

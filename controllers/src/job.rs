@@ -130,8 +130,10 @@ pub enum Outcome {
     },
     /// Took longer than allowed.
     TimedOut,
-    /// Went wrong for a reason that is not load.
+    /// Went wrong for a reason that is not load: answered, but with an error.
     Failed,
+    /// Nobody answered: no connection came about, or it broke before the answer (gRPC: UNAVAILABLE). Senders' side only.
+    Unavailable,
     /// Ended, but says nothing about load (a cheap error, a health check).
     Ignored,
     /// Its sender went away before the answer.

@@ -28,26 +28,9 @@ pub(crate) use server::SRE;
 pub(crate) use throttle::THROTTLE;
 pub(crate) use utilization::UTILIZATION;
 
-use crate::catalogue::{Param, Source};
+use crate::catalogue::{Source, joined};
 
 /// A section of the chapter.
 const fn section(place: &'static str) -> Source {
     Source { title: "Site Reliability Engineering, 2016, chapter 21, Handling Overload", place }
-}
-
-/// Parameters of several mechanisms in one table of `N`.
-const fn joined<const N: usize>(parts: &[&[Param]]) -> [Param; N] {
-    let mut all = [throttle::WINDOW; N];
-    let (mut n, mut part) = (0, 0);
-    while part < parts.len() {
-        let mut i = 0;
-        while i < parts[part].len() {
-            all[n] = parts[part][i];
-            n += 1;
-            i += 1;
-        }
-        part += 1;
-    }
-    assert!(n == N, "the table has as many places as there are parameters");
-    all
 }

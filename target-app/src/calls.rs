@@ -80,7 +80,7 @@ impl CallCounts {
         *match reply {
             Reply::Answered => &mut self.answered,
             Reply::Refused { .. } => &mut self.refused,
-            Reply::Failed | Reply::TimedOut => &mut self.failed,
+            Reply::Failed | Reply::TimedOut | Reply::Unavailable => &mut self.failed,
         } += 1;
     }
 
@@ -106,6 +106,8 @@ pub(crate) enum Reply {
     },
     Failed,
     TimedOut,
+    /// No connection came about, or it broke before the answer.
+    Unavailable,
 }
 
 impl Reply {
@@ -125,6 +127,7 @@ impl Reply {
             Self::Refused { retry } => Outcome::Overloaded { retry },
             Self::Failed => Outcome::Failed,
             Self::TimedOut => Outcome::TimedOut,
+            Self::Unavailable => Outcome::Unavailable,
         }
     }
 }
@@ -189,7 +192,7 @@ impl CallSpec {
             }
             Reply::Refused { .. } => After::Over(self.given_up()),
             Reply::Answered => After::Over(CallsEnded::Answered),
-            Reply::Failed | Reply::TimedOut => After::Over(CallsEnded::Failed),
+            Reply::Failed | Reply::TimedOut | Reply::Unavailable => After::Over(CallsEnded::Failed),
         }
     }
 

@@ -17,6 +17,24 @@ pub struct Param {
     pub source: &'static str,
 }
 
+/// Parameters of several mechanisms in one table of `N`.
+pub(crate) const fn joined<const N: usize>(parts: &[&[Param]]) -> [Param; N] {
+    const EMPTY: Param = Param { name: "", about: "", kind: ParamKind::Flag { default: false }, source: "" };
+    let mut all = [EMPTY; N];
+    let (mut n, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut i = 0;
+        while i < parts[part].len() {
+            all[n] = parts[part][i];
+            n += 1;
+            i += 1;
+        }
+        part += 1;
+    }
+    assert!(n == N, "the table has as many places as there are parameters");
+    all
+}
+
 /// Type, range (both ends allowed) and default of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub enum ParamKind {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES, whole};
+use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, whole};
 use crate::{
     Entry, Gauge, Random,
-    catalogue::{Make, Param, ParamKind, Source, Values},
+    catalogue::{Make, Param, ParamKind, Source, Values, joined},
 };
 
 /// One more while jobs end in time and the limit is used, a part of it less as soon as one does not.
@@ -51,6 +51,28 @@ impl LimitLaw for Aimd {
 
 const CODE: &str = "AIMDLimit.java";
 
+const LAW: [Param; 5] = [
+    limiter::limit_initial(20, CODE),
+    limiter::limit_min(20, CODE),
+    limiter::limit_max(200, CODE),
+    Param {
+        name: "backoff_ratio",
+        about: "what is left of the limit after a decrease, rounded down",
+        kind: ParamKind::Number { min: 0.5, max: 0.999, default: 0.9, unit: "" },
+        source: CODE,
+    },
+    Param {
+        name: "timeout",
+        about: "a job that took longer counts as dropped",
+        kind: ParamKind::Time {
+            min: Duration::from_micros(1),
+            max: Duration::from_secs(3600),
+            default: Some(Duration::from_secs(5)),
+        },
+        source: CODE,
+    },
+];
+
 pub(crate) const AIMD: Entry = Entry {
     name: "aimd",
     about: "a limit on jobs in flight: one more for each job that ends in time, a tenth less for one that does not",
@@ -58,33 +80,14 @@ pub(crate) const AIMD: Entry = Entry {
     source: Source { title: "Netflix concurrency-limits, as of 2026-01", place: CODE },
     deviations: &[HOW_ENDS_COUNT, "A first limit outside the bounds is an error; there it is a warning."],
     places: PLACES,
-    params: &[
-        limiter::limit_initial(20, CODE),
-        limiter::limit_min(20, CODE),
-        limiter::limit_max(200, CODE),
-        Param {
-            name: "backoff_ratio",
-            about: "what is left of the limit after a decrease, rounded down",
-            kind: ParamKind::Number { min: 0.5, max: 0.999, default: 0.9, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "timeout",
-            about: "a job that took longer counts as dropped",
-            kind: ParamKind::Time {
-                min: Duration::from_micros(1),
-                max: Duration::from_secs(3600),
-                default: Some(Duration::from_secs(5)),
-            },
-            source: CODE,
-        },
-        limiter::window(Duration::ZERO, "no window unless one is put around it, WindowedLimit.java"),
-        WINDOW_SAMPLES,
-    ],
+    params: &joined::<13>(&[
+        &LAW,
+        &limiter::shared(Duration::ZERO, "no window unless one is put around it, WindowedLimit.java"),
+    ]),
     presets: &[],
     clashes: limiter::clashes,
     samples: &[],
-    make: Make::Policy(|values, _| Box::new(Limiter::new(Aimd::new(values), values))),
+    make: Make::Policy(|values, site| Box::new(Limiter::new(Aimd::new(values), values, site))),
 };
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES, whole};
+use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, whole};
 use crate::{
     Entry, Gauge, Random,
-    catalogue::{Make, Param, ParamKind, Source, Values},
+    catalogue::{Make, Param, ParamKind, Source, Values, joined},
 };
 
 /// L × gradient + room for a queue, smoothed. The gradient is 1 unless the last time is well over the long average.
@@ -93,6 +93,36 @@ impl LimitLaw for Gradient2 {
 
 const CODE: &str = "Gradient2Limit.java";
 
+const LAW: [Param; 7] = [
+    limiter::limit_initial(20, CODE),
+    limiter::limit_min(20, CODE),
+    limiter::limit_max(200, CODE),
+    Param {
+        name: "queue",
+        about: "jobs that may wait: what the limit grows by, times the smoothing, at each sample that is not slow",
+        kind: ParamKind::Count { min: 0, max: 10_000, default: 4 },
+        source: CODE,
+    },
+    Param {
+        name: "smoothing",
+        about: "weight of the new limit against the old",
+        kind: ParamKind::Number { min: 0.01, max: 1.0, default: 0.2, unit: "" },
+        source: CODE,
+    },
+    Param {
+        name: "tolerance",
+        about: "how many times the long average a sample may take before the limit shrinks",
+        kind: ParamKind::Number { min: 1.0, max: 10.0, default: 1.5, unit: "" },
+        source: CODE,
+    },
+    Param {
+        name: "long_window",
+        about: "samples in the long average",
+        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 600 },
+        source: CODE,
+    },
+];
+
 pub(crate) const GRADIENT2: Entry = Entry {
     name: "gradient2",
     about: "a limit on jobs in flight that shrinks while times are over a long average of themselves, and grows else",
@@ -100,41 +130,14 @@ pub(crate) const GRADIENT2: Entry = Entry {
     source: Source { title: "Netflix concurrency-limits, as of 2026-01", place: CODE },
     deviations: &[HOW_ENDS_COUNT, "A first limit outside the bounds is an error; there it is a warning."],
     places: PLACES,
-    params: &[
-        limiter::limit_initial(20, CODE),
-        limiter::limit_min(20, CODE),
-        limiter::limit_max(200, CODE),
-        Param {
-            name: "queue",
-            about: "jobs that may wait: what the limit grows by, times the smoothing, at each sample that is not slow",
-            kind: ParamKind::Count { min: 0, max: 10_000, default: 4 },
-            source: CODE,
-        },
-        Param {
-            name: "smoothing",
-            about: "weight of the new limit against the old",
-            kind: ParamKind::Number { min: 0.01, max: 1.0, default: 0.2, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "tolerance",
-            about: "how many times the long average a sample may take before the limit shrinks",
-            kind: ParamKind::Number { min: 1.0, max: 10.0, default: 1.5, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "long_window",
-            about: "samples in the long average",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 600 },
-            source: CODE,
-        },
-        limiter::window(Duration::from_secs(1), "the server's example in README.md; 1 s in WindowedLimit.java"),
-        WINDOW_SAMPLES,
-    ],
+    params: &joined::<15>(&[
+        &LAW,
+        &limiter::shared(Duration::from_secs(1), "the server's example in README.md; 1 s in WindowedLimit.java"),
+    ]),
     presets: &[],
     clashes: limiter::clashes,
     samples: &[],
-    make: Make::Policy(|values, _| Box::new(Limiter::new(Gradient2::new(values), values))),
+    make: Make::Policy(|values, site| Box::new(Limiter::new(Gradient2::new(values), values, site))),
 };
 
 #[cfg(test)]

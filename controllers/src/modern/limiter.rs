@@ -2,9 +2,13 @@
 
 use std::{fmt, time::Duration};
 
+mod ends;
+
+use ends::{Counted, Ends};
+
 use crate::{
-    Ctx, Gauge, Grant, Machine, Offer, Outcome, Place, Policy, Random, Reason, Refusal, Seen, Timestamp, Verdict,
-    catalogue::{Param, ParamKind, Problem, Values},
+    Ctx, Gauge, Grant, Machine, Offer, Place, Policy, Random, Reason, Refusal, Seen, Site, Timestamp, Verdict,
+    catalogue::{Param, ParamKind, Problem, Values, joined},
 };
 
 /// Sets a limit from samples.
@@ -26,7 +30,7 @@ pub(super) struct Sample {
     pub(super) rtt: Duration,
     /// Jobs in flight when the job was admitted, itself among them. Of a window: the most.
     pub(super) in_flight: u32,
-    /// It ended in a way that overload explains. Of a window: one did.
+    /// Its end counts as dropped. Of a window: that of one does.
     pub(super) dropped: bool,
 }
 
@@ -34,27 +38,27 @@ pub(super) struct Sample {
 #[derive(Debug)]
 pub(super) struct Limiter<L> {
     law: L,
+    ends: Ends,
     /// `None`: each job is a sample.
     window: Option<Window>,
 }
 
 impl<L: LimitLaw> Limiter<L> {
     /// With the parameters that every limiter has.
-    pub(super) fn new(law: L, values: &Values) -> Self {
+    pub(super) fn new(law: L, values: &Values, site: &Site) -> Self {
         let lasts = values.time("window");
         let window = (lasts > Duration::ZERO).then(|| Window::new(lasts, values.count("window_samples")));
-        Self { law, window }
+        Self { law, ends: Ends::new(values, site.place), window }
     }
 }
 
 impl<L: LimitLaw> Machine for Limiter<L> {
     fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
         let Seen::Ended { grant, outcome, timing, .. } = seen else { return };
-        let dropped = match outcome {
-            Outcome::Served => false,
-            Outcome::Overloaded { .. } | Outcome::TimedOut | Outcome::Abandoned => true,
-            // A quick error would pass for a quick service.
-            Outcome::Failed | Outcome::Ignored => return,
+        let dropped = match self.ends.count(*outcome) {
+            Counted::Success => false,
+            Counted::Dropped => true,
+            Counted::Ignored => return,
         };
         let rtt = timing.ended.since(timing.offered).max(Duration::from_nanos(1));
         let sample = Sample { rtt, in_flight: u32::try_from(grant.cookie).unwrap_or(u32::MAX), dropped };
@@ -138,8 +142,13 @@ impl Window {
 /// Where a limiter may sit.
 pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single, Place::Client, Place::Proxy];
 
-/// What all limiters leave out.
-pub(super) const HOW_ENDS_COUNT: &str = "A time-out, a refusal from further down and a sender that went away count as dropped, a failure that is not load is ignored: as in the source's gRPC adapters.";
+/// What all limiters have: how ends count, and windows.
+pub(super) const fn shared(window_default: Duration, window_source: &'static str) -> [Param; 8] {
+    joined(&[&ends::PARAMS, &[window(window_default, window_source), WINDOW_SAMPLES]])
+}
+
+/// Where all limiters differ from the source.
+pub(super) const HOW_ENDS_COUNT: &str = "The source's server adapter ignores a call whose handler throws and takes one that was answered with an error for a success; here both are failures, and count as `failures` says.";
 
 /// The first limit.
 pub(super) const fn limit_initial(default: u64, source: &'static str) -> Param {
@@ -161,7 +170,7 @@ const fn limit(name: &'static str, about: &'static str, default: u64, source: &'
 }
 
 /// How long a window is.
-pub(super) const fn window(default: Duration, source: &'static str) -> Param {
+const fn window(default: Duration, source: &'static str) -> Param {
     Param {
         name: "window",
         about: "jobs that end within this time are one sample, their mean; 0ms: each job is one",
@@ -170,7 +179,7 @@ pub(super) const fn window(default: Duration, source: &'static str) -> Param {
     }
 }
 
-pub(super) const WINDOW_SAMPLES: Param = Param {
+const WINDOW_SAMPLES: Param = Param {
     name: "window_samples",
     about: "windows with fewer jobs than this are thrown away",
     kind: ParamKind::Count { min: 1, max: 100_000, default: 10 },

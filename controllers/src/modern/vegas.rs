@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES};
+use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample};
 use crate::{
     Entry, Gauge, Random,
-    catalogue::{Make, Param, ParamKind, Source, Values},
+    catalogue::{Make, Param, ParamKind, Source, Values, joined},
 };
 
 /// Compares each time with the shortest seen: of a limit L, L × (1 − shortest / time) jobs must have waited.
@@ -103,6 +103,23 @@ impl LimitLaw for Vegas {
 
 const CODE: &str = "VegasLimit.java";
 
+const LAW: [Param; 4] = [
+    limiter::limit_initial(20, CODE),
+    limiter::limit_max(1000, CODE),
+    Param {
+        name: "smoothing",
+        about: "weight of the new limit against the old",
+        kind: ParamKind::Number { min: 0.01, max: 1.0, default: 1.0, unit: "" },
+        source: CODE,
+    },
+    Param {
+        name: "probe_multiplier",
+        about: "after a half to the whole of this many times the limit of samples, the next is taken as the time without load",
+        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 30 },
+        source: CODE,
+    },
+];
+
 pub(crate) const VEGAS: Entry = Entry {
     name: "vegas",
     about: "a limit on jobs in flight that keeps a few of them waiting, judged by the shortest time seen",
@@ -110,28 +127,14 @@ pub(crate) const VEGAS: Entry = Entry {
     source: Source { title: "Netflix concurrency-limits, as of 2026-01, after TCP Vegas", place: CODE },
     deviations: &[HOW_ENDS_COUNT, "A first limit above the largest is an error."],
     places: PLACES,
-    params: &[
-        limiter::limit_initial(20, CODE),
-        limiter::limit_max(1000, CODE),
-        Param {
-            name: "smoothing",
-            about: "weight of the new limit against the old",
-            kind: ParamKind::Number { min: 0.01, max: 1.0, default: 1.0, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "probe_multiplier",
-            about: "after a half to the whole of this many times the limit of samples, the next is taken as the time without load",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 30 },
-            source: CODE,
-        },
-        limiter::window(Duration::ZERO, "no window unless one is put around it, WindowedLimit.java"),
-        WINDOW_SAMPLES,
-    ],
+    params: &joined::<12>(&[
+        &LAW,
+        &limiter::shared(Duration::ZERO, "no window unless one is put around it, WindowedLimit.java"),
+    ]),
     presets: &[],
     clashes: limiter::clashes_above,
     samples: &[],
-    make: Make::Policy(|values, _| Box::new(Limiter::new(Vegas::new(values), values))),
+    make: Make::Policy(|values, site| Box::new(Limiter::new(Vegas::new(values), values, site))),
 };
 
 #[cfg(test)]

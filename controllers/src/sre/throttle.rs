@@ -50,7 +50,7 @@ impl Throttle {
         match outcome {
             Outcome::Overloaded { .. } => false,
             Outcome::TimedOut => self.accepts_timeouts,
-            Outcome::Served | Outcome::Failed | Outcome::Ignored | Outcome::Abandoned => true,
+            Outcome::Served | Outcome::Failed | Outcome::Unavailable | Outcome::Ignored | Outcome::Abandoned => true,
         }
     }
 }

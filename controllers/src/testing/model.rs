@@ -99,11 +99,12 @@ fn report(detail: u64) -> PeerReport {
     }
 }
 
-const OUTCOMES: [Outcome; 8] = [
+const OUTCOMES: [Outcome; 9] = [
     Outcome::Served,
     Outcome::Served,
     Outcome::TimedOut,
     Outcome::Failed,
+    Outcome::Unavailable,
     Outcome::Ignored,
     Outcome::Abandoned,
     Outcome::Overloaded { retry: true },

@@ -319,7 +319,7 @@ impl Caller {
                 Some(wire) => wire,
                 None => match Wire::connect(to).await {
                     Ok(wire) => wire,
-                    Err(_) => return Reply::Failed.into(),
+                    Err(_) => return Reply::Unavailable.into(),
                 },
             };
             let left = deadline.since(self.clock.now());
@@ -342,7 +342,7 @@ impl Caller {
                 }
                 // It was closed just as it was used again: once more on a new one (RFC 9112, section 9.3.1).
                 Err(Broken { nothing_came: true }) if was_kept => {}
-                Err(_) => return Reply::Failed.into(),
+                Err(_) => return Reply::Unavailable.into(),
             }
         }
     }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::{
-    Catalogue, Gauge, Grant, JobId, Offer, Outcome, Reason, Seat, Seen, Settings, SiteId, Tags, Timestamp, Timing,
-    Verdict,
-    testing::{policy, settings},
+    Catalogue, Gauge, Grant, JobId, Offer, Outcome, Place, Reason, Seat, Seen, Settings, SiteId, Tags, Timestamp,
+    Timing, Verdict,
+    testing::{policy, settings, site},
 };
 
 fn seat(name: &str, settings: &Settings) -> Seat {
@@ -70,25 +70,71 @@ fn a_sample_says_how_many_were_in_flight_when_its_job_came() {
     assert_eq!(limit(&seat), 4);
 }
 
+/// The limit, 10 before, after five came and the last of them ended so: 11 a success, 9 dropped, 10 ignored.
+fn limit_after(place: Place, outcome: Outcome, more: &[(&'static str, &'static str)]) -> u32 {
+    let ten = [("limit_initial", 10_u32.into()), ("limit_min", 1_u32.into())];
+    let ten = settings(ten.into_iter().chain(more.iter().map(|(key, word)| (*key, (*word).into()))));
+    let entry = Catalogue::find("aimd").unwrap();
+    let policy = entry.policy(&entry.check(&ten).unwrap(), &site(place, Duration::from_secs(1))).unwrap();
+    let mut seat = Seat::new(SiteId(1), policy, 1, Box::new(()));
+    let mut last = Grant::default();
+    for id in 0..5 {
+        last = admit(&mut seat, id);
+    }
+    end(&mut seat, 4, last, outcome);
+    limit(&seat)
+}
+
+const ENDS: [Outcome; 8] = [
+    Outcome::Served,
+    Outcome::Ignored,
+    Outcome::Failed,
+    Outcome::TimedOut,
+    Outcome::Overloaded { retry: true },
+    Outcome::Overloaded { retry: false },
+    Outcome::Abandoned,
+    Outcome::Unavailable,
+];
+
 #[test]
-fn what_counts_as_dropped_and_what_says_nothing() {
-    for (outcome, after) in [
-        (Outcome::Served, 11),
-        (Outcome::TimedOut, 9),
-        (Outcome::Overloaded { retry: true }, 9),
-        (Outcome::Overloaded { retry: false }, 9),
-        (Outcome::Abandoned, 9),
-        (Outcome::Failed, 10),
-        (Outcome::Ignored, 10),
+fn ends_count_as_in_the_adapter_for_the_place() {
+    let (success, dropped, ignored) = (11, 9, 10);
+    // ConcurrencyLimitServerInterceptor: DEADLINE_EXCEEDED and cancelled calls dropped, all other statuses successes.
+    let server = [success, ignored, success, dropped, success, success, dropped, success];
+    // ConcurrencyLimitClientInterceptor: OK success, UNAVAILABLE dropped, all other statuses and cancelled calls ignored.
+    let client = [success, ignored, ignored, ignored, dropped, dropped, ignored, dropped];
+    // ConcurrencyLimitServletFilter: exceptions ignored, answers successes.
+    let servlet = [success, ignored, ignored, ignored, success, success, ignored, ignored];
+    for (place, adapter, wanted) in [
+        (Place::Stage, "grpc", server),
+        (Place::Single, "grpc", server),
+        (Place::Client, "grpc", client),
+        (Place::Proxy, "grpc", client),
+        (Place::Stage, "servlet", servlet),
+        (Place::Client, "servlet", servlet),
     ] {
-        let ten = settings([("limit_initial", 10_u32.into()), ("limit_min", 1_u32.into())]);
-        let mut seat = seat("aimd", &ten);
-        let mut last = Grant::default();
-        for id in 0..5 {
-            last = admit(&mut seat, id);
+        let found = ENDS.map(|outcome| limit_after(place, outcome, &[("adapter", adapter)]));
+        assert_eq!(found, wanted, "{place:?} {adapter}");
+    }
+}
+
+#[test]
+fn how_an_end_counts_can_be_set_one_by_one() {
+    let kinds = [
+        ("failures", Outcome::Failed),
+        ("timeouts", Outcome::TimedOut),
+        ("refusals", Outcome::Overloaded { retry: true }),
+        ("abandoned", Outcome::Abandoned),
+        ("unavailable", Outcome::Unavailable),
+    ];
+    for (key, _) in kinds {
+        for (word, after) in [("success", 11), ("dropped", 9), ("ignored", 10)] {
+            for (other, outcome) in kinds {
+                let found = limit_after(Place::Client, outcome, &[(key, word)]);
+                let wanted = if key == other { after } else { limit_after(Place::Client, outcome, &[]) };
+                assert_eq!(found, wanted, "{key}: {word}, {outcome:?}");
+            }
         }
-        end(&mut seat, 4, last, outcome);
-        assert_eq!(limit(&seat), after, "{outcome:?}");
     }
 }
 

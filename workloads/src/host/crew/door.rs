@@ -156,8 +156,10 @@ impl<C> Crew<C> {
             Fate::Rejected => Outcome::Overloaded { retry: !visit.told_not_to_retry },
             // The generator came too late to begin with it.
             _ if guest.begun.is_none() => Outcome::Ignored,
-            Fate::TimedOut | Fate::ConnectTimedOut => Outcome::TimedOut,
-            Fate::Failed | Fate::Elsewhere | Fate::ConnectFailed => Outcome::Failed,
+            Fate::TimedOut => Outcome::TimedOut,
+            Fate::ConnectTimedOut | Fate::ConnectFailed => Outcome::Unavailable,
+            Fate::Failed if guest.setback.unanswered => Outcome::Unavailable,
+            Fate::Failed | Fate::Elsewhere => Outcome::Failed,
             Fate::Abandoned | Fate::InFlight | Fate::RefusedLocally | Fate::Unsent => Outcome::Abandoned,
         };
         door.clients.ended(pass, outcome, visit.note.take(), now);

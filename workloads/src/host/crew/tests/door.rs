@@ -369,6 +369,35 @@ impl Policy for Scribe {
     }
 }
 
+/// How a policy is told that one request has ended.
+fn told(end: host::End) -> Outcome {
+    let plan = plan(1, 50 * MS);
+    let mut crew = Crew::<()>::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
+    let clients = Clients::of(&SCRIBE, Values::default(), &client("none", &[], ClientScope::All), 1);
+    crew.door = Some(Box::new(Door::with(clients, &plan)));
+    crew.advance(Timestamp::ZERO);
+    let mut guest = crew.take(Timestamp::ZERO).expect("a user has a request");
+    guest.begins(Timestamp::ZERO);
+    if !matches!(end, host::End::ConnectFailed | host::End::ConnectTimedOut) {
+        crew.sends(&mut guest, Timestamp::ZERO);
+    }
+    let _ = crew.settle(guest, end.without_answer(), Timestamp::ZERO + MS);
+    NOTES.take();
+    SEEN.take()[0].1.expect("it ended")
+}
+
+#[test]
+fn nobody_answered_is_told_apart_from_an_error_and_from_a_time_out() {
+    for end in [host::End::ConnectFailed, host::End::ConnectTimedOut, host::End::Broken] {
+        assert_eq!(told(end), Outcome::Unavailable, "{end:?}");
+    }
+    assert_eq!(told(host::End::TimedOut), Outcome::TimedOut);
+    let mut failing = |_: &Call, _| (10 * MS, Answer { status: 500, headers: &[], body: b"" });
+    let _ = go_with(&SCRIBE, ClientScope::All, &plan(1, 50 * MS), &mut failing);
+    NOTES.take();
+    assert_eq!(SEEN.take()[0].1, Some(Outcome::Failed), "an answer");
+}
+
 static SCRIBE: Entry = entry(Make::Policy(|_, _| Box::<Scribe>::default()));
 
 #[test]
