@@ -23,8 +23,8 @@ pub(crate) const SRE_CLIENT: Entry = Entry {
         "Both count over the same window.",
     ],
     places: &[Place::Client, Place::Proxy],
-    params: &joined::<10>(&[&[WINDOW], &retry_budget::PARAMS, &throttle::PARAMS]),
-    presets: &[],
+    params: &joined::<12>(&[&[WINDOW], &retry_budget::PARAMS, &throttle::PARAMS]),
+    presets: &throttle::PRESETS,
     clashes: NO_CLASHES,
     samples: &[],
     make: Make::Policy(|values, _| {

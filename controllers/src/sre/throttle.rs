@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     Criticality, Ctx, Entry, Gauge, Machine, Offer, Outcome, Reason, Refusal, Seen,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Values},
+    catalogue::{Given, Make, NO_CLASHES, Param, ParamKind, Place, Preset, Values},
     estimate::WindowCounts,
 };
 
@@ -13,14 +13,16 @@ use super::{Guard, Guarded, joined, section};
 /// Refuses with the probability max(0, (requests − K × accepts) / (requests + 1)), over a window, for each criticality.
 ///
 /// Requests are what its side wanted to send, whether it was let go or not; accepts are those that the other side did
-/// not refuse. A request on its way is neither yet, unless `count_pending` is set.
+/// not refuse; one that reached nobody is never an accept. A request on its way is neither yet, unless `count_pending` is set.
 #[derive(Debug)]
 pub(super) struct Throttle {
     k: f64,
     per_criticality: bool,
     count_pending: bool,
-    /// Whether a request that was not answered in time was accepted.
+    /// Whether a request was accepted that was answered with an error, not in time, or not before its user left.
+    accepts_failures: bool,
     accepts_timeouts: bool,
+    accepts_abandoned: bool,
     /// By level of criticality, or the first alone.
     levels: Vec<WindowCounts<2>>,
 }
@@ -36,7 +38,9 @@ impl Throttle {
             k: values.number("k"),
             per_criticality,
             count_pending: values.flag("count_pending"),
+            accepts_failures: values.word("failures") == "accepted",
             accepts_timeouts: values.word("timeouts") == "accepted",
+            accepts_abandoned: values.word("abandoned") == "accepted",
             levels: vec![WindowCounts::new(values.time("window")); levels],
         }
     }
@@ -48,9 +52,12 @@ impl Throttle {
 
     fn is_accept(&self, outcome: Outcome) -> bool {
         match outcome {
-            Outcome::Overloaded { .. } => false,
+            // Nobody was there who could have accepted it.
+            Outcome::Overloaded { .. } | Outcome::Unavailable => false,
+            Outcome::Failed => self.accepts_failures,
             Outcome::TimedOut => self.accepts_timeouts,
-            Outcome::Served | Outcome::Failed | Outcome::Unavailable | Outcome::Ignored | Outcome::Abandoned => true,
+            Outcome::Abandoned => self.accepts_abandoned,
+            Outcome::Served | Outcome::Ignored => true,
         }
     }
 }
@@ -113,7 +120,7 @@ pub(super) const WINDOW: Param = Param {
 };
 
 /// All but the window.
-pub(super) const PARAMS: [Param; 4] = [
+pub(super) const PARAMS: [Param; 6] = [
     Param {
         name: "k",
         about: "requests let go for each that the other side accepts: lower holds back more, and is slower to see relief",
@@ -126,17 +133,48 @@ pub(super) const PARAMS: [Param; 4] = [
         kind: ParamKind::Flag { default: true },
         source: "chapter 21, Criticality: separate stats for each criticality",
     },
-    Param {
-        name: "timeouts",
-        about: "whether a request that was not answered in time was accepted",
-        kind: ParamKind::Choice { words: &["accepted", "refused"] },
-        source: "the lab's choice: the book counts the refusals that the backend sends",
-    },
+    accepted(
+        "failures",
+        "whether a request that was answered with an error was accepted",
+        "the lab's choice: it was not rejected for overload; the book speaks of requests accepted by the backend",
+    ),
+    accepted(
+        "timeouts",
+        "whether a request that was not answered in time was accepted",
+        "the lab's choice: the book counts the refusals that the backend sends",
+    ),
+    accepted(
+        "abandoned",
+        "whether a request whose user left before the answer was accepted",
+        "the lab's choice, as for timeouts",
+    ),
     Param {
         name: "count_pending",
         about: "whether requests on their way count before their answer is there: many at once then look refused",
         kind: ParamKind::Flag { default: false },
         source: "the lab's choice: the book says that normally requests and accepts are equal",
+    },
+];
+
+const fn accepted(name: &'static str, about: &'static str, source: &'static str) -> Param {
+    Param { name, about, kind: ParamKind::Choice { words: &["accepted", "refused"] }, source }
+}
+
+/// When a request counts, and what an accept is.
+pub(super) const PRESETS: [Preset; 2] = [
+    Preset {
+        name: "when-answered",
+        about: "a request counts when its answer is there; whatever reached the backend and was not refused is an accept",
+        given: &[],
+    },
+    Preset {
+        name: "as-in-the-book",
+        about: "an attempt counts when it is made; an accept is what the backend answered and did not refuse",
+        given: &[
+            ("count_pending", Given::Flag(true)),
+            ("timeouts", Given::Text("refused")),
+            ("abandoned", Given::Text("refused")),
+        ],
     },
 ];
 
@@ -146,13 +184,13 @@ pub(crate) const THROTTLE: Entry = Entry {
     caution: "a sender of few requests learns too little; needs refusals, and sees none where overload shows as waiting",
     source: section("Client-Side Throttling"),
     deviations: &[
-        "A request counts when its answer is there (or when it is held back), not when it is sent: else a hundred first requests at once look like a hundred refusals (`count_pending`).",
-        "Whatever is no refusal because of load is an accept, time-outs too unless `timeouts` says otherwise; the book does not speak of time-outs.",
+        "A request counts when its answer is there (or when it is held back), not when it is sent: else a hundred first requests at once look like a hundred refusals (`count_pending`; the preset `as-in-the-book` counts attempts as they are made).",
+        "What reached the backend and was not refused because of load is an accept, unless `failures`, `timeouts` and `abandoned` say otherwise; the book does not speak of these. A request without a connection, or whose connection broke, never is.",
         "The window is a ring of 60 buckets: what happened is forgotten up to a sixtieth of the window early.",
     ],
     places: &[Place::Client, Place::Proxy],
-    params: &joined::<5>(&[&[WINDOW], &PARAMS]),
-    presets: &[],
+    params: &joined::<7>(&[&[WINDOW], &PARAMS]),
+    presets: &PRESETS,
     clashes: NO_CLASHES,
     samples: &[],
     make: Make::Policy(|values, _| Box::new(Guarded::new(vec![Box::new(Throttle::new(values))]))),

@@ -83,6 +83,48 @@ fn time_outs_are_accepts_unless_set_otherwise() {
 }
 
 #[test]
+fn a_request_that_reached_nobody_is_never_an_accept() {
+    for name in ["throttle", "sre-client"] {
+        for preset in ["when-answered", "as-in-the-book"] {
+            let mut bench = Bench::new(name, [("preset", preset.into())]);
+            assert!(bench.request(Tags::default(), Outcome::Unavailable), "nothing is known yet");
+            // 1 request, no accept: 1 / 2. A backend that is down is asked less and less.
+            assert!(near(bench.gauge("reject_probability_critical"), 0.5), "{name} {preset}");
+        }
+    }
+}
+
+#[test]
+fn as_in_the_book_attempts_count_when_made_and_accepts_when_answered() {
+    let mut bench = Bench::new("throttle", [("preset", "as-in-the-book".into())]);
+    history(&mut bench, 4, 1);
+    // Let go for certain: after n requests there are 5 accepts, and n is at most 10.
+    let rest = [Outcome::Failed, Outcome::TimedOut, Outcome::Abandoned, Outcome::Unavailable, REFUSED];
+    for outcome in rest {
+        assert!(bench.request(Tags::default(), outcome), "{outcome:?}");
+    }
+    // 10 requests, of which 4 were served and 1 was answered with an error: (10 − 2 × 5) / 11.
+    assert!(near(bench.gauge("reject_probability_critical"), 0.0));
+    let on_its_way = bench.offer(Tags::default()).expect("(10 − 10) / 11 is nothing");
+    assert!(near(bench.gauge("reject_probability_critical"), 1.0 / 12.0), "the eleventh counts at once");
+    bench.end(on_its_way, Tags::default(), Outcome::Served);
+    assert!(near(bench.gauge("reject_probability_critical"), 0.0), "(11 − 12) / 12");
+}
+
+#[test]
+fn whether_an_end_is_an_accept_can_be_set_one_by_one() {
+    let kinds = [("failures", Outcome::Failed), ("timeouts", Outcome::TimedOut), ("abandoned", Outcome::Abandoned)];
+    for (key, _) in kinds {
+        for (other, outcome) in kinds {
+            let mut bench = Bench::new("throttle", [(key, "refused".into())]);
+            assert!(bench.request(Tags::default(), outcome));
+            let expected = if key == other { 0.5 } else { 0.0 };
+            assert!(near(bench.gauge("reject_probability_critical"), expected), "{key}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
 fn after_two_minutes_all_is_forgotten() {
     // 1 request, none accepted: 1 / 2. Buckets are 2 s: it is gone when bucket 60 begins, at 120 s.
     for (at_ms, forgotten) in [(119_999, false), (120_000, true)] {
