@@ -2,14 +2,17 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::discipline::{self, MAX};
+use super::{
+    discipline::{self, MAX},
+    limiter::whole,
+};
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
     catalogue::{Given, Make, Param, ParamKind, Preset, Problem, Source, Values},
     gate::Line,
 };
 
-/// Holds every job, and lets in the newest, or the oldest while the queue does not stand.
+/// Holds every job, and lets in the newest, or the oldest while the queue is short or does not stand.
 #[derive(Debug)]
 struct Lifo {
     /// With the time at which its patience ends.
@@ -18,11 +21,20 @@ struct Lifo {
     max: u32,
     /// Since when somebody has been waiting.
     queued_since: Option<Timestamp>,
-    /// The oldest first until the queue stands.
-    adaptive: bool,
+    order: Order,
     interval: Duration,
     timeout: Duration,
     timeout_standing: Duration,
+}
+
+/// Who is let in next.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    NewestFirst,
+    /// The newest while the queue stands, else the oldest.
+    Standing,
+    /// The newest while so many stay behind, else the oldest.
+    Long(u32),
 }
 
 impl Lifo {
@@ -32,8 +44,12 @@ impl Lifo {
     }
 
     fn release(&mut self, cx: &mut Ctx<'_>) -> bool {
-        let oldest_first = self.adaptive && !self.stands(cx.now);
-        let next = if oldest_first { self.line.pop_oldest() } else { self.line.pop_newest() };
+        let newest_first = match self.order {
+            Order::NewestFirst => true,
+            Order::Standing => self.stands(cx.now),
+            Order::Long(behind) => self.line.len() > behind,
+        };
+        let next = if newest_first { self.line.pop_newest() } else { self.line.pop_oldest() };
         let Some((id, expires)) = next else { return false };
         self.by_expiry.remove(&(expires, id));
         self.note_if_empty();
@@ -114,7 +130,8 @@ pub(crate) const LIFO: Entry = Entry {
     caution: "the old wait until they time out, so that without a short time-out a few wait for ever; blind to who asks",
     source: Source { title: "Maurer, Fail at Scale, ACM Queue 2015", place: MAURER },
     deviations: &[
-        "The article does not say when a queue has begun to form: here when it has not been empty for `interval`, as for its time-outs.",
+        "The article does not say when a queue has begun to form: here when it has not been empty for `interval`, as for its time-outs. The server that it is about, HHVM, goes by the queue's length (`turn_at`, preset `hhvm`).",
+        "Of HHVM's job queue the levels of priority are left out; its time-out, like its length, is off unless set.",
         "A job is refused when its time-out ends, not when its turn comes, as the oldest never has its turn here.",
         "Jobs that were held before a live switch count their wait from the switch.",
     ],
@@ -122,9 +139,15 @@ pub(crate) const LIFO: Entry = Entry {
     params: &[
         Param {
             name: "adaptive",
-            about: "the oldest first until the queue stands, the newest first while it does",
+            about: "the oldest first until the queue stands (or is long, see turn_at), the newest first while it does",
             kind: ParamKind::Flag { default: false },
             source: MAURER,
+        },
+        Param {
+            name: "turn_at",
+            about: "the newest first while at least so many jobs stay behind, the oldest first else; 0: by time, see interval",
+            kind: ParamKind::Count { min: 0, max: 1_000_000, default: 0 },
+            source: "lifoSwitchThreshold, hphp/util/job-queue.h; there is no published value",
         },
         Param {
             name: "interval",
@@ -161,6 +184,11 @@ pub(crate) const LIFO: Entry = Entry {
                 ("timeout_standing", Given::Text("5ms")),
             ],
         },
+        Preset {
+            name: "hhvm",
+            about: "turns round by length: the newest first while ten or more stay behind (the lab's number), one time-out for all",
+            given: &[("adaptive", Given::Flag(true)), ("turn_at", Given::Number(10.0))],
+        },
     ],
     clashes,
     samples: &[],
@@ -170,7 +198,11 @@ pub(crate) const LIFO: Entry = Entry {
             by_expiry: BTreeSet::new(),
             max: discipline::max(values),
             queued_since: None,
-            adaptive: values.flag("adaptive"),
+            order: match (values.flag("adaptive"), whole(values, "turn_at")) {
+                (false, _) => Order::NewestFirst,
+                (true, 0) => Order::Standing,
+                (true, behind) => Order::Long(behind),
+            },
             interval: values.time("interval"),
             timeout: values.time("timeout"),
             timeout_standing: values.time("timeout_standing"),
@@ -187,9 +219,14 @@ const fn timeout() -> ParamKind {
 }
 
 fn clashes(values: &Values) -> Vec<Problem> {
-    if values.time("timeout_standing") <= values.time("timeout") {
-        return Vec::new();
+    let mut problems = Vec::new();
+    if values.count("turn_at") > 0 && !values.flag("adaptive") {
+        let message = "needs adaptive: true; without it the newest are first at any length".to_owned();
+        problems.push(Problem { key: "turn_at".to_owned(), message });
     }
-    let message = "must not be longer than timeout: a standing queue calls for less patience".to_owned();
-    vec![Problem { key: "timeout_standing".to_owned(), message }]
+    if values.time("timeout_standing") > values.time("timeout") {
+        let message = "must not be longer than timeout: a standing queue calls for less patience".to_owned();
+        problems.push(Problem { key: "timeout_standing".to_owned(), message });
+    }
+    problems
 }

@@ -125,6 +125,27 @@ fn adaptive_lifo_turns_round_when_the_queue_stands() {
 }
 
 #[test]
+fn lifo_by_length_turns_round_while_enough_stay_behind() {
+    // HHVM's job queue: `--m_jobCount`, then the back if `m_jobCount >= m_lifoSwitchThreshold`, else the front.
+    let two = settings([("preset", "hhvm".into()), ("turn_at", 2_u32.into())]);
+    let mut queue = Queue::new("lifo", &two);
+    queue.hold(0, 1..=5);
+    // 4, 3 and 2 stay behind, then 1 and none. No time has passed, so it is not that the queue stands.
+    assert_eq!(queue.room(0, 5), [In(5), In(4), In(3), In(1), In(2)]);
+    // Nor does it matter that a short queue has been there for long; and time-outs come at the front.
+    queue.hold(1, [6]);
+    queue.hold(500, [7]);
+    assert_eq!(queue.poll(1001), [Out(6)]);
+    queue.hold(1002, [8]);
+    assert_eq!(queue.room(1100, 1), [In(7)], "the oldest: one stays behind");
+    // Those who found it long have as much time as all others.
+    queue.hold(1101, [9, 10, 11]);
+    assert_eq!(queue.room(1102, 1), [In(11)], "three stay behind");
+    assert_eq!(queue.poll(2002), [Out(8)]);
+    assert_eq!(queue.poll(2101), [Out(9), Out(10)]);
+}
+
+#[test]
 fn a_full_queue_refuses_at_once_and_a_live_switch_keeps_those_who_wait() {
     for name in ["codel", "lifo"] {
         let three = settings([("max", 3_u32.into())]);
@@ -145,6 +166,8 @@ fn times_that_contradict_each_other_are_named() {
         problems[0].to_string()
     };
     assert_eq!(said("codel", "target", "100ms"), "interval: must be longer than target, or every wait stands");
+    let ten = Catalogue::find("lifo").unwrap().check(&settings([("turn_at", 10_u32.into())])).unwrap_err();
+    assert_eq!(ten[0].to_string(), "turn_at: needs adaptive: true; without it the newest are first at any length");
     assert_eq!(
         said("lifo", "timeout", "500ms"),
         "timeout_standing: must not be longer than timeout: a standing queue calls for less patience"
