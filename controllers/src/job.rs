@@ -23,11 +23,11 @@ pub struct Class(pub u8);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Criticality {
-    /// Partial unavailability is expected.
+    /// Frequent partial unavailability and occasional full unavailability are expected.
     Sheddable,
-    /// Batch traffic that is retried later.
+    /// Partial unavailability is expected. The default for batch jobs, which can retry minutes or even hours later.
     SheddablePlus,
-    /// The default for requests of production jobs.
+    /// The default for requests of production jobs: user-visible impact when it fails.
     #[default]
     Critical,
     /// Serious user-visible impact when it fails.

@@ -163,6 +163,9 @@ pub(crate) const MM1: Entry = Entry {
     },
     deviations: &[
         "The measured percentile is shown, not used; it is that of at most the first 200 response times since the last estimate, in the code of the last 200.",
+        "Where there is too little for an estimate the window goes on here, its jobs and its time together, and the next batch tries again; in the code the time and the count of batches begin anew and the jobs stay, so that the next arrival rate comes out too high.",
+        "The model's percentile is 2.302 times its mean, as in the code's equation for the rate; the percentile that the code shows is 2.3 times the mean.",
+        "The 90th percentile of n samples is the one after nine tenths of them (the 181st of 200), as in the code.",
         "An estimate of equal rates counts as overload; in the code it is an infinite response time that is not negative.",
         "The moving averages start at zero, as in the code; threads start at 1 and follow the stage's load samples.",
     ],
