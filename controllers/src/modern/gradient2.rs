@@ -190,6 +190,16 @@ mod tests {
     }
 
     #[test]
+    fn the_step_after_ten_alike_by_hand() {
+        let mut law = law(&[("limit_initial", 100)]);
+        for _ in 0..10 {
+            after(&mut law, 100, 1);
+        }
+        // Long 100 + 100 × 2/601 = 100.332779, gradient 1.5 × 100.332779/200 = 0.752496: 75.249584 + 4 wanted; 80 + 15.849917.
+        assert_close(after(&mut law, 200, 100), 95.849_917);
+    }
+
+    #[test]
     fn it_holds_while_less_than_half_is_used_and_stays_within_its_bounds() {
         let mut law = law(&[("limit_max", 25)]);
         assert_close(after(&mut law, 100, 9), 20.0); // 9 < 20/2

@@ -205,12 +205,63 @@ mod tests {
     }
 
     #[test]
+    fn large_limits_by_hand() {
+        // log10 400 = 2.6, so 2: threshold 2, alpha 6, beta 12. log10 1000 = 3: threshold 3, alpha 9, beta 18.
+        for (limit, shortest_us, rtt_us, wanted) in [
+            (400, 50_000, 52_000, 398.0),     // 400 × (1 − 50/52) = 15.4, so 16 wait, more than 12: − 2
+            (400, 50_000, 51_000, 400.0),     // 7.8, so 8, between 6 and 12: hold
+            (1000, 100_000, 101_000, 1000.0), // 9.9, so 10, between 9 and 18: hold
+            (1000, 100_000, 102_000, 997.0),  // 19.6, so 20, more than 18: − 3
+            (1000, 100_000, 100_800, 1000.0), // 7.9, so 8, fewer than 9: + 3, but 1000 is the largest
+        ] {
+            let mut law = law(&[("limit_initial", limit)]);
+            for micros in [shortest_us, rtt_us] {
+                let rtt = Duration::from_micros(micros);
+                law.sample(&Sample { rtt, in_flight: limit, dropped: false }, &mut Seeded::new(1));
+            }
+            assert_limit(law.limit, wanted);
+        }
+        // The last without the bound: 8 < 9 is + 3.
+        let mut law = law(&[("limit_initial", 1000), ("limit_max", 2000)]);
+        for micros in [100_000, 100_800] {
+            let rtt = Duration::from_micros(micros);
+            law.sample(&Sample { rtt, in_flight: 1000, dropped: false }, &mut Seeded::new(1));
+        }
+        assert_limit(law.limit, 1003.0);
+    }
+
+    #[test]
     fn with_smoothing_a_part_of_the_way() {
         let mut law = law(&[]);
         law.smoothing = 0.25;
         after(&mut law, 100, 20, false);
         // 0.75 × 20 + 0.25 × 26.
         assert_limit(after(&mut law, 100, 20, false), 21.5);
+    }
+
+    /// Draws this each time.
+    struct Always(u64);
+
+    impl Random for Always {
+        fn next_u64(&mut self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn the_default_probe_comes_after_15_to_30_times_the_limit() {
+        // 20 in all, nobody in flight: U[0.5, 1] × 30 × 20 samples.
+        for (draw, probe) in [(0, 300), (u64::MAX, 600)] {
+            let mut law = law(&[]);
+            let mut random = Always(draw);
+            let mut sample =
+                |ms| law.sample(&Sample { rtt: Duration::from_millis(ms), in_flight: 1, dropped: false }, &mut random);
+            sample(100);
+            (2..probe).for_each(|_| sample(300));
+            assert_eq!(law.shortest, Some(Duration::from_millis(100)), "sample {} is none", probe - 1);
+            law.sample(&Sample { rtt: Duration::from_millis(300), in_flight: 1, dropped: false }, &mut Always(draw));
+            assert_eq!(law.shortest, Some(Duration::from_millis(300)), "sample {probe} is one");
+        }
     }
 
     #[test]

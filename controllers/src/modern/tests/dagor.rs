@@ -6,6 +6,7 @@ use crate::{
     Catalogue, Class, Criticality, Effect, Gauge, Grant, JobId, Note, Objective, Offer, Outcome, Place, Reason, Seat,
     Seen, Settings, Site, SiteId, Tags, Timestamp, Timing, UnixSeconds, Verdict,
     catalogue::Setting,
+    random::mix,
     testing::{
         plant::{Phase, Plant, Series, Service},
         policy, settings,
@@ -17,12 +18,13 @@ const LEVELS: u32 = 4 * 128;
 struct Bench {
     seat: Seat,
     id: u64,
+    now_ms: u64,
 }
 
 impl Bench {
     fn new(settings: &Settings) -> Self {
         let policy = policy("dagor", settings, Duration::from_secs(1));
-        Self { seat: Seat::new(SiteId(1), policy, 1, Box::new(())), id: 0 }
+        Self { seat: Seat::new(SiteId(1), policy, 1, Box::new(())), id: 0, now_ms: 0 }
     }
 
     fn offer(&mut self, ms: u64, criticality: Criticality, customer: u32) -> Verdict {
@@ -86,6 +88,35 @@ fn a_mean_wait_over_20_ms_moves_the_cursor_after_a_second() {
         // Of the lowest criticality there are levels 384 to 511; 5 % of its users are above the cursor.
         assert!(bench.cursor() > 480, "{}", bench.cursor());
     }
+}
+
+#[test]
+fn fourteen_overloaded_windows_halve_the_admitted_and_a_calm_one_adds_a_hundredth() {
+    // A customer for each level of users, so that one job comes on each of the 4 × 128 levels.
+    let mut customers = [None; 128];
+    for customer in 0..10_000_u32 {
+        customers[(mix(mix(0) ^ u64::from(customer)) % 128) as usize].get_or_insert(customer);
+    }
+    let mut bench = Bench::new(&Settings::new());
+    let mut window = |waited_ms| {
+        let ms = bench.now_ms;
+        for criticality in Criticality::ALL {
+            for customer in customers {
+                let Verdict::Admit(grant) = bench.offer(ms, criticality, customer.unwrap()) else { continue };
+                let (id, waited) = (JobId(bench.id), Duration::from_millis(waited_ms));
+                bench.seat.observe(Timestamp::from_millis(ms), &Seen::Started { id, waited });
+                bench.end(ms, grant, None);
+            }
+        }
+        bench.now_ms += 1000;
+        bench.poll(bench.now_ms);
+        bench.cursor()
+    };
+    // A twentieth of the admitted less each, in whole levels: 512 × 0.95 = 486.4, 486 × 0.95 = 461.7, ...
+    let down = [486, 461, 437, 415, 394, 374, 355, 337, 320, 304, 288, 273, 259, 246];
+    assert_eq!(down.map(|_| window(50)), down);
+    // A hundredth of all 512 more: 5.12, so six levels each.
+    assert_eq!([0; 3].map(|_| window(0)), [252, 258, 264]);
 }
 
 #[test]
