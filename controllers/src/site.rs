@@ -25,7 +25,7 @@ mod watch;
 pub use action::{Action, TurnedAway};
 pub use dispatch::{Answer, Dispatch, DispatchStep, OnRefuse, RETRY_BLOCKED, outcome_of_refusal};
 pub use gate::{Entered, Gate, Permit};
-pub use gauges::StageGauges;
+pub use gauges::{CONTRADICTIONS, StageGauges};
 pub use sampler::Probe;
 pub use stage::{Queued, Stage, StageLimits, Task};
 pub use watch::{InstalledPolicy, PolicySite, SiteMachine, earliest};

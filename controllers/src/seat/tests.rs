@@ -109,7 +109,7 @@ fn every_answer_is_counted_once() {
     for id in 1..=4 {
         let _ = seat.offer(at(id), &offer(id));
     }
-    let counts = Counts { offered: 4, admitted: 1, refused: 1, sent_back: 1, left: 0, ended: 0, clock_went_back: 0 };
+    let counts = Counts { offered: 4, admitted: 1, refused: 1, sent_back: 1, ..Counts::default() };
     assert_eq!((seat.counts(), seat.in_flight(), seat.parked()), (counts, 1, 1));
 }
 
@@ -248,9 +248,49 @@ fn wake_ups_are_asked_for_and_served_late_but_not_early() {
     assert_eq!(take(&told), ["woken at 0.500000000s"]);
 }
 
+/// Tells a seat what cannot be: with debug assertions it panics, and without it goes on. In both it is counted once.
+fn contradict(seat: &mut Seat, tell: impl FnOnce(&mut Seat)) {
+    let before = seat.counts().contradictions;
+    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tell(&mut *seat)));
+    assert_eq!(told.is_err(), cfg!(debug_assertions));
+    assert_eq!(seat.counts().contradictions, before + 1);
+}
+
 #[test]
-#[should_panic(expected = "nothing is in flight")]
-fn an_end_without_an_admission_is_the_hosts_bug() {
-    let (mut seat, _) = seat(Scripted::default());
-    seat.observe(at(0), &ended(1, Grant::default()));
+fn an_end_that_is_told_twice_is_counted_and_frees_no_room() {
+    let admit = || Verdict::Admit(Grant::default());
+    let (mut seat, told) = seat(Scripted::new([admit(), admit()]));
+    let first = granted(seat.offer(at(0), &offer(1)));
+    granted(seat.offer(at(0), &offer(2)));
+    seat.observe(at(1), &ended(1, first));
+    take(&told);
+    contradict(&mut seat, |seat| seat.observe(at(2), &ended(1, first)));
+    assert_eq!((seat.in_flight(), seat.counts().ended), (1, 1), "2 is still here");
+    assert_eq!(take(&told).len(), 0, "the policy learns nothing from it");
+}
+
+#[test]
+fn starts_and_ends_of_unknown_jobs_are_counted_and_not_told() {
+    let (mut seat, told) = seat(Scripted::new([Verdict::Refuse(NO), Verdict::Hold]));
+    for id in [1, 2] {
+        let _ = seat.offer(at(0), &offer(id));
+    }
+    take(&told);
+    // Refused, held, never offered.
+    for id in [1, 2, 3] {
+        contradict(&mut seat, |seat| seat.observe(at(1), &ended(id, Grant::default())));
+        let started = Seen::Started { id: JobId(id), waited: Duration::ZERO };
+        contradict(&mut seat, |seat| seat.observe(at(1), &started));
+    }
+    assert_eq!((seat.in_flight(), seat.parked(), seat.counts().ended), (0, 1, 0));
+    assert_eq!(take(&told).len(), 0);
+}
+
+#[test]
+fn an_admission_of_what_is_in_flight_already_is_counted() {
+    let admit = || Verdict::Admit(Grant::default());
+    let (mut seat, _) = seat(Scripted::new([admit(), admit()]));
+    granted(seat.offer(at(0), &offer(1)));
+    contradict(&mut seat, |seat| _ = seat.offer(at(1), &offer(1)));
+    assert_eq!(seat.in_flight(), 1);
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::{Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway};
+use super::{Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway, gauges::counts_beside};
 use crate::{
     Effect, Grant, JobId, LoadSample, Next, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds,
     Verdict, seat::Waiting,
@@ -178,6 +178,7 @@ impl<J> Gate<J> {
             refused: counts.refused + counts.sent_back,
             completed: self.completed + self.unwatched,
             policy: self.site.gauges(),
+            counts: counts_beside(counts),
             policy_name: self.site.policy_name().to_owned(),
             ..StageGauges::default()
         }

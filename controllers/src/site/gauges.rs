@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Gauge;
+use crate::{Gauge, seat::Counts};
 
 /// One stage, or what looks like one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +39,15 @@ pub struct StageGauges {
     pub policy_name: String,
 }
 
+/// The counter in [`StageGauges::counts`] of facts that contradict what is in flight ([`crate::seat::Counts::contradictions`]).
+pub const CONTRADICTIONS: &str = "contradictions";
+
+/// What a row counts beside its own columns; empty while nothing was wrong.
+pub(super) fn counts_beside(counts: Counts) -> BTreeMap<String, u64> {
+    let wrong = (counts.contradictions > 0).then(|| (CONTRADICTIONS.to_owned(), counts.contradictions));
+    wrong.into_iter().collect()
+}
+
 /// Writes a gauge down by its name; with a class, `name[class]`.
 pub(super) fn write_down(into: &mut BTreeMap<String, f64>, gauge: Gauge, value: f64) {
     let name = match gauge.class {
@@ -51,4 +60,33 @@ pub(super) fn write_down(into: &mut BTreeMap<String, f64>, gauge: Gauge, value: 
 /// A length as gauges and facts have it.
 pub(super) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{
+        Catalogue, JobId, Offer, Outcome, Seat, Settings, SiteId, Tags, Timestamp,
+        site::{Entered, Gate, PolicySite},
+        testing,
+    };
+
+    #[test]
+    fn a_row_shows_a_contradiction_and_nothing_where_there_was_none() {
+        let policy = testing::policy("concurrency", &Settings::new(), Duration::from_secs(1));
+        let seat = Seat::new(SiteId(1), policy, 1, Box::new(()));
+        let site = PolicySite::new(seat, Catalogue::find("concurrency").unwrap(), Vec::new());
+        let mut gate: Gate<()> = Gate::new("dispatch", site, 1);
+        let offer = Offer { id: JobId(1), tags: Tags::default(), entered: Timestamp::ZERO, note: None };
+        let Entered::In(Some(permit)) = gate.offer(Timestamp::ZERO, offer, || ()) else { panic!("there is room") };
+        gate.ended(Timestamp::ZERO, permit, Outcome::Served, None);
+        assert_eq!(gate.gauges().counts, BTreeMap::new());
+        // Told twice: a panic with debug assertions, which tests have.
+        let again = || gate.ended(Timestamp::ZERO, permit, Outcome::Served, None);
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(again));
+        assert_eq!(told.is_err(), cfg!(debug_assertions));
+        assert_eq!(gate.gauges().counts, [(CONTRADICTIONS.to_owned(), 1)].into());
+    }
 }

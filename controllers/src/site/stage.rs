@@ -1,11 +1,12 @@
 //! A bounded queue with a policy at its entry, and a pool of workers that take jobs in batches (USITS'03, figure 2).
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    time::Duration,
-};
+use std::{collections::VecDeque, time::Duration};
 
-use super::{Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway, gauges::count, pool::Pool};
+use super::{
+    Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway,
+    gauges::{count, counts_beside},
+    pool::Pool,
+};
 use crate::{
     Effect, Grant, JobId, LoadSample, Next, Note, Offer, Outcome, Refusal, Resize, Seen, SiteId, Timestamp, Timing,
     UnixSeconds,
@@ -259,7 +260,7 @@ impl<J> Stage<J> {
             completed: self.completed,
             busy_ms: self.busy.as_secs_f64() * 1e3,
             policy: self.site.gauges(),
-            counts: BTreeMap::new(),
+            counts: counts_beside(counts),
             policy_name: self.site.policy_name().to_owned(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Catalogue, catalogue::Setting};
+use controllers::{Catalogue, catalogue::Setting, site::CONTRADICTIONS};
 use serde_json::Value;
 use target_app::{
     calls::CallCounts,
@@ -190,6 +190,7 @@ pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, join
         unread: joined.map(Joined::unread),
         cpu: if seconds > 0.0 { (last.cpu_s - cpu_before) / seconds } else { 0.0 },
         panics: last.panics,
+        contradictions: last.stages.iter().filter_map(|stage| stage.counts.get(CONTRADICTIONS)).sum(),
         services: Vec::new(),
     }
 }
@@ -280,7 +281,7 @@ fn setting_as_json(setting: &Setting) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use controllers::Timestamp;
+    use controllers::{Timestamp, site::StageGauges};
     use workloads::{health::Health, measure::Recorder, testing::url_plan};
 
     use super::*;
@@ -300,5 +301,20 @@ mod tests {
         // 2000 wake-ups of 25 µs are 50 ms of the 200.
         assert!((found.crowded - 0.015).abs() < 1e-9, "{found:?}");
         assert!((found.core_wait_ms - 0.1).abs() < 1e-9, "{found:?}");
+    }
+    #[test]
+    fn contradictions_of_all_sites_are_the_services() {
+        let row = |name: &str, counts: &[(&str, u64)]| StageGauges {
+            name: name.to_owned(),
+            counts: counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
+            ..StageGauges::default()
+        };
+        let stages = vec![
+            row("read", &[("attempt_0", 9)]),
+            row("dispatch", &[(CONTRADICTIONS, 1)]),
+            row("login", &[(CONTRADICTIONS, 2)]),
+        ];
+        let last = Gauges { stages, ..Gauges::default() };
+        assert_eq!(server(None, &last, &ServerLedger::default(), None).contradictions, 3);
     }
 }

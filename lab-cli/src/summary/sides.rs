@@ -87,6 +87,9 @@ pub struct Server {
     pub cpu: f64,
     /// Panics caught.
     pub panics: u64,
+    /// Starts and ends of jobs that a policy's site did not know as in flight.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub contradictions: u64,
     /// Where there are several services: the books of each. All above is about users' requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<Service>,

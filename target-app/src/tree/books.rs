@@ -55,7 +55,9 @@ fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
         rows.push(together(format!("{name}/{}", stage.name), &stages));
         if tasks.len() > 1 && stage.workers > 0 {
             for (task, stage) in stages.into_iter().enumerate() {
-                rows.push(StageGauges { name: format!("{name}.{task}/{}", stage.name), ..stage.clone() });
+                // Counts are in the row of all tasks: sums over rows have them once.
+                let (name, counts) = (format!("{name}.{task}/{}", stage.name), BTreeMap::new());
+                rows.push(StageGauges { name, counts, ..stage.clone() });
             }
         }
     }

@@ -1,5 +1,5 @@
-//! HDR, UNSENT, LAG, CPU, CROWDED, FILES, PORTS, MEMORY and PANIC: the load generator must not be the bottleneck; and LITTLE and BOOKS:
-//! its own figures must agree with each other.
+//! HDR, UNSENT, LAG, CPU, CROWDED, FILES, PORTS, MEMORY and PANIC: the load generator must not be the bottleneck; and LITTLE, BOOKS and JOBS:
+//! the lab's own figures must agree with each other.
 
 use super::{
     Context, fraction, invalid,
@@ -37,6 +37,7 @@ pub(super) fn check(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
     files_and_ports(arm, reasons);
     memory(arm, reasons);
     panics(arm, reasons);
+    jobs(arm, reasons);
 }
 
 fn lag(arm: &Arm, context: &Context, reasons: &mut Vec<Reason>) {
@@ -223,5 +224,19 @@ fn panics(arm: &Arm, reasons: &mut Vec<Reason>) {
                 "this is a fault of the lab: please report it with the results folder",
             ));
         }
+    }
+}
+
+/// What sites of policies were told must fit what they had admitted: else limits and estimates are about other jobs.
+fn jobs(arm: &Arm, reasons: &mut Vec<Reason>) {
+    let found = arm.server.as_ref().map_or(0, |server| server.contradictions);
+    if found > 0 {
+        reasons.push(invalid(
+            "JOBS",
+            format!("{found} starts or ends of jobs that were not in flight"),
+            "0".to_owned(),
+            "what the policies were told does not fit what they had admitted",
+            "this is a fault of the lab: please report it with the results folder",
+        ));
     }
 }

@@ -33,6 +33,7 @@ pub fn reading(code: &str, summary: &Summary) -> Option<String> {
         "LITTLE" => run.most(|arm| Some(arm.generator.little), |share, _| percent(share)),
         "HDR" => run.count(|arm| arm.generator.saturated),
         "PANIC" => run.count(|arm| arm.generator.panics + arm.server.as_ref().map_or(0, |server| server.panics)),
+        "JOBS" => run.count(|arm| arm.server.as_ref().map_or(0, |server| server.contradictions)),
         "MODEL" => run.most(
             |arm| greatest(arm.phases.iter().map(|phase| overloaded(&phase.measured))),
             |share, _| {

@@ -30,7 +30,7 @@ const fn gate(
 }
 
 /// In the order of `docs/validity.md`: the books, the load, the generator, the machine, the service, comparisons.
-pub const GATES: [Gate; 34] = [
+pub const GATES: [Gate; 35] = [
     gate(
         "LEDGER",
         &[Invalid],
@@ -67,6 +67,13 @@ pub const GATES: [Gate; 34] = [
         "see whether the time-out is right",
     ),
     gate("PANIC", &[Invalid], "a part of the lab or the service failed", "0", "report it with the results folder"),
+    gate(
+        "JOBS",
+        &[Invalid],
+        "a policy's site was told of the start or the end of a job that was not in flight there: told twice, or never admitted",
+        "0",
+        "report it with the results folder",
+    ),
     gate(
         "MODEL",
         &[Warn],
