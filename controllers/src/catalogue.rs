@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Machine, Policy, Site};
+use crate::{Machine, Policy, Site, modern::DISCIPLINES};
 
 mod entries;
 mod param;
@@ -228,6 +228,12 @@ impl Entry {
             };
             Problem { key: "preset".to_owned(), message }
         })
+    }
+
+    /// True for a queue discipline: it holds every job, and lets in as there is room.
+    #[must_use]
+    pub fn keeps_queue(&self) -> bool {
+        DISCIPLINES.contains(&self.name)
     }
 
     /// True if this entry decides on arrivals, false if it is a machine that only resizes or signals.

@@ -111,7 +111,21 @@ impl Resolved {
         Ok(resolved)
     }
 
-    /// Settings for stages where it does not sit: slips, which would change nothing in silence.
+    /// A queue discipline before several stages, which keeps no queue there: it is told of the room of all of them together, lets in what
+    /// then waits behind it for the busiest one, and takes that wait for none.
+    #[must_use]
+    pub fn before_several(&self, graph: &Graph) -> Option<Problem> {
+        let stages = graph.branches().count();
+        (self.entry.keeps_queue() && stages > 1).then(|| {
+            let name = self.entry.name;
+            let message = format!(
+                "{name} keeps the queue of one stage. Before all {stages} of this service it would see the room of all together, and not the queue of the busiest: use scope: per-stage"
+            );
+            Problem { key: "scope".to_owned(), message }
+        })
+    }
+
+    /// Settings for stages where it does not sit: slips, which would change nothing in silence; and a place where it can do no good.
     #[must_use]
     pub fn misplaced(&self, graph: &Graph) -> Vec<Problem> {
         let seats: Vec<&str> = graph.seats(self.place).map(|site| graph.site_name(site)).collect();
@@ -120,7 +134,8 @@ impl Resolved {
             key: format!("{param}.{stage}"),
             message: format!("{} does not sit there, but at: {}", self.entry.name, seats.join(", ")),
         };
-        elsewhere.map(problem).collect()
+        let wide = if self.place == Place::Single { self.before_several(graph) } else { None };
+        elsewhere.map(problem).chain(wide).collect()
     }
 
     /// The same entry with no settings: a policy that sits beside others.
@@ -222,5 +237,29 @@ impl Seating {
 
     fn site(&self, id: SiteId, place: Place) -> Site {
         Site { id, name: self.graph.site_name(id).to_owned(), place, objective: self.objective }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Role;
+
+    fn misplaced(name: &str, place: Place, stages: &[(&str, Role)]) -> Vec<String> {
+        let spec = PolicySpec { name: name.to_owned(), place: Some(place), settings: Settings::new() };
+        let chosen = Resolved::new(&spec).unwrap();
+        chosen.misplaced(&Graph::new(&["page"], stages)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_queue_discipline_does_not_sit_before_several_stages() {
+        let (one, two) = ([("work", Role::Dynamic)], [("read", Role::Dynamic), ("write", Role::Dynamic)]);
+        for name in ["codel", "folly", "lifo"] {
+            assert_eq!(misplaced(name, Place::Single, &one), [""; 0]);
+            assert_eq!(misplaced(name, Place::Stage, &two), [""; 0]);
+            let [problem] = misplaced(name, Place::Single, &two).try_into().unwrap();
+            assert!(problem.starts_with("scope: ") && problem.ends_with("use scope: per-stage"), "{problem}");
+        }
+        assert_eq!(misplaced("seda", Place::Single, &two), [""; 0]);
     }
 }

@@ -196,6 +196,11 @@ impl Running {
                 vec![format!("stage: no policy can sit at {name:?}; it can at: {}", known.join(", "))]
             })?),
         };
+        if only == Some(graph.dispatch())
+            && let Some(wide) = chosen.before_several(graph)
+        {
+            return Err(vec![format!("{}: {wide}", change.policy.name)]);
+        }
         let _on_the_runtime = self.runtime.enter(); // a new policy may hire workers
         for site in self.seats() {
             let policy = match only {

@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::*;
-use crate::testing::{settings, site};
+use crate::{
+    JobId, Offer, Seat, SiteId, Tags, Timestamp, Verdict,
+    testing::{self, settings, site},
+};
 
 fn problems(name: &str, pairs: impl IntoIterator<Item = (&'static str, Setting)>) -> Vec<String> {
     let entry = Catalogue::find(name).unwrap();
@@ -150,6 +153,17 @@ fn a_number_may_carry_its_unit() {
         problems("seda", [("increase_by", "-3/s".into())]),
         ["increase_by: -3 is out of range: 0.001 to 10000 /s"]
     );
+}
+
+#[test]
+fn a_queue_discipline_holds_what_all_others_decide_at_once() {
+    for entry in Catalogue::entries().iter().filter(|entry| entry.is_policy()) {
+        let policy = testing::policy(entry.name, &Settings::new(), Duration::from_secs(1));
+        let mut seat = Seat::new(SiteId(1), policy, 1, Box::new(()));
+        let offer = Offer { id: JobId(1), tags: Tags::default(), entered: Timestamp::ZERO, note: None };
+        let held = seat.offer(Timestamp::ZERO, &offer) == Verdict::Hold;
+        assert_eq!(held, entry.keeps_queue(), "{}", entry.name);
+    }
 }
 
 #[test]

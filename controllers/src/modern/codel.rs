@@ -89,6 +89,7 @@ pub(crate) const CODEL: Entry = Entry {
     deviations: &[
         "A queue counts in jobs, not in bytes: one job left behind stands for the one packet with which Linux does not drop.",
         "The root of the count is exact; Linux approaches it by one Newton step a drop.",
+        "With `scope: single` it keeps the queue before a service of one stage; before several, whose room it would see as one, it is refused.",
         "Jobs that were held before a live switch count their wait from the switch.",
         "Nothing is marked instead of dropped: there is no ECN here.",
     ],

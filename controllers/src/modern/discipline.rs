@@ -26,7 +26,10 @@ pub(super) fn hold<T>(line: &mut Line<T>, max: u32, id: JobId, what: T) -> Verdi
     Verdict::Hold
 }
 
-/// Where there is a queue to keep.
+/// The entries that keep the queue.
+pub(crate) const DISCIPLINES: [&str; 2] = ["codel", "lifo"];
+
+/// Where there is a queue to keep: at dispatch only of a service of one stage, as room is that of all stages together.
 pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single];
 
 pub(super) const MAX: Param = Param {

@@ -133,6 +133,7 @@ pub(crate) const LIFO: Entry = Entry {
         "The article does not say when a queue has begun to form: here when it has not been empty for `interval`, as for its time-outs. The server that it is about, HHVM, goes by the queue's length (`turn_at`, preset `hhvm`).",
         "Of HHVM's job queue the levels of priority are left out; its time-out, like its length, is off unless set.",
         "A job is refused when its time-out ends, not when its turn comes, as the oldest never has its turn here.",
+        "With `scope: single` it keeps the queue before a service of one stage; before several, whose room it would see as one, it is refused.",
         "Jobs that were held before a live switch count their wait from the switch.",
     ],
     places: discipline::PLACES,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{answer, emulated, policy, spec, start, status};
+use crate::common::{answer, arashi, emulated, mailbox, policy, spec, start, status};
 use target_app::{
     control::wire::SetPolicy,
     spec::{TargetSpec, WorkSpec},
@@ -85,4 +85,24 @@ fn changes_that_make_no_sense_are_refused_with_their_reasons() {
     assert!(bad(Some("serch"), "none", &[]).contains("work"));
     assert!(target.control.set_work(&WorkSpec::default()).unwrap_err().to_string().contains("no work knob"));
     assert_eq!(target.gauges().policy, "none");
+}
+
+#[test]
+fn a_queue_discipline_is_not_switched_on_before_several_stages() {
+    let dir = tempfile::tempdir().unwrap();
+    let database = dir.path().join("mail.sqlite");
+    mailbox(&database);
+    let target = start(TargetSpec { app: arashi(&database, &[]), ..spec() });
+    let switch = |stage: Option<&str>, scope: Option<&str>| {
+        let mut policy = policy("codel", &[]);
+        policy.settings.extend(scope.map(|scope| ("scope".to_owned(), scope.into())));
+        target.control.set_policy(&SetPolicy { stage: stage.map(str::to_owned), policy })
+    };
+    for refused in [switch(None, Some("single")), switch(Some("dispatch"), None)] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("codel: scope: codel keeps the queue of one stage"), "{refused}");
+    }
+    assert_eq!(target.gauges().policy, "none");
+    switch(Some("search"), None).unwrap();
+    switch(None, None).unwrap();
 }
