@@ -1,6 +1,10 @@
 //! The one type that every host drives: a policy, its held jobs, and the bookkeeping that keeps both honest.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    hash::{BuildHasherDefault, Hasher},
+    time::Duration,
+};
 
 mod machine;
 #[cfg(test)]
@@ -53,7 +57,7 @@ pub struct Seat<J = ()> {
     now: Timestamp,
     wall: UnixSeconds,
     /// Jobs admitted that have not ended.
-    in_flight: BTreeSet<JobId>,
+    in_flight: InFlight,
     /// Held jobs.
     parked: Line<Waiting<J>>,
     effects: Effects,
@@ -64,6 +68,27 @@ pub struct Seat<J = ()> {
     random: Seeded,
     observer: Box<dyn Observer>,
     counts: Counts,
+}
+
+/// Jobs in flight. Each decision looks here twice, so it is a table and no tree; nobody goes through it, so its order decides nothing.
+type InFlight = hashbrown::HashSet<JobId, BuildHasherDefault<Spread>>;
+
+/// Spreads identities, which mostly come one after the other, over a table.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
 }
 
 /// Totals since the seat was made: `offered = admitted + refused + sent_back + left + parked`.
@@ -162,7 +187,7 @@ impl<J> Seat<J> {
             epoch: 0,
             now: Timestamp::ZERO,
             wall: UnixSeconds::default(),
-            in_flight: BTreeSet::new(),
+            in_flight: InFlight::default(),
             parked: Line::default(),
             effects: Effects::default(),
             released_before: BTreeSet::new(),

@@ -73,15 +73,24 @@ impl Clock {
         }
     }
 
+    #[cfg(not(test))]
+    fn zero(self) -> Instant {
+        let Source::System(start) = self.0;
+        start
+    }
+
+    #[cfg(test)]
+    fn zero(self) -> Instant {
+        match self.0 {
+            Source::System(start) => start,
+            Source::Manual(_) => Instant::now(),
+        }
+    }
+
     /// At most a day from now: beyond that sums may overflow.
     fn std_instant(self, at: Timestamp) -> Instant {
         let day = Timestamp::from_nanos(self.now().as_nanos().saturating_add(86_400_000_000_000));
-        let start = match self.0 {
-            Source::System(start) => start,
-            #[cfg(test)]
-            Source::Manual(_) => Instant::now(),
-        };
-        start + at.min(day).since(Timestamp::ZERO)
+        self.zero() + at.min(day).since(Timestamp::ZERO)
     }
 }
 

@@ -81,10 +81,10 @@ mod tests {
         let mut gate: Gate<()> = Gate::new("dispatch", site, 1);
         let offer = Offer { id: JobId(1), tags: Tags::default(), entered: Timestamp::ZERO, note: None };
         let Entered::In(Some(permit)) = gate.offer(Timestamp::ZERO, offer, || ()) else { panic!("there is room") };
-        gate.ended(Timestamp::ZERO, permit, Outcome::Served, None);
+        gate.ended(Timestamp::ZERO, permit, Outcome::Served, None, None);
         assert_eq!(gate.gauges().counts, BTreeMap::new());
         // Told twice: a panic with debug assertions, which tests have.
-        let again = || gate.ended(Timestamp::ZERO, permit, Outcome::Served, None);
+        let again = || gate.ended(Timestamp::ZERO, permit, Outcome::Served, None, None);
         let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(again));
         assert_eq!(told.is_err(), cfg!(debug_assertions));
         assert_eq!(gate.gauges().counts, [(CONTRADICTIONS.to_owned(), 1)].into());

@@ -185,7 +185,7 @@ fn limit(callers: &Callers) -> f64 {
 async fn a_refused_connection_lowers_the_limit_of_a_caller() {
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let callers = callers(gone, limited());
-    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Failed);
+    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Failed);
     assert_eq!(counts(&callers).failed, 1);
     assert!((limit(&callers) - 9.0).abs() < 1e-9, "10 x 0.9, not {}", limit(&callers));
 }
@@ -194,10 +194,10 @@ async fn a_refused_connection_lowers_the_limit_of_a_caller() {
 async fn so_does_a_connection_that_breaks_and_an_answered_error_does_not() {
     let (address, _heads) = back(&[Some("HTTP/1.1 500 Bad\r\nContent-Length: 0\r\n\r\n"), None, None]).await;
     let callers = callers(address, limited());
-    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Failed);
+    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Failed);
     assert!((limit(&callers) - 10.0).abs() < 1e-9, "ignored: {}", limit(&callers));
     // Hung up on the kept connection, then on a new one.
-    assert_eq!(callers.make(Tags::default(), None).await, CallsEnded::Failed);
+    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Failed);
     assert!((limit(&callers) - 9.0).abs() < 1e-9, "{}", limit(&callers));
 }
 

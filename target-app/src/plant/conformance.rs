@@ -156,7 +156,7 @@ proptest! {
 /// So many requests at once that each stage is full, then a few more.
 fn rush() -> Vec<Timed> {
     let arrival = |n: u64| {
-        let slow = n % 3 != 0;
+        let slow = !n.is_multiple_of(3);
         let work = Duration::from_nanos(20_000_000 + 7_000_001 * (n % 5) + 2 * n);
         let criticality = Criticality::ALL[usize::try_from(n % 4).unwrap_or_default()];
         let arrival = Arrival { slow, work, attempt: 0, criticality, customer: 0, note: None };

@@ -56,7 +56,7 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     let graph = Arc::new(service.graph());
     let events = Events::default();
     let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events.clone());
-    assemble(&task, chosen, service, Ground { graph, seating, events, clock })
+    assemble(&task, &chosen, service, Ground { graph, seating, events, clock })
 }
 
 /// What sites are made by, and the clock that they are told.
@@ -70,7 +70,7 @@ pub(crate) struct Ground {
 /// Puts a service together that is open.
 pub(crate) fn assemble(
     task: &TaskSpec,
-    chosen: Resolved,
+    chosen: &Resolved,
     service: Arc<dyn Service>,
     ground: Ground,
 ) -> Result<Built, ServeError> {
@@ -90,14 +90,14 @@ pub(crate) fn assemble(
         .branches()
         .map(|(site, node)| {
             let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
-            let policy = seating.policy_site(&chosen, beside, site);
+            let policy = seating.policy_site(chosen, beside, site);
             let spec = spec.stage(&node.name).clone();
             Stage::new(&node.name, policy, spec, service.probe(), reports.clone(), clock)
         })
         .collect();
     let workers = stages.iter().map(|stage| stage.spec().workers).sum();
     let door = |site: SiteId, capacity| {
-        let policy = seating.policy_site(&chosen, &[], site);
+        let policy = seating.policy_site(chosen, &[], site);
         Door::new(graph.site_name(site), policy, capacity, service.probe(), reports.clone(), clock)
     };
     let (dispatch, accept, probe) = (door(graph.dispatch(), workers), door(graph.accept(), 0), service.probe());

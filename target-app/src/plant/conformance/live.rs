@@ -7,7 +7,9 @@ use controllers::Timestamp;
 use tokio::task::{JoinHandle, LocalSet};
 
 use super::{
-    AFTERWARDS, Arrival, HEADERS, Operation, Outcome, Reply, Timed, recording, recording::Difference, service,
+    AFTERWARDS, Arrival, HEADERS, Operation, Outcome, Reply, Timed, recording,
+    recording::Difference,
+    service::{self, Stages},
 };
 use crate::{
     app::{Answer, App},
@@ -43,14 +45,14 @@ struct Driver {
 async fn drive(target: &TargetSpec, operations: &[Timed]) -> Outcome {
     let manual = ManualClock::leaked();
     let clock = Clock::manual(manual);
-    let service: Arc<dyn Service> = Arc::new(service::Live::new(clock));
+    let chosen = Resolved::live(&target.policy).expect("a policy");
+    let service: Arc<dyn Service> = Arc::new(service::Live::new(clock, Stages::of(&chosen)));
     let graph = Arc::new(service.graph());
     let events = Events::default();
     let seating = Seating::new(Arc::clone(&graph), target.objective, target.seed, events.clone());
     let seating = seating.wrapped(Some(recording::wrap));
-    let chosen = Resolved::live(&target.policy).expect("a policy");
     let ground = Ground { graph, seating: seating.clone(), events, clock };
-    let built = assemble(&TaskSpec::alone(target.clone()), chosen.clone(), service, ground).expect("a service");
+    let built = assemble(&TaskSpec::alone(target.clone()), &chosen, service, ground).expect("a service");
     built.start();
     let app = Arc::clone(&built.app);
     let mut driver = Driver { clock: manual, app, replies: Rc::default(), requests: Vec::new() };

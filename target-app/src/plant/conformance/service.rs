@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Class, Kind, Timestamp, site::Probe};
+use controllers::{Class, Kind, Place, Timestamp, site::Probe};
 use http::{Response, request::Parts};
 use workloads::{persona::Call, sim};
 
@@ -16,16 +16,27 @@ use crate::{
     clock::Clock,
     graph::{Branch, Graph, Role},
     plant::{backend::Backend, machine::Step},
+    policies::Resolved,
     service::{At, Boxed, Bytes, Cost, Handled, Page, Request, Route, Service},
 };
 
-fn graph() -> Graph {
-    Graph::new(&["fast", "slow"], &[("fast", Role::Dynamic), ("slow", Role::Dynamic)])
-}
+/// How many stages the service has: two, or one where the policy keeps the queue of the one that it sits before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stages(usize);
 
-fn route(head: &Parts) -> Route {
-    let slow = head.uri.path() == "/slow";
-    Route { kind: Kind(u16::from(slow)), branch: Branch(usize::from(slow)) }
+impl Stages {
+    pub(super) fn of(chosen: &Resolved) -> Self {
+        Self(if chosen.place == Place::Single && chosen.entry.keeps_queue() { 1 } else { 2 })
+    }
+
+    pub(super) fn graph(self) -> Graph {
+        Graph::new(&["fast", "slow"], &[("fast", Role::Dynamic), ("slow", Role::Dynamic)][..self.0])
+    }
+
+    fn route(self, head: &Parts) -> Route {
+        let slow = usize::from(head.uri.path() == "/slow");
+        Route { kind: Kind(u16::try_from(slow).unwrap_or_default()), branch: Branch(slow.min(self.0 - 1)) }
+    }
 }
 
 /// Cores for everybody.
@@ -35,11 +46,12 @@ pub(super) const CORES: u32 = 64;
 pub(super) struct Live {
     pub(super) clock: Clock,
     used: Arc<Used>,
+    stages: Stages,
 }
 
 impl Live {
-    pub(super) fn new(clock: Clock) -> Self {
-        Self { clock, used: Arc::default() }
+    pub(super) fn new(clock: Clock, stages: Stages) -> Self {
+        Self { clock, used: Arc::default(), stages }
     }
 }
 
@@ -63,11 +75,11 @@ impl Probe for Used {
 
 impl Service for Live {
     fn graph(&self) -> Graph {
-        graph()
+        self.stages.graph()
     }
 
     fn route(&self, head: &Parts) -> Route {
-        route(head)
+        self.stages.route(head)
     }
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
@@ -95,11 +107,11 @@ impl Service for Live {
 }
 
 #[derive(Debug)]
-pub(super) struct InPlant;
+pub(super) struct InPlant(pub(super) Stages);
 
 impl Backend for InPlant {
     fn graph(&self) -> Graph {
-        graph()
+        self.0.graph()
     }
 
     fn pools(&self) -> Vec<u32> {
@@ -107,7 +119,7 @@ impl Backend for InPlant {
     }
 
     fn route(&self, head: &Parts) -> Route {
-        route(head)
+        self.0.route(head)
     }
 
     fn steps(&mut self, _: Kind, _: Class, key: u64, _: f64) -> Vec<Step> {

@@ -10,7 +10,7 @@ use workloads::{
 
 use super::{
     AFTERWARDS, Arrival, HEADERS, Operation, Outcome, Reply, Timed, recording,
-    service::{CORES, InPlant},
+    service::{CORES, InPlant, Stages},
 };
 use crate::{
     control::events::Events,
@@ -21,13 +21,14 @@ use crate::{
 
 pub(super) fn run(target: &TargetSpec, operations: &[Timed]) -> Outcome {
     recording::begin(None);
-    let graph = Arc::new(InPlant.graph());
+    let chosen = Resolved::live(&target.policy).expect("a policy");
+    let backend = Box::new(InPlant(Stages::of(&chosen)));
+    let graph = Arc::new(backend.graph());
     let events = Events::default();
     let reader = events.subscribe();
     let seating = Seating::new(Arc::clone(&graph), target.objective, target.seed, events);
     let seating = seating.wrapped(Some(recording::wrap));
-    let parts = Parts { backend: Box::new(InPlant), cores: CORES, graph, seating, reader };
-    let chosen = Resolved::live(&target.policy).expect("a policy");
+    let parts = Parts { backend, cores: CORES, graph, seating, reader };
     let mut plant = Plant::of_parts(target, &PlantPlan::default(), chosen, parts).expect("a plant");
     let mut heap = Heap::default();
     plant.starts(&mut heap);
