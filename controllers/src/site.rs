@@ -23,9 +23,9 @@ mod tests;
 mod watch;
 
 pub use action::{Action, TurnedAway};
-pub use dispatch::{Answer, Dispatch, DispatchStep, OnRefuse, RETRY_BLOCKED, outcome_of_refusal};
+pub use dispatch::{Dispatch, DispatchStep, OnRefuse, RETRY_BLOCKED, RefusalAnswer, outcome_of_refusal};
 pub use gate::{Entered, Gate, Permit};
 pub use gauges::{CONTRADICTIONS, StageGauges};
 pub use sampler::Probe;
-pub use stage::{Queued, Stage, StageLimits, Task};
+pub use stage::{Queued, Stage, StageLimits, WorkerStep};
 pub use watch::{InstalledPolicy, PolicySite, SiteMachine, earliest};

@@ -237,8 +237,8 @@ impl App {
     async fn not_taken(&self, not_taken: NotTaken) -> Answer {
         let NotTaken { request, pass, away: TurnedAway { refusal, note }, answer } = not_taken;
         let answer = match (&answer, request) {
-            (site::Answer::Redirect(node), Some(request)) => Some(redirect(node, &request, refusal.reason)),
-            (site::Answer::Degrade, Some(request)) => self.service.degrade(&request).await.map(handled),
+            (site::RefusalAnswer::Redirect(node), Some(request)) => Some(redirect(node, &request, refusal.reason)),
+            (site::RefusalAnswer::Degrade, Some(request)) => self.service.degrade(&request).await.map(handled),
             _ => None,
         };
         // The sender meets the policy here first.

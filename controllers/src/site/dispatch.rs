@@ -34,7 +34,7 @@ pub enum DispatchStep<J> {
     /// Offer this job to its stage, and say what came of it: [`Dispatch::taken`] or [`Dispatch::refused`].
     Offer(J),
     /// No stage takes this job.
-    Answer(J, TurnedAway, Answer),
+    Answer(J, TurnedAway, RefusalAnswer),
     /// Nothing until then: [`Dispatch::retry`] at that time or later.
     WakeAt(Timestamp),
     /// Nothing.
@@ -43,7 +43,7 @@ pub enum DispatchStep<J> {
 
 /// What the client of a refused job gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum RefusalAnswer {
     /// The refusal.
     Reject,
     /// The address of another node.
@@ -68,7 +68,7 @@ pub struct Dispatch<J> {
     retried: BTreeMap<usize, JobId>,
     retry_at: Option<Timestamp>,
     /// Answers come before offers: what became of one job, before what is done about the next.
-    answers: VecDeque<(J, TurnedAway, Answer)>,
+    answers: VecDeque<(J, TurnedAway, RefusalAnswer)>,
     offers: VecDeque<J>,
 }
 
@@ -98,7 +98,7 @@ impl<J> Dispatch<J> {
             self.queue.push(id, job);
         } else {
             self.full += 1;
-            self.answers.push_back((job, Refusal::new(Reason::QueueFull).into(), Answer::Reject));
+            self.answers.push_back((job, Refusal::new(Reason::QueueFull).into(), RefusalAnswer::Reject));
         }
     }
 
@@ -122,9 +122,9 @@ impl<J> Dispatch<J> {
             return;
         }
         let answer = match on_refuse {
-            OnRefuse::Reject | OnRefuse::Block => Answer::Reject,
-            OnRefuse::Redirect(node) => Answer::Redirect(node.clone()),
-            OnRefuse::Degrade => Answer::Degrade,
+            OnRefuse::Reject | OnRefuse::Block => RefusalAnswer::Reject,
+            OnRefuse::Redirect(node) => RefusalAnswer::Redirect(node.clone()),
+            OnRefuse::Degrade => RefusalAnswer::Degrade,
         };
         self.answers.push_back((job, away, answer));
         self.worker_is_free();
@@ -173,7 +173,7 @@ impl<J> Dispatch<J> {
     }
 
     /// The next answer alone: for a host that has other work to do before the next offer.
-    pub fn poll_answer(&mut self) -> Option<(J, TurnedAway, Answer)> {
+    pub fn poll_answer(&mut self) -> Option<(J, TurnedAway, RefusalAnswer)> {
         self.answers.pop_front()
     }
 
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn workers_take_jobs_and_the_queue_before_them_is_bounded() {
         let mut dispatch = dispatch(1, 1, 3);
-        assert_eq!(dispatch.poll(), DispatchStep::Answer(2, FULL, Answer::Reject));
+        assert_eq!(dispatch.poll(), DispatchStep::Answer(2, FULL, RefusalAnswer::Reject));
         assert_eq!(dispatch.poll(), DispatchStep::Offer(0));
         assert_eq!((dispatch.poll(), dispatch.waiting(), dispatch.full()), (DispatchStep::Idle, 1, 1));
         dispatch.taken(JobId(0), 0);
@@ -312,10 +312,10 @@ mod tests {
         let node = OnRefuse::Redirect("http://b".to_owned());
         let draining = TurnedAway::from(Refusal::new(Reason::Draining));
         let answers = [
-            (OnRefuse::Reject, FULL, Answer::Reject),
-            (node, FULL, Answer::Redirect("http://b".to_owned())),
-            (OnRefuse::Degrade, FULL, Answer::Degrade),
-            (OnRefuse::Block, draining, Answer::Reject),
+            (OnRefuse::Reject, FULL, RefusalAnswer::Reject),
+            (node, FULL, RefusalAnswer::Redirect("http://b".to_owned())),
+            (OnRefuse::Degrade, FULL, RefusalAnswer::Degrade),
+            (OnRefuse::Block, draining, RefusalAnswer::Reject),
         ];
         for (on_refuse, away, expected) in answers {
             let mut dispatch = dispatch(1, 9, 1);

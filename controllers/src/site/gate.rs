@@ -1,11 +1,11 @@
 //! A policy without a queue of its own: before dispatch, where jobs end when they leave the service, and at accept.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
-use super::{Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway, gauges::counts_beside};
+use super::{Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway, gauges::counts_beside, watch::Want};
 use crate::{
-    Effect, Grant, JobId, LoadSample, Next, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds,
-    Verdict, seat::Waiting,
+    Grant, JobId, LoadSample, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds, Verdict,
+    seat::Waiting,
 };
 
 /// The gate.
@@ -17,10 +17,6 @@ pub struct Gate<J> {
     capacity: u32,
     completed: u64,
     unwatched: u64,
-    quality: f64,
-    actions: VecDeque<Action<J>>,
-    wants: Vec<Next<J>>,
-    polled: bool,
 }
 
 /// Leave to be behind the gate. Ends once, by [`Gate::ended`].
@@ -45,23 +41,11 @@ pub enum Entered {
     Held,
 }
 
-const FULL_QUALITY: f64 = 1.0;
-
 impl<J> Gate<J> {
     /// A gate. `capacity`: jobs that can be worked on side by side behind it.
     #[must_use]
     pub fn new(name: &str, site: PolicySite<J>, capacity: u32) -> Self {
-        Self {
-            name: name.to_owned(),
-            site,
-            capacity,
-            completed: 0,
-            unwatched: 0,
-            quality: FULL_QUALITY,
-            actions: VecDeque::new(),
-            wants: Vec::new(),
-            polled: false,
-        }
+        Self { name: name.to_owned(), site, capacity, completed: 0, unwatched: 0 }
     }
 
     /// Shows the wall clock to policy and machines. Hosts do so before each call.
@@ -99,7 +83,8 @@ impl<J> Gate<J> {
         self.site.observe(now, &Seen::Started { id: permit.offer.id, waited });
     }
 
-    /// A job leaves; `cost`: the CPU time that it took, where that is known; `told`: what the last reply to a call on its behalf told. Says what its reply is to tell beside the answer.
+    /// A job leaves; `cost`: the CPU time that it took, where that is known; `told`: what the last reply to a call on its
+    /// behalf told. Says what its own reply is to tell beside the answer.
     pub fn ended(
         &mut self,
         now: Timestamp,
@@ -132,20 +117,17 @@ impl<J> Gate<J> {
 
     /// Switches the policy: jobs behind the gate keep their permits, held ones are offered to the new one.
     pub fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
-        self.quality = FULL_QUALITY;
         self.site.replace(now, installed);
     }
 
     /// What the host has to do. To be called after every other call until it answers [`Action::WakeAt`] or [`Action::Idle`].
     pub fn poll(&mut self, now: Timestamp, probe: &dyn Probe) -> Action<J> {
-        if !std::mem::replace(&mut self.polled, true) {
-            self.turn(now, probe);
+        loop {
+            match self.site.next_action() {
+                Some(action) => return action,
+                None => self.turn(now, probe),
+            }
         }
-        let action = self.actions.pop_front().unwrap_or(Action::Idle);
-        if matches!(action, Action::WakeAt(_) | Action::Idle) {
-            self.polled = false;
-        }
-        action
     }
 
     /// True if it holds this job.
@@ -157,7 +139,7 @@ impl<J> Gate<J> {
     /// Quality that the policy wants jobs to be served at, 0 to 1.
     #[must_use]
     pub fn quality(&self) -> f64 {
-        self.quality
+        self.site.quality()
     }
 
     /// Which site it is.
@@ -190,9 +172,7 @@ impl<J> Gate<J> {
 
     fn tell_room(&mut self, now: Timestamp) {
         let free = self.free();
-        if free > 0 && self.site.seat().parked() > 0 {
-            self.site.observe(now, &Seen::Room(free));
-        }
+        self.site.tell_room(now, free);
     }
 
     /// Asks policy and machines what they want.
@@ -203,36 +183,13 @@ impl<J> Gate<J> {
             idle: self.free(),
             completed: self.completed,
         };
-        let mut wants = std::mem::take(&mut self.wants);
-        let wake = self.site.poll(now, sample, probe, &mut wants);
-        for want in wants.drain(..) {
-            self.carry_out(want);
-        }
-        self.wants = wants;
-        self.actions.make_contiguous().sort_by_key(Action::rank);
-        self.actions.push_back(wake.map_or(Action::Idle, Action::WakeAt));
-    }
-
-    fn carry_out(&mut self, want: Next<J>) {
-        match want {
-            Next::Release(Waiting { job, offer, offered }, grant) => {
-                self.actions.push_back(Action::Admit(job, Permit { offer, grant, offered, started: None }));
+        let wake = self.site.turn(now, sample, probe, |want, actions| match want {
+            Want::Release(Waiting { job, offer, offered }, grant) => {
+                actions.push_back(Action::Admit(job, Permit { offer, grant, offered, started: None }));
             }
-            Next::Refuse(Waiting { job, offer, .. }, refusal) => {
-                let note = self.site.note(offer.id);
-                self.actions.push_back(Action::Refuse(job, TurnedAway { refusal, note }));
-            }
-            Next::Do(Effect::Quality(quality)) => self.quality = quality,
-            Next::Do(Effect::Tell(report)) => self.actions.push_back(Action::Tell(report)),
-            // Nothing lies before a gate that could shed, and it has no pool; the rest is as in a stage.
-            Next::Do(
-                Effect::Shed { .. }
-                | Effect::Resize(_)
-                | Effect::Release(..)
-                | Effect::Refuse(..)
-                | Effect::Annotate(..),
-            ) => {}
-            Next::WakeAt(_) | Next::Idle => {}
-        }
+            // Nothing lies before a gate that could shed, and it has no pool.
+            Want::Resize(_) | Want::Shed(..) => {}
+        });
+        self.site.end_turn(wake, None);
     }
 }

@@ -6,10 +6,10 @@ use super::{
     Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway,
     gauges::{count, counts_beside},
     pool::Pool,
+    watch::Want,
 };
 use crate::{
-    Effect, Grant, JobId, LoadSample, Next, Note, Offer, Outcome, Refusal, Resize, Seen, SiteId, Timestamp, Timing,
-    UnixSeconds,
+    Grant, LoadSample, Note, Offer, Outcome, Refusal, Resize, Seen, SiteId, Timestamp, Timing, UnixSeconds,
     policy::Reason,
     seat::{Decision, Waiting},
 };
@@ -41,7 +41,7 @@ pub struct Queued<J> {
 /// What a worker finds when it looks for work.
 #[derive(Debug, PartialEq)]
 #[must_use]
-pub enum Task<J> {
+pub enum WorkerStep<J> {
     /// These jobs, one after the other.
     Batch(VecDeque<Queued<J>>),
     /// Nothing now.
@@ -63,15 +63,7 @@ pub struct Stage<J> {
     full: u64,
     completed: u64,
     busy: Duration,
-    quality: f64,
-    actions: VecDeque<Action<J>>,
-    wants: Vec<Next<J>>,
-    /// What is due was done in this round of polls.
-    polled: bool,
 }
-
-/// Quality of service until a policy says otherwise.
-const FULL_QUALITY: f64 = 1.0;
 
 impl<J> Stage<J> {
     /// A stage of this size round a policy. Its workers are idle.
@@ -88,10 +80,6 @@ impl<J> Stage<J> {
             full: 0,
             completed: 0,
             busy: Duration::ZERO,
-            quality: FULL_QUALITY,
-            actions: VecDeque::new(),
-            wants: Vec::new(),
-            polled: false,
         }
     }
 
@@ -127,19 +115,19 @@ impl<J> Stage<J> {
     }
 
     /// What a worker that has no work does next. After a batch, tell [`Stage::batch_done`] first.
-    pub fn take(&mut self) -> Task<J> {
+    pub fn take(&mut self) -> WorkerStep<J> {
         if !self.queue.is_empty() && self.pool.begin() {
             let jobs = batch_of(self.queue.len(), self.pool.idle(), self.batch);
-            return Task::Batch(self.queue.drain(..jobs).collect());
+            return WorkerStep::Batch(self.queue.drain(..jobs).collect());
         }
         if self.pool.leave() {
-            return Task::Leave;
+            return WorkerStep::Leave;
         }
         if self.is_drained() {
             self.pool.close_one();
-            return Task::Leave;
+            return WorkerStep::Leave;
         }
-        Task::Wait
+        WorkerStep::Wait
     }
 
     /// A worker begins with a job of its batch.
@@ -186,7 +174,6 @@ impl<J> Stage<J> {
 
     /// Switches the policy; jobs that are held are offered to the new one.
     pub fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
-        self.quality = FULL_QUALITY;
         self.site.replace(now, installed);
         self.tell_room(now);
     }
@@ -204,20 +191,18 @@ impl<J> Stage<J> {
 
     /// What the host has to do. To be called after every other call until it answers [`Action::WakeAt`] or [`Action::Idle`].
     pub fn poll(&mut self, now: Timestamp, probe: &dyn Probe) -> Action<J> {
-        if !std::mem::replace(&mut self.polled, true) {
-            self.turn(now, probe);
+        loop {
+            match self.site.next_action() {
+                Some(action) => return action,
+                None => self.turn(now, probe),
+            }
         }
-        let action = self.actions.pop_front().unwrap_or(Action::Idle);
-        if matches!(action, Action::WakeAt(_) | Action::Idle) {
-            self.polled = false;
-        }
-        action
     }
 
     /// Quality that the policy wants jobs to be served at, 0 to 1.
     #[must_use]
     pub fn quality(&self) -> f64 {
-        self.quality
+        self.site.quality()
     }
 
     /// The policy's own 90th percentile of response times, where it has one.
@@ -273,9 +258,7 @@ impl<J> Stage<J> {
     /// Queue disciplines hold everything and let in what free workers can take.
     fn tell_room(&mut self, now: Timestamp) {
         let free = self.pool.idle().saturating_sub(count(self.queue.len()));
-        if free > 0 && self.site.seat().parked() > 0 {
-            self.site.observe(now, &Seen::Room(free));
-        }
+        self.site.tell_room(now, free);
     }
 
     /// Asks policy and machines what they want.
@@ -286,46 +269,21 @@ impl<J> Stage<J> {
             idle: self.pool.idle(),
             completed: self.completed,
         };
-        let mut wants = std::mem::take(&mut self.wants);
-        let wake = self.site.poll(now, sample, probe, &mut wants);
-        for want in wants.drain(..) {
-            self.carry_out(want);
-        }
-        self.wants = wants;
+        let Self { site, queue, pool, batch, .. } = self;
+        let wake = site.turn(now, sample, probe, |want, actions| match want {
+            Want::Release(Waiting { job, offer, offered }, grant) => {
+                queue.push_back(Queued { job, offer, grant, offered });
+            }
+            Want::Shed(to, level) => actions.push_back(Action::Shed(to, level)),
+            Want::Resize(Resize::Workers(wanted)) => {
+                let (hire, dismiss) = pool.resize(wanted);
+                actions.extend((hire > 0).then_some(Action::Hire(hire)));
+                actions.extend((dismiss > 0).then_some(Action::Dismiss(dismiss)));
+            }
+            Want::Resize(Resize::Batch(wanted)) => *batch = wanted.max(1),
+        });
         let start = self.pool.idle().min(count(self.queue.len()));
-        self.actions.extend((start > 0).then_some(Action::Start(start)));
-        self.actions.make_contiguous().sort_by_key(Action::rank);
-        self.actions.push_back(wake.map_or(Action::Idle, Action::WakeAt));
-    }
-
-    fn carry_out(&mut self, want: Next<J>) {
-        match want {
-            Next::Release(Waiting { job, offer, offered }, grant) => {
-                self.queue.push_back(Queued { job, offer, grant, offered });
-            }
-            Next::Refuse(Waiting { job, offer, .. }, refusal) => {
-                let note = self.site.note(offer.id);
-                self.actions.push_back(Action::Refuse(job, TurnedAway { refusal, note }));
-            }
-            Next::Do(Effect::Quality(quality)) => self.quality = quality,
-            Next::Do(Effect::Shed { to, level }) => self.actions.push_back(Action::Shed(to, level)),
-            Next::Do(Effect::Resize(Resize::Workers(wanted))) => {
-                let (hire, dismiss) = self.pool.resize(wanted);
-                self.actions.extend((hire > 0).then_some(Action::Hire(hire)));
-                self.actions.extend((dismiss > 0).then_some(Action::Dismiss(dismiss)));
-            }
-            Next::Do(Effect::Resize(Resize::Batch(batch))) => self.batch = batch.max(1),
-            Next::Do(Effect::Tell(report)) => self.actions.push_back(Action::Tell(report)),
-            // The seat hands held jobs out by themselves, and the site keeps notes for the replies.
-            Next::Do(Effect::Release(..) | Effect::Refuse(..) | Effect::Annotate(..)) => {}
-            Next::WakeAt(_) | Next::Idle => {}
-        }
-    }
-
-    /// True if it holds this job.
-    #[must_use]
-    pub fn holds(&self, id: JobId) -> bool {
-        self.site.seat().holds(id)
+        self.site.end_turn(wake, (start > 0).then_some(Action::Start(start)));
     }
 }
 

@@ -82,10 +82,10 @@ fn wants(stage: &mut Stage<u64>, ms: u64) -> Vec<Action<u64>> {
     std::iter::repeat_with(|| stage.poll(at(ms), &Nothing)).take_while(|action| *action != Action::Idle).collect()
 }
 
-fn batch(task: Task<u64>) -> Vec<u64> {
+fn batch(task: WorkerStep<u64>) -> Vec<u64> {
     match task {
-        Task::Batch(batch) => batch.into_iter().map(|queued| queued.job).collect(),
-        Task::Wait | Task::Leave => Vec::new(),
+        WorkerStep::Batch(batch) => batch.into_iter().map(|queued| queued.job).collect(),
+        WorkerStep::Wait | WorkerStep::Leave => Vec::new(),
     }
 }
 
@@ -100,7 +100,7 @@ fn workers_take_batches_and_leave_idle_colleagues_their_share() {
     assert_eq!(stage.offer(at(0), offer(4), 4), Err((4, full)), "the fifth finds four in the queue");
     assert_eq!(batch(stage.take()), [0, 1]);
     assert_eq!(batch(stage.take()), [2, 3]);
-    assert_eq!(stage.take(), Task::Wait);
+    assert_eq!(stage.take(), WorkerStep::Wait);
     stage.batch_done(at(30), 2, at(10));
     let gauges = stage.gauges();
     assert_eq!((gauges.workers, gauges.idle, gauges.queue, gauges.refused, gauges.offered), (2, 1, 0, 1, 5));
@@ -164,7 +164,7 @@ fn too_many_workers_leave_idle_ones_at_once_and_busy_ones_after_their_batch() {
     stage.batch_done(at(1), 1, at(0));
     assert_eq!(wants(&mut stage, 1), [Action::Dismiss(2)]);
     assert_eq!((stage.gauges().workers, stage.gauges().idle), (1, 0));
-    assert_eq!((stage.take(), stage.take(), stage.take()), (Task::Leave, Task::Leave, Task::Wait));
+    assert_eq!((stage.take(), stage.take(), stage.take()), (WorkerStep::Leave, WorkerStep::Leave, WorkerStep::Wait));
     stage.batch_done(at(2), 1, at(0));
     assert_eq!((stage.gauges().workers, stage.gauges().idle), (1, 1));
 }
@@ -177,7 +177,7 @@ fn a_closed_stage_takes_nothing_and_lets_its_workers_go_when_it_is_empty() {
     assert_eq!(stage.offer(at(0), offer(1), 1), Err((1, Refusal::new(Reason::Draining).into())));
     assert_eq!((batch(stage.take()), stage.is_drained()), (vec![0], true));
     stage.batch_done(at(1), 1, at(0));
-    assert_eq!(stage.take(), Task::Leave);
+    assert_eq!(stage.take(), WorkerStep::Leave);
 }
 
 fn gate(policy: Scripted) -> Gate<u64> {

@@ -1,14 +1,21 @@
 //! Everything that watches one site: the policy in its seat, the machines beside it, and the load samples that they asked for.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use super::{
+    Action, TurnedAway,
     gauges::write_down,
     sampler::{Probe, Sampler, ready},
 };
 use crate::{
-    Effect, Entry, JobId, LoadSample, MachineSeat, Next, Note, Offer, Policy, Seat, Seen, SiteId, Timestamp,
-    UnixSeconds, Verdict, catalogue::Sampling, seat::Decision,
+    Effect, Entry, Grant, JobId, LoadSample, MachineSeat, Next, Note, Offer, Policy, Seat, Seen, SiteId, Timestamp,
+    UnixSeconds, Verdict,
+    catalogue::Sampling,
+    policy::Resize,
+    seat::{Decision, Waiting},
 };
 
 /// A policy, and which entry of the catalogue it is.
@@ -86,6 +93,26 @@ pub struct PolicySite<J> {
     downstream: u32,
     /// What replies are to tell, until they are made.
     notes: BTreeMap<JobId, Note>,
+    /// Quality that the policy wants jobs to be served at, 0 to 1.
+    quality: f64,
+    /// What the host has still to do.
+    actions: VecDeque<Action<J>>,
+    wants: Vec<Next<J>>,
+    /// What is due was done in this round of polls.
+    polled: bool,
+}
+
+/// Quality of service until a policy says otherwise.
+const FULL_QUALITY: f64 = 1.0;
+
+/// What only the queue and the pool of a site can carry out.
+pub(super) enum Want<J> {
+    /// Let this held job in.
+    Release(Waiting<J>, Grant),
+    /// Change the size of something.
+    Resize(Resize),
+    /// Tell an earlier site how hard to shed.
+    Shed(Option<SiteId>, f64),
 }
 
 impl<J> PolicySite<J> {
@@ -93,7 +120,18 @@ impl<J> PolicySite<J> {
     #[must_use]
     pub fn new(seat: Seat<J>, entry: &'static Entry, machines: Vec<SiteMachine>) -> Self {
         let samplers = Sampler::all(entry.samples, Timestamp::ZERO);
-        Self { seat, entry, samplers, machines, downstream: 0, notes: BTreeMap::new() }
+        Self {
+            seat,
+            entry,
+            samplers,
+            machines,
+            downstream: 0,
+            notes: BTreeMap::new(),
+            quality: FULL_QUALITY,
+            actions: VecDeque::new(),
+            wants: Vec::new(),
+            polled: false,
+        }
     }
 
     /// Shows the wall clock to policy and machines. Hosts do so before each call, inside the site's lock.
@@ -131,8 +169,70 @@ impl<J> PolicySite<J> {
         }
     }
 
+    /// What the host has to do next; `None`: first [`PolicySite::turn`], once in a round of polls.
+    pub(super) fn next_action(&mut self) -> Option<Action<J>> {
+        if !std::mem::replace(&mut self.polled, true) {
+            return None;
+        }
+        let action = self.actions.pop_front().unwrap_or(Action::Idle);
+        if matches!(action, Action::WakeAt(_) | Action::Idle) {
+            self.polled = false;
+        }
+        Some(action)
+    }
+
+    /// Asks policy and machines what they want. What is about the queue or the pool goes to `carry_out`, which says what the host has to
+    /// do for it.
+    pub(super) fn turn(
+        &mut self,
+        now: Timestamp,
+        sample: LoadSample,
+        probe: &dyn Probe,
+        mut carry_out: impl FnMut(Want<J>, &mut VecDeque<Action<J>>),
+    ) -> Option<Timestamp> {
+        let mut wants = std::mem::take(&mut self.wants);
+        let wake = self.collect(now, sample, probe, &mut wants);
+        for want in wants.drain(..) {
+            match want {
+                Next::Release(waiting, grant) => carry_out(Want::Release(waiting, grant), &mut self.actions),
+                Next::Refuse(Waiting { job, offer, .. }, refusal) => {
+                    let note = self.note(offer.id);
+                    self.actions.push_back(Action::Refuse(job, TurnedAway { refusal, note }));
+                }
+                Next::Do(Effect::Quality(quality)) => self.quality = quality,
+                Next::Do(Effect::Tell(report)) => self.actions.push_back(Action::Tell(report)),
+                Next::Do(Effect::Shed { to, level }) => carry_out(Want::Shed(to, level), &mut self.actions),
+                Next::Do(Effect::Resize(resize)) => carry_out(Want::Resize(resize), &mut self.actions),
+                // Held jobs come by themselves, and notes are kept for the replies.
+                Next::Do(Effect::Release(..) | Effect::Refuse(..) | Effect::Annotate(..)) => {}
+                Next::WakeAt(_) | Next::Idle => {}
+            }
+        }
+        self.wants = wants;
+        wake
+    }
+
+    /// Ends a turn: the actions in their order, `more` among them, and then the next wake-up.
+    pub(super) fn end_turn(&mut self, wake: Option<Timestamp>, more: Option<Action<J>>) {
+        self.actions.extend(more);
+        self.actions.make_contiguous().sort_by_key(Action::rank);
+        self.actions.push_back(wake.map_or(Action::Idle, Action::WakeAt));
+    }
+
+    /// Quality that the policy wants jobs to be served at, 0 to 1.
+    pub(super) fn quality(&self) -> f64 {
+        self.quality
+    }
+
+    /// Tells policy and machines that so many workers are free, if jobs are held for them.
+    pub(super) fn tell_room(&mut self, now: Timestamp, free: u32) {
+        if free > 0 && self.seat.parked() > 0 {
+            self.observe(now, &Seen::Room(free));
+        }
+    }
+
     /// Does what is due, collects what policy and machines want, and says when to come again.
-    pub(super) fn poll(
+    fn collect(
         &mut self,
         now: Timestamp,
         stage: LoadSample,
@@ -182,6 +282,7 @@ impl<J> PolicySite<J> {
 
     /// Switches the policy; jobs that are held are offered to the new one.
     pub(super) fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
+        self.quality = FULL_QUALITY;
         self.entry = installed.entry;
         self.samplers = Sampler::all(installed.entry.samples, now);
         self.seat.replace(now, installed.policy);

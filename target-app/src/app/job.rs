@@ -31,7 +31,7 @@ pub(super) struct NotTaken {
     pub(super) request: Option<Request>,
     pub(super) pass: Pass,
     pub(super) away: TurnedAway,
-    pub(super) answer: controllers::site::Answer,
+    pub(super) answer: controllers::site::RefusalAnswer,
 }
 
 /// A request on its way through a stage.
@@ -152,7 +152,7 @@ impl Job {
     }
 
     /// No stage takes it: whoever waits for its reply answers.
-    pub(super) fn not_taken(self, away: TurnedAway, answer: controllers::site::Answer) {
+    pub(super) fn not_taken(self, away: TurnedAway, answer: controllers::site::RefusalAnswer) {
         let Self { request, pass, reply, .. } = self;
         let _ = reply.send(Reply::NotTaken(Box::new(NotTaken { request, pass, away, answer })));
     }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use controllers::{
     JobId, Kind, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp,
-    site::{Action, Answer, DispatchStep, Entered, Permit, Queued, Task, TurnedAway, outcome_of_refusal},
+    site::{Action, DispatchStep, Entered, Permit, Queued, RefusalAnswer, TurnedAway, WorkerStep, outcome_of_refusal},
 };
 use http::request::Parts;
 use workloads::{
@@ -17,7 +17,7 @@ use super::{
     around::Around,
     costs::ms,
     listener::Refused,
-    machine::{Step, Task as CoreTask},
+    machine::{Step, Task},
     sites::Place,
     visit::{Errand, Visit, head_of, is_check, peer_of},
     world::{Event, Plant, bare},
@@ -177,12 +177,12 @@ impl Plant {
     }
 
     /// Answers a request that no stage takes, as the stage upstream chooses (USITS'03, section 2.3).
-    fn answer_refused(&mut self, id: JobId, away: TurnedAway, answer: Answer, cx: &mut dyn Around) {
+    fn answer_refused(&mut self, id: JobId, away: TurnedAway, answer: RefusalAnswer, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get(&id) else { return };
         let TurnedAway { refusal, note } = away;
         let (kind, key) = (visit.route.kind, visit.asked.key);
         match answer {
-            Answer::Redirect(node) => {
+            RefusalAnswer::Redirect(node) => {
                 let location = format!("{}{}", node.trim_end_matches('/'), visit.asked.call.path);
                 let headers = vec![("location", location), ("x-refused", refusal.reason.name().to_owned())];
                 let response = Response { headers, ..bare(307) };
@@ -191,14 +191,14 @@ impl Plant {
                 self.turn_back(id, response, Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
                 return;
             }
-            Answer::Degrade => {
+            RefusalAnswer::Degrade => {
                 if let Some((cost, response)) = self.backend.degrade(kind, &visit.asked.call, key, cx.now()) {
                     let note = self.leave_dispatch(id, Outcome::Ignored, None, cx).or(note);
                     self.turn_back(id, noted(response, note), Ending::Served, cost, cx);
                     return;
                 }
             }
-            Answer::Reject => {}
+            RefusalAnswer::Reject => {}
         }
         self.refuse(id, away, cx);
     }
@@ -226,7 +226,7 @@ impl Plant {
         if cost.is_zero() {
             self.send_refusal(refused, cx);
         } else {
-            self.machine.run(cx.now(), CoreTask::Refusal(Box::new(refused)), cost);
+            self.machine.run(cx.now(), Task::Refusal(Box::new(refused)), cost);
         }
     }
 
@@ -281,7 +281,7 @@ impl Plant {
 
     /// An idle worker takes a batch. False if there is none, or no worker.
     fn start_worker(&mut self, stage: usize, cx: &mut dyn Around) -> bool {
-        let Task::Batch(batch) = self.stages[stage].site.take() else { return false };
+        let WorkerStep::Batch(batch) = self.stages[stage].site.take() else { return false };
         let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
         let worker = Worker { stage, batch, under_way: None, jobs, began: cx.now() };
         let free = self.workers.iter().position(Option::is_none);
@@ -340,12 +340,12 @@ impl Plant {
     }
 
     /// The cores are done with a task.
-    pub(super) fn done(&mut self, task: CoreTask, cx: &mut dyn Around) {
+    pub(super) fn done(&mut self, task: Task, cx: &mut dyn Around) {
         match task {
-            CoreTask::Read(asked) => self.read(*asked, cx),
-            CoreTask::Refusal(refused) => self.send_refusal(*refused, cx),
-            CoreTask::Job(id) => self.step_done(id, cx),
-            CoreTask::Upkeep => {}
+            Task::Read(asked) => self.read(*asked, cx),
+            Task::Refusal(refused) => self.send_refusal(*refused, cx),
+            Task::Job(id) => self.step_done(id, cx),
+            Task::Upkeep => {}
         }
     }
 

@@ -45,7 +45,7 @@ impl std::fmt::Debug for State {
 /// Let in, or not.
 pub type Decided = Result<Pass, TurnedAway>;
 
-/// What is done with a held job once it is decided about: at once, by whoever made the decision fall, and outside the gate's lock.
+/// What is done with a held job once the gate has decided: at once, in the task whose call led to the decision, outside the gate's lock.
 pub type Continuation = Box<dyn FnOnce(Decided) + Send>;
 
 /// Leave to be behind the gate. Ends once: by [`Pass::end`], or as abandoned when dropped.

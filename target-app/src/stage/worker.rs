@@ -11,7 +11,7 @@ use std::{
 
 use controllers::{
     Outcome, Timestamp,
-    site::{Queued, Task},
+    site::{Queued, WorkerStep},
 };
 
 use super::{Stage, Work};
@@ -40,12 +40,12 @@ impl<W: Work> Stage<W> {
             called.as_mut().enable();
             let found = self.lock().stage.take();
             match found {
-                Task::Batch(batch) => {
+                WorkerStep::Batch(batch) => {
                     self.neighbours.get().into_iter().for_each(|neighbours| (neighbours.room)());
                     return Some(batch);
                 }
-                Task::Leave => return None,
-                Task::Wait => called.await,
+                WorkerStep::Leave => return None,
+                WorkerStep::Wait => called.await,
             }
         }
     }
