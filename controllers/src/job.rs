@@ -69,6 +69,9 @@ pub struct Tags {
     pub kind: Kind,
     /// User class.
     pub class: Class,
+    /// Who asks: a user of the generator, a session, an address; 0 where the host knows no users. The same number at every service that
+    /// a request comes through.
+    pub user: u64,
     /// Who pays: an index into the host's customers; 0 when there is but one.
     pub customer: u32,
     /// Importance to the product.

@@ -177,7 +177,7 @@ impl App {
         }
         self.hindrance.delayed().await;
         let route = self.service.route(&head);
-        let tags = tags(&self.ranks, &Shown { head: &head, peer }, route.kind, entered);
+        let tags = tags(&self.ranks, &self.shown(&head, peer), route.kind, entered);
         self.attempts[usize::from(tags.attempt.min(3))].fetch_add(1, Ordering::Relaxed);
         let id = self.job_id();
         let offer = Offer { id, tags, entered, note: note(&head) };
@@ -197,6 +197,10 @@ impl App {
         }
     }
 
+    fn shown<'a>(&self, head: &'a Parts, peer: SocketAddr) -> Shown<'a> {
+        Shown { head, peer, session: self.service.session(head) }
+    }
+
     /// Answers a health check, which is in no ledger of requests.
     pub async fn check(self: &Arc<Self>, head: &Parts, entered: Timestamp, peer: SocketAddr) -> Answer {
         self.ledger.checked();
@@ -204,7 +208,7 @@ impl App {
             return self.refused(Refusal::new(Reason::Draining));
         }
         if self.health == Health::Inside {
-            let tags = tags(&self.ranks, &Shown { head, peer }, Kind::default(), entered);
+            let tags = tags(&self.ranks, &self.shown(head, peer), Kind::default(), entered);
             match self.dispatch.enter(Offer { id: self.job_id(), tags, entered, note: None }).await {
                 Ok(pass) => pass.end(Outcome::Ignored),
                 Err(away) => return self.turned_away(away).await,
@@ -337,7 +341,8 @@ pub(crate) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timest
     let waits: Option<u64> = number(shown.head, &TIMEOUT);
     let deadline = waits.map(|millis| entered + Duration::from_millis(millis));
     let said = text(shown.head, &CRITICALITY).and_then(Criticality::named);
-    ranks.ranked(Tags { kind, deadline, ..said_of_itself(shown.head) }, said, shown)
+    let user = number(shown.head, &USER).unwrap_or_else(|| shown.user());
+    ranks.ranked(Tags { kind, user, deadline, ..said_of_itself(shown.head) }, said, shown)
 }
 
 /// What the sender's policy put on a request.
@@ -394,6 +399,8 @@ pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
 static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
 /// One of the names of [`Criticality`].
 static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
+/// Who asks, a number.
+pub(crate) static USER: HeaderName = HeaderName::from_static("x-user");
 /// Who pays, a number.
 static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
 
@@ -409,7 +416,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let head = request.body(()).unwrap().into_parts().0;
-        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap() };
+        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap(), session: Some(0) };
         super::tags(&Ranks::default(), &shown, Kind(0), Timestamp::ZERO)
     }
 
@@ -417,6 +424,27 @@ mod tests {
     fn headers_say_criticality_customer_and_attempt() {
         let said = tags(&[("X-Criticality", " SHEDDABLE_PLUS"), ("X-Customer", "4000000000"), ("X-Attempt", "2")]);
         assert_eq!((said.criticality, said.customer, said.attempt), (Criticality::SheddablePlus, 4_000_000_000, 2));
+    }
+
+    #[test]
+    fn a_user_is_who_the_request_says_else_its_session_else_its_address() {
+        let user = |header: Option<&str>, session, peer: &str| {
+            let mut request = http::Request::builder();
+            if let Some(number) = header {
+                request = request.header("X-User", number);
+            }
+            let head = request.body(()).unwrap().into_parts().0;
+            let shown = Shown { head: &head, peer: peer.parse().unwrap(), session };
+            super::tags(&Ranks::default(), &shown, Kind(0), Timestamp::ZERO).user
+        };
+        assert_eq!(user(Some("18446744073709551615"), Some(7), "127.0.0.1:1"), u64::MAX);
+        assert_eq!(user(Some("-1"), Some(7), "127.0.0.1:1"), 7, "malformed");
+        assert_eq!(user(None, Some(7), "127.0.0.1:1"), 7);
+        let one = user(None, None, "127.0.0.1:1");
+        assert_eq!(user(None, None, "127.0.0.1:2"), one, "a port is no user");
+        assert_eq!(user(None, None, "[::ffff:127.0.0.1]:2"), one, "the same address");
+        assert_ne!(user(None, None, "127.0.0.2:1"), one);
+        assert_ne!(user(None, None, "[::1]:1"), user(None, None, "[1::1]:1"));
     }
 
     #[test]

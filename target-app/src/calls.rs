@@ -16,7 +16,7 @@ use controllers::{ClassRule, Note, Outcome, RetryHint, Tags, random::mix};
 use serde::{Deserialize, Serialize};
 use workloads::{
     client::{NOTE, note},
-    http1::names::{CRITICALITY, CUSTOMER, TIMEOUT_MS},
+    http1::names::{CRITICALITY, CUSTOMER, TIMEOUT_MS, USER},
 };
 
 pub(crate) use caller::Callers;
@@ -206,13 +206,15 @@ impl CallSpec {
     }
 }
 
-/// Header lines that a call carries on: criticality, customer, what a policy put on it, the time that is left, and the class where requests say it in
+/// Header lines that a call carries on: criticality, user, customer, what a policy put on it, the time that is left, and the class where requests say it in
 /// a header or a cookie. The attempt is the call's own, and not among them.
 pub(crate) fn carried(tags: &Tags, left: Duration, class: &ClassRule, note: Option<Note>) -> String {
-    let Tags { criticality, customer, class: of, .. } = tags;
+    let Tags { criticality, user, customer, class: of, .. } = tags;
     let millis = left.as_millis();
-    let mut lines =
-        format!("{CRITICALITY}: {}\r\n{CUSTOMER}: {customer}\r\n{TIMEOUT_MS}: {millis}\r\n", criticality.name());
+    let mut lines = format!(
+        "{CRITICALITY}: {}\r\n{USER}: {user}\r\n{CUSTOMER}: {customer}\r\n{TIMEOUT_MS}: {millis}\r\n",
+        criticality.name()
+    );
     // Writing to a string cannot fail.
     let _ = match class {
         ClassRule::Header(name) => write!(lines, "{name}: {}\r\n", of.0),

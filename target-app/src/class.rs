@@ -9,6 +9,7 @@ use controllers::{
     Class, Criticality, Tags,
     catalogue::Problem,
     classify::{Classifier, Facts},
+    random::mix,
 };
 use http::request::Parts;
 
@@ -49,6 +50,18 @@ impl Ranks {
 pub(crate) struct Shown<'a> {
     pub(crate) head: &'a Parts,
     pub(crate) peer: SocketAddr,
+    /// Of the service, if the request belongs to one.
+    pub(crate) session: Option<u64>,
+}
+
+impl Shown<'_> {
+    /// Who asks, where the request itself does not say: its session, or else the address that it came from.
+    pub(crate) fn user(&self) -> u64 {
+        self.session.unwrap_or_else(|| match self.peer.ip().to_canonical() {
+            IpAddr::V4(address) => mix(address.to_bits().into()),
+            IpAddr::V6(address) => mix(mix((address.to_bits() >> 64) as u64) ^ address.to_bits() as u64),
+        })
+    }
 }
 
 impl Facts for Shown<'_> {
@@ -84,7 +97,7 @@ mod tests {
         let request = http::Request::builder();
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let head = request.body(()).unwrap().into_parts().0;
-        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap() };
+        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap(), session: None };
         ranks.ranked(Tags::default(), said, &shown).criticality
     }
 

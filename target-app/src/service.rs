@@ -64,6 +64,13 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
         Box::pin(std::future::ready(()))
     }
 
+    /// Whose session a request belongs to, as a number that is no secret: who asks, where no header says so. `None`: it has none, or the
+    /// service knows no sessions.
+    fn session(&self, head: &Parts) -> Option<u64> {
+        let _ = head;
+        None
+    }
+
     /// A cheap answer for a request that its stage refused, where [`crate::spec::OnRefuse::Degrade`] is chosen. `None`:
     /// there is none, refuse it.
     fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<Page>>> {

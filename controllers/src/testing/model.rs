@@ -68,6 +68,7 @@ fn tags(detail: u64) -> Tags {
     Tags {
         kind: Kind(at(44, 5) as u16),
         class: Class((detail % 4) as u8),
+        user: at(12, 20),
         customer: if at(8, 8) == 0 { at(24, 1 << 32) as u32 } else { at(24, 20) as u32 },
         criticality: Criticality::ALL[at(12, 4) as usize],
         attempt: if at(16, 64) == 0 { u8::MAX } else { at(16, 5).saturating_sub(1) as u8 },

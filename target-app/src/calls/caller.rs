@@ -331,7 +331,7 @@ impl Caller {
                 headers: &headers,
                 body: None,
                 attempt: tags.attempt,
-                known: draw.map(|draw| Known { number: None, draw }),
+                known: draw.map(|draw| Known { number: None, user: None, draw }),
                 close: false,
             };
             self.lock().pool.written += 1;

@@ -65,11 +65,17 @@ fn statuses_are_answers_refusals_or_failures() {
 
 #[test]
 fn a_call_carries_what_it_was_made_for() {
-    let tags =
-        Tags { criticality: Criticality::Sheddable, customer: 7, class: Class(3), attempt: 2, ..Tags::default() };
+    let tags = Tags {
+        criticality: Criticality::Sheddable,
+        user: 9,
+        customer: 7,
+        class: Class(3),
+        attempt: 2,
+        ..Tags::default()
+    };
     let noted = carried(&tags, Duration::from_millis(250), &ClassRule::None, Some(Note(5)));
     let lines = |class| carried(&tags, Duration::from_millis(250), &class, None);
-    let usual = "X-Criticality: SHEDDABLE\r\nX-Customer: 7\r\nX-Timeout-Ms: 250\r\n";
+    let usual = "X-Criticality: SHEDDABLE\r\nX-User: 9\r\nX-Customer: 7\r\nX-Timeout-Ms: 250\r\n";
     assert_eq!(lines(ClassRule::None), usual);
     assert_eq!(noted, format!("{usual}x-note: 5\r\n"));
     assert_eq!(lines(ClassRule::Header("User-Class".to_owned())), format!("{usual}User-Class: 3\r\n"));

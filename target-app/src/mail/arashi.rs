@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use controllers::{Kind, Reason, Refusal, RetryHint};
+use controllers::{Kind, Reason, Refusal, RetryHint, random::seed_for};
 use http::{Method, StatusCode, request::Parts};
 use maud::html;
 
@@ -350,6 +350,12 @@ impl Service for Arashi {
 
     fn route(&self, head: &Parts) -> Route {
         route::route(head.uri.path())
+    }
+
+    /// Half a key's bits go into the number, spread by a hash: it cannot be turned back into the key.
+    fn session(&self, head: &Parts) -> Option<u64> {
+        let key = if self.key_in_links { None } else { input::cookie(&head.headers) }?;
+        Some(seed_for(0, &key.to_text()))
     }
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {

@@ -50,7 +50,7 @@ impl Plant {
 
     /// What the head of a user's request says of it.
     pub(super) fn tags(&self, head: &Parts, user: u64, kind: Kind, now: Timestamp) -> Tags {
-        crate::app::tags(&self.ranks, &Shown { head, peer: peer_of(user) }, kind, now)
+        crate::app::tags(&self.ranks, &Shown { head, peer: peer_of(user), session: Some(user) }, kind, now)
     }
 
     /// A request has been read whole.

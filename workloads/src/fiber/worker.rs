@@ -119,7 +119,7 @@ impl Witness for Book<'_> {
 
     fn known(&mut self) -> Option<Known> {
         let number = self.squad.crew(|crew| crew.number(self.guest))?;
-        Some(Known { number: Some(number), draw: self.guest.key() })
+        Some(Known { number: Some(number), user: Some(self.guest.number), draw: self.guest.key() })
     }
 
     fn sends(&mut self, now: Timestamp) {

@@ -14,6 +14,8 @@ pub const REQUEST_NUMBER: &str = "X-Request-Number";
 pub const DRAW: &str = "X-Draw";
 /// How much the request matters.
 pub const CRITICALITY: &str = "X-Criticality";
+/// Number of the user who asks.
+pub const USER: &str = "X-User";
 /// Who pays for the request.
 pub const CUSTOMER: &str = "X-Customer";
 /// The service that calls.
@@ -32,6 +34,7 @@ pub const RESERVED: &[&str] = &[
     REQUEST_NUMBER,
     DRAW,
     CRITICALITY,
+    USER,
     CUSTOMER,
     CALLER,
     TIMEOUT_MS,

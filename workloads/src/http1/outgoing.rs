@@ -1,12 +1,14 @@
 use std::io::Write as _;
 
-use super::names::{ATTEMPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DRAW, HOST, REQUEST_NUMBER};
+use super::names::{ATTEMPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DRAW, HOST, REQUEST_NUMBER, USER};
 
 /// What a run of ours tells its own service of a request, and that service the ones that it calls for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
     /// Its number in the run, sent as `X-Request-Number`; calls for a request have none.
     pub number: Option<u64>,
+    /// Number of the user who asks, sent as `X-User`; a call says so in its header lines.
+    pub user: Option<u64>,
     /// The key of all draws that belong to it, sent as `X-Draw`: the same request has the same service time in every arm, live
     /// and in virtual time (common random numbers).
     pub draw: u64,
@@ -52,9 +54,12 @@ impl Outgoing<'_> {
         if self.attempt > 0 {
             let _ = write!(out, "{ATTEMPT}: {}\r\n", self.attempt);
         }
-        if let Some(Known { number, draw }) = self.known {
+        if let Some(Known { number, user, draw }) = self.known {
             if let Some(number) = number {
                 let _ = write!(out, "{REQUEST_NUMBER}: {number}\r\n");
+            }
+            if let Some(user) = user {
+                let _ = write!(out, "{USER}: {user}\r\n");
             }
             let _ = write!(out, "{DRAW}: {draw}\r\n");
         }

@@ -116,6 +116,7 @@ fn request(arrival: &Arrival) -> http::Request<()> {
     let mut request = http::Request::get(path)
         .header("x-draw", arrival.work.as_nanos().to_string())
         .header("x-criticality", arrival.criticality.name())
+        .header("x-user", arrival.customer.to_string())
         .header("x-customer", arrival.customer.to_string());
     if arrival.attempt > 0 {
         request = request.header("x-attempt", arrival.attempt.to_string());

@@ -77,7 +77,11 @@ fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> Asked {
         want: Want::Answer,
         method: Method::Get,
         path: if *slow { "/slow" } else { "/fast" }.into(),
-        headers: format!("X-Criticality: {}\r\nX-Customer: {customer}\r\n{note}", criticality.name()).into(),
+        headers: format!(
+            "X-Criticality: {}\r\nX-User: {customer}\r\nX-Customer: {customer}\r\n{note}",
+            criticality.name()
+        )
+        .into(),
         body: None,
         wanted_at: now,
         give_up_after: None,

@@ -91,10 +91,11 @@ impl<C> Door<C> {
     }
 
     /// What the policy knows of a request; `told`: the answer before said not to retry.
-    fn tags(&self, call: &Call, told: bool, limit: Limit) -> Tags {
+    fn tags(&self, user: u64, call: &Call, told: bool, limit: Limit) -> Tags {
         Tags {
             kind: call.kind,
             class: call.class,
+            user,
             customer: self.marks.customer.get(&call.class).copied().unwrap_or_default(),
             criticality: self.marks.criticality.get(&call.class).copied().unwrap_or_default(),
             attempt: call.attempt,
@@ -111,7 +112,7 @@ impl<C> Crew<C> {
             return Said::Go(guest);
         };
         let limit = Limit::of(door.timeout, call, guest.at, guest.haste);
-        let tags = door.tags(call, visit.told_not_to_retry, limit);
+        let tags = door.tags(guest.number, call, visit.told_not_to_retry, limit);
         if let Some(ticket) = &mut guest.ticket {
             self.recorder.asked(ticket, now);
         }
