@@ -7,9 +7,9 @@ use std::time::Duration;
 use levels::Levels;
 
 use crate::{
-    Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Offer, Place, Policy, Reason, Refusal, Seen,
-    Timestamp, Verdict,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Source},
+    Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Offer, Outcome, Place, Policy, Reason,
+    Refusal, Seen, Timestamp, Verdict,
+    catalogue::{Given, Make, NO_CLASHES, Param, ParamKind, Preset, Source},
     random::mix,
 };
 
@@ -17,10 +17,11 @@ use crate::{
 #[derive(Debug)]
 struct Dagor {
     business: Business,
-    user: User,
+    user: LevelOf,
     user_levels: u32,
     levels: Levels,
-    threshold: Duration,
+    threshold: Threshold,
+    service: ServiceTime,
     window: Duration,
     window_jobs: u64,
     /// Since the first job after the last window.
@@ -67,9 +68,39 @@ impl Business {
 
 /// Who shares a level.
 #[derive(Debug, Clone, Copy)]
-enum User {
+enum LevelOf {
+    User,
     Customer,
     Job,
+}
+
+/// The mean wait above which a window counts as overloaded.
+#[derive(Debug, Clone, Copy)]
+enum Threshold {
+    Time(Duration),
+    /// So many mean service times.
+    Services(f64),
+}
+
+/// Mean service time of the jobs that were served last.
+#[derive(Debug, Default)]
+struct ServiceTime {
+    mean_s: f64,
+    /// How many jobs the mean is of.
+    jobs: u64,
+}
+
+impl ServiceTime {
+    /// The mean is of about this many jobs: a window's.
+    fn add(&mut self, took: Duration, window_jobs: u64) {
+        self.jobs = (self.jobs + 1).min(window_jobs);
+        self.mean_s += (took.as_secs_f64() - self.mean_s) / self.jobs as f64;
+    }
+
+    /// `None` until a job was served.
+    fn mean_s(&self) -> Option<f64> {
+        (self.jobs > 0).then_some(self.mean_s)
+    }
 }
 
 const HOUR_S: u64 = 3600;
@@ -92,8 +123,9 @@ impl Dagor {
             return level.min(self.business.levels() * self.user_levels - 1);
         }
         let who = match self.user {
-            User::Customer => u64::from(job.tags.customer),
-            User::Job => job.id.0,
+            LevelOf::User => job.tags.user,
+            LevelOf::Customer => u64::from(job.tags.customer),
+            LevelOf::Job => job.id.0,
         };
         let user = mix(mix(cx.wall.0 / HOUR_S) ^ who) % u64::from(self.user_levels);
         self.business.level(job) * self.user_levels + user as u32
@@ -108,7 +140,7 @@ impl Dagor {
         self.began = None;
         if self.started > 0 {
             self.mean_wait = self.waited / self.started;
-            self.levels.close(self.mean_wait > self.threshold);
+            self.levels.close(self.is_over(self.mean_wait));
         } else if cx.in_flight == 0 {
             // Nobody waits, since nobody was admitted.
             self.levels.close(false);
@@ -118,6 +150,15 @@ impl Dagor {
         }
         self.started = 0;
         self.waited = Duration::ZERO;
+    }
+
+    /// Whether jobs that wait so long in the mean say overload. A site that has served no job yet has no mean service time to go by, and no
+    /// overload.
+    fn is_over(&self, wait: Duration) -> bool {
+        match self.threshold {
+            Threshold::Time(time) => wait > time,
+            Threshold::Services(times) => self.service.mean_s().is_some_and(|mean| wait.as_secs_f64() > times * mean),
+        }
     }
 
     /// The callee would refuse it: so it is refused here, where that is cheaper.
@@ -147,7 +188,10 @@ impl Machine for Dagor {
                 self.waited += *waited;
                 self.started += 1;
             }
-            Seen::Ended { id, note, .. } => {
+            Seen::Ended { id, outcome, timing, note, .. } => {
+                if *outcome == Outcome::Served {
+                    self.service.add(timing.ended.since(timing.started), self.window_jobs);
+                }
                 if let Some(note) = note {
                     self.hear(*note, cx.now);
                 }
@@ -168,6 +212,9 @@ impl Machine for Dagor {
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
         visit(Gauge::of("admission_level"), f64::from(self.levels.cursor()));
         visit(Gauge::of("mean_wait_ms"), self.mean_wait.as_secs_f64() * 1e3);
+        if let Some(mean) = self.service.mean_s() {
+            visit(Gauge::of("mean_service_ms"), mean * 1e3);
+        }
         if let Some((cursor, _)) = self.heard {
             visit(Gauge::of("callee_level"), f64::from(cursor));
         }
@@ -195,12 +242,13 @@ const SOCC: &str = "section 4";
 
 pub(crate) const DAGOR: Entry = Entry {
     name: "dagor",
-    about: "refuses jobs of low priority, by importance and then by user, while jobs wait for more than 20 ms",
-    caution: "needs jobs of many levels: where few customers or one importance make up the load it lets in all or none of them; steps of 5 % and 1 % a second follow a flash crowd slowly, and 20 ms is for one kind of service",
+    about: "refuses jobs of low priority, by importance and then by user, while jobs wait for more than four service times",
+    caution: "needs jobs of many levels: where few users and one importance make up the load it lets in all or none of them; steps of 5 % and 1 % a second follow a flash crowd slowly",
     source: Source { title: "Zhou et al., Overload Control for Scaling WeChat Microservices, SoCC'18", place: SOCC },
     deviations: &[
+        "The threshold is a multiple of the mean service time, start to end of the jobs that were served last; the paper's fixed 20 ms, for its own services, is the preset wechat.",
         "Importance is the job's criticality, class or type; the paper has a table of entry actions, for which the host's rules stand.",
-        "A request that comes without a level gets one at the first site that asks, from customer and hour; a caller's own dagor puts it on the request, and it rides on from there. In the paper the entry service assigns both levels.",
+        "A request that comes without a level gets one at the first site that asks, from user and hour; a caller's own dagor puts it on the request, and it rides on from there. In the paper the entry service assigns both levels.",
         "A service takes the level that a request brings, as it takes the criticality: who may send it what is for the host to bound.",
         "The first level is never refused, so that something is always learned.",
         "A window in which no work began says nothing if jobs are in flight, and counts as calm if none are; a window begins with its first job.",
@@ -210,10 +258,16 @@ pub(crate) const DAGOR: Entry = Entry {
     places: &[Place::Stage, Place::Single, Place::Client, Place::Proxy],
     params: &[
         Param {
+            name: "threshold_services",
+            about: "mean wait in the queue above which a window counts as overloaded, in mean service times of the site",
+            kind: ParamKind::Number { min: 0.01, max: 1000.0, default: 4.0, unit: "" },
+            source: "the lab's: the mean wait of an M/M/1 queue at 80 % load, ρ/(1 − ρ) service times",
+        },
+        Param {
             name: "threshold",
-            about: "mean wait in the queue above which a window counts as overloaded",
-            kind: time(Duration::from_micros(10), Duration::from_secs(60), Duration::from_millis(20)),
-            source: "20 ms, section 4.1",
+            about: "the same as a time, in place of threshold_services",
+            kind: ParamKind::Time { min: Duration::from_micros(10), max: Duration::from_secs(60), default: None },
+            source: "20 ms, section 4.1, is the preset wechat",
         },
         Param {
             name: "window",
@@ -247,9 +301,9 @@ pub(crate) const DAGOR: Entry = Entry {
         },
         Param {
             name: "user",
-            about: "who shares a level: a customer for an hour; or each job draws one, for hosts that know no customers (sites then do not agree)",
-            kind: ParamKind::Choice { words: &["customer", "job"] },
-            source: "U, section 4.2.2; job is the lab's",
+            about: "who shares a level: a user for an hour, or all users of a customer; or each job draws one, for hosts that know neither (sites then do not agree)",
+            kind: ParamKind::Choice { words: &["user", "customer", "job"] },
+            source: "U, section 4.2.2; customer and job are the lab's",
         },
         Param {
             name: "user_levels",
@@ -264,7 +318,11 @@ pub(crate) const DAGOR: Entry = Entry {
             source: "collaborative admission control, section 4.2",
         },
     ],
-    presets: &[],
+    presets: &[Preset {
+        name: "wechat",
+        about: "overload from a mean wait of 20 ms on, as in WeChat's services",
+        given: &[("threshold", Given::Text("20ms"))],
+    }],
     clashes: NO_CLASHES,
     samples: &[],
     make: Make::Policy(|values, site| {
@@ -276,10 +334,18 @@ pub(crate) const DAGOR: Entry = Entry {
         let user_levels = u32::try_from(values.count("user_levels")).unwrap_or(u32::MAX);
         Box::new(Dagor {
             business,
-            user: if values.word("user") == "job" { User::Job } else { User::Customer },
+            user: match values.word("user") {
+                "customer" => LevelOf::Customer,
+                "job" => LevelOf::Job,
+                _ => LevelOf::User,
+            },
             user_levels,
             levels: Levels::new(business.levels() * user_levels, values.number("alpha"), values.number("beta")),
-            threshold: values.time("threshold"),
+            threshold: match values.time_or("threshold", Duration::ZERO) {
+                Duration::ZERO => Threshold::Services(values.number("threshold_services")),
+                time => Threshold::Time(time),
+            },
+            service: ServiceTime::default(),
             window: values.time("window"),
             window_jobs: values.count("window_jobs"),
             began: None,

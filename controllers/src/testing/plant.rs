@@ -258,7 +258,7 @@ impl<'a> Run<'a> {
             4 => Criticality::ALL[usize::from(class.0)],
             _ => Criticality::default(),
         };
-        let tags = Tags { class, criticality, customer: (number % CUSTOMERS) as u32, ..Tags::default() };
+        let tags = Tags { class, criticality, user: number, customer: (number % CUSTOMERS) as u32, ..Tags::default() };
         let offer = Offer { id: JobId(self.next_id), tags, entered: self.now, note: None };
         self.second.offered += 1;
         self.series.by_class.entry(class).or_default().0 += 1;

@@ -43,6 +43,7 @@ static ALL: &[Library] = library! {
     "batch-proxy" false None;
     "one-slow-task" false None;
     "partial-search" false None;
+    "subrequests" false None;
     "metastable" false None;
     "four-policies" false None;
     "noise" false None;

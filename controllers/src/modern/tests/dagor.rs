@@ -21,24 +21,29 @@ struct Bench {
     now_ms: u64,
 }
 
+/// The paper's threshold, 20 ms.
+fn wechat() -> Settings {
+    settings([("preset", "wechat".into())])
+}
+
 impl Bench {
     fn new(settings: &Settings) -> Self {
         let policy = policy("dagor", settings, Duration::from_secs(1));
         Self { seat: Seat::new(SiteId(1), policy, 1, Box::new(())), id: 0, now_ms: 0 }
     }
 
-    fn offer(&mut self, ms: u64, criticality: Criticality, customer: u32) -> Verdict {
+    fn offer(&mut self, ms: u64, criticality: Criticality, user: u64) -> Verdict {
         self.id += 1;
         let now = Timestamp::from_millis(ms);
-        let tags = Tags { criticality, customer, ..Tags::default() };
+        let tags = Tags { criticality, user, ..Tags::default() };
         self.seat.offer(now, &Offer { id: JobId(self.id), tags, entered: now, note: None })
     }
 
-    /// One of each customer, 0 to 99, of which so many are admitted; each starts after this wait, and ends.
-    fn hundred(&mut self, ms: u64, criticality: Criticality, waited_ms: u64) -> Vec<u32> {
+    /// One of each user, 0 to 99, of which so many are admitted; each starts after this wait, and ends.
+    fn hundred(&mut self, ms: u64, criticality: Criticality, waited_ms: u64) -> Vec<u64> {
         (0..100)
-            .filter(|customer| {
-                let Verdict::Admit(grant) = self.offer(ms, criticality, *customer) else { return false };
+            .filter(|user| {
+                let Verdict::Admit(grant) = self.offer(ms, criticality, *user) else { return false };
                 let (id, waited) = (JobId(self.id), Duration::from_millis(waited_ms));
                 self.seat.observe(Timestamp::from_millis(ms), &Seen::Started { id, waited });
                 self.end(ms, grant, None);
@@ -47,11 +52,24 @@ impl Bench {
             .collect()
     }
 
-    /// Ends the last job.
+    /// Serves a job that takes so long.
+    fn serve(&mut self, ms: u64, took_ms: u64) {
+        self.end_as(Outcome::Served, ms, took_ms);
+    }
+
+    fn end_as(&mut self, outcome: Outcome, ms: u64, took_ms: u64) {
+        let Verdict::Admit(grant) = self.offer(ms, Criticality::CriticalPlus, 0) else { panic!("the highest") };
+        let (started, ended) = (Timestamp::from_millis(ms), Timestamp::from_millis(ms + took_ms));
+        let timing = Timing { entered: started, offered: started, started, ended };
+        let (id, tags) = (JobId(self.id), Tags::default());
+        self.seat.observe(started, &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note: None });
+    }
+
+    /// Ends the last job, which tells nothing of service times.
     fn end(&mut self, ms: u64, grant: Grant, note: Option<Note>) {
         let now = Timestamp::from_millis(ms);
         let timing = Timing { entered: now, offered: now, started: now, ended: now };
-        let (id, outcome, tags) = (JobId(self.id), Outcome::Served, Tags::default());
+        let (id, outcome, tags) = (JobId(self.id), Outcome::Ignored, Tags::default());
         self.seat.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note });
     }
 
@@ -66,20 +84,24 @@ impl Bench {
     }
 
     fn cursor(&self) -> u32 {
-        let mut cursor = 0.0;
+        self.gauge("admission_level").expect("its level") as u32
+    }
+
+    fn gauge(&self, name: &'static str) -> Option<f64> {
+        let mut shown = None;
         self.seat.gauges(&mut |gauge, value| {
-            if gauge == Gauge::of("admission_level") {
-                cursor = value;
+            if gauge == Gauge::of(name) {
+                shown = Some(value);
             }
         });
-        cursor as u32
+        shown
     }
 }
 
 #[test]
 fn a_mean_wait_over_20_ms_moves_the_cursor_after_a_second() {
     for (waited, moved) in [(20, false), (21, true)] {
-        let mut bench = Bench::new(&Settings::new());
+        let mut bench = Bench::new(&wechat());
         bench.hundred(0, Criticality::Sheddable, waited);
         bench.poll(999);
         assert_eq!(bench.cursor(), LEVELS, "the window is open");
@@ -90,19 +112,50 @@ fn a_mean_wait_over_20_ms_moves_the_cursor_after_a_second() {
     }
 }
 
+/// Four service times of 10 ms are 40 ms, of 25 ms 100 ms.
+#[test]
+fn without_a_time_the_threshold_is_four_mean_service_times() {
+    for (took_ms, waited, moved) in [(10, 40, false), (10, 41, true), (25, 100, false), (25, 101, true)] {
+        let mut bench = Bench::new(&Settings::new());
+        bench.serve(0, took_ms);
+        bench.hundred(0, Criticality::Sheddable, waited);
+        bench.poll(1000);
+        assert_eq!(bench.cursor() < LEVELS, moved, "{waited} ms of waiting, {took_ms} ms of work");
+    }
+}
+
+#[test]
+fn the_mean_service_time_is_of_jobs_that_were_served() {
+    let mut bench = Bench::new(&Settings::new());
+    assert_eq!(bench.gauge("mean_service_ms"), None, "no job was served yet");
+    bench.serve(0, 250);
+    bench.serve(0, 750);
+    bench.end_as(Outcome::Failed, 0, 5000);
+    assert_eq!(bench.gauge("mean_service_ms"), Some(500.0));
+}
+
+#[test]
+fn without_a_service_time_no_wait_is_too_long() {
+    let mut bench = Bench::new(&Settings::new());
+    let Verdict::Admit(_) = bench.offer(0, Criticality::Sheddable, 0) else { panic!("all are admitted") };
+    bench.seat.observe(Timestamp::ZERO, &Seen::Started { id: JobId(1), waited: Duration::from_secs(100) });
+    bench.poll(1000);
+    assert_eq!(bench.cursor(), LEVELS);
+}
+
 #[test]
 fn fourteen_overloaded_windows_halve_the_admitted_and_a_calm_one_adds_a_hundredth() {
-    // A customer for each level of users, so that one job comes on each of the 4 × 128 levels.
-    let mut customers = [None; 128];
-    for customer in 0..10_000_u32 {
-        customers[(mix(mix(0) ^ u64::from(customer)) % 128) as usize].get_or_insert(customer);
+    // A user for each level of users, so that one job comes on each of the 4 × 128 levels.
+    let mut users = [None; 128];
+    for user in 0..10_000_u64 {
+        users[(mix(mix(0) ^ user) % 128) as usize].get_or_insert(user);
     }
-    let mut bench = Bench::new(&Settings::new());
+    let mut bench = Bench::new(&wechat());
     let mut window = |waited_ms| {
         let ms = bench.now_ms;
         for criticality in Criticality::ALL {
-            for customer in customers {
-                let Verdict::Admit(grant) = bench.offer(ms, criticality, customer.unwrap()) else { continue };
+            for user in users {
+                let Verdict::Admit(grant) = bench.offer(ms, criticality, user.unwrap()) else { continue };
                 let (id, waited) = (JobId(bench.id), Duration::from_millis(waited_ms));
                 bench.seat.observe(Timestamp::from_millis(ms), &Seen::Started { id, waited });
                 bench.end(ms, grant, None);
@@ -121,7 +174,7 @@ fn fourteen_overloaded_windows_halve_the_admitted_and_a_calm_one_adds_a_hundredt
 
 #[test]
 fn a_window_is_over_after_2000_jobs_too() {
-    let mut bench = Bench::new(&Settings::new());
+    let mut bench = Bench::new(&wechat());
     for _ in 0..19 {
         bench.hundred(1, Criticality::Critical, 50);
     }
@@ -132,7 +185,7 @@ fn a_window_is_over_after_2000_jobs_too() {
 
 #[test]
 fn the_lowest_go_first_and_the_same_users_within_an_hour() {
-    let mut bench = Bench::new(&Settings::new());
+    let mut bench = Bench::new(&wechat());
     let mut admitted = Vec::new();
     for second in 0..11 {
         bench.hundred(second * 1000, Criticality::CriticalPlus, 50);
@@ -142,7 +195,7 @@ fn the_lowest_go_first_and_the_same_users_within_an_hour() {
     assert!((5..=20).contains(&admitted.len()), "{} of the lowest are left", admitted.len());
     assert_eq!(bench.hundred(10_999, Criticality::Sheddable, 50), admitted, "the same again");
     assert_eq!(bench.hundred(10_999, Criticality::CriticalPlus, 50).len(), 100, "none of the highest");
-    let refused = (0..100).find(|customer| !admitted.contains(customer)).unwrap();
+    let refused = (0..100).find(|user| !admitted.contains(user)).unwrap();
     let Verdict::Refuse(refusal) = bench.offer(10_999, Criticality::Sheddable, refused) else { panic!("{refused}") };
     assert_eq!(refusal.reason, Reason::Class);
     bench.seat.set_wall(UnixSeconds(3600));
@@ -151,7 +204,7 @@ fn the_lowest_go_first_and_the_same_users_within_an_hour() {
 
 #[test]
 fn a_window_without_starts_says_nothing_unless_nobody_is_here() {
-    let mut bench = Bench::new(&Settings::new());
+    let mut bench = Bench::new(&wechat());
     bench.hundred(0, Criticality::Sheddable, 50);
     bench.poll(1000);
     let cursor = bench.cursor();
@@ -160,8 +213,8 @@ fn a_window_without_starts_says_nothing_unless_nobody_is_here() {
     assert_eq!(bench.cursor(), cursor, "one is here, and nobody began with it");
     bench.end(2000, grant, None);
     // Until one is refused. With nobody here that is a calm window, and a hundredth more are one more.
-    for customer in 0.. {
-        let Verdict::Admit(grant) = bench.offer(2000, Criticality::Sheddable, customer) else { break };
+    for user in 0.. {
+        let Verdict::Admit(grant) = bench.offer(2000, Criticality::Sheddable, user) else { break };
         bench.end(2000, grant, None);
     }
     bench.poll(3000);
@@ -170,7 +223,7 @@ fn a_window_without_starts_says_nothing_unless_nobody_is_here() {
 
 #[test]
 fn replies_tell_the_level_and_a_caller_refuses_what_would_be_refused() {
-    let mut callee = Bench::new(&Settings::new());
+    let mut callee = Bench::new(&wechat());
     for second in 0..12 {
         callee.hundred(second * 1000, Criticality::Sheddable, 50);
     }
@@ -181,7 +234,7 @@ fn replies_tell_the_level_and_a_caller_refuses_what_would_be_refused() {
     let served = callee.hundred(11_999, Criticality::Sheddable, 50);
     assert!(served.len() < 80);
 
-    let mut caller = Bench::new(&settings([("tell", false.into())]));
+    let mut caller = Bench::new(&settings([("preset", "wechat".into()), ("tell", false.into())]));
     let Verdict::Admit(grant) = caller.offer(0, Criticality::Sheddable, 0) else { panic!("it knows of nothing") };
     caller.end(10, grant, Some(note));
     assert_eq!(caller.hundred(10, Criticality::Sheddable, 0), served, "just those");
@@ -210,15 +263,15 @@ fn sender(hour: u64) -> Seat {
 /// sender would hold back some, and the callee would refuse as many of the rest again.
 #[test]
 fn the_level_rides_on_the_request_so_both_sides_refuse_the_same_users() {
-    let mut callee = Bench::new(&Settings::new());
+    let mut callee = Bench::new(&wechat());
     callee.seat.set_wall(UnixSeconds(7200));
     for second in 0..12 {
         callee.hundred(second * 1000, Criticality::Sheddable, 50);
     }
     let mut sender = sender(497_000);
-    let ask = |sender: &mut Seat, callee: &mut Bench, customer: u32, ms: u64| {
+    let ask = |sender: &mut Seat, callee: &mut Bench, user: u64, ms: u64| {
         let now = Timestamp::from_millis(ms);
-        let tags = Tags { criticality: Criticality::Sheddable, customer, ..Tags::default() };
+        let tags = Tags { criticality: Criticality::Sheddable, user, ..Tags::default() };
         callee.id += 1;
         let id = JobId(callee.id);
         let offer = Offer { id, tags, entered: now, note: None };
@@ -236,8 +289,7 @@ fn the_level_rides_on_the_request_so_both_sides_refuse_the_same_users() {
     assert!(ask(&mut sender, &mut callee, 0, 12_000).0);
     for hour in [2, 3] {
         callee.seat.set_wall(UnixSeconds(hour * 3600));
-        let asked: Vec<(bool, bool)> =
-            (1..400).map(|customer| ask(&mut sender, &mut callee, customer, 12_001)).collect();
+        let asked: Vec<(bool, bool)> = (1..400).map(|user| ask(&mut sender, &mut callee, user, 12_001)).collect();
         let sent = asked.iter().filter(|(sent, _)| *sent).count();
         assert!((100..350).contains(&sent), "{sent} of 399 are sent");
         assert!(asked.iter().all(|(sent, admitted)| sent == admitted), "none of those is refused");
@@ -246,7 +298,7 @@ fn the_level_rides_on_the_request_so_both_sides_refuse_the_same_users() {
 
 #[test]
 fn a_host_may_take_a_note_before_it_polls() {
-    let mut callee = Bench::new(&Settings::new());
+    let mut callee = Bench::new(&wechat());
     let Verdict::Admit(grant) = callee.offer(0, Criticality::Critical, 0) else { panic!("all are admitted") };
     let id = JobId(callee.id);
     assert_eq!(callee.seat.note(id), None, "it has not ended");
@@ -256,7 +308,7 @@ fn a_host_may_take_a_note_before_it_polls() {
     assert_eq!((callee.seat.note(id), callee.poll(10)), (None, Vec::new()), "once");
 }
 
-/// Ten workers serve 100 jobs a second; 200 come, of four classes and a thousand customers.
+/// Ten workers serve 100 jobs a second; 200 come, of four classes and a thousand users.
 fn overload(pairs: &[(&'static str, Setting)], classes: u8) -> Series {
     let phase = Phase { users: 0, lasts: Duration::from_secs(600), arrive_over: Duration::ZERO, open_per_s: 200 };
     let plant = Plant {
@@ -277,7 +329,7 @@ fn served(series: &Series) -> u32 {
 
 #[test]
 fn the_important_are_served_whatever_comes() {
-    let series = overload(&[("business", "class".into())], 4);
+    let series = overload(&[("business", "class".into()), ("preset", "wechat".into())], 4);
     let share = |class| {
         let (offered, refused) = series.by_class[&Class(class)];
         f64::from(refused) / f64::from(offered)
@@ -292,7 +344,7 @@ fn the_important_are_served_whatever_comes() {
 /// hundredth a second from too low a level.
 #[test]
 fn steps_are_slow_to_meet_a_crowd_and_slow_to_come_back() {
-    let series = overload(&[("business", "class".into())], 4);
+    let series = overload(&[("business", "class".into()), ("preset", "wechat".into())], 4);
     let worst = series.seconds[..40].iter().map(|second| second.p90_ms).max().unwrap();
     assert!(worst > 5000, "{worst} ms at worst");
     let late = Series::median_p90_ms(&series.seconds[60..]);
@@ -304,7 +356,8 @@ fn steps_are_slow_to_meet_a_crowd_and_slow_to_come_back() {
 /// What the paper gives as the reason for levels of users (section 4.2.2).
 #[test]
 fn with_one_level_all_or_nobody_is_let_in() {
-    let series = overload(&[("business", "class".into()), ("user_levels", 1_u32.into())], 1);
+    let series =
+        overload(&[("business", "class".into()), ("user_levels", 1_u32.into()), ("preset", "wechat".into())], 1);
     let seconds = |wanted: fn(u32) -> bool| {
         series.seconds.iter().filter(|second| wanted((second.offered - second.refused) * 10 / second.offered)).count()
     };
