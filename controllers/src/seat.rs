@@ -15,7 +15,7 @@ pub use machine::MachineSeat;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen,
+    Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Place, Policy, Refusal, RetryHint, Seeded, Seen,
     Timestamp, UnixSeconds, Verdict, gate::Line, policy::Reason,
 };
 
@@ -31,7 +31,7 @@ pub struct Site {
     /// Its name (`list messages`, `dispatch`, `accept`), by which per-site parameters are found.
     pub name: String,
     /// What kind of place it is.
-    pub place: crate::catalogue::Place,
+    pub place: Place,
     /// The objective of the run: a percentile (0 to 100) and the response time it must stay under.
     pub objective: Objective,
 }

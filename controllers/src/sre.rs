@@ -28,7 +28,7 @@ pub(crate) use server::SRE;
 pub(crate) use throttle::THROTTLE;
 pub(crate) use utilization::UTILIZATION;
 
-use crate::catalogue::{Source, joined};
+use crate::entry::Source;
 
 /// A section of the chapter.
 const fn section(place: &'static str) -> Source {
