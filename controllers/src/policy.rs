@@ -66,6 +66,28 @@ impl Place {
     }
 }
 
+/// Where a policy will sit: what its builder may know.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// Its identity within the host.
+    pub id: SiteId,
+    /// Its name (`list messages`, `dispatch`, `accept`), by which per-site parameters are found.
+    pub name: String,
+    /// What kind of place it is.
+    pub place: Place,
+    /// The objective of the run: a percentile (0 to 100) and the response time it must stay under.
+    pub objective: Objective,
+}
+
+/// What the service promises: this percentile of response times stays under this time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Objective {
+    /// 0 to 100.
+    pub percentile: f64,
+    /// The bound.
+    pub response_time: Duration,
+}
+
 /// What a machine is told with each call.
 pub struct Ctx<'a> {
     /// Now. Never earlier than in the call before.

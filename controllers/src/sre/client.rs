@@ -8,10 +8,10 @@ use crate::{
 };
 
 use super::{
-    Guarded,
+    chapter::{WINDOW, section},
+    guard::Guarded,
     retry_budget::{BudgetRules, RetryBudget},
-    section,
-    throttle::{self, Throttle, ThrottleRules, WINDOW},
+    throttle::{self, Throttle, ThrottleRules},
 };
 
 params! {

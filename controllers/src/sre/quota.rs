@@ -13,8 +13,11 @@ use crate::{
     estimate::Ewma,
 };
 
-use super::{Guard, Guarded, section};
-use account::{Account, Limits};
+use super::{
+    chapter::section,
+    guard::{Guard, Guarded},
+};
+use account::{Account, Limits, OLD_COST};
 
 pub(super) use params::{LIMITS, MOST_CPUS, QuotaParams, UNIT};
 
@@ -44,8 +47,6 @@ struct Report {
 const MOST_ACCOUNTS: usize = 1024;
 /// Idle accounts are looked for no more often than this once all are taken: a look goes through all of them.
 const BETWEEN_SWEEPS: Duration = Duration::from_secs(1);
-/// Weight of the old mean cost with each request that ends.
-pub(super) const OLD_COST: f64 = 0.9;
 
 impl Quota {
     pub(super) fn new(params: &QuotaParams) -> Self {

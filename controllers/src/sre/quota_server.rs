@@ -8,8 +8,8 @@ use crate::{
 };
 
 use super::{
+    chapter::section,
     quota::{LIMITS, MOST_CPUS, UNIT},
-    section,
 };
 
 /// Hears what customers use and want at each task, and tells each task how much of the global limit is its own.

@@ -8,7 +8,10 @@ use crate::{
     estimate::WindowCounts,
 };
 
-use super::{Guard, Guarded, section, throttle::WINDOW};
+use super::{
+    chapter::{WINDOW, section},
+    guard::{Guard, Guarded},
+};
 
 /// Refuses retries: those of a request that was tried often enough, those beyond a share of all requests, and those
 /// that the other side asked not to make. First attempts always pass.

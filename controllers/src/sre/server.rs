@@ -6,10 +6,10 @@ use crate::{
 };
 
 use super::{
-    Guard, Guarded,
-    dont_retry::{Attempts, AttemptsParams},
+    attempts::{Attempts, AttemptsParams},
+    chapter::section,
+    guard::{Guard, Guarded},
     quota::{Quota, QuotaParams},
-    section,
     utilization::{self, Utilization, UtilizationParams},
 };
 

@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use crate::{
     Criticality, Ctx, Entry, Gauge, Machine, Offer, Outcome, Place, Reason, Refusal, Seen,
-    entry::{Choice, Declared, EntryKind, Given, Preset, Time, choice, flag, ms, number, params, s, time},
+    entry::{Choice, Declared, EntryKind, Given, Preset, choice, flag, number, params},
     estimate::WindowCounts,
 };
 
-use super::{Guard, Guarded, section};
+use super::{
+    chapter::{WINDOW, section},
+    guard::{Guard, Guarded},
+};
 
 /// Refuses with the probability max(0, (requests − K × accepts) / (requests + 1)), over a window, for each criticality.
 ///
@@ -92,12 +95,6 @@ impl Guard for Throttle {
         refused.then_some(Refusal::new(Reason::Throttled))
     }
 }
-
-pub(super) const WINDOW: Declared<Time> = Declared {
-    kind: time(ms(100)..=s(3600), s(120)),
-    about: "how far back requests are counted, to a sixtieth of it",
-    source: "chapter 21, Client-Side Throttling: the last two minutes of its history",
-};
 
 const fn accepted(about: &'static str, source: &'static str) -> Declared<Choice<bool>> {
     Declared { kind: choice(("accepted", true), &[("refused", false)]), about, source }

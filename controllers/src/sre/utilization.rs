@@ -10,7 +10,10 @@ use crate::{
     },
 };
 
-use super::{Guard, Guarded, section};
+use super::{
+    chapter::section,
+    guard::{Guard, Guarded},
+};
 
 /// Refuses a request while any signal is above the threshold of its criticality. Thresholds rise with criticality, so
 /// that a level is refused only if all lower ones are.
