@@ -6,8 +6,8 @@
 use std::{hint::black_box, time::Duration};
 
 use controllers::{
-    Catalogue, Class, Effect, Grant, JobId, Next, Offer, Outcome, Seat, Seen, Settings, SiteId, Tags, Timestamp,
-    Timing, Verdict,
+    Catalogue, Class, Grant, JobId, Next, Offer, Outcome, Seat, Seen, Settings, SiteId, Tags, Timestamp, Timing,
+    Verdict,
     testing::{policy, settings},
 };
 use criterion::{Criterion, criterion_group, criterion_main};

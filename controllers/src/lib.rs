@@ -14,6 +14,7 @@
 mod baseline;
 pub mod catalogue;
 pub mod classify;
+mod entry;
 mod estimate;
 mod gate;
 pub mod job;
@@ -32,13 +33,15 @@ mod sre;
 pub mod testing;
 pub mod time;
 
-pub use catalogue::{Catalogue, Entry, Place, Settings};
+pub use catalogue::Catalogue;
 pub use classify::{ClassRule, Classifier, KindRules};
+pub use entry::{Entry, Settings};
 pub use job::{Class, Criticality, Grant, JobId, Kind, Note, Offer, Outcome, Tags, Timing};
-pub use observe::{Gauge, Observer, PolicyEvent};
+pub use observe::{Gauge, Observer, PolicyEvent, SiteId};
 pub use policy::{
-    Ctx, Effect, Effects, LoadSample, Machine, PeerReport, Policy, Reason, Refusal, Resize, RetryHint, Seen, Verdict,
+    Ctx, Effect, Effects, LoadSample, Machine, Objective, PeerReport, Place, Policy, Reason, Refusal, Resize,
+    RetryHint, Seen, Site, Verdict,
 };
 pub use random::{Random, Seeded, seed_for};
-pub use seat::{Counts, MachineSeat, Next, Objective, Seat, Site, SiteId};
+pub use seat::{Counts, MachineSeat, Next, Seat};
 pub use time::{Timestamp, UnixSeconds};

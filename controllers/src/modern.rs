@@ -28,7 +28,6 @@ mod vegas;
 pub(crate) use aimd::AIMD;
 pub(crate) use codel::CODEL;
 pub(crate) use dagor::DAGOR;
-pub(crate) use discipline::DISCIPLINES;
 pub(crate) use gradient2::GRADIENT2;
 pub(crate) use lifo::LIFO;
 pub(crate) use vegas::VEGAS;

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Class, SiteId, Timestamp};
+use crate::{Class, Timestamp};
+
+/// Identifies a site (a stage, a listener, a client) within one host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SiteId(pub u16);
 
 /// Names one number that a machine shows: what it is, and for which class if there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -33,6 +33,61 @@ pub trait Policy: Machine {
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict;
 }
 
+/// Where a policy may sit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// At accept: a connection, of which only the address is known.
+    Accept,
+    /// One seat for the whole service, at dispatch; jobs end when they leave the service.
+    Single,
+    /// A seat at the entry of each stage.
+    Stage,
+    /// On the sender's side.
+    Client,
+    /// In a proxy before a service.
+    Proxy,
+}
+
+impl Place {
+    /// Every place.
+    pub const ALL: [Self; 5] = [Self::Accept, Self::Single, Self::Stage, Self::Client, Self::Proxy];
+
+    /// The word for it as a `scope` in files.
+    #[must_use]
+    pub const fn scope(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Single => "single",
+            Self::Stage => "per-stage",
+            Self::Client => "client",
+            Self::Proxy => "proxy",
+        }
+    }
+}
+
+/// Where a policy will sit: what its builder may know.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// Its identity within the host.
+    pub id: SiteId,
+    /// Its name (`list messages`, `dispatch`, `accept`), by which per-site parameters are found.
+    pub name: String,
+    /// What kind of place it is.
+    pub place: Place,
+    /// The objective of the run: a percentile (0 to 100) and the response time it must stay under.
+    pub objective: Objective,
+}
+
+/// What the service promises: this percentile of response times stays under this time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Objective {
+    /// 0 to 100.
+    pub percentile: f64,
+    /// The bound.
+    pub response_time: Duration,
+}
+
 /// What a machine is told with each call.
 pub struct Ctx<'a> {
     /// Now. Never earlier than in the call before.

@@ -15,35 +15,9 @@ pub use machine::MachineSeat;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen,
+    Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, SiteId,
     Timestamp, UnixSeconds, Verdict, gate::Line, policy::Reason,
 };
-
-/// Identifies a site (a stage, a listener, a client) within one host.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct SiteId(pub u16);
-
-/// Where a policy will sit: what its builder may know.
-#[derive(Debug, Clone)]
-pub struct Site {
-    /// Its identity within the host.
-    pub id: SiteId,
-    /// Its name (`list messages`, `dispatch`, `accept`), by which per-site parameters are found.
-    pub name: String,
-    /// What kind of place it is.
-    pub place: crate::catalogue::Place,
-    /// The objective of the run: a percentile (0 to 100) and the response time it must stay under.
-    pub objective: Objective,
-}
-
-/// What the service promises: this percentile of response times stays under this time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Objective {
-    /// 0 to 100.
-    pub percentile: f64,
-    /// The bound.
-    pub response_time: Duration,
-}
 
 /// A policy in its place.
 ///

@@ -22,9 +22,9 @@ mod stage;
 mod tests;
 mod watch;
 
-pub use action::{Action, TurnedAway};
+pub use action::{Action, Permit, TurnedAway};
 pub use dispatch::{Dispatch, DispatchStep, OnRefuse, RETRY_BLOCKED, RefusalAnswer, outcome_of_refusal};
-pub use gate::{Entered, Gate, Permit};
+pub use gate::{Entered, Gate};
 pub use gauges::{CONTRADICTIONS, StageGauges};
 pub use sampler::Probe;
 pub use stage::{Queued, Stage, StageLimits, WorkerStep};

@@ -5,6 +5,8 @@
 //!
 //! Each mechanism is a [`Guard`]: it says no, or nothing. A policy of the catalogue is one guard or several in order.
 
+mod attempts;
+mod chapter;
 mod client;
 mod dont_retry;
 mod guard;
@@ -17,8 +19,6 @@ mod tests;
 mod throttle;
 mod utilization;
 
-use guard::{Guard, Guarded};
-
 pub(crate) use client::SRE_CLIENT;
 pub(crate) use dont_retry::DONT_RETRY;
 pub(crate) use quota::QUOTA;
@@ -27,10 +27,3 @@ pub(crate) use retry_budget::RETRY_BUDGET;
 pub(crate) use server::SRE;
 pub(crate) use throttle::THROTTLE;
 pub(crate) use utilization::UTILIZATION;
-
-use crate::catalogue::{Source, joined};
-
-/// A section of the chapter.
-const fn section(place: &'static str) -> Source {
-    Source { title: "Site Reliability Engineering, 2016, chapter 21, Handling Overload", place }
-}

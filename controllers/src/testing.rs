@@ -10,8 +10,8 @@ mod tests;
 use std::time::Duration;
 
 use crate::{
-    Entry, Machine, Objective, Policy, Settings, Site, SiteId,
-    catalogue::{Catalogue, Place, Setting},
+    Catalogue, Machine, Objective, Place, Policy, Settings, Site, SiteId,
+    entry::{Factory, Setting},
 };
 
 pub use bench::MachineBench;
@@ -34,9 +34,8 @@ pub fn site(place: Place, target: Duration) -> Site {
 /// On unknown names, wrong settings, and entries that are no policies.
 #[must_use]
 pub fn policy(name: &str, settings: &Settings, target: Duration) -> Box<dyn Policy> {
-    let (entry, settings) = Catalogue::resolve(name, settings).unwrap_or_else(|problem| panic!("{problem}"));
-    let (values, site) = values_and_site(entry, &settings, target);
-    entry.policy(&values, &site).unwrap_or_else(|| panic!("{name} is no policy"))
+    let (factory, site) = factory_and_site(name, settings, target);
+    factory.policy(&site).unwrap_or_else(|| panic!("{name} is no policy"))
 }
 
 /// Builds a policy or machine of the catalogue as a machine.
@@ -45,15 +44,21 @@ pub fn policy(name: &str, settings: &Settings, target: Duration) -> Box<dyn Poli
 /// On unknown names and wrong settings.
 #[must_use]
 pub fn machine(name: &str, settings: &Settings, target: Duration) -> Box<dyn Machine> {
-    let (entry, settings) = Catalogue::resolve(name, settings).unwrap_or_else(|problem| panic!("{problem}"));
-    let (values, site) = values_and_site(entry, &settings, target);
-    match entry.policy(&values, &site) {
+    let (factory, site) = factory_and_site(name, settings, target);
+    match factory.policy(&site) {
         Some(policy) => policy,
-        None => entry.machine(&values, &site).unwrap_or_else(|| panic!("{name} is neither policy nor machine")),
+        None => factory.machine(&site).unwrap_or_else(|| panic!("{name} is neither policy nor machine")),
     }
 }
 
-fn values_and_site(entry: &Entry, settings: &Settings, target: Duration) -> (crate::catalogue::Values, Site) {
-    let values = entry.check(settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
-    (values, site(entry.places[0], target))
+fn factory_and_site(name: &str, settings: &Settings, target: Duration) -> (Factory, Site) {
+    let (entry, settings) = Catalogue::resolve(name, settings).unwrap_or_else(|problem| panic!("{problem}"));
+    let factory = entry.check(&settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
+    (factory, site(entry.places[0], target))
+}
+
+/// Typed parameters from settings that are right.
+#[cfg(test)]
+pub(crate) fn params<P: crate::entry::Parameters>(settings: &Settings) -> P {
+    crate::entry::ParamReader::read_all(settings).unwrap_or_else(|problems| panic!("{problems:?}"))
 }

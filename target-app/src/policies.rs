@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use controllers::{
     Catalogue, Entry, Objective, Place, Seat, Settings, Site, SiteId,
-    catalogue::{Make, Problem, SampleKind, Sampling, Setting, Values},
+    catalogue::{Factory, Problem, SampleKind, Sampling, Setting},
     seed_for,
     site::{InstalledPolicy, PolicySite, SiteMachine},
 };
@@ -16,8 +16,8 @@ use crate::{control::events::Events, graph::Graph, spec::PolicySpec};
 pub struct Resolved {
     /// Its entry.
     pub entry: &'static Entry,
-    /// Its settings.
-    pub values: Values,
+    /// Its checked settings, and what is made from them.
+    pub factory: Factory,
     /// Where it sits.
     pub place: Place,
 }
@@ -80,13 +80,13 @@ impl Resolved {
         if let Some(place) = spec.place {
             settings.entry("scope".to_owned()).or_insert_with(|| Setting::Text(place.scope().to_owned()));
         }
-        let values = entry.check(&settings).map_err(unfit)?;
+        let factory = entry.check(&settings).map_err(unfit)?;
         let place = entry.place(&settings).map_err(|problem| unfit(vec![problem]))?;
         if matches!(place, Place::Client | Place::Proxy) {
             let message = format!("{} is not a place in the target", place.scope());
             return Err(unfit(vec![Problem { key: "scope".to_owned(), message }]));
         }
-        Ok(Self { entry, values, place })
+        Ok(Self { entry, factory, place })
     }
 
     /// Checks a choice for a target by itself, live or in virtual time, to which nobody carries usage reports and quotas: a machine or
@@ -104,7 +104,7 @@ impl Resolved {
             let nobody = "only services of a tree report to it: leave it out, or use it in app: tree, beside quota or sre with report_usage";
             return Err(unfit("reports", nobody));
         }
-        if resolved.entry.params.iter().any(|param| param.name == REPORTS) && resolved.values.flag(REPORTS) {
+        if resolved.factory.setting(REPORTS) == Some(&Setting::Flag(true)) {
             let nobody = "only services of a tree report what they use, to a quota-server: leave it off, or use app: tree with machines: [quota-server]";
             return Err(unfit(REPORTS, nobody));
         }
@@ -129,7 +129,7 @@ impl Resolved {
     #[must_use]
     pub fn misplaced(&self, graph: &Graph) -> Vec<Problem> {
         let seats: Vec<&str> = graph.seats(self.place).map(|site| graph.site_name(site)).collect();
-        let elsewhere = self.values.stages().filter(|(_, stage)| !seats.contains(stage));
+        let elsewhere = self.factory.stages().filter(|(_, stage)| !seats.contains(stage));
         let problem = |(param, stage): (&str, &str)| Problem {
             key: format!("{param}.{stage}"),
             message: format!("{} does not sit there, but at: {}", self.entry.name, seats.join(", ")),
@@ -201,9 +201,8 @@ impl Seating {
     #[must_use]
     pub fn forced(&self, chosen: &Resolved, site: SiteId) -> InstalledPolicy {
         let site = self.site(site, chosen.place);
-        match chosen.entry.make {
-            Make::Policy(make) => {
-                let policy = make(&chosen.values, &site);
+        match chosen.factory.policy(&site) {
+            Some(policy) => {
                 #[cfg(test)]
                 let policy = match self.wrap {
                     Some(wrap) => wrap(site.id, policy),
@@ -211,7 +210,7 @@ impl Seating {
                 };
                 InstalledPolicy { entry: chosen.entry, policy }
             }
-            Make::Machine(_) => self.forced(&Resolved::none(), site.id),
+            None => self.forced(&Resolved::none(), site.id),
         }
     }
 
@@ -228,7 +227,7 @@ impl Seating {
     /// A machine for a site.
     #[must_use]
     pub fn machine(&self, machine: &Resolved, site: SiteId) -> Option<SiteMachine> {
-        let built = machine.entry.machine(&machine.values, &self.site(site, Place::Stage))?;
+        let built = machine.factory.machine(&self.site(site, Place::Stage))?;
         let name = format!("{}/{}", self.graph.site_name(site), machine.entry.name);
         let observer = self.events.observer(&self.graph);
         let seat = controllers::MachineSeat::new(site, built, seed_for(self.seed, &name), observer);

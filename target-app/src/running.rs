@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use controllers::{Catalogue, PeerReport, Seen, SiteId};
+use controllers::{Catalogue, PeerReport, Seen, SiteId, catalogue::Setting};
 use tokio::sync::Notify;
 
 use crate::{
@@ -275,10 +275,7 @@ impl Running {
 
 /// The listen queue: the policy's wish if it has one, else what the edge was told.
 pub(crate) fn backlog(chosen: &Resolved, otherwise: u32) -> u32 {
-    if chosen.entry.name != "connections" {
-        return otherwise;
-    }
-    u32::try_from(chosen.values.count("backlog")).unwrap_or(otherwise)
+    chosen.factory.setting("backlog").and_then(Setting::number).map_or(otherwise, |backlog| backlog as u32)
 }
 
 fn count(n: usize) -> u32 {

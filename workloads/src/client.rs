@@ -12,7 +12,7 @@ use std::{
 use controllers::{
     Entry, Grant, JobId, Next, Note, Objective, Offer, Outcome, Place, Policy, RetryHint, Seat, Seen, Site, SiteId,
     Tags, Timestamp, Timing, UnixSeconds,
-    catalogue::{Problem, Values},
+    catalogue::{Factory, Problem},
     seat::{Decision, Waiting},
     seed_for,
 };
@@ -34,7 +34,7 @@ pub fn note(value: &[u8]) -> Option<Note> {
 #[derive(Debug)]
 pub struct Clients {
     entry: &'static Entry,
-    values: Values,
+    factory: Factory,
     scope: ClientScope,
     objective: Objective,
     seed: u64,
@@ -139,15 +139,15 @@ impl Clients {
     /// # Errors
     /// See [`ClientSpec::resolve`].
     pub fn new(spec: &ClientSpec, seed: u64) -> Result<Self, Vec<Problem>> {
-        let (entry, values) = spec.resolve()?;
-        Ok(Self::of(entry, values, spec, seed))
+        let (entry, factory) = spec.resolve()?;
+        Ok(Self::of(entry, factory, spec, seed))
     }
 
     /// Policies of this entry, whatever the choice says of them.
-    pub(crate) fn of(entry: &'static Entry, values: Values, spec: &ClientSpec, seed: u64) -> Self {
+    pub(crate) fn of(entry: &'static Entry, factory: Factory, spec: &ClientSpec, seed: u64) -> Self {
         Self {
             entry,
-            values,
+            factory,
             scope: spec.scope,
             objective: spec.objective,
             seed,
@@ -272,7 +272,7 @@ impl Clients {
     pub fn renew(&mut self, now: Timestamp) {
         for post in 0..self.posts.len() {
             if let Some(Post { seat, site, .. }) = &mut self.posts[post] {
-                seat.replace(now, policy(self.entry, &self.values, site));
+                seat.replace(now, policy(self.entry, &self.factory, site));
             }
             self.poll(post, now);
         }
@@ -295,7 +295,7 @@ impl Clients {
         if self.posts.len() <= post {
             self.posts.resize_with(post + 1, || None);
         }
-        let (entry, values, objective) = (self.entry, &self.values, self.objective);
+        let (entry, factory, objective) = (self.entry, &self.factory, self.objective);
         let (seed, scope) = (self.seed, self.scope);
         let made = self.posts[post].get_or_insert_with(|| {
             let name = match scope {
@@ -305,7 +305,7 @@ impl Clients {
             };
             let id = SiteId(u16::try_from(post).unwrap_or(u16::MAX));
             let site = Site { id, name, place: Place::Client, objective };
-            let seat = Seat::new(id, policy(entry, values, &site), seed_for(seed, &site.name), Box::new(()));
+            let seat = Seat::new(id, policy(entry, factory, &site), seed_for(seed, &site.name), Box::new(()));
             Post { seat, site, wakes_at: None }
         });
         &mut made.seat
@@ -348,6 +348,6 @@ impl Clients {
     }
 }
 
-fn policy(entry: &Entry, values: &Values, site: &Site) -> Box<dyn Policy> {
-    entry.policy(values, site).unwrap_or_else(|| unreachable!("{} was checked to be a policy", entry.name))
+fn policy(entry: &Entry, factory: &Factory, site: &Site) -> Box<dyn Policy> {
+    factory.policy(site).unwrap_or_else(|| unreachable!("{} was checked to be a policy", entry.name))
 }

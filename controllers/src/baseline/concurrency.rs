@@ -1,9 +1,16 @@
 //! A number of jobs in the system that a person sets.
 
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Reason, Refusal, Seen, Verdict,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Source},
+    Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,
+    entry::{EntryKind, Source, count, params},
 };
+
+params! {
+    struct ConcurrencyParams {
+        max: u32 = count(1..=1_000_000, 100), "most jobs in flight",
+            "the lab's choice: Little's law at 100/s for the target of 1 s";
+    }
+}
 
 /// Refuses while `max` jobs are in flight.
 #[derive(Debug)]
@@ -39,16 +46,9 @@ pub(crate) const CONCURRENCY: Entry = Entry {
     },
     deviations: &[],
     places: &[Place::Single, Place::Stage, Place::Client, Place::Proxy],
-    params: &[Param {
-        name: "max",
-        about: "most jobs in flight",
-        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 100 },
-        source: "the lab's choice: Little's law at 100/s for the target of 1 s",
-    }],
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, _| {
-        Box::new(Concurrency { max: u32::try_from(values.count("max")).unwrap_or(u32::MAX) })
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &ConcurrencyParams, _| Box::new(Concurrency { max: params.max }))
     }),
 };

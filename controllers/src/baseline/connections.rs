@@ -3,9 +3,19 @@
 use std::collections::VecDeque;
 
 use crate::{
-    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Seen, Verdict,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Source},
+    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Place, Policy, Seen, Verdict,
+    entry::{EntryKind, Source, count, params},
 };
+
+params! {
+    struct ConnectionsParams {
+        max: u32 = count(1..=1_000_000, 128), "most connections at once", "the lab's choice";
+        #[expect(dead_code, reason = "the listener asks the factory for this setting")]
+        backlog: u32 = count(0..=65_535, 16),
+            "length of the kernel's queue of connections that were not accepted, for the listener to ask for",
+            "the lab's choice: small, so that SYNs are dropped as in the paper's run";
+    }
+}
 
 /// Admits up to `max` connections and holds the next. At accept the listener offers *before* it takes a connection, so
 /// that a held offer means: stop accepting. Connections then queue in the kernel, whose backlog overflows, and clients
@@ -61,24 +71,9 @@ pub(crate) const CONNECTIONS: Entry = Entry {
     },
     deviations: &["The paper does not give its limit."],
     places: &[Place::Accept],
-    params: &[
-        Param {
-            name: "max",
-            about: "most connections at once",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 128 },
-            source: "the lab's choice",
-        },
-        Param {
-            name: "backlog",
-            about: "length of the kernel's queue of connections that were not accepted, for the listener to ask for",
-            kind: ParamKind::Count { min: 0, max: 65_535, default: 16 },
-            source: "the lab's choice: small, so that SYNs are dropped as in the paper's run",
-        },
-    ],
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, _| {
-        Box::new(Connections { max: u32::try_from(values.count("max")).unwrap_or(u32::MAX), held: VecDeque::new() })
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &ConnectionsParams, _| Box::new(Connections { max: params.max, held: VecDeque::new() }))
     }),
 };

@@ -1,10 +1,19 @@
 //! A rate that a person sets.
 
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Reason, Refusal, Seen, Verdict,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Source},
+    Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,
+    entry::{EntryKind, Source, count, number, params},
     gate::{TokenBucket, TokenClock},
 };
+
+params! {
+    struct FixedRateParams {
+        rate: f64 = number(0.01..=1e6, 100.0).in_unit("/s"), "admissions per second",
+            "the lab's choice: the flash crowd's capacity";
+        depth: u32 = count(1..=1_000_000, 10), "most admissions at once after a quiet time",
+            "the lab's choice: a tenth of a second at the default rate";
+    }
+}
 
 /// Admits at a fixed rate, refuses the rest.
 #[derive(Debug)]
@@ -41,26 +50,12 @@ pub(crate) const FIXED_RATE: Entry = Entry {
     },
     deviations: &[],
     places: &[Place::Single, Place::Stage, Place::Accept, Place::Client, Place::Proxy],
-    params: &[
-        Param {
-            name: "rate",
-            about: "admissions per second",
-            kind: ParamKind::Number { min: 0.01, max: 1e6, default: 100.0, unit: "/s" },
-            source: "the lab's choice: the flash crowd's capacity",
-        },
-        Param {
-            name: "depth",
-            about: "most admissions at once after a quiet time",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 10 },
-            source: "the lab's choice: a tenth of a second at the default rate",
-        },
-    ],
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, _| {
-        let rate = values.number("rate");
-        let bucket = TokenBucket::new(rate, values.count("depth") as f64, TokenClock::Precise);
-        Box::new(FixedRate { rate, bucket })
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &FixedRateParams, _| {
+            let bucket = TokenBucket::new(params.rate, f64::from(params.depth), TokenClock::Precise);
+            Box::new(FixedRate { rate: params.rate, bucket })
+        })
     }),
 };

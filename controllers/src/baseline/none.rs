@@ -1,8 +1,8 @@
 //! No control: everything comes in.
 
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Seen, Verdict,
-    catalogue::{Make, NO_CLASHES, Place, Source},
+    Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Seen, Verdict,
+    entry::{EntryKind, Source},
 };
 
 /// Admits everything.
@@ -31,9 +31,7 @@ pub(crate) const NONE: Entry = Entry {
     },
     deviations: &[],
     places: &[Place::Stage, Place::Single, Place::Accept, Place::Client, Place::Proxy],
-    params: &[],
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|_, _| Box::new(NoControl)),
+    kind: EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::new(NoControl))),
 };

@@ -1,10 +1,16 @@
 //! A queue length that a person sets.
 
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Policy, Reason, Refusal, Seen, Verdict,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Source},
+    Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,
+    entry::{EntryKind, Source, count, params},
     estimate::Running,
 };
+
+params! {
+    struct QueueLengthParams {
+        max: u32 = count(1..=1_000_000, 100), "most jobs waiting", "the lab's choice: a second's worth at 100/s";
+    }
+}
 
 /// Refuses while `max` admitted jobs wait for a worker.
 #[derive(Debug)]
@@ -43,19 +49,11 @@ pub(crate) const QUEUE_LENGTH: Entry = Entry {
     },
     deviations: &["Jobs that were started before a live switch to this policy count as waiting until they end."],
     places: &[Place::Stage, Place::Single],
-    params: &[Param {
-        name: "max",
-        about: "most jobs waiting",
-        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 100 },
-        source: "the lab's choice: a second's worth at 100/s",
-    }],
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, _| {
-        Box::new(QueueLength {
-            max: u32::try_from(values.count("max")).unwrap_or(u32::MAX),
-            running: Running::default(),
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &QueueLengthParams, _| {
+            Box::new(QueueLength { max: params.max, running: Running::default() })
         })
     }),
 };

@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::*;
 use crate::{
-    JobId, Offer, Seat, SiteId, Tags, Timestamp, Verdict,
+    JobId, Offer, Place, Seat, SiteId, Tags, Timestamp, Verdict,
+    entry::{OF_EVERY_ENTRY, ParamType, number},
     testing::{self, settings, site},
 };
 
@@ -23,9 +24,10 @@ fn every_entry_has_a_name_of_its_own_and_says_what_it_is() {
             assert!(!text.is_empty(), "{} says too little", entry.name);
         }
         assert!(!entry.places.is_empty(), "{} may sit nowhere", entry.name);
-        let keys: BTreeSet<_> = entry.params.iter().map(|param| param.name).collect();
-        assert_eq!(keys.len(), entry.params.len(), "{} has a parameter twice", entry.name);
-        for param in entry.params {
+        let params = entry.params();
+        let keys: BTreeSet<_> = params.iter().map(|param| param.name).collect();
+        assert_eq!(keys.len(), params.len(), "{} has a parameter twice", entry.name);
+        for param in params {
             assert!(!param.about.is_empty() && !param.source.is_empty(), "{}.{}", entry.name, param.name);
             assert!(!OF_EVERY_ENTRY.contains(&param.name), "{}.{} hides a common key", entry.name, param.name);
         }
@@ -38,10 +40,10 @@ fn every_entry_has_a_name_of_its_own_and_says_what_it_is() {
 #[test]
 fn every_entry_is_built_from_its_defaults_and_presets_wherever_it_may_sit() {
     for (entry, settings, place) in crate::testing::model::every_build() {
-        let values = entry.check(&settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
+        let factory = entry.check(&settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
         let site = site(place, Duration::from_secs(1));
-        assert_eq!(entry.policy(&values, &site).is_some(), entry.is_policy());
-        assert_eq!(entry.machine(&values, &site).is_some(), !entry.is_policy());
+        assert_eq!(factory.policy(&site).is_some(), entry.is_policy());
+        assert_eq!(factory.machine(&site).is_some(), !entry.is_policy());
     }
 }
 
@@ -53,7 +55,7 @@ fn defaults_lie_within_their_ranges() {
             let written: Settings = entry
                 .rows(preset)
                 .into_iter()
-                .filter(|row| row.default != "the objective's" && row.default != "{}")
+                .filter(|row| !["the objective's", "none", "{}"].contains(&row.default.as_str()))
                 .map(|row| (row.name.to_owned(), setting(&row.default)))
                 .collect();
             entry.check(&written).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
@@ -132,19 +134,20 @@ fn names_that_mean_nothing_or_too_much_are_explained() {
 #[test]
 fn a_preset_sets_defaults_that_other_keys_override() {
     let entry = Catalogue::find("seda").unwrap();
-    let values = entry.check(&settings([("preset", "direct".into()), ("depth", 4_u32.into())])).unwrap();
-    assert!((values.number("rate_initial") - 10.0).abs() < 1e-12, "from the preset");
-    assert_eq!(values.count("depth"), 4, "written");
-    assert_eq!(values.count("samples"), 100, "declared");
+    let factory = entry.check(&settings([("preset", "direct".into()), ("depth", 4_u32.into())])).unwrap();
+    assert_eq!(factory.setting("rate_initial"), Some(&10.0.into()), "from the preset");
+    assert_eq!(factory.setting("depth"), Some(&4_u32.into()), "written");
+    assert_eq!(factory.setting("samples"), Some(&100_u32.into()), "declared");
+    assert_eq!(factory.setting("target"), None, "the run's objective");
+    assert_eq!(factory.setting("sample"), None, "no parameter");
 }
 
 #[test]
 fn a_number_may_carry_its_unit() {
-    let entry = Catalogue::find("seda").unwrap();
-    let values = entry.check(&settings([("increase_by", "12.5/s".into()), ("rate_initial", "40 /s".into())])).unwrap();
-    assert!(
-        (values.number("increase_by") - 12.5).abs() < 1e-12 && (values.number("rate_initial") - 40.0).abs() < 1e-12
-    );
+    let rate = number(0.001..=10_000.0, 2.0).in_unit("/s");
+    for (written, read) in [(12.5.into(), 12.5), ("12.5/s".into(), 12.5), ("40 /s".into(), 40.0)] {
+        assert_eq!(rate.read(&written), Ok(read), "{written}");
+    }
     assert_eq!(
         problems("seda", [("increase_by", "12.5ms".into())]),
         ["increase_by: a number is wanted here, not \"12.5ms\""]
@@ -237,8 +240,8 @@ fn not_a_number_is_no_number() {
 fn stages_that_targets_name_are_told_to_the_host() {
     let entry = Catalogue::find("seda").unwrap();
     let targets = Setting::Map(settings([("search", "5s".into())]));
-    let values = entry.check(&settings([("targets", targets)])).unwrap();
-    assert_eq!(values.stages().collect::<Vec<_>>(), [("targets", "search")]);
+    let factory = entry.check(&settings([("targets", targets)])).unwrap();
+    assert_eq!(factory.stages().collect::<Vec<_>>(), [("targets", "search")]);
 }
 
 #[test]

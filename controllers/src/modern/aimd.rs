@@ -2,44 +2,37 @@
 
 use std::time::Duration;
 
-use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, whole};
+use super::limiter::{
+    self, Ends, EndsParams, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES, Window,
+};
 use crate::{
     Entry, Gauge, Random,
-    catalogue::{Make, Param, ParamKind, Source, Values, joined},
+    entry::{EntryKind, Source, number, params, s, time, us},
 };
 
 /// One more while jobs end in time and the limit is used, a part of it less as soon as one does not.
 #[derive(Debug)]
 pub(super) struct Aimd {
     limit: u32,
-    min: u32,
-    max: u32,
-    backoff_ratio: f64,
-    timeout: Duration,
+    params: AimdParams,
 }
 
 impl Aimd {
-    pub(super) fn new(values: &Values) -> Self {
-        Self {
-            limit: whole(values, "limit_initial"),
-            min: whole(values, "limit_min"),
-            max: whole(values, "limit_max"),
-            backoff_ratio: values.number("backoff_ratio"),
-            timeout: values.time("timeout"),
-        }
+    fn new(params: &AimdParams) -> Self {
+        Self { limit: params.limit_initial, params: params.clone() }
     }
 }
 
 impl LimitLaw for Aimd {
     fn sample(&mut self, sample: &Sample, _: &mut dyn Random) {
-        let limit = if sample.dropped || sample.rtt > self.timeout {
-            (f64::from(self.limit) * self.backoff_ratio) as u32
+        let limit = if sample.dropped || sample.rtt > self.params.timeout {
+            (f64::from(self.limit) * self.params.backoff_ratio) as u32
         } else if u64::from(sample.in_flight) * 2 >= u64::from(self.limit) {
             self.limit.saturating_add(1)
         } else {
             self.limit
         };
-        self.limit = limit.clamp(self.min, self.max);
+        self.limit = limit.clamp(self.params.limit_min, self.params.limit_max);
     }
 
     fn limit(&self) -> u32 {
@@ -51,27 +44,18 @@ impl LimitLaw for Aimd {
 
 const CODE: &str = "AIMDLimit.java";
 
-const LAW: [Param; 5] = [
-    limiter::limit_initial(20, CODE),
-    limiter::limit_min(20, CODE),
-    limiter::limit_max(200, CODE),
-    Param {
-        name: "backoff_ratio",
-        about: "what is left of the limit after a decrease, rounded down",
-        kind: ParamKind::Number { min: 0.5, max: 0.999, default: 0.9, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "timeout",
-        about: "a job that took longer counts as dropped",
-        kind: ParamKind::Time {
-            min: Duration::from_micros(1),
-            max: Duration::from_secs(3600),
-            default: Some(Duration::from_secs(5)),
-        },
-        source: CODE,
-    },
-];
+params! {
+    struct AimdParams {
+        limit_initial: u32 = limiter::limit_initial(20, CODE);
+        limit_min: u32 = limiter::limit_min(20, CODE);
+        limit_max: u32 = limiter::limit_max(200, CODE);
+        backoff_ratio: f64 = number(0.5..=0.999, 0.9), "what is left of the limit after a decrease, rounded down", CODE;
+        timeout: Duration = time(us(1)..=s(3600), s(5)), "a job that took longer counts as dropped", CODE;
+        ends: EndsParams;
+        window: Duration = limiter::window(Duration::ZERO, limiter::NO_WINDOW);
+        window_samples: u32 = WINDOW_SAMPLES;
+    }
+}
 
 pub(crate) const AIMD: Entry = Entry {
     name: "aimd",
@@ -80,25 +64,30 @@ pub(crate) const AIMD: Entry = Entry {
     source: Source { title: "Netflix concurrency-limits, as of 2026-01", place: CODE },
     deviations: &[HOW_ENDS_COUNT, "A first limit outside the bounds is an error; there it is a warning."],
     places: PLACES,
-    params: &joined::<13>(&[
-        &LAW,
-        &limiter::shared(Duration::ZERO, "no window unless one is put around it, WindowedLimit.java"),
-    ]),
     presets: &[],
-    clashes: limiter::clashes,
     samples: &[],
-    make: Make::Policy(|values, site| Box::new(Limiter::new(Aimd::new(values), values, site))),
+    kind: EntryKind::Policy(|reader| {
+        reader.make_unless(
+            |params: &AimdParams| limiter::clashes(params.limit_initial, params.limit_min, params.limit_max),
+            |params, site| {
+                let window = Window::new(params.window, params.window_samples);
+                Box::new(Limiter::new(Aimd::new(params), Ends::new(&params.ends, site.place), window))
+            },
+        )
+    }),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Catalogue, Seeded, testing::settings};
+    use crate::{
+        Seeded,
+        testing::{self, settings},
+    };
 
     fn law(pairs: &[(&'static str, u32)]) -> Aimd {
         let settings = settings(pairs.iter().map(|(key, value)| (*key, (*value).into())));
-        let values = Catalogue::find("aimd").unwrap().check(&settings).unwrap();
-        Aimd::new(&values)
+        Aimd::new(&testing::params(&settings))
     }
 
     /// The limit after a job that took this long, with so many in flight.

@@ -11,7 +11,7 @@ use linux::Linux;
 use super::discipline::{self, Head, MAX};
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
-    catalogue::{Given, Make, Param, ParamKind, Preset, Problem, Source, Values},
+    entry::{EntryKind, Given, Preset, Problem, Source, choice, ms, params, s, time, us},
     gate::Line,
 };
 
@@ -30,6 +30,12 @@ enum Law {
     Linux(Linux),
     Folly(Folly),
 }
+
+/// Makes a law from target and interval.
+type MakeLaw = fn(Duration, Duration) -> Law;
+
+const LINUX: MakeLaw = |target, interval| Law::Linux(Linux::new(target, interval));
+const FOLLY: MakeLaw = |target, interval| Law::Folly(Folly::new(target, interval));
 
 impl Codel {
     fn next(&mut self, cx: &mut Ctx<'_>) -> Option<JobId> {
@@ -78,6 +84,18 @@ impl Policy for Codel {
 
 const HEADER: &str = "codel_impl.h (Linux), Codel.cpp (folly)";
 
+params! {
+    struct CodelParams {
+        law: MakeLaw = choice(("linux", LINUX), &[("folly", FOLLY)]),
+            "linux: while the queue stands, refuse one at growing frequency; folly: refuse all that waited over twice the target",
+            "the lab's name for two codes of one name";
+        target: Duration = time(us(1)..=s(60), ms(5)), "a wait that is no standing queue", HEADER;
+        interval: Duration = time(us(2)..=s(600), ms(100)),
+            "a queue stands if every wait was over the target for this long", HEADER;
+        max: u32 = MAX;
+    }
+}
+
 pub(crate) const CODEL: Entry = Entry {
     name: "codel",
     about: "a queue in order of arrival that refuses at its head while the queue stands",
@@ -94,35 +112,6 @@ pub(crate) const CODEL: Entry = Entry {
         "Nothing is marked instead of dropped: there is no ECN here.",
     ],
     places: discipline::PLACES,
-    params: &[
-        Param {
-            name: "law",
-            about: "linux: while the queue stands, refuse one at growing frequency; folly: refuse all that waited over twice the target",
-            kind: ParamKind::Choice { words: &["linux", "folly"] },
-            source: "the lab's name for two codes of one name",
-        },
-        Param {
-            name: "target",
-            about: "a wait that is no standing queue",
-            kind: ParamKind::Time {
-                min: Duration::from_micros(1),
-                max: Duration::from_secs(60),
-                default: Some(Duration::from_millis(5)),
-            },
-            source: HEADER,
-        },
-        Param {
-            name: "interval",
-            about: "a queue stands if every wait was over the target for this long",
-            kind: ParamKind::Time {
-                min: Duration::from_micros(2),
-                max: Duration::from_secs(600),
-                default: Some(Duration::from_millis(100)),
-            },
-            source: HEADER,
-        },
-        MAX,
-    ],
     presets: &[
         Preset { name: "linux", about: "refuses one after interval / √count, as the Linux kernel", given: &[] },
         Preset {
@@ -131,22 +120,18 @@ pub(crate) const CODEL: Entry = Entry {
             given: &[("law", Given::Text("folly"))],
         },
     ],
-    clashes,
     samples: &[],
-    make: Make::Policy(|values, _| {
-        let (target, interval) = (values.time("target"), values.time("interval"));
-        let law = match values.word("law") {
-            "folly" => Law::Folly(Folly::new(target, interval)),
-            _ => Law::Linux(Linux::new(target, interval)),
-        };
-        Box::new(Codel { line: Line::default(), max: discipline::max(values), law })
+    kind: EntryKind::Discipline(|reader| {
+        reader.make_unless(clashes, |params: &CodelParams, _| {
+            let law = (params.law)(params.target, params.interval);
+            Box::new(Codel { line: Line::default(), max: params.max, law })
+        })
     }),
 };
 
-fn clashes(values: &Values) -> Vec<Problem> {
-    if values.time("target") < values.time("interval") {
+fn clashes(params: &CodelParams) -> Vec<Problem> {
+    if params.target < params.interval {
         return Vec::new();
     }
-    let message = "must be longer than target, or every wait stands".to_owned();
-    vec![Problem { key: "interval".to_owned(), message }]
+    vec![Problem::new("interval", "must be longer than target, or every wait stands")]
 }

@@ -9,21 +9,16 @@ use levels::Levels;
 use crate::{
     Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Offer, Outcome, Place, Policy, Reason,
     Refusal, Seen, Timestamp, Verdict,
-    catalogue::{Given, Make, NO_CLASHES, Param, ParamKind, Preset, Source},
+    entry::{EntryKind, Given, Preset, Source, choice, count, flag, ms, number, params, s, time, time_or, us},
     random::mix,
 };
 
 /// Admits the levels of priority under a cursor, which moves by how long jobs have waited.
 #[derive(Debug)]
 struct Dagor {
-    business: Business,
-    user: LevelOf,
-    user_levels: u32,
+    params: DagorParams,
     levels: Levels,
-    threshold: Threshold,
     service: ServiceTime,
-    window: Duration,
-    window_jobs: u64,
     /// Since the first job after the last window.
     began: Option<Timestamp>,
     waited: Duration,
@@ -74,27 +69,19 @@ enum LevelOf {
     Job,
 }
 
-/// The mean wait above which a window counts as overloaded.
-#[derive(Debug, Clone, Copy)]
-enum Threshold {
-    Time(Duration),
-    /// So many mean service times.
-    Services(f64),
-}
-
 /// Mean service time of the jobs that were served last.
 #[derive(Debug, Default)]
 struct ServiceTime {
     mean_s: f64,
     /// How many jobs the mean is of.
-    jobs: u64,
+    jobs: u32,
 }
 
 impl ServiceTime {
     /// The mean is of about this many jobs: a window's.
-    fn add(&mut self, took: Duration, window_jobs: u64) {
+    fn add(&mut self, took: Duration, window_jobs: u32) {
         self.jobs = (self.jobs + 1).min(window_jobs);
-        self.mean_s += (took.as_secs_f64() - self.mean_s) / self.jobs as f64;
+        self.mean_s += (took.as_secs_f64() - self.mean_s) / f64::from(self.jobs);
     }
 
     /// `None` until a job was served.
@@ -120,21 +107,21 @@ impl Dagor {
     /// The level that came with the request; else business first, then the user's level of this hour: another hour refuses others.
     fn level(&self, job: &Offer, cx: &Ctx<'_>) -> u32 {
         if let Some(level) = job.note.and_then(|note| marked(note, LEVEL)) {
-            return level.min(self.business.levels() * self.user_levels - 1);
+            return level.min(self.params.levels() - 1);
         }
-        let who = match self.user {
+        let who = match self.params.user {
             LevelOf::User => job.tags.user,
             LevelOf::Customer => u64::from(job.tags.customer),
             LevelOf::Job => job.id.0,
         };
-        let user = mix(mix(cx.wall.0 / HOUR_S) ^ who) % u64::from(self.user_levels);
-        self.business.level(job) * self.user_levels + user as u32
+        let user = mix(mix(cx.wall.0 / HOUR_S) ^ who) % u64::from(self.params.user_levels);
+        self.params.business.level(job) * self.params.user_levels + user as u32
     }
 
     /// Closes the window if it is over.
     fn look(&mut self, cx: &mut Ctx<'_>) {
         let Some(began) = self.began else { return };
-        if self.levels.offered() < self.window_jobs && cx.now.since(began) < self.window {
+        if self.levels.offered() < u64::from(self.params.window_jobs) && cx.now.since(began) < self.params.window {
             return;
         }
         self.began = None;
@@ -155,15 +142,14 @@ impl Dagor {
     /// Whether jobs that wait so long in the mean say overload. A site that has served no job yet has no mean service time to go by, and no
     /// overload.
     fn is_over(&self, wait: Duration) -> bool {
-        match self.threshold {
-            Threshold::Time(time) => wait > time,
-            Threshold::Services(times) => self.service.mean_s().is_some_and(|mean| wait.as_secs_f64() > times * mean),
-        }
+        let DagorParams { threshold, threshold_services, .. } = self.params;
+        let of_services = |mean| wait.as_secs_f64() > threshold_services * mean;
+        threshold.map_or_else(|| self.service.mean_s().is_some_and(of_services), |threshold| wait > threshold)
     }
 
     /// The callee would refuse it: so it is refused here, where that is cheaper.
     fn callee_refuses(&self, level: u32, now: Timestamp) -> bool {
-        self.heard.is_some_and(|(cursor, at)| level >= cursor && now.since(at) < self.window)
+        self.heard.is_some_and(|(cursor, at)| level >= cursor && now.since(at) < self.params.window)
     }
 
     fn hear(&mut self, note: Note, now: Timestamp) {
@@ -190,7 +176,7 @@ impl Machine for Dagor {
             }
             Seen::Ended { id, outcome, timing, note, .. } => {
                 if *outcome == Outcome::Served {
-                    self.service.add(timing.ended.since(timing.started), self.window_jobs);
+                    self.service.add(timing.ended.since(timing.started), self.params.window_jobs);
                 }
                 if let Some(note) = note {
                     self.hear(*note, cx.now);
@@ -202,7 +188,7 @@ impl Machine for Dagor {
     }
 
     fn next_wake(&self) -> Option<Timestamp> {
-        self.began.map(|began| began + self.window)
+        self.began.map(|began| began + self.params.window)
     }
 
     fn wake(&mut self, cx: &mut Ctx<'_>) {
@@ -240,6 +226,43 @@ impl Policy for Dagor {
 
 const SOCC: &str = "section 4";
 
+params! {
+    struct DagorParams {
+        threshold_services: f64 = number(0.01..=1000.0, 4.0),
+            "mean wait in the queue above which a window counts as overloaded, in mean service times of the site",
+            "the lab's: the mean wait of an M/M/1 queue at 80 % load, ρ/(1 − ρ) service times";
+        threshold: Option<Duration> = time_or(us(10)..=s(60), "none"),
+            "the same as a time, in place of threshold_services", "20 ms, section 4.1, is the preset wechat";
+        window: Duration = time(ms(1)..=s(60), s(1)), "the level moves after this long", "1 s, section 4.1";
+        window_jobs: u32 = count(1..=10_000_000, 2000),
+            "or after so many arrivals, if they come sooner", "2000 requests, section 4.1";
+        alpha: f64 = number(0.001..=0.9, 0.05),
+            "part of the admitted that is taken away after an overloaded window", "α, section 4.2";
+        beta: f64 = number(0.0001..=1.0, 0.01),
+            "part of all arrivals that is added after another window", "β, section 4.2";
+        business: Business = choice(
+            ("criticality", Business::Criticality),
+            &[("class", Business::Class), ("kind", Business::Kind)],
+        ), "what says how important a job is: criticality, class (the highest first), or kind (the type first in the host's list first)",
+            "B, section 4.2.1; the lab's tags";
+        user: LevelOf = choice(("user", LevelOf::User), &[("customer", LevelOf::Customer), ("job", LevelOf::Job)]),
+            "who shares a level: a user for an hour, or all users of a customer; or each job draws one, for hosts that know neither (sites then do not agree)",
+            "U, section 4.2.2; customer and job are the lab's";
+        user_levels: u32 = count(1..=1024, 128),
+            "levels of users within each importance", "the lab's notes on section 4.2.2";
+        tell: bool = flag(true),
+            "put the level on replies, for callers to refuse what would be refused here",
+            "collaborative admission control, section 4.2";
+    }
+}
+
+impl DagorParams {
+    /// Levels of priority in all.
+    fn levels(&self) -> u32 {
+        self.business.levels() * self.user_levels
+    }
+}
+
 pub(crate) const DAGOR: Entry = Entry {
     name: "dagor",
     about: "refuses jobs of low priority, by importance and then by user, while jobs wait for more than four service times",
@@ -256,110 +279,31 @@ pub(crate) const DAGOR: Entry = Entry {
         "A caller keeps the level that it heard last: of a service of several tasks, or with a policy at each of several stages, that is now one's and now another's.",
     ],
     places: &[Place::Stage, Place::Single, Place::Client, Place::Proxy],
-    params: &[
-        Param {
-            name: "threshold_services",
-            about: "mean wait in the queue above which a window counts as overloaded, in mean service times of the site",
-            kind: ParamKind::Number { min: 0.01, max: 1000.0, default: 4.0, unit: "" },
-            source: "the lab's: the mean wait of an M/M/1 queue at 80 % load, ρ/(1 − ρ) service times",
-        },
-        Param {
-            name: "threshold",
-            about: "the same as a time, in place of threshold_services",
-            kind: ParamKind::Time { min: Duration::from_micros(10), max: Duration::from_secs(60), default: None },
-            source: "20 ms, section 4.1, is the preset wechat",
-        },
-        Param {
-            name: "window",
-            about: "the level moves after this long",
-            kind: time(Duration::from_millis(1), Duration::from_secs(60), Duration::from_secs(1)),
-            source: "1 s, section 4.1",
-        },
-        Param {
-            name: "window_jobs",
-            about: "or after so many arrivals, if they come sooner",
-            kind: ParamKind::Count { min: 1, max: 10_000_000, default: 2000 },
-            source: "2000 requests, section 4.1",
-        },
-        Param {
-            name: "alpha",
-            about: "part of the admitted that is taken away after an overloaded window",
-            kind: ParamKind::Number { min: 0.001, max: 0.9, default: 0.05, unit: "" },
-            source: "α, section 4.2",
-        },
-        Param {
-            name: "beta",
-            about: "part of all arrivals that is added after another window",
-            kind: ParamKind::Number { min: 0.0001, max: 1.0, default: 0.01, unit: "" },
-            source: "β, section 4.2",
-        },
-        Param {
-            name: "business",
-            about: "what says how important a job is: criticality, class (the highest first), or kind (the type first in the host's list first)",
-            kind: ParamKind::Choice { words: &["criticality", "class", "kind"] },
-            source: "B, section 4.2.1; the lab's tags",
-        },
-        Param {
-            name: "user",
-            about: "who shares a level: a user for an hour, or all users of a customer; or each job draws one, for hosts that know neither (sites then do not agree)",
-            kind: ParamKind::Choice { words: &["user", "customer", "job"] },
-            source: "U, section 4.2.2; customer and job are the lab's",
-        },
-        Param {
-            name: "user_levels",
-            about: "levels of users within each importance",
-            kind: ParamKind::Count { min: 1, max: 1024, default: 128 },
-            source: "the lab's notes on section 4.2.2",
-        },
-        Param {
-            name: "tell",
-            about: "put the level on replies, for callers to refuse what would be refused here",
-            kind: ParamKind::Flag { default: true },
-            source: "collaborative admission control, section 4.2",
+    presets: &[
+        Preset { name: "service-times", about: "overload from a mean wait of four service times on", given: &[] },
+        Preset {
+            name: "wechat",
+            about: "overload from a mean wait of 20 ms on, as in WeChat's services",
+            given: &[("threshold", Given::Text("20ms"))],
         },
     ],
-    presets: &[Preset {
-        name: "wechat",
-        about: "overload from a mean wait of 20 ms on, as in WeChat's services",
-        given: &[("threshold", Given::Text("20ms"))],
-    }],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, site| {
-        let business = match values.word("business") {
-            "class" => Business::Class,
-            "kind" => Business::Kind,
-            _ => Business::Criticality,
-        };
-        let user_levels = u32::try_from(values.count("user_levels")).unwrap_or(u32::MAX);
-        Box::new(Dagor {
-            business,
-            user: match values.word("user") {
-                "customer" => LevelOf::Customer,
-                "job" => LevelOf::Job,
-                _ => LevelOf::User,
-            },
-            user_levels,
-            levels: Levels::new(business.levels() * user_levels, values.number("alpha"), values.number("beta")),
-            threshold: match values.time_or("threshold", Duration::ZERO) {
-                Duration::ZERO => Threshold::Services(values.number("threshold_services")),
-                time => Threshold::Time(time),
-            },
-            service: ServiceTime::default(),
-            window: values.time("window"),
-            window_jobs: values.count("window_jobs"),
-            began: None,
-            waited: Duration::ZERO,
-            started: 0,
-            mean_wait: Duration::ZERO,
-            // A sender has no callers.
-            tell: values.flag("tell") && site.place != Place::Client,
-            heard: None,
-            sends: site.place == Place::Client,
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &DagorParams, site| {
+            let sends = site.place == Place::Client;
+            Box::new(Dagor {
+                levels: Levels::new(params.levels(), params.alpha, params.beta),
+                service: ServiceTime::default(),
+                began: None,
+                waited: Duration::ZERO,
+                started: 0,
+                mean_wait: Duration::ZERO,
+                // A sender has no callers.
+                tell: params.tell && !sends,
+                heard: None,
+                sends,
+                params: params.clone(),
+            })
         })
     }),
 };
-
-const fn time(min: Duration, max: Duration, default: Duration) -> ParamKind {
-    ParamKind::Time { min, max, default: Some(default) }
-}

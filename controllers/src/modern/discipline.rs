@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     JobId, Place, Reason, Refusal, Verdict,
-    catalogue::{Param, ParamKind, Values},
+    entry::{Count, Declared, count},
     gate::Line,
 };
 
@@ -26,20 +26,11 @@ pub(super) fn hold<T>(line: &mut Line<T>, max: u32, id: JobId, what: T) -> Verdi
     Verdict::Hold
 }
 
-/// The entries that keep the queue.
-pub(crate) const DISCIPLINES: [&str; 2] = ["codel", "lifo"];
-
 /// Where there is a queue to keep: at dispatch only of a service of one stage, as room is that of all stages together.
 pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single];
 
-pub(super) const MAX: Param = Param {
-    name: "max",
+pub(super) const MAX: Declared<Count> = Declared {
+    kind: count(1..=1_000_000, 1000),
     about: "most jobs that wait; those that find so many are refused",
-    kind: ParamKind::Count { min: 1, max: 1_000_000, default: 1000 },
     source: "DEFAULT_CODEL_LIMIT, Linux sch_codel.c, in packets",
 };
-
-/// [`MAX`] as it was set.
-pub(super) fn max(values: &Values) -> u32 {
-    u32::try_from(values.count(MAX.name)).unwrap_or(u32::MAX)
-}

@@ -2,22 +2,19 @@
 
 use std::time::Duration;
 
-use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, whole};
+use super::limiter::{
+    self, Ends, EndsParams, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES, Window,
+};
 use crate::{
     Entry, Gauge, Random,
-    catalogue::{Make, Param, ParamKind, Source, Values, joined},
+    entry::{EntryKind, Source, count, number, params, s},
 };
 
 /// L × gradient + room for a queue, smoothed. The gradient is 1 unless the last time is well over the long average.
 #[derive(Debug)]
 pub(super) struct Gradient2 {
     limit: f64,
-    min: f64,
-    max: f64,
-    queue: f64,
-    /// Weight of the new limit.
-    smoothing: f64,
-    tolerance: f64,
+    params: Gradient2Params,
     long: LongAverage,
     last_s: f64,
 }
@@ -46,16 +43,12 @@ impl LongAverage {
 }
 
 impl Gradient2 {
-    pub(super) fn new(values: &Values) -> Self {
+    fn new(params: &Gradient2Params) -> Self {
         // An average over n samples, as it is usual: the newest counts 2 / (n + 1).
-        let new_weight = 2.0 / (values.count("long_window") as f64 + 1.0);
+        let new_weight = 2.0 / (f64::from(params.long_window) + 1.0);
         Self {
-            limit: f64::from(whole(values, "limit_initial")),
-            min: f64::from(whole(values, "limit_min")),
-            max: f64::from(whole(values, "limit_max")),
-            queue: values.count("queue") as f64,
-            smoothing: values.number("smoothing"),
-            tolerance: values.number("tolerance"),
+            limit: f64::from(params.limit_initial),
+            params: params.clone(),
             long: LongAverage { new_weight, samples: 0, seconds: 0.0 },
             last_s: 0.0,
         }
@@ -75,10 +68,11 @@ impl LimitLaw for Gradient2 {
         if f64::from(sample.in_flight) < self.limit / 2.0 {
             return; // nobody asked for as much as is allowed
         }
-        let gradient = (self.tolerance * long / short).clamp(0.5, 1.0);
-        let wanted = self.limit * gradient + self.queue;
-        let smoothed = self.limit * (1.0 - self.smoothing) + wanted * self.smoothing;
-        self.limit = smoothed.clamp(self.min, self.max);
+        let Gradient2Params { queue, smoothing, tolerance, limit_min, limit_max, .. } = self.params;
+        let gradient = (tolerance * long / short).clamp(0.5, 1.0);
+        let wanted = self.limit * gradient + f64::from(queue);
+        let smoothed = self.limit * (1.0 - smoothing) + wanted * smoothing;
+        self.limit = smoothed.clamp(f64::from(limit_min), f64::from(limit_max));
     }
 
     fn limit(&self) -> u32 {
@@ -93,35 +87,22 @@ impl LimitLaw for Gradient2 {
 
 const CODE: &str = "Gradient2Limit.java";
 
-const LAW: [Param; 7] = [
-    limiter::limit_initial(20, CODE),
-    limiter::limit_min(20, CODE),
-    limiter::limit_max(200, CODE),
-    Param {
-        name: "queue",
-        about: "jobs that may wait: what the limit grows by, times the smoothing, at each sample that is not slow",
-        kind: ParamKind::Count { min: 0, max: 10_000, default: 4 },
-        source: CODE,
-    },
-    Param {
-        name: "smoothing",
-        about: "weight of the new limit against the old",
-        kind: ParamKind::Number { min: 0.01, max: 1.0, default: 0.2, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "tolerance",
-        about: "how many times the long average a sample may take before the limit shrinks",
-        kind: ParamKind::Number { min: 1.0, max: 10.0, default: 1.5, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "long_window",
-        about: "samples in the long average",
-        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 600 },
-        source: CODE,
-    },
-];
+params! {
+    struct Gradient2Params {
+        limit_initial: u32 = limiter::limit_initial(20, CODE);
+        limit_min: u32 = limiter::limit_min(20, CODE);
+        limit_max: u32 = limiter::limit_max(200, CODE);
+        queue: u32 = count(0..=10_000, 4),
+            "jobs that may wait: what the limit grows by, times the smoothing, at each sample that is not slow", CODE;
+        smoothing: f64 = number(0.01..=1.0, 0.2), "weight of the new limit against the old", CODE;
+        tolerance: f64 = number(1.0..=10.0, 1.5),
+            "how many times the long average a sample may take before the limit shrinks", CODE;
+        long_window: u32 = count(1..=1_000_000, 600), "samples in the long average", CODE;
+        ends: EndsParams;
+        window: Duration = limiter::window(s(1), "the server's example in README.md; 1 s in WindowedLimit.java");
+        window_samples: u32 = WINDOW_SAMPLES;
+    }
+}
 
 pub(crate) const GRADIENT2: Entry = Entry {
     name: "gradient2",
@@ -130,25 +111,30 @@ pub(crate) const GRADIENT2: Entry = Entry {
     source: Source { title: "Netflix concurrency-limits, as of 2026-01", place: CODE },
     deviations: &[HOW_ENDS_COUNT, "A first limit outside the bounds is an error; there it is a warning."],
     places: PLACES,
-    params: &joined::<15>(&[
-        &LAW,
-        &limiter::shared(Duration::from_secs(1), "the server's example in README.md; 1 s in WindowedLimit.java"),
-    ]),
     presets: &[],
-    clashes: limiter::clashes,
     samples: &[],
-    make: Make::Policy(|values, site| Box::new(Limiter::new(Gradient2::new(values), values, site))),
+    kind: EntryKind::Policy(|reader| {
+        reader.make_unless(
+            |params: &Gradient2Params| limiter::clashes(params.limit_initial, params.limit_min, params.limit_max),
+            |params, site| {
+                let window = Window::new(params.window, params.window_samples);
+                Box::new(Limiter::new(Gradient2::new(params), Ends::new(&params.ends, site.place), window))
+            },
+        )
+    }),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Catalogue, Seeded, testing::settings};
+    use crate::{
+        Seeded,
+        testing::{self, settings},
+    };
 
     fn law(pairs: &[(&'static str, u32)]) -> Gradient2 {
         let settings = settings(pairs.iter().map(|(key, value)| (*key, (*value).into())));
-        let values = Catalogue::find("gradient2").unwrap().check(&settings).unwrap();
-        Gradient2::new(&values)
+        Gradient2::new(&testing::params(&settings))
     }
 
     /// The limit after a job that took this long, with so many in flight.

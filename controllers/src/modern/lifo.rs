@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::{
-    discipline::{self, MAX},
-    limiter::whole,
-};
+use super::discipline::{self, MAX};
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
-    catalogue::{Given, Make, Param, ParamKind, Preset, Problem, Source, Values},
+    entry::{Declared, EntryKind, Given, Preset, Problem, Source, Time, count, flag, ms, params, s, time},
     gate::Line,
 };
 
@@ -18,13 +15,10 @@ struct Lifo {
     /// With the time at which its patience ends.
     line: Line<Timestamp>,
     by_expiry: BTreeSet<(Timestamp, JobId)>,
-    max: u32,
     /// Since when somebody has been waiting.
     queued_since: Option<Timestamp>,
     order: Order,
-    interval: Duration,
-    timeout: Duration,
-    timeout_standing: Duration,
+    params: LifoParams,
 }
 
 /// Who is let in next.
@@ -40,7 +34,7 @@ enum Order {
 impl Lifo {
     /// True if the queue has not been empty for an interval.
     fn stands(&self, now: Timestamp) -> bool {
-        self.queued_since.is_some_and(|since| now.since(since) > self.interval)
+        self.queued_since.is_some_and(|since| now.since(since) > self.params.interval)
     }
 
     fn release(&mut self, cx: &mut Ctx<'_>) -> bool {
@@ -111,9 +105,9 @@ impl Machine for Lifo {
 
 impl Policy for Lifo {
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
-        let patience = if self.stands(cx.now) { self.timeout_standing } else { self.timeout };
+        let patience = if self.stands(cx.now) { self.params.timeout_standing } else { self.params.timeout };
         let expires = cx.now + patience;
-        let verdict = discipline::hold(&mut self.line, self.max, job.id, expires);
+        let verdict = discipline::hold(&mut self.line, self.params.max, job.id, expires);
         if verdict == Verdict::Hold {
             self.by_expiry.insert((expires, job.id));
             self.queued_since.get_or_insert(cx.now);
@@ -123,6 +117,31 @@ impl Policy for Lifo {
 }
 
 const MAURER: &str = "Controlled Delay, Adaptive LIFO";
+
+const fn timeout(about: &'static str, source: &'static str) -> Declared<Time> {
+    Declared { kind: time(ms(1)..=s(3600), s(1)), about, source }
+}
+
+params! {
+    struct LifoParams {
+        adaptive: bool = flag(false),
+            "the oldest first until the queue stands (or is long, see turn_at), the newest first while it does", MAURER;
+        turn_at: u32 = count(0..=1_000_000, 0),
+            "the newest first while at least so many jobs stay behind, the oldest first else; 0: by time, see interval",
+            "lifoSwitchThreshold, hphp/util/job-queue.h; there is no published value";
+        interval: Duration = time(ms(1)..=s(600), ms(100)),
+            "a queue stands if it has not been empty for this long", "N, Controlled Delay";
+        timeout: Duration = timeout(
+            "longest wait of a job that comes while the queue does not stand",
+            "backlogTimeout of Netflix's LifoBlockingLimiter",
+        );
+        timeout_standing: Duration = timeout(
+            "longest wait of a job that comes while the queue stands",
+            "as timeout; M of the article under its preset",
+        );
+        max: u32 = MAX;
+    }
+}
 
 pub(crate) const LIFO: Entry = Entry {
     name: "lifo",
@@ -137,43 +156,6 @@ pub(crate) const LIFO: Entry = Entry {
         "Jobs that were held before a live switch count their wait from the switch.",
     ],
     places: discipline::PLACES,
-    params: &[
-        Param {
-            name: "adaptive",
-            about: "the oldest first until the queue stands (or is long, see turn_at), the newest first while it does",
-            kind: ParamKind::Flag { default: false },
-            source: MAURER,
-        },
-        Param {
-            name: "turn_at",
-            about: "the newest first while at least so many jobs stay behind, the oldest first else; 0: by time, see interval",
-            kind: ParamKind::Count { min: 0, max: 1_000_000, default: 0 },
-            source: "lifoSwitchThreshold, hphp/util/job-queue.h; there is no published value",
-        },
-        Param {
-            name: "interval",
-            about: "a queue stands if it has not been empty for this long",
-            kind: ParamKind::Time {
-                min: Duration::from_millis(1),
-                max: Duration::from_secs(600),
-                default: Some(Duration::from_millis(100)),
-            },
-            source: "N, Controlled Delay",
-        },
-        Param {
-            name: "timeout",
-            about: "longest wait of a job that comes while the queue does not stand",
-            kind: timeout(),
-            source: "backlogTimeout of Netflix's LifoBlockingLimiter",
-        },
-        Param {
-            name: "timeout_standing",
-            about: "longest wait of a job that comes while the queue stands",
-            kind: timeout(),
-            source: "as timeout; M of the article under its preset",
-        },
-        MAX,
-    ],
     presets: &[
         Preset { name: "newest-first", about: "the newest first at all times, for a second", given: &[] },
         Preset {
@@ -191,43 +173,33 @@ pub(crate) const LIFO: Entry = Entry {
             given: &[("adaptive", Given::Flag(true)), ("turn_at", Given::Number(10.0))],
         },
     ],
-    clashes,
     samples: &[],
-    make: Make::Policy(|values, _| {
-        Box::new(Lifo {
-            line: Line::default(),
-            by_expiry: BTreeSet::new(),
-            max: discipline::max(values),
-            queued_since: None,
-            order: match (values.flag("adaptive"), whole(values, "turn_at")) {
-                (false, _) => Order::NewestFirst,
-                (true, 0) => Order::Standing,
-                (true, behind) => Order::Long(behind),
-            },
-            interval: values.time("interval"),
-            timeout: values.time("timeout"),
-            timeout_standing: values.time("timeout_standing"),
+    kind: EntryKind::Discipline(|reader| {
+        reader.make_unless(clashes, |params: &LifoParams, _| {
+            Box::new(Lifo {
+                line: Line::default(),
+                by_expiry: BTreeSet::new(),
+                queued_since: None,
+                order: match (params.adaptive, params.turn_at) {
+                    (false, _) => Order::NewestFirst,
+                    (true, 0) => Order::Standing,
+                    (true, behind) => Order::Long(behind),
+                },
+                params: params.clone(),
+            })
         })
     }),
 };
 
-const fn timeout() -> ParamKind {
-    ParamKind::Time {
-        min: Duration::from_millis(1),
-        max: Duration::from_secs(3600),
-        default: Some(Duration::from_secs(1)),
-    }
-}
-
-fn clashes(values: &Values) -> Vec<Problem> {
+fn clashes(params: &LifoParams) -> Vec<Problem> {
     let mut problems = Vec::new();
-    if values.count("turn_at") > 0 && !values.flag("adaptive") {
-        let message = "needs adaptive: true; without it the newest are first at any length".to_owned();
-        problems.push(Problem { key: "turn_at".to_owned(), message });
+    if params.turn_at > 0 && !params.adaptive {
+        let message = "needs adaptive: true; without it the newest are first at any length";
+        problems.push(Problem::new("turn_at", message));
     }
-    if values.time("timeout_standing") > values.time("timeout") {
-        let message = "must not be longer than timeout: a standing queue calls for less patience".to_owned();
-        problems.push(Problem { key: "timeout_standing".to_owned(), message });
+    if params.timeout_standing > params.timeout {
+        let message = "must not be longer than timeout: a standing queue calls for less patience";
+        problems.push(Problem::new("timeout_standing", message));
     }
     problems
 }

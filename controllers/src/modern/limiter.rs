@@ -4,11 +4,12 @@ use std::{fmt, time::Duration};
 
 mod ends;
 
-use ends::{Counted, Ends};
+use ends::Counted;
+pub(super) use ends::{Ends, EndsParams};
 
 use crate::{
-    Ctx, Gauge, Grant, Machine, Offer, Place, Policy, Random, Reason, Refusal, Seen, Site, Timestamp, Verdict,
-    catalogue::{Param, ParamKind, Problem, Values, joined},
+    Ctx, Gauge, Grant, Machine, Offer, Place, Policy, Random, Reason, Refusal, Seen, Timestamp, Verdict,
+    entry::{Count, Declared, Problem, Time, count, s, time},
 };
 
 /// Sets a limit from samples.
@@ -44,11 +45,9 @@ pub(super) struct Limiter<L> {
 }
 
 impl<L: LimitLaw> Limiter<L> {
-    /// With the parameters that every limiter has.
-    pub(super) fn new(law: L, values: &Values, site: &Site) -> Self {
-        let lasts = values.time("window");
-        let window = (lasts > Duration::ZERO).then(|| Window::new(lasts, values.count("window_samples")));
-        Self { law, ends: Ends::new(values, site.place), window }
+    /// A window of no length makes each job a sample.
+    pub(super) fn new(law: L, ends: Ends, window: Window) -> Self {
+        Self { law, ends, window: (window.lasts > Duration::ZERO).then_some(window) }
     }
 }
 
@@ -90,12 +89,12 @@ impl<L: LimitLaw> Policy for Limiter<L> {
 
 /// Jobs that ended within a time, as one sample.
 #[derive(Debug)]
-struct Window {
+pub(super) struct Window {
     lasts: Duration,
-    least_samples: u64,
+    least_samples: u32,
     /// The first job that ends after this closes the window.
     ends: Timestamp,
-    samples: u64,
+    samples: u32,
     total: Duration,
     in_flight: u32,
     dropped: bool,
@@ -105,7 +104,7 @@ struct Window {
 const LEAST_RTT: Duration = Duration::from_micros(100);
 
 impl Window {
-    fn new(lasts: Duration, least_samples: u64) -> Self {
+    pub(super) fn new(lasts: Duration, least_samples: u32) -> Self {
         Self {
             lasts,
             least_samples,
@@ -122,7 +121,7 @@ impl Window {
         if sample.rtt < LEAST_RTT {
             return None;
         }
-        self.samples += 1;
+        self.samples = self.samples.saturating_add(1);
         self.total += sample.rtt;
         self.in_flight = self.in_flight.max(sample.in_flight);
         self.dropped |= sample.dropped;
@@ -132,7 +131,7 @@ impl Window {
         let full = std::mem::replace(self, Self::new(self.lasts, self.least_samples));
         self.ends = ended + self.lasts;
         (full.samples >= full.least_samples).then(|| Sample {
-            rtt: full.total / u32::try_from(full.samples).unwrap_or(u32::MAX),
+            rtt: full.total / full.samples,
             in_flight: full.in_flight,
             dropped: full.dropped,
         })
@@ -142,72 +141,50 @@ impl Window {
 /// Where a limiter may sit.
 pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single, Place::Client, Place::Proxy];
 
-/// What all limiters have: how ends count, and windows.
-pub(super) const fn shared(window_default: Duration, window_source: &'static str) -> [Param; 8] {
-    joined(&[&ends::PARAMS, &[window(window_default, window_source), WINDOW_SAMPLES]])
-}
-
 /// Where all limiters differ from the source.
 pub(super) const HOW_ENDS_COUNT: &str = "The source's server adapter ignores a call whose handler throws and takes one that was answered with an error for a success; here both are failures, and count as `failures` says.";
 
 /// The first limit.
-pub(super) const fn limit_initial(default: u64, source: &'static str) -> Param {
-    limit("limit_initial", "most jobs in flight at the start", default, source)
+pub(super) const fn limit_initial(default: u32, source: &'static str) -> Declared<Count> {
+    limit("most jobs in flight at the start", default, source)
 }
 
 /// A bound of the limit.
-pub(super) const fn limit_min(default: u64, source: &'static str) -> Param {
-    limit("limit_min", "smallest limit", default, source)
+pub(super) const fn limit_min(default: u32, source: &'static str) -> Declared<Count> {
+    limit("smallest limit", default, source)
 }
 
 /// A bound of the limit.
-pub(super) const fn limit_max(default: u64, source: &'static str) -> Param {
-    limit("limit_max", "largest limit", default, source)
+pub(super) const fn limit_max(default: u32, source: &'static str) -> Declared<Count> {
+    limit("largest limit", default, source)
 }
 
-const fn limit(name: &'static str, about: &'static str, default: u64, source: &'static str) -> Param {
-    Param { name, about, kind: ParamKind::Count { min: 1, max: 1_000_000, default }, source }
+const fn limit(about: &'static str, default: u32, source: &'static str) -> Declared<Count> {
+    Declared { kind: count(1..=1_000_000, default), about, source }
 }
 
 /// How long a window is.
-const fn window(default: Duration, source: &'static str) -> Param {
-    Param {
-        name: "window",
-        about: "jobs that end within this time are one sample, their mean; 0ms: each job is one",
-        kind: ParamKind::Time { min: Duration::ZERO, max: Duration::from_secs(60), default: Some(default) },
-        source,
-    }
+pub(super) const fn window(default: Duration, source: &'static str) -> Declared<Time> {
+    let about = "jobs that end within this time are one sample, their mean; 0ms: each job is one";
+    Declared { kind: time(Duration::ZERO..=s(60), default), about, source }
 }
 
-const WINDOW_SAMPLES: Param = Param {
-    name: "window_samples",
+pub(super) const WINDOW_SAMPLES: Declared<Count> = Declared {
+    kind: count(1..=100_000, 10),
     about: "windows with fewer jobs than this are thrown away",
-    kind: ParamKind::Count { min: 1, max: 100_000, default: 10 },
     source: "windowSize, WindowedLimit.java",
 };
 
+/// The source of [`window`] for laws whose source has none.
+pub(super) const NO_WINDOW: &str = "no window unless one is put around it, WindowedLimit.java";
+
 /// The first limit must lie within the bounds.
-pub(super) fn clashes(values: &Values) -> Vec<Problem> {
-    let [initial, min, max] = ["limit_initial", "limit_min", "limit_max"].map(|name| values.count(name));
-    within(initial, min, max)
-}
-
-/// The same for a law without a smallest limit.
-pub(super) fn clashes_above(values: &Values) -> Vec<Problem> {
-    within(values.count("limit_initial"), 1, values.count("limit_max"))
-}
-
-fn within(initial: u64, min: u64, max: u64) -> Vec<Problem> {
+pub(super) fn clashes(initial: u32, min: u32, max: u32) -> Vec<Problem> {
     if (min..=max).contains(&initial) {
         return Vec::new();
     }
     let message = format!("must lie between the smallest limit ({min}) and the largest ({max}), not at {initial}");
-    vec![Problem { key: "limit_initial".to_owned(), message }]
-}
-
-/// A count as the laws keep it.
-pub(super) fn whole(values: &Values, name: &str) -> u32 {
-    u32::try_from(values.count(name)).unwrap_or(u32::MAX)
+    vec![Problem::new("limit_initial", message)]
 }
 
 #[cfg(test)]

@@ -2,35 +2,32 @@
 
 use std::time::Duration;
 
-use super::limiter::{self, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample};
+use super::limiter::{
+    self, Ends, EndsParams, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES, Window,
+};
 use crate::{
     Entry, Gauge, Random,
-    catalogue::{Make, Param, ParamKind, Source, Values, joined},
+    entry::{EntryKind, Source, count, number, params},
 };
 
 /// Compares each time with the shortest seen: of a limit L, L × (1 − shortest / time) jobs must have waited.
 #[derive(Debug)]
 pub(super) struct Vegas {
     limit: f64,
-    max: f64,
-    /// Weight of the new limit.
-    smoothing: f64,
+    params: VegasParams,
     /// The time without load, as far as known.
     shortest: Option<Duration>,
-    probe_multiplier: f64,
     /// Part of the longest way to the next probe. Drawn when the first sample comes.
     probe_share: Option<f64>,
     since_probe: u32,
 }
 
 impl Vegas {
-    pub(super) fn new(values: &Values) -> Self {
+    fn new(params: &VegasParams) -> Self {
         Self {
-            limit: values.count("limit_initial") as f64,
-            max: values.count("limit_max") as f64,
-            smoothing: values.number("smoothing"),
+            limit: f64::from(params.limit_initial),
+            params: params.clone(),
             shortest: None,
-            probe_multiplier: values.count("probe_multiplier") as f64,
             probe_share: None,
             since_probe: 0,
         }
@@ -40,7 +37,7 @@ impl Vegas {
     fn probes(&mut self, random: &mut dyn Random) -> bool {
         self.since_probe = self.since_probe.saturating_add(1);
         let share = *self.probe_share.get_or_insert_with(|| between_half_and_one(random));
-        if f64::from(self.since_probe) < share * self.probe_multiplier * self.limit {
+        if f64::from(self.since_probe) < share * f64::from(self.params.probe_multiplier) * self.limit {
             return false;
         }
         self.probe_share = Some(between_half_and_one(random));
@@ -66,8 +63,9 @@ impl Vegas {
         } else {
             return;
         };
-        let wanted = wanted.clamp(1.0, self.max);
-        self.limit = (1.0 - self.smoothing) * self.limit + self.smoothing * wanted;
+        let wanted = wanted.clamp(1.0, f64::from(self.params.limit_max));
+        let smoothing = self.params.smoothing;
+        self.limit = (1.0 - smoothing) * self.limit + smoothing * wanted;
     }
 }
 
@@ -103,22 +101,19 @@ impl LimitLaw for Vegas {
 
 const CODE: &str = "VegasLimit.java";
 
-const LAW: [Param; 4] = [
-    limiter::limit_initial(20, CODE),
-    limiter::limit_max(1000, CODE),
-    Param {
-        name: "smoothing",
-        about: "weight of the new limit against the old",
-        kind: ParamKind::Number { min: 0.01, max: 1.0, default: 1.0, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "probe_multiplier",
-        about: "after a half to the whole of this many times the limit of samples, the next is taken as the time without load",
-        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 30 },
-        source: CODE,
-    },
-];
+params! {
+    struct VegasParams {
+        limit_initial: u32 = limiter::limit_initial(20, CODE);
+        limit_max: u32 = limiter::limit_max(1000, CODE);
+        smoothing: f64 = number(0.01..=1.0, 1.0), "weight of the new limit against the old", CODE;
+        probe_multiplier: u32 = count(1..=1_000_000, 30),
+            "after a half to the whole of this many times the limit of samples, the next is taken as the time without load",
+            CODE;
+        ends: EndsParams;
+        window: Duration = limiter::window(Duration::ZERO, limiter::NO_WINDOW);
+        window_samples: u32 = WINDOW_SAMPLES;
+    }
+}
 
 pub(crate) const VEGAS: Entry = Entry {
     name: "vegas",
@@ -127,25 +122,30 @@ pub(crate) const VEGAS: Entry = Entry {
     source: Source { title: "Netflix concurrency-limits, as of 2026-01, after TCP Vegas", place: CODE },
     deviations: &[HOW_ENDS_COUNT, "A first limit above the largest is an error."],
     places: PLACES,
-    params: &joined::<12>(&[
-        &LAW,
-        &limiter::shared(Duration::ZERO, "no window unless one is put around it, WindowedLimit.java"),
-    ]),
     presets: &[],
-    clashes: limiter::clashes_above,
     samples: &[],
-    make: Make::Policy(|values, site| Box::new(Limiter::new(Vegas::new(values), values, site))),
+    kind: EntryKind::Policy(|reader| {
+        reader.make_unless(
+            |params: &VegasParams| limiter::clashes(params.limit_initial, 1, params.limit_max),
+            |params, site| {
+                let window = Window::new(params.window, params.window_samples);
+                Box::new(Limiter::new(Vegas::new(params), Ends::new(&params.ends, site.place), window))
+            },
+        )
+    }),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Catalogue, Seeded, testing::settings};
+    use crate::{
+        Seeded,
+        testing::{self, settings},
+    };
 
     fn law(pairs: &[(&'static str, u32)]) -> Vegas {
         let settings = settings(pairs.iter().map(|(key, value)| (*key, (*value).into())));
-        let values = Catalogue::find("vegas").unwrap().check(&settings).unwrap();
-        Vegas::new(&values)
+        Vegas::new(&testing::params(&settings))
     }
 
     /// The limit after a job that took this long, with so many in flight.
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn with_smoothing_a_part_of_the_way() {
         let mut law = law(&[]);
-        law.smoothing = 0.25;
+        law.params.smoothing = 0.25;
         after(&mut law, 100, 20, false);
         // 0.75 × 20 + 0.25 × 26.
         assert_limit(after(&mut law, 100, 20, false), 21.5);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Ctx, Effect, Entry, Gauge, LoadSample, Machine, PolicyEvent, Resize, Seen,
-    catalogue::{Given, Make, Param, ParamKind, Place, Preset, SampleKind, Sampling, Source},
+    Ctx, Effect, Entry, Gauge, LoadSample, Machine, Place, PolicyEvent, Resize, Seen,
+    entry::{EntryKind, Given, Preset, SampleKind, Sampling, Source, count, flag, number, params, s, time},
 };
 
 use super::{
@@ -15,17 +15,8 @@ use super::{
 /// Looks for the smallest batch that keeps throughput near its best: small batches answer sooner, large ones cost less.
 #[derive(Debug)]
 struct Batching {
-    min: f64,
-    max: f64,
-    factor: f64,
-    low: f64,
-    high: f64,
-    reset_below: f64,
-    reset_above: f64,
-    /// As coded: sizes are cut to whole numbers, so that none below 5 can grow by a fifth.
-    whole: bool,
+    params: BatchingParams,
     throughput: Throughput,
-    act_every: u64,
     windows: u64,
     best_per_s: f64,
     size: f64,
@@ -35,8 +26,9 @@ struct Batching {
 impl Batching {
     fn act(&mut self) {
         let per_s = self.throughput.per_s();
-        if per_s < self.reset_below * self.best_per_s || per_s >= self.reset_above * self.best_per_s {
-            self.size = self.max;
+        let (below, above) = (self.params.reset_below, self.params.reset_above);
+        if per_s < below * self.best_per_s || per_s >= above * self.best_per_s {
+            self.size = f64::from(self.params.max);
             self.falling = true;
         }
         if self.falling {
@@ -47,33 +39,34 @@ impl Batching {
     }
 
     fn fall(&mut self, per_s: f64) {
-        if per_s <= self.low * self.best_per_s {
+        if per_s <= self.params.low * self.best_per_s {
             self.falling = false;
-            self.set(self.size * self.factor);
+            self.set(self.size * self.params.factor);
             return;
         }
         self.best_per_s = self.best_per_s.max(per_s);
-        self.set(self.size / self.factor);
+        self.set(self.size / self.params.factor);
     }
 
     fn rise(&mut self, per_s: f64) {
         self.best_per_s = self.best_per_s.max(per_s);
-        if per_s >= self.high * self.best_per_s {
+        let BatchingParams { factor, high, max, .. } = self.params;
+        if per_s >= high * self.best_per_s {
             self.falling = true;
-            self.set(self.size / self.factor);
-        } else if self.size * self.factor > self.max {
+            self.set(self.size / factor);
+        } else if self.size * factor > f64::from(max) {
             // Nothing left to try upwards: what there is now is the best from here on.
-            self.size = self.max;
+            self.size = f64::from(max);
             self.falling = true;
             self.best_per_s = per_s;
         } else {
-            self.set(self.size * self.factor);
+            self.set(self.size * factor);
         }
     }
 
     fn set(&mut self, size: f64) {
-        let size = if self.whole { size.floor() } else { size };
-        self.size = size.clamp(self.min, self.max);
+        let size = if self.params.whole { size.floor() } else { size };
+        self.size = size.clamp(f64::from(self.params.min), f64::from(self.params.max));
     }
 
     fn jobs(&self) -> u32 {
@@ -89,7 +82,7 @@ impl Machine for Batching {
         }
         self.windows += 1;
         let before = self.jobs();
-        if self.windows.is_multiple_of(self.act_every) {
+        if self.windows.is_multiple_of(u64::from(self.params.act_every)) {
             self.act();
         }
         let after = self.jobs();
@@ -108,6 +101,31 @@ impl Machine for Batching {
 
 const CODE: &str = "the published code";
 
+params! {
+    struct BatchingParams {
+        window: Duration = time(SAMPLE_PERIOD..=s(3600), s(1)), "time over which throughput is measured",
+            "the published code; 100 ms in its web server's configuration";
+        act_every: u32 = count(1..=1_000_000, 5), "windows between changes", CODE;
+        smoothing: f64 = number(0.0..=0.999, 0.7), "weight of the old throughput in its moving average",
+            "the published code; 0.5 in its web server's configuration";
+        min: u32 = count(1..=1_000_000, 2), "smallest batch", CODE;
+        max: u32 = count(1..=1_000_000, 1000), "largest batch, and the first",
+            "the published code; 1024 in its web server's configuration";
+        factor: f64 = number(1.001..=100.0, 1.2), "what batches are divided or multiplied by",
+            "Welsh's thesis, chapter 4: steps of 20 %";
+        low: f64 = number(0.01..=1.0, 0.9), "share of the best throughput at which batches start to grow",
+            "Welsh's thesis, chapter 4: a margin of 10 %";
+        high: f64 = number(0.01..=1.0, 0.98), "share of the best throughput at which they shrink again", CODE;
+        reset_below: f64 = number(0.0..=1.0, 0.2),
+            "share of the best throughput below which the search starts anew", CODE;
+        reset_above: f64 = number(1.0..=1000.0, 2.0),
+            "multiple of the best throughput from which the search starts anew", CODE;
+        whole: bool = flag(false),
+            "whether sizes are cut to whole numbers at each step; then none below 5 can grow by a fifth",
+            "true in the published code";
+    }
+}
+
 pub(crate) const BATCHING: Entry = Entry {
     name: "batching",
     about: "looks for the smallest batch that keeps a stage's throughput near its best",
@@ -121,78 +139,6 @@ pub(crate) const BATCHING: Entry = Entry {
         "Sizes are kept as fractions and rounded when told; the preset as-coded cuts them to whole numbers.",
     ],
     places: &[Place::Stage],
-    params: &[
-        Param {
-            name: "window",
-            about: "time over which throughput is measured",
-            kind: ParamKind::Time {
-                min: SAMPLE_PERIOD,
-                max: Duration::from_secs(3600),
-                default: Some(Duration::from_secs(1)),
-            },
-            source: "the published code; 100 ms in its web server's configuration",
-        },
-        Param {
-            name: "act_every",
-            about: "windows between changes",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 5 },
-            source: CODE,
-        },
-        Param {
-            name: "smoothing",
-            about: "weight of the old throughput in its moving average",
-            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.7, unit: "" },
-            source: "the published code; 0.5 in its web server's configuration",
-        },
-        Param {
-            name: "min",
-            about: "smallest batch",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 2 },
-            source: CODE,
-        },
-        Param {
-            name: "max",
-            about: "largest batch, and the first",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 1000 },
-            source: "the published code; 1024 in its web server's configuration",
-        },
-        Param {
-            name: "factor",
-            about: "what batches are divided or multiplied by",
-            kind: ParamKind::Number { min: 1.001, max: 100.0, default: 1.2, unit: "" },
-            source: "Welsh's thesis, chapter 4: steps of 20 %",
-        },
-        Param {
-            name: "low",
-            about: "share of the best throughput at which batches start to grow",
-            kind: ParamKind::Number { min: 0.01, max: 1.0, default: 0.9, unit: "" },
-            source: "Welsh's thesis, chapter 4: a margin of 10 %",
-        },
-        Param {
-            name: "high",
-            about: "share of the best throughput at which they shrink again",
-            kind: ParamKind::Number { min: 0.01, max: 1.0, default: 0.98, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "reset_below",
-            about: "share of the best throughput below which the search starts anew",
-            kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.2, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "reset_above",
-            about: "multiple of the best throughput from which the search starts anew",
-            kind: ParamKind::Number { min: 1.0, max: 1000.0, default: 2.0, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "whole",
-            about: "whether sizes are cut to whole numbers at each step; then none below 5 can grow by a fifth",
-            kind: ParamKind::Flag { default: false },
-            source: "true in the published code",
-        },
-    ],
     presets: &[
         Preset { name: "thesis", about: "the constants of Welsh's thesis, the code's where it gives none", given: &[] },
         Preset {
@@ -212,26 +158,21 @@ pub(crate) const BATCHING: Entry = Entry {
             ],
         },
     ],
-    clashes: min_max,
     samples: &[Sampling { what: SampleKind::Stage, period: SAMPLE_PERIOD }],
-    make: Make::Machine(|values, _| {
-        let max = values.count("max") as f64;
-        Box::new(Batching {
-            min: values.count("min") as f64,
-            max,
-            factor: values.number("factor"),
-            low: values.number("low"),
-            high: values.number("high"),
-            reset_below: values.number("reset_below"),
-            reset_above: values.number("reset_above"),
-            whole: values.flag("whole"),
-            throughput: Throughput::new(values.time("window"), values.number("smoothing")),
-            act_every: values.count("act_every"),
-            windows: 0,
-            best_per_s: 0.0,
-            size: max,
-            falling: true,
-        })
+    kind: EntryKind::Machine(|reader| {
+        reader.make_unless(
+            |params: &BatchingParams| min_max(params.min, params.max),
+            |params, _| {
+                Box::new(Batching {
+                    throughput: Throughput::new(params.window, params.smoothing),
+                    windows: 0,
+                    best_per_s: 0.0,
+                    size: f64::from(params.max),
+                    falling: true,
+                    params: params.clone(),
+                })
+            },
+        )
     }),
 };
 

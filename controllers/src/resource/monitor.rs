@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Ctx, Effect, Entry, Gauge, LoadSample, Machine, PolicyEvent, Seen,
-    catalogue::{Make, Param, ParamKind, Place, Problem, SampleKind, Sampling, Source, Values},
+    Ctx, Effect, Entry, Gauge, LoadSample, Machine, Place, PolicyEvent, Seen,
+    entry::{EntryKind, Problem, SampleKind, Sampling, Source, number, params},
     estimate::Ewma,
 };
 
@@ -71,14 +71,24 @@ impl Machine for Monitor {
     }
 }
 
-fn clashes(values: &Values) -> Vec<Problem> {
-    let band = values.number("band");
-    let marks = ["cpu_high", "memory_high"].into_iter().filter(|mark| values.number(mark) <= band);
-    let problem = |mark: &str| {
-        let message = format!("must be more than band ({band}), or there is no relief");
-        Problem { key: mark.to_owned(), message }
-    };
-    marks.map(problem).collect()
+params! {
+    struct MonitorParams {
+        cpu_high: f64 = number(0.01..=0.999, 0.95), "share of the CPU from which stages are asked for less",
+            "the lab's choice";
+        memory_high: f64 = number(0.01..=0.999, 0.9), "share of the memory limit from which stages are asked for less",
+            "the lab's choice";
+        band: f64 = number(0.0..=0.9, 0.1), "how far below its mark a share must fall for relief",
+            "the lab's choice: no flapping at the mark";
+        smoothing: f64 = number(0.0..=0.999, 0.7), "weight of the old share in its moving average",
+            "alpha of USITS'03 figure 4";
+    }
+}
+
+fn clashes(params: &MonitorParams) -> Vec<Problem> {
+    let band = params.band;
+    let marks = [("cpu_high", params.cpu_high), ("memory_high", params.memory_high)];
+    let message = format!("must be more than band ({band}), or there is no relief");
+    marks.into_iter().filter(|(_, high)| *high <= band).map(|(mark, _)| Problem::new(mark, message.as_str())).collect()
 }
 
 pub(crate) const MONITOR: Entry = Entry {
@@ -91,44 +101,15 @@ pub(crate) const MONITOR: Entry = Entry {
     },
     deviations: &["The paper measures response times only; marks, band and smoothing are the lab's choices."],
     places: &[Place::Single],
-    params: &[
-        Param {
-            name: "cpu_high",
-            about: "share of the CPU from which stages are asked for less",
-            kind: ParamKind::Number { min: 0.01, max: 0.999, default: 0.95, unit: "" },
-            source: "the lab's choice",
-        },
-        Param {
-            name: "memory_high",
-            about: "share of the memory limit from which stages are asked for less",
-            kind: ParamKind::Number { min: 0.01, max: 0.999, default: 0.9, unit: "" },
-            source: "the lab's choice",
-        },
-        Param {
-            name: "band",
-            about: "how far below its mark a share must fall for relief",
-            kind: ParamKind::Number { min: 0.0, max: 0.9, default: 0.1, unit: "" },
-            source: "the lab's choice: no flapping at the mark",
-        },
-        Param {
-            name: "smoothing",
-            about: "weight of the old share in its moving average",
-            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.7, unit: "" },
-            source: "alpha of USITS'03 figure 4",
-        },
-    ],
     presets: &[],
-    clashes,
     samples: &[
         Sampling { what: SampleKind::Cpu, period: Duration::from_secs(1) },
         Sampling { what: SampleKind::Memory, period: Duration::from_secs(1) },
     ],
-    make: Make::Machine(|values, _| {
-        let (old_weight, band) = (values.number("smoothing"), values.number("band"));
-        Box::new(Monitor {
-            cpu: Watch::new(old_weight, values.number("cpu_high"), band),
-            memory: Watch::new(old_weight, values.number("memory_high"), band),
-            pressed: false,
+    kind: EntryKind::Machine(|reader| {
+        reader.make_unless(clashes, |params: &MonitorParams, _| {
+            let watch = |high| Watch::new(params.smoothing, high, params.band);
+            Box::new(Monitor { cpu: watch(params.cpu_high), memory: watch(params.memory_high), pressed: false })
         })
     }),
 };

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use crate::{
-    Ctx, Effect, Entry, Gauge, LoadSample, Machine, PolicyEvent, Resize, Seen, Timestamp,
-    catalogue::{Given, Make, Param, ParamKind, Place, Preset, Problem, SampleKind, Sampling, Source, Values},
+    Ctx, Effect, Entry, Gauge, LoadSample, Machine, Place, PolicyEvent, Resize, Seen, Timestamp,
+    entry::{
+        EntryKind, Given, Preset, Problem, SampleKind, Sampling, Source, count, flag, ms, number, params, s, time,
+    },
 };
 
 use super::throughput::Throughput;
@@ -12,24 +14,14 @@ use super::throughput::Throughput;
 /// Adds a worker while the queue is long, takes idle ones away, and steps back when more workers made less throughput.
 #[derive(Debug)]
 struct ThreadPool {
-    min: u32,
-    max: u32,
-    add: Add,
+    params: ThreadPoolParams,
     idle: Idle,
-    thrash: Option<Thrash>,
+    /// The size at which throughput was best, and that throughput.
+    best: Option<(u32, f64)>,
     /// A tick is one window of this.
     throughput: Throughput,
     ticks: u64,
     workers: u32,
-}
-
-/// When to add.
-#[derive(Debug, Clone, Copy)]
-struct Add {
-    every_ticks: u64,
-    threshold: u32,
-    /// True: a queue of exactly the threshold is long enough.
-    at_threshold: bool,
 }
 
 /// Since when workers have been idle, and how many were so all the time.
@@ -40,29 +32,35 @@ struct Idle {
     least: u32,
 }
 
-/// The search for the size at which throughput was best.
-#[derive(Debug)]
-struct Thrash {
-    every_ticks: u64,
-    /// Throughput below this share of the best one is a step too far.
-    share_of_best: f64,
-    /// Largest random step below the best size.
-    drop_max: u64,
-    best: Option<(u32, f64)>,
-}
-
 impl ThreadPool {
     fn tick(&mut self, queue: u32, mut size: u32, cx: &mut Ctx<'_>) -> u32 {
         self.ticks += 1;
-        let long = queue > self.add.threshold || (self.add.at_threshold && queue == self.add.threshold);
-        if long && self.ticks.is_multiple_of(self.add.every_ticks) {
+        let ThreadPoolParams { threshold, at_threshold, add_every, thrash, thrash_every, .. } = self.params;
+        let long = queue > threshold || (at_threshold && queue == threshold);
+        if long && self.ticks.is_multiple_of(u64::from(add_every)) {
             size += 1;
         }
-        match &mut self.thrash {
-            Some(thrash) if self.ticks.is_multiple_of(thrash.every_ticks) => {
-                thrash.size(size, self.throughput.per_s(), cx)
+        if thrash && self.ticks.is_multiple_of(u64::from(thrash_every)) {
+            return self.size_without_thrashing(size, cx);
+        }
+        size
+    }
+
+    /// Looks for the size at which throughput was best.
+    fn size_without_thrashing(&mut self, size: u32, cx: &mut Ctx<'_>) -> u32 {
+        let per_s = self.throughput.per_s();
+        match self.best {
+            Some((best_size, best_per_s)) if per_s < best_per_s => {
+                if per_s >= (1.0 - self.params.thrash_margin) * best_per_s || size <= best_size {
+                    return size; // near the best, or less throughput for another reason than too many workers
+                }
+                let drop = cx.random.below(u64::from(self.params.thrash_drop) + 1);
+                best_size.saturating_sub(u32::try_from(drop).unwrap_or(u32::MAX))
             }
-            _ => size,
+            _ => {
+                self.best = Some((size, per_s));
+                size
+            }
         }
     }
 
@@ -94,24 +92,6 @@ impl Idle {
     }
 }
 
-impl Thrash {
-    fn size(&mut self, size: u32, per_s: f64, cx: &mut Ctx<'_>) -> u32 {
-        match self.best {
-            Some((best_size, best_per_s)) if per_s < best_per_s => {
-                if per_s >= self.share_of_best * best_per_s || size <= best_size {
-                    return size; // near the best, or less throughput for another reason than too many workers
-                }
-                let drop = u32::try_from(cx.random.below(self.drop_max + 1)).unwrap_or(u32::MAX);
-                best_size.saturating_sub(drop)
-            }
-            _ => {
-                self.best = Some((size, per_s));
-                size
-            }
-        }
-    }
-}
-
 impl Machine for ThreadPool {
     fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
         let Seen::Load(LoadSample::Stage { queue, workers, idle, completed }) = *seen else { return };
@@ -119,7 +99,7 @@ impl Machine for ThreadPool {
         if self.throughput.count(cx.now, completed) {
             size = self.tick(queue, size, cx);
         }
-        self.workers = size.clamp(self.min, self.max);
+        self.workers = size.clamp(self.params.min, self.params.max);
         self.resize(workers, self.workers, cx);
     }
 
@@ -130,6 +110,31 @@ impl Machine for ThreadPool {
 }
 
 const THESIS: &str = "Welsh's thesis, chapter 4";
+
+params! {
+    struct ThreadPoolParams {
+        tick: Duration = time(SAMPLE_PERIOD..=s(3600), s(1)), "time between looks at the queue", THESIS;
+        add_every: u32 = count(1..=1_000_000, 1), "ticks between additions of a worker",
+            "Welsh's thesis, chapter 4; every fourth tick in the published code";
+        threshold: u32 = count(0..=1_000_000, 100), "jobs in the queue above which a worker is added",
+            "Welsh's thesis, chapter 4; 1000 in the published code, 10 in its web server's configuration";
+        at_threshold: bool = flag(false), "whether a queue of exactly the threshold is enough",
+            "true in the published code";
+        idle: Duration = time(SAMPLE_PERIOD..=s(3600), s(5)), "time without work after which workers are removed", THESIS;
+        min: u32 = count(1..=100_000, 1), "fewest workers", "the published code";
+        max: u32 = count(1..=100_000, 20), "most workers",
+            "Welsh's thesis, figures of chapter 4; the published code";
+        thrash: bool = flag(true), "whether to step back when more workers made less throughput",
+            "Welsh's thesis, chapter 4; off by default in the published code";
+        thrash_every: u32 = count(1..=1_000_000, 10), "ticks between looks at the throughput", "the published code";
+        thrash_margin: f64 = number(0.0..=0.99, 0.2), "part of the best throughput that may be missing",
+            "Welsh's thesis, chapter 4; none in the published code";
+        thrash_drop: u32 = count(0..=1000, 4), "largest random step below the size that was best",
+            "Welsh's thesis, chapter 4; 3 in the published code, which rounds 4 times a draw down";
+        smoothing: f64 = number(0.0..=0.999, 0.7), "weight of the old throughput in its moving average",
+            "the published code (0.3 for the new)";
+    }
+}
 
 pub(crate) const THREAD_POOL: Entry = Entry {
     name: "thread-pool",
@@ -145,88 +150,6 @@ pub(crate) const THREAD_POOL: Entry = Entry {
         "The sources do not say how often the thesis looks for thrashing; every 10 ticks, as in the code.",
     ],
     places: &[Place::Stage],
-    params: &[
-        Param {
-            name: "tick",
-            about: "time between looks at the queue",
-            kind: ParamKind::Time {
-                min: SAMPLE_PERIOD,
-                max: Duration::from_secs(3600),
-                default: Some(Duration::from_secs(1)),
-            },
-            source: THESIS,
-        },
-        Param {
-            name: "add_every",
-            about: "ticks between additions of a worker",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 1 },
-            source: "Welsh's thesis, chapter 4; every fourth tick in the published code",
-        },
-        Param {
-            name: "threshold",
-            about: "jobs in the queue above which a worker is added",
-            kind: ParamKind::Count { min: 0, max: 1_000_000, default: 100 },
-            source: "Welsh's thesis, chapter 4; 1000 in the published code, 10 in its web server's configuration",
-        },
-        Param {
-            name: "at_threshold",
-            about: "whether a queue of exactly the threshold is enough",
-            kind: ParamKind::Flag { default: false },
-            source: "true in the published code",
-        },
-        Param {
-            name: "idle",
-            about: "time without work after which workers are removed",
-            kind: ParamKind::Time {
-                min: SAMPLE_PERIOD,
-                max: Duration::from_secs(3600),
-                default: Some(Duration::from_secs(5)),
-            },
-            source: THESIS,
-        },
-        Param {
-            name: "min",
-            about: "fewest workers",
-            kind: ParamKind::Count { min: 1, max: 100_000, default: 1 },
-            source: "the published code",
-        },
-        Param {
-            name: "max",
-            about: "most workers",
-            kind: ParamKind::Count { min: 1, max: 100_000, default: 20 },
-            source: "Welsh's thesis, figures of chapter 4; the published code",
-        },
-        Param {
-            name: "thrash",
-            about: "whether to step back when more workers made less throughput",
-            kind: ParamKind::Flag { default: true },
-            source: "Welsh's thesis, chapter 4; off by default in the published code",
-        },
-        Param {
-            name: "thrash_every",
-            about: "ticks between looks at the throughput",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 10 },
-            source: "the published code",
-        },
-        Param {
-            name: "thrash_margin",
-            about: "part of the best throughput that may be missing",
-            kind: ParamKind::Number { min: 0.0, max: 0.99, default: 0.2, unit: "" },
-            source: "Welsh's thesis, chapter 4; none in the published code",
-        },
-        Param {
-            name: "thrash_drop",
-            about: "largest random step below the size that was best",
-            kind: ParamKind::Count { min: 0, max: 1000, default: 4 },
-            source: "Welsh's thesis, chapter 4; 3 in the published code, which rounds 4 times a draw down",
-        },
-        Param {
-            name: "smoothing",
-            about: "weight of the old throughput in its moving average",
-            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.7, unit: "" },
-            source: "the published code (0.3 for the new)",
-        },
-    ],
     presets: &[
         Preset { name: "thesis", about: "the constants of Welsh's thesis", given: &[] },
         Preset {
@@ -244,42 +167,30 @@ pub(crate) const THREAD_POOL: Entry = Entry {
             ],
         },
     ],
-    clashes: min_max,
     samples: &[Sampling { what: SampleKind::Stage, period: SAMPLE_PERIOD }],
-    make: Make::Machine(|values, _| {
-        let count = |name: &str| u32::try_from(values.count(name)).unwrap_or(u32::MAX);
-        Box::new(ThreadPool {
-            min: count("min"),
-            max: count("max"),
-            add: Add {
-                every_ticks: values.count("add_every"),
-                threshold: count("threshold"),
-                at_threshold: values.flag("at_threshold"),
+    kind: EntryKind::Machine(|reader| {
+        reader.make_unless(
+            |params: &ThreadPoolParams| min_max(params.min, params.max),
+            |params, _| {
+                Box::new(ThreadPool {
+                    idle: Idle { patience: params.idle, since: None, least: 0 },
+                    best: None,
+                    throughput: Throughput::new(params.tick, params.smoothing),
+                    ticks: 0,
+                    workers: 0,
+                    params: params.clone(),
+                })
             },
-            idle: Idle { patience: values.time("idle"), since: None, least: 0 },
-            thrash: values.flag("thrash").then(|| Thrash {
-                every_ticks: values.count("thrash_every"),
-                share_of_best: 1.0 - values.number("thrash_margin"),
-                drop_max: values.count("thrash_drop"),
-                best: None,
-            }),
-            throughput: Throughput::new(values.time("tick"), values.number("smoothing")),
-            ticks: 0,
-            workers: 0,
-        })
+        )
     }),
 };
 
 /// How often the host samples the stage: much finer than any tick.
-pub(super) const SAMPLE_PERIOD: Duration = Duration::from_millis(100);
+pub(super) const SAMPLE_PERIOD: Duration = ms(100);
 
 /// A smallest number above the largest one.
-pub(super) fn min_max(values: &Values) -> Vec<Problem> {
-    let (min, max) = (values.count("min"), values.count("max"));
-    if min <= max {
-        return Vec::new();
-    }
-    vec![Problem { key: "min".to_owned(), message: format!("{min} is more than max ({max})") }]
+pub(super) fn min_max(min: u32, max: u32) -> Vec<Problem> {
+    if min <= max { Vec::new() } else { vec![Problem::new("min", format!("{min} is more than max ({max})"))] }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Degrading service instead of, or before, refusing it (USITS'03, sections 3.4 and 4.5).
 
 use crate::{
-    Ctx, Effect, Entry, Gauge, Machine, Offer, Policy, PolicyEvent, Seen, Timestamp, Verdict,
-    catalogue::{Given, Make, Param, ParamKind, Place, Preset, Source},
+    Ctx, Effect, Entry, Gauge, Machine, Offer, Place, Policy, PolicyEvent, Seen, Timestamp, Verdict,
+    entry::{EntryKind, Given, Preset, Source, choice, count, number, params},
 };
 
 use super::{
-    params::{self, DIRECT, PARAMS},
+    params::{DIRECT, SedaParams},
     quality::{Change, Quality},
     response_time::ResponseTime,
 };
@@ -17,26 +17,23 @@ struct Degrade {
     /// Measures all the time; refuses only while switched on.
     controller: ResponseTime,
     quality: Quality,
-    /// Requests between checks.
-    every: u64,
-    seen: u64,
-    admission: Admission,
+    params: DegradeParams,
+    /// Requests since the last check.
+    seen: u32,
     /// Checks in a row at the floor that found response times too long.
     at_floor: u64,
     /// Told the host of its quality yet.
     told: bool,
 }
 
-/// When admission control is switched on and off.
-#[derive(Debug, Clone, Copy)]
-struct Admission {
-    allowed: bool,
-    /// Checks at the floor until it is switched on.
-    floor_checks: u64,
-    /// As coded: switched on at once above this ratio of response time to target, whatever the quality. `None`: never.
-    at_once_above: Option<f64>,
-    /// Switched off when quality has risen to this.
-    off_at_quality: f64,
+/// When admission control is switched on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Admission {
+    /// When the lowest quality does not help.
+    AtFloor,
+    Off,
+    /// At the floor, and at once when response times are far over the target, whatever the quality.
+    AsCoded,
 }
 
 impl Degrade {
@@ -54,24 +51,24 @@ impl Degrade {
     }
 
     fn switch(&mut self, change: Change, ratio: f64, cx: &mut Ctx<'_>) {
-        if !self.admission.allowed {
+        if self.params.admission == Admission::Off {
             return;
         }
         match change {
             Change::Lowered => {
-                let at_once = self.admission.at_once_above.is_some_and(|above| ratio > above);
+                let at_once = self.params.admission == Admission::AsCoded && ratio > self.params.at_once_above;
                 // As coded, checks that switch on at once do not count towards the floor's.
                 if self.quality.is_at_floor() && !at_once {
                     self.at_floor += 1;
                 }
-                if at_once || self.at_floor >= self.admission.floor_checks {
+                if at_once || self.at_floor >= u64::from(self.params.floor_checks) {
                     self.controller.set_admission(cx, true);
                 }
             }
             Change::Kept => {}
             Change::Raised => {
                 self.at_floor = 0;
-                if self.quality.now >= self.admission.off_at_quality {
+                if self.quality.now >= self.params.admission_off_at {
                     self.controller.set_admission(cx, false);
                 }
             }
@@ -88,7 +85,7 @@ impl Machine for Degrade {
         self.controller.observe(seen, cx);
         if matches!(seen, Seen::Ended { .. }) {
             self.seen += 1;
-            if self.seen >= self.every {
+            if self.seen >= self.params.check_every {
                 self.seen = 0;
                 self.check(cx);
             }
@@ -117,79 +114,31 @@ impl Policy for Degrade {
 
 const CODE: &str = "the published code's bottleneck stage";
 
-const OWN: [Param; 10] = [
-    Param {
-        name: "admission",
-        about: "whether admission control is switched on when the lowest quality does not help",
-        kind: ParamKind::Choice { words: &["at-floor", "off", "as-coded"] },
-        source: "USITS'03 section 4.5, figures 12 (off) and 13 (at-floor); as-coded also at once when far over the target",
-    },
-    Param {
-        name: "check_every",
-        about: "requests between checks of the quality",
-        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 100 },
-        source: CODE,
-    },
-    Param {
-        name: "quality_floor",
-        about: "lowest quality",
-        kind: ParamKind::Number { min: 0.0001, max: 1.0, default: 0.01, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "quality_step",
-        about: "added to the quality when response times are well below the target",
-        kind: ParamKind::Number { min: 0.0001, max: 1.0, default: 0.01, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "quality_factor",
-        about: "divides the quality when response times are above the target",
-        kind: ParamKind::Number { min: 1.001, max: 100.0, default: 2.0, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "quality_up_below",
-        about: "ratio of response time to target below which quality rises",
-        kind: ParamKind::Number { min: 0.01, max: 1.0, default: 0.8, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "quality_down_above",
-        about: "ratio of response time to target above which quality falls",
-        kind: ParamKind::Number { min: 1.0, max: 100.0, default: 1.1, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "floor_checks",
-        about: "checks at the lowest quality with too long response times until admission control is switched on",
-        kind: ParamKind::Count { min: 1, max: 1_000_000, default: 10 },
-        source: "the published code's bottleneck stage; the paper says that response times continue to exceed the target",
-    },
-    Param {
-        name: "at_once_above",
-        about: "as-coded: ratio of response time to target above which admission control is switched on at once",
-        kind: ParamKind::Number { min: 1.0, max: 100.0, default: 1.5, unit: "" },
-        source: CODE,
-    },
-    Param {
-        name: "admission_off_at",
-        about: "quality at which a rise switches admission control off again",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.2, unit: "" },
-        source: CODE,
-    },
-];
-
-const ALL: [Param; OWN.len() + PARAMS.len()] = joined();
-
-const fn joined() -> [Param; OWN.len() + PARAMS.len()] {
-    let mut all = [params::TARGET; OWN.len() + PARAMS.len()];
-    let mut i = 0;
-    while i < all.len() {
-        all[i] = if i < OWN.len() { OWN[i] } else { PARAMS[i - OWN.len()] };
-        i += 1;
+params! {
+    struct DegradeParams {
+        admission: Admission =
+            choice(("at-floor", Admission::AtFloor), &[("off", Admission::Off), ("as-coded", Admission::AsCoded)]),
+            "whether admission control is switched on when the lowest quality does not help",
+            "USITS'03 section 4.5, figures 12 (off) and 13 (at-floor); as-coded also at once when far over the target";
+        check_every: u32 = count(1..=1_000_000, 100), "requests between checks of the quality", CODE;
+        quality_floor: f64 = number(0.0001..=1.0, 0.01), "lowest quality", CODE;
+        quality_step: f64 = number(0.0001..=1.0, 0.01),
+            "added to the quality when response times are well below the target", CODE;
+        quality_factor: f64 = number(1.001..=100.0, 2.0),
+            "divides the quality when response times are above the target", CODE;
+        quality_up_below: f64 = number(0.01..=1.0, 0.8),
+            "ratio of response time to target below which quality rises", CODE;
+        quality_down_above: f64 = number(1.0..=100.0, 1.1),
+            "ratio of response time to target above which quality falls", CODE;
+        floor_checks: u32 = count(1..=1_000_000, 10),
+            "checks at the lowest quality with too long response times until admission control is switched on",
+            "the published code's bottleneck stage; the paper says that response times continue to exceed the target";
+        at_once_above: f64 = number(1.0..=100.0, 1.5),
+            "as-coded: ratio of response time to target above which admission control is switched on at once", CODE;
+        admission_off_at: f64 = number(0.0..=1.0, 0.2),
+            "quality at which a rise switches admission control off again", CODE;
+        seda: SedaParams;
     }
-    all
 }
 
 /// Settings of the preset `degrade-as-coded`: those of the direct controller, and admission as its stage has it.
@@ -217,7 +166,6 @@ pub(crate) const DEGRADE: Entry = Entry {
         "Switching admission control off and on leaves its rate alone, as in the code's direct controller; in the code's multiclass controller switching does not work.",
     ],
     places: &[Place::Stage, Place::Single],
-    params: &ALL,
     presets: &[
         Preset {
             name: "degrade-published",
@@ -231,33 +179,30 @@ pub(crate) const DEGRADE: Entry = Entry {
         },
         Preset { name: "degrade-only", about: "never refuses", given: &[("admission", Given::Text("off"))] },
     ],
-    clashes: params::clashes,
     samples: &[],
-    make: Make::Policy(|values, site| {
-        let floor = values.number("quality_floor");
-        let mut controller = params::controller(values, site);
-        controller.admission = false;
-        Box::new(Degrade {
-            controller,
-            quality: Quality {
-                now: 1.0,
-                floor,
-                step: values.number("quality_step"),
-                factor: values.number("quality_factor"),
-                double_below: DOUBLE_BELOW,
-                raise_below: values.number("quality_up_below"),
-                lower_above: values.number("quality_down_above"),
+    kind: EntryKind::Policy(|reader| {
+        reader.make_unless(
+            |params: &DegradeParams| params.seda.clashes(),
+            |params, site| {
+                let mut controller = params.seda.controller(site);
+                controller.admission = false;
+                Box::new(Degrade {
+                    controller,
+                    quality: Quality {
+                        now: 1.0,
+                        floor: params.quality_floor,
+                        step: params.quality_step,
+                        factor: params.quality_factor,
+                        double_below: DOUBLE_BELOW,
+                        raise_below: params.quality_up_below,
+                        lower_above: params.quality_down_above,
+                    },
+                    params: params.clone(),
+                    seen: 0,
+                    at_floor: 0,
+                    told: false,
+                })
             },
-            every: values.count("check_every"),
-            seen: 0,
-            admission: Admission {
-                allowed: values.word("admission") != "off",
-                floor_checks: values.count("floor_checks"),
-                at_once_above: (values.word("admission") == "as-coded").then(|| values.number("at_once_above")),
-                off_at_quality: values.number("admission_off_at"),
-            },
-            at_floor: 0,
-            told: false,
-        })
+        )
     }),
 };

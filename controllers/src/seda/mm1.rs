@@ -3,34 +3,29 @@
 use std::time::Duration;
 
 use crate::{
-    Class, Ctx, Entry, Gauge, Grant, LoadSample, Machine, Offer, Outcome, Policy, PolicyEvent, Reason, Refusal, Seen,
-    Timestamp, Verdict,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, SampleKind, Sampling, Source},
+    Class, Ctx, Entry, Gauge, Grant, LoadSample, Machine, Offer, Outcome, Place, Policy, PolicyEvent, Reason, Refusal,
+    Seen, Timestamp, Verdict,
+    entry::{EntryKind, SampleKind, Sampling, Source, count, ms, number, params, s, time},
     estimate::{Ewma, PercentileOfN},
-    gate::TokenBucket,
+    gate::{TokenBucket, TokenClock},
 };
 
-use super::params::{self, TARGET, TARGETS};
+use super::params::{TargetParams, coded_tokens, depth, rate_min};
 
 /// Estimates service and arrival rates, and admits at the rate at which an M/M/1 queue would just meet the target.
 #[derive(Debug)]
 struct Mm1 {
     target_s: f64,
+    params: Mm1Params,
     bucket: TokenBucket,
     /// Infinite until the first estimate.
     rate: f64,
-    rate_min: f64,
-    /// Share of the service rate that is admitted when the model says overload, or the target cannot be met.
-    overload_share: f64,
     mu: TwoWay,
     lambda: Ewma,
     threads: Ewma,
     model_p90_s: Ewma,
     samples: PercentileOfN,
     p90_s: Ewma,
-    batches: u64,
-    estimate_every: u64,
-    estimate_timeout: Duration,
     /// Since the last estimate.
     window: Window,
     /// When the window began: at the last estimate, or with the first job.
@@ -40,6 +35,7 @@ struct Mm1 {
 /// What happened since the last estimate.
 #[derive(Debug, Default)]
 struct Window {
+    batches: u32,
     admitted: u64,
     processed: u64,
     busy: Duration,
@@ -72,9 +68,9 @@ impl Mm1 {
     fn batch(&mut self, jobs: u32, busy: Duration, cx: &mut Ctx<'_>) {
         self.window.processed += u64::from(jobs);
         self.window.busy += busy;
-        self.batches += 1;
+        self.window.batches = self.window.batches.saturating_add(1);
         let since = cx.now.since(*self.window_began.get_or_insert(cx.now));
-        if self.batches >= self.estimate_every || since >= self.estimate_timeout {
+        if self.window.batches >= self.params.estimate_every || since >= self.params.estimate_timeout {
             self.estimate(since, cx);
         }
     }
@@ -83,7 +79,6 @@ impl Mm1 {
         if self.window.processed < LEAST_JOBS || self.window.busy < LEAST_BUSY || since < LEAST_BUSY {
             return; // the window goes on: its jobs and its time belong together
         }
-        self.batches = 0;
         self.window_began = Some(cx.now);
         let window = std::mem::take(&mut self.window);
         // The code's guess: service scales with the logarithm of the threads.
@@ -95,7 +90,7 @@ impl Mm1 {
             self.p90_s.add(p90);
         }
         let before = self.rate;
-        self.rate = self.solve(mu, lambda).max(self.rate_min);
+        self.rate = self.solve(mu, lambda).max(self.params.rate_min);
         self.bucket.set_rate(cx.now, self.rate);
         let estimate = self.model_p90_s.current();
         cx.event(&PolicyEvent::ControllerRan {
@@ -110,11 +105,11 @@ impl Mm1 {
 
     fn solve(&mut self, mu: f64, lambda: f64) -> f64 {
         if mu <= lambda {
-            return mu * self.overload_share;
+            return mu * self.params.overload_share;
         }
         self.model_p90_s.add(LN_10 / (mu - lambda));
         let rate = mu - LN_10 / self.target_s;
-        if rate < 0.0 { mu * self.overload_share } else { rate }
+        if rate < 0.0 { mu * self.params.overload_share } else { rate }
     }
 }
 
@@ -153,6 +148,25 @@ impl Policy for Mm1 {
 
 const CODE: &str = "the published code's M/M/1 controller, \"Arashi runs\"";
 
+params! {
+    struct Mm1Params {
+        target: TargetParams;
+        estimate_every: u32 = count(1..=10_000_000, 5000), "batches between estimates", CODE;
+        estimate_timeout: Duration = time(ms(2)..=s(3600), s(5)),
+            "longest time between estimates, if there are batches", CODE;
+        samples: u32 = count(1..=100_000, 200), "most response times for the percentile that is shown", CODE;
+        smoothing: f64 = number(0.0..=0.999, 0.1),
+            "weight of the old value in the averages of arrivals, threads and response times", CODE;
+        smoothing_rising: f64 = number(0.0..=0.999, 0.9), "weight of the old service rate when it rises", CODE;
+        smoothing_falling: f64 = number(0.0..=0.999, 0.1), "weight of the old service rate when it falls", CODE;
+        overload_share: f64 = number(0.001..=1.0, 0.1),
+            "part of the service rate to admit when the model says overload, or that the target cannot be met", CODE;
+        rate_min: f64 = rate_min(0.5, CODE);
+        depth: u32 = depth(100, CODE);
+        tokens: TokenClock = coded_tokens(CODE);
+    }
+}
+
 pub(crate) const MM1: Entry = Entry {
     name: "mm1",
     about: "admits at the rate at which an M/M/1 queue would just meet the target",
@@ -170,87 +184,31 @@ pub(crate) const MM1: Entry = Entry {
         "The moving averages start at zero, as in the code; threads start at 1 and follow the stage's load samples.",
     ],
     places: &[Place::Stage],
-    params: &[
-        TARGET,
-        TARGETS,
-        Param {
-            name: "estimate_every",
-            about: "batches between estimates",
-            kind: ParamKind::Count { min: 1, max: 10_000_000, default: 5000 },
-            source: CODE,
-        },
-        Param {
-            name: "estimate_timeout",
-            about: "longest time between estimates, if there are batches",
-            kind: ParamKind::Time {
-                min: Duration::from_millis(2),
-                max: Duration::from_secs(3600),
-                default: Some(Duration::from_secs(5)),
-            },
-            source: CODE,
-        },
-        Param {
-            name: "samples",
-            about: "most response times for the percentile that is shown",
-            kind: ParamKind::Count { min: 1, max: 100_000, default: 200 },
-            source: CODE,
-        },
-        Param {
-            name: "smoothing",
-            about: "weight of the old value in the averages of arrivals, threads and response times",
-            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.1, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "smoothing_rising",
-            about: "weight of the old service rate when it rises",
-            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.9, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "smoothing_falling",
-            about: "weight of the old service rate when it falls",
-            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.1, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "overload_share",
-            about: "part of the service rate to admit when the model says overload, or that the target cannot be met",
-            kind: ParamKind::Number { min: 0.001, max: 1.0, default: 0.1, unit: "" },
-            source: CODE,
-        },
-        params::rate_min(0.5, CODE),
-        params::depth(100, CODE),
-        params::coded_tokens(CODE),
-    ],
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[Sampling { what: SampleKind::Stage, period: Duration::from_secs(1) }],
-    make: Make::Policy(|values, site| {
-        let old_weight = values.number("smoothing");
-        let mut threads = Ewma::from_first(old_weight);
-        threads.add(1.0);
-        Box::new(Mm1 {
-            target_s: params::target(values, site).as_secs_f64(),
-            bucket: TokenBucket::new(f64::INFINITY, values.count("depth") as f64, params::token_clock(values)),
-            rate: f64::INFINITY,
-            rate_min: values.number("rate_min"),
-            overload_share: values.number("overload_share"),
-            mu: TwoWay {
-                old_weight_rising: values.number("smoothing_rising"),
-                old_weight_falling: values.number("smoothing_falling"),
-                current: 0.0,
-            },
-            lambda: Ewma::from_zero(old_weight),
-            threads,
-            model_p90_s: Ewma::from_zero(old_weight),
-            samples: PercentileOfN::new(90, usize::try_from(values.count("samples")).unwrap_or(usize::MAX)),
-            p90_s: Ewma::from_zero(old_weight),
-            batches: 0,
-            estimate_every: values.count("estimate_every"),
-            estimate_timeout: values.time("estimate_timeout"),
-            window: Window::default(),
-            window_began: None,
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &Mm1Params, site| {
+            let average = || Ewma::from_zero(params.smoothing);
+            let mut threads = Ewma::from_first(params.smoothing);
+            threads.add(1.0);
+            Box::new(Mm1 {
+                target_s: params.target.of(site).as_secs_f64(),
+                bucket: TokenBucket::new(f64::INFINITY, f64::from(params.depth), params.tokens),
+                rate: f64::INFINITY,
+                mu: TwoWay {
+                    old_weight_rising: params.smoothing_rising,
+                    old_weight_falling: params.smoothing_falling,
+                    current: 0.0,
+                },
+                lambda: average(),
+                threads,
+                model_p90_s: average(),
+                samples: PercentileOfN::new(90, params.samples as usize),
+                p90_s: average(),
+                params: params.clone(),
+                window: Window::default(),
+                window_began: None,
+            })
         })
     }),
 };

@@ -1,23 +1,13 @@
 //! Which percentile of response times a controller steers by, and what it is called.
 
-use crate::{
-    catalogue::{Param, ParamKind, Values},
-    estimate::PercentileOfN,
-};
+use crate::entry::{Count, Declared, count};
 
 /// The percentile that the controller holds against its target.
-pub(super) const PERCENTILE: Param = Param {
-    name: "percentile",
+pub(super) const PERCENTILE: Declared<Count> = Declared {
+    kind: count(1..=99, 90),
     about: "which percentile of response times is held against the target, in whole percent; its gauge is named after it (p90_ms)",
-    kind: ParamKind::Count { min: 1, max: 99, default: 90 },
     source: "the 90th, USITS'03 section 3.2",
 };
-
-/// Collects what the parameters `samples` and `percentile` say.
-pub(super) fn samples(values: &Values) -> PercentileOfN {
-    let count = |name| usize::try_from(values.count(name)).unwrap_or(usize::MAX);
-    PercentileOfN::new(count("percentile"), count("samples"))
-}
 
 /// Name of the gauge of a percentile of 1 to 99.
 pub(super) fn gauge(percent: usize) -> &'static str {

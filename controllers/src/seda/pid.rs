@@ -3,17 +3,20 @@
 use std::time::Duration;
 
 use crate::{
-    Class, Ctx, Entry, Gauge, Grant, Machine, Offer, Outcome, Policy, PolicyEvent, Reason, Refusal, Seen, Timestamp,
-    Verdict,
-    catalogue::{Make, Param, ParamKind, Place, Source},
-    gate::TokenBucket,
+    Class, Ctx, Entry, Gauge, Grant, Machine, Offer, Outcome, Place, Policy, PolicyEvent, Reason, Refusal, Seen,
+    Timestamp, Verdict,
+    entry::{EntryKind, Source, choice, count, ms, number, params, s, time},
+    estimate::PercentileOfN,
+    gate::{TokenBucket, TokenClock},
     law,
 };
 
 use super::{
     class_controller::ClassController,
-    params::{self, TARGET, TARGETS},
-    percentile::{self, PERCENTILE},
+    params::{
+        MakeAverage, TargetParams, coded_tokens, depth, estimate_from, rate_clashes, rate_initial, rate_max, rate_min,
+    },
+    percentile::PERCENTILE,
     response_time::Decide,
 };
 
@@ -22,10 +25,7 @@ use super::{
 struct PidControl {
     all: ClassController,
     law: law::Pid,
-    rate_min: f64,
-    rate_max: f64,
-    decide: Decide,
-    timeout: Duration,
+    params: PidParams,
     last_run: Option<Timestamp>,
 }
 
@@ -40,7 +40,7 @@ impl PidControl {
         let before = self.all.rate();
         // Here the error counts from the target down: positive while there is room.
         let change = self.law.step(-estimate.error, dt);
-        let rate = (before + change).clamp(self.rate_min, self.rate_max);
+        let rate = (before + change).clamp(self.params.rate_min, self.params.rate_max);
         self.all.set_rate(cx, rate, false);
         cx.event(&PolicyEvent::ControllerRan {
             class: Class(0),
@@ -53,7 +53,7 @@ impl PidControl {
     }
 
     fn is_due(&self, now: Timestamp) -> bool {
-        self.all.is_full() || self.all.times_out_at(self.timeout).is_some_and(|at| at <= now)
+        self.all.is_full() || self.all.times_out_at(self.params.timeout).is_some_and(|at| at <= now)
     }
 }
 
@@ -64,18 +64,18 @@ impl Machine for PidControl {
             Seen::Ended { outcome: Outcome::Ignored | Outcome::Overloaded { .. }, .. } => {}
             Seen::Ended { timing, .. } => {
                 self.all.record(cx.now, timing.response());
-                if self.decide == Decide::Timer && self.all.is_full() {
+                if self.params.decide == Decide::Timer && self.all.is_full() {
                     self.run(cx);
                 }
             }
-            Seen::Batch { .. } if self.decide == Decide::AfterBatch && self.is_due(cx.now) => self.run(cx),
+            Seen::Batch { .. } if self.params.decide == Decide::AfterBatch && self.is_due(cx.now) => self.run(cx),
             _ => {}
         }
     }
 
     fn next_wake(&self) -> Option<Timestamp> {
-        match self.decide {
-            Decide::Timer => self.all.times_out_at(self.timeout),
+        match self.params.decide {
+            Decide::Timer => self.all.times_out_at(self.params.timeout),
             Decide::AfterBatch => None,
         }
     }
@@ -105,6 +105,30 @@ impl Policy for PidControl {
 
 const CODE: &str = "the published code's PID controller";
 
+params! {
+    struct PidParams {
+        target: TargetParams;
+        percentile: u32 = PERCENTILE;
+        samples: u32 = count(1..=100_000, 100), "response times before the controller runs", CODE;
+        timeout: Duration = time(ms(1)..=s(3600), s(5)), "longest time between runs, if there is a sample", CODE;
+        smoothing: f64 = number(0.0..=0.999, 0.8), "weight of the old estimate in the moving average", CODE;
+        estimate_from: MakeAverage = estimate_from(CODE);
+        proportional: f64 = number(-1000.0..=1000.0, 1.0).in_unit("/s"),
+            "gain on the error, (target − estimate) / target", CODE;
+        derivative: f64 = number(-1000.0..=1000.0, -0.5), "gain on the error's change per second", CODE;
+        integral: f64 = number(-1000.0..=1000.0, 0.002).in_unit("/s²"),
+            "gain on the error's integral over the window", "0.2 / 100, the published code's PID controller";
+        integral_window: u32 = count(1..=100_000, 100), "runs that the integral covers", CODE;
+        rate_initial: f64 = rate_initial(10.0, CODE);
+        rate_min: f64 = rate_min(0.05, CODE);
+        rate_max: f64 = rate_max(CODE);
+        depth: u32 = depth(10, CODE);
+        tokens: TokenClock = coded_tokens(CODE);
+        decide: Decide = choice(("after-batch", Decide::AfterBatch), &[("timer", Decide::Timer)]),
+            "whether a run comes only after a batch of the stage, or with the last sample or a timer", CODE;
+    }
+}
+
 pub(crate) const PID: Entry = Entry {
     name: "pid",
     about: "adds to an admission rate by a PID law on a percentile of response times",
@@ -118,99 +142,32 @@ pub(crate) const PID: Entry = Entry {
         "Jobs that were refused further down, or whose end says nothing of load, are no samples.",
     ],
     places: &[Place::Stage, Place::Single, Place::Proxy],
-    params: &[
-        TARGET,
-        TARGETS,
-        PERCENTILE,
-        Param {
-            name: "samples",
-            about: "response times before the controller runs",
-            kind: ParamKind::Count { min: 1, max: 100_000, default: 100 },
-            source: CODE,
-        },
-        Param {
-            name: "timeout",
-            about: "longest time between runs, if there is a sample",
-            kind: ParamKind::Time {
-                min: Duration::from_millis(1),
-                max: Duration::from_secs(3600),
-                default: Some(Duration::from_secs(5)),
-            },
-            source: CODE,
-        },
-        Param {
-            name: "smoothing",
-            about: "weight of the old estimate in the moving average",
-            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.8, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "estimate_from",
-            about: "whether the moving average starts at zero or at its first sample",
-            kind: ParamKind::Choice { words: &["zero", "first-sample"] },
-            source: CODE,
-        },
-        Param {
-            name: "proportional",
-            about: "gain on the error, (target − estimate) / target",
-            kind: ParamKind::Number { min: -1000.0, max: 1000.0, default: 1.0, unit: "/s" },
-            source: CODE,
-        },
-        Param {
-            name: "derivative",
-            about: "gain on the error's change per second",
-            kind: ParamKind::Number { min: -1000.0, max: 1000.0, default: -0.5, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "integral",
-            about: "gain on the error's integral over the window",
-            kind: ParamKind::Number { min: -1000.0, max: 1000.0, default: 0.002, unit: "/s²" },
-            source: "0.2 / 100, the published code's PID controller",
-        },
-        Param {
-            name: "integral_window",
-            about: "runs that the integral covers",
-            kind: ParamKind::Count { min: 1, max: 100_000, default: 100 },
-            source: CODE,
-        },
-        params::rate_initial(10.0, CODE),
-        params::rate_min(0.05, CODE),
-        params::rate_max(CODE),
-        params::depth(10, CODE),
-        params::coded_tokens(CODE),
-        Param {
-            name: "decide",
-            about: "whether a run comes only after a batch of the stage, or with the last sample or a timer",
-            kind: ParamKind::Choice { words: &["after-batch", "timer"] },
-            source: CODE,
-        },
-    ],
     presets: &[],
-    clashes: params::rate_clashes,
     samples: &[],
-    make: Make::Policy(|values, site| {
-        let rate = values.number("rate_initial");
-        Box::new(PidControl {
-            all: ClassController::new(
-                Class(0),
-                params::target(values, site),
-                percentile::samples(values),
-                params::average(values),
-                rate,
-                TokenBucket::new(rate, values.count("depth") as f64, params::token_clock(values)),
-            ),
-            law: law::Pid::new(
-                values.number("proportional"),
-                values.number("derivative"),
-                values.number("integral"),
-                usize::try_from(values.count("integral_window")).unwrap_or(usize::MAX),
-            ),
-            rate_min: values.number("rate_min"),
-            rate_max: values.number("rate_max"),
-            decide: params::decide(values),
-            timeout: values.time("timeout"),
-            last_run: None,
-        })
+    kind: EntryKind::Policy(|reader| {
+        reader.make_unless(
+            |params: &PidParams| rate_clashes(params.rate_min, params.rate_initial, params.rate_max),
+            |params, site| {
+                let rate = params.rate_initial;
+                Box::new(PidControl {
+                    all: ClassController::new(
+                        Class(0),
+                        params.target.of(site),
+                        PercentileOfN::new(params.percentile as usize, params.samples as usize),
+                        (params.estimate_from)(params.smoothing),
+                        rate,
+                        TokenBucket::new(rate, f64::from(params.depth), params.tokens),
+                    ),
+                    law: law::Pid::new(
+                        params.proportional,
+                        params.derivative,
+                        params.integral,
+                        params.integral_window as usize,
+                    ),
+                    params: params.clone(),
+                    last_run: None,
+                })
+            },
+        )
     }),
 };

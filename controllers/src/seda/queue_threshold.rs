@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Outcome, Policy, Reason, Refusal, Seen, Verdict,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Source},
+    Ctx, Entry, Gauge, Grant, Machine, Offer, Outcome, Place, Policy, Reason, Refusal, Seen, Verdict,
+    entry::{EntryKind, Source, count, number, params},
     estimate::{Ewma, Running},
     law::{Aimd, Direction, Increase},
 };
 
-use super::params::{self, TARGET, TARGETS};
+use super::params::TargetParams;
 
 /// Refuses while as many jobs wait as its threshold says, and moves the threshold.
 #[derive(Debug)]
 struct QueueThreshold {
     target_s: f64,
     mean_s: Ewma,
-    every: u64,
-    seen: u64,
+    every: u32,
+    seen: u32,
     law: Aimd,
     threshold: f64,
     running: Running,
@@ -69,6 +69,20 @@ impl Policy for QueueThreshold {
 
 const CODE: &str = "the published code's bottleneck stage with direct control";
 
+params! {
+    struct QueueThresholdParams {
+        target: TargetParams;
+        smoothing: f64 = number(0.0..=0.999, 0.5), "weight of the old mean in the moving average of response times",
+            "the published code's bottleneck stage; 0.99 in its configuration file";
+        every: u32 = count(1..=1_000_000, 200), "requests between decisions", CODE;
+        increase_below: f64 = number(-1.0..=0.0, -0.1), "relative error below which the threshold is raised", CODE;
+        increase_by: f64 = number(1.0..=1000.0, 2.0).in_unit("jobs"), "jobs added to the threshold", CODE;
+        decrease_above: f64 = number(0.0..=100.0, 0.1), "relative error above which the threshold is lowered", CODE;
+        decrease_factor: f64 = number(1.001..=1000.0, 2.0), "what the threshold is divided by", CODE;
+        max: u32 = count(1..=1_000_000, 1024), "largest threshold; the smallest, and the first, is 1", CODE;
+    }
+}
+
 pub(crate) const QUEUE_THRESHOLD: Entry = Entry {
     name: "queue-threshold",
     about: "moves a limit on waiting jobs by the mean response time",
@@ -79,71 +93,26 @@ pub(crate) const QUEUE_THRESHOLD: Entry = Entry {
     },
     deviations: &["Jobs that were started before a live switch to this policy count as waiting until they end."],
     places: &[Place::Stage, Place::Single],
-    params: &[
-        TARGET,
-        TARGETS,
-        Param {
-            name: "smoothing",
-            about: "weight of the old mean in the moving average of response times",
-            kind: ParamKind::Number { min: 0.0, max: 0.999, default: 0.5, unit: "" },
-            source: "the published code's bottleneck stage; 0.99 in its configuration file",
-        },
-        Param {
-            name: "every",
-            about: "requests between decisions",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 200 },
-            source: CODE,
-        },
-        Param {
-            name: "increase_below",
-            about: "relative error below which the threshold is raised",
-            kind: ParamKind::Number { min: -1.0, max: 0.0, default: -0.1, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "increase_by",
-            about: "jobs added to the threshold",
-            kind: ParamKind::Number { min: 1.0, max: 1000.0, default: 2.0, unit: "jobs" },
-            source: CODE,
-        },
-        Param {
-            name: "decrease_above",
-            about: "relative error above which the threshold is lowered",
-            kind: ParamKind::Number { min: 0.0, max: 100.0, default: 0.1, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "decrease_factor",
-            about: "what the threshold is divided by",
-            kind: ParamKind::Number { min: 1.001, max: 1000.0, default: 2.0, unit: "" },
-            source: CODE,
-        },
-        Param {
-            name: "max",
-            about: "largest threshold; the smallest, and the first, is 1",
-            kind: ParamKind::Count { min: 1, max: 1_000_000, default: 1024 },
-            source: CODE,
-        },
-    ],
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, site| {
-        Box::new(QueueThreshold {
-            target_s: params::target(values, site).as_secs_f64(),
-            mean_s: Ewma::from_zero(values.number("smoothing")),
-            every: values.count("every"),
-            seen: 0,
-            law: Aimd {
-                decrease_above: values.number("decrease_above"),
-                decrease_factor: values.number("decrease_factor"),
-                increase_below: values.number("increase_below"),
-                increase: Increase::Constant(values.number("increase_by")),
-                min: 1.0,
-                max: values.count("max") as f64,
-            },
-            threshold: 1.0,
-            running: Running::default(),
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &QueueThresholdParams, site| {
+            Box::new(QueueThreshold {
+                target_s: params.target.of(site).as_secs_f64(),
+                mean_s: Ewma::from_zero(params.smoothing),
+                every: params.every,
+                seen: 0,
+                law: Aimd {
+                    decrease_above: params.decrease_above,
+                    decrease_factor: params.decrease_factor,
+                    increase_below: params.increase_below,
+                    increase: Increase::Constant(params.increase_by),
+                    min: 1.0,
+                    max: f64::from(params.max),
+                },
+                threshold: 1.0,
+                running: Running::default(),
+            })
         })
     }),
 };

@@ -1,6 +1,6 @@
 //! What sites want their hosts to do.
 
-use crate::{Note, PeerReport, Refusal, RetryHint, SiteId, Timestamp, policy::Reason, site::Permit};
+use crate::{Grant, Note, Offer, PeerReport, Refusal, RetryHint, SiteId, Timestamp, policy::Reason};
 
 /// What the host of a site has to do next.
 #[derive(Debug, PartialEq)]
@@ -40,6 +40,16 @@ impl<J> Action<J> {
             Self::WakeAt(_) | Self::Idle => 6,
         }
     }
+}
+
+/// Leave to be behind the gate. Ends once, by [`super::Gate::ended`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Permit {
+    /// What is known of the job.
+    pub offer: Offer,
+    pub(super) grant: Grant,
+    pub(super) offered: Timestamp,
+    pub(super) started: Option<Timestamp>,
 }
 
 /// A refusal, and what its reply is to tell beside it.

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway, gauges::counts_beside, watch::Want};
+use super::{
+    Action, InstalledPolicy, Permit, PolicySite, Probe, StageGauges, TurnedAway, gauges::counts_beside, watch::Want,
+};
 use crate::{
-    Grant, JobId, LoadSample, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds, Verdict,
-    seat::Waiting,
+    JobId, LoadSample, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds, Verdict, seat::Waiting,
 };
 
 /// The gate.
@@ -17,16 +18,6 @@ pub struct Gate<J> {
     capacity: u32,
     completed: u64,
     unwatched: u64,
-}
-
-/// Leave to be behind the gate. Ends once, by [`Gate::ended`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Permit {
-    /// What is known of the job.
-    pub offer: Offer,
-    grant: Grant,
-    offered: Timestamp,
-    started: Option<Timestamp>,
 }
 
 /// What a gate says to a job.

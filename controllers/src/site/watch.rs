@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Effect, Entry, Grant, JobId, LoadSample, MachineSeat, Next, Note, Offer, Policy, Seat, Seen, SiteId, Timestamp,
     UnixSeconds, Verdict,
-    catalogue::Sampling,
+    entry::Sampling,
     policy::Resize,
     seat::{Decision, Waiting},
 };

@@ -1,16 +1,26 @@
 //! The whole sender's side in one policy.
 
+use std::time::Duration;
+
 use crate::{
-    Entry,
-    catalogue::{Make, NO_CLASHES, Place},
+    Entry, Place,
+    entry::{EntryKind, params},
 };
 
 use super::{
-    Guarded, joined,
-    retry_budget::{self, RetryBudget},
-    section,
-    throttle::{self, Throttle, WINDOW},
+    chapter::{WINDOW, section},
+    guard::Guarded,
+    retry_budget::{BudgetRules, RetryBudget},
+    throttle::{self, Throttle, ThrottleRules},
 };
+
+params! {
+    struct ClientParams {
+        window: Duration = WINDOW;
+        retry_budget: BudgetRules;
+        throttle: ThrottleRules;
+    }
+}
 
 pub(crate) const SRE_CLIENT: Entry = Entry {
     name: "sre-client",
@@ -23,11 +33,13 @@ pub(crate) const SRE_CLIENT: Entry = Entry {
         "Both count over the same window.",
     ],
     places: &[Place::Client, Place::Proxy],
-    params: &joined::<12>(&[&[WINDOW], &retry_budget::PARAMS, &throttle::PARAMS]),
     presets: &throttle::PRESETS,
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, _| {
-        Box::new(Guarded::new(vec![Box::new(RetryBudget::new(values)), Box::new(Throttle::new(values))]))
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &ClientParams, _| {
+            let budget = RetryBudget::new(&params.retry_budget, params.window);
+            let throttle = Throttle::new(&params.throttle, params.window);
+            Box::new(Guarded::new(vec![Box::new(budget), Box::new(throttle)]))
+        })
     }),
 };

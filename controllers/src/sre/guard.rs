@@ -2,7 +2,7 @@
 
 use crate::{Ctx, Gauge, Grant, Machine, Offer, Policy, Refusal, RetryHint, Seen, Timestamp, Verdict};
 
-use super::dont_retry::Attempts;
+use super::attempts::Attempts;
 
 /// A mechanism that says no, or nothing.
 pub(super) trait Guard: Machine {

@@ -9,15 +9,17 @@ use std::{
 };
 
 use crate::{
-    Ctx, Effect, Gauge, Grant, Machine, Offer, PeerReport, Reason, Refusal, Seen, Timestamp,
-    catalogue::{Make, NO_CLASHES, Place, Values},
+    Ctx, Effect, Gauge, Grant, Machine, Offer, PeerReport, Place, Reason, Refusal, Seen, Timestamp, entry::EntryKind,
     estimate::Ewma,
 };
 
-use super::{Guard, Guarded, section};
-use account::{Account, Limits};
+use super::{
+    chapter::section,
+    guard::{Guard, Guarded},
+};
+use account::{Account, Limits, OLD_COST};
 
-pub(super) use params::{LIMITS, MOST_CPUS, PARAMS, UNIT};
+pub(super) use params::{LIMITS, MOST_CPUS, QuotaParams, UNIT};
 
 /// Refuses a customer's requests while the CPU time that they cost is over its limit.
 #[derive(Debug)]
@@ -45,26 +47,23 @@ struct Report {
 const MOST_ACCOUNTS: usize = 1024;
 /// Idle accounts are looked for no more often than this once all are taken: a look goes through all of them.
 const BETWEEN_SWEEPS: Duration = Duration::from_secs(1);
-/// Weight of the old mean cost with each request that ends.
-pub(super) const OLD_COST: f64 = 0.9;
 
 impl Quota {
-    pub(super) fn new(values: &Values) -> Self {
+    pub(super) fn new(params: &QuotaParams) -> Self {
         let limits = Limits {
-            of: values.customers("limits").clone(),
-            others: values.number("default_limit"),
-            burst_s: values.time("burst").as_secs_f64(),
-            reserve: values.number("reserve"),
-            lease: values.time("lease"),
+            of: params.limits.clone(),
+            others: params.default_limit,
+            burst_s: params.burst.as_secs_f64(),
+            reserve: params.reserve,
+            lease: params.lease,
         };
-        let every = values.time("report_every");
         Self {
             accounts: BTreeMap::new(),
             rest: limits.account_of_others(),
             limits,
             mean_cost: Ewma::from_first(OLD_COST),
             swept: Timestamp::ZERO,
-            report: values.flag("report_usage").then_some(Report { every, last: None }),
+            report: params.report_usage.then_some(Report { every: params.report_every, last: None }),
         }
     }
 
@@ -193,9 +192,9 @@ pub(crate) const QUOTA: crate::Entry = crate::Entry {
         "Customers beyond 1024 who used anything lately share one account.",
     ],
     places: &[Place::Single, Place::Stage, Place::Proxy],
-    params: &PARAMS,
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, _| Box::new(Guarded::new(vec![Box::new(Quota::new(values))]))),
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &QuotaParams, _| Box::new(Guarded::new(vec![Box::new(Quota::new(params))])))
+    }),
 };

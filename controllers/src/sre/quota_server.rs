@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
-    Ctx, Effect, Entry, Gauge, Machine, PeerReport, Seen, SiteId, Timestamp,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place},
+    Ctx, Effect, Entry, Gauge, Machine, PeerReport, Place, Seen, SiteId, Timestamp,
+    entry::{EntryKind, ms, number, params, s, time},
 };
 
 use super::{
+    chapter::section,
     quota::{LIMITS, MOST_CPUS, UNIT},
-    section,
 };
 
 /// Hears what customers use and want at each task, and tells each task how much of the global limit is its own.
@@ -18,10 +18,7 @@ use super::{
 /// Else all get the same part of what is wanted there.
 #[derive(Debug)]
 struct QuotaServer {
-    limits: BTreeMap<u32, f64>,
-    default_limit: f64,
-    every: Duration,
-    forget: Duration,
+    params: QuotaServerParams,
     /// By customer, then by task.
     wanted: BTreeMap<(u32, SiteId), Wanted>,
     /// Reports for which there was no room.
@@ -47,7 +44,7 @@ impl QuotaServer {
         if !cpus.is_finite() || cpus < 0.0 {
             return; // nonsense: what it said before holds until it is forgotten
         }
-        self.next.get_or_insert(now + self.every);
+        self.next.get_or_insert(now + self.params.push_every);
         if self.wanted.len() >= MOST_PAIRS && !self.wanted.contains_key(&(customer, from)) {
             self.ignored += 1;
             return;
@@ -61,7 +58,7 @@ impl QuotaServer {
             let of_customer = rest.partition_point(|((other, _), _)| other == customer);
             let (tasks, others) = rest.split_at(of_customer);
             rest = others;
-            let limit = self.limits.get(customer).copied().unwrap_or(self.default_limit);
+            let limit = self.params.limits.get(customer).copied().unwrap_or(self.params.default_limit);
             let all: f64 = tasks.iter().map(|(_, cpus)| cpus).sum();
             let tasks_many = tasks.len() as f64;
             for ((_, to), cpus) in tasks {
@@ -92,16 +89,29 @@ impl Machine for QuotaServer {
     }
 
     fn wake(&mut self, cx: &mut Ctx<'_>) {
-        let forget = self.forget;
+        let forget = self.params.forget;
         self.wanted.retain(|_, wanted| cx.now.since(wanted.heard) < forget);
         self.divide(cx);
         // Nothing to divide until somebody reports again.
-        self.next = (!self.wanted.is_empty()).then(|| cx.now + self.every);
+        self.next = (!self.wanted.is_empty()).then(|| cx.now + self.params.push_every);
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
         visit(Gauge::of("wanted_cpus"), self.wanted.values().map(|wanted| wanted.cpus).sum());
         visit(Gauge::of("reports_ignored"), self.ignored as f64);
+    }
+}
+
+params! {
+    struct QuotaServerParams {
+        limits: BTreeMap<u32, f64> = LIMITS;
+        default_limit: f64 = number(0.0..=MOST_CPUS, 1.0).in_unit(UNIT),
+            "global limit of each customer that is not named",
+            "chapter 21: every other user has one; the lab's choice: a whole processor";
+        push_every: Duration = time(ms(10)..=s(600), s(1)), "time between divisions", "the lab's choice: in real time";
+        forget: Duration = time(ms(10)..=s(3600), s(10)),
+            "after which time without a report a task no longer counts for a customer",
+            "the lab's choice: some lost reports change nothing";
     }
 }
 
@@ -116,47 +126,11 @@ pub(crate) const QUOTA_SERVER: Entry = Entry {
         "Beyond 4096 pairs of customer and task reports are ignored, and counted.",
     ],
     places: &[Place::Single],
-    params: &[
-        LIMITS,
-        Param {
-            name: "default_limit",
-            about: "global limit of each customer that is not named",
-            kind: ParamKind::Number { min: 0.0, max: MOST_CPUS, default: 1.0, unit: UNIT },
-            source: "chapter 21: every other user has one; the lab's choice: a whole processor",
-        },
-        Param {
-            name: "push_every",
-            about: "time between divisions",
-            kind: ParamKind::Time {
-                min: Duration::from_millis(10),
-                max: Duration::from_secs(600),
-                default: Some(Duration::from_secs(1)),
-            },
-            source: "the lab's choice: in real time",
-        },
-        Param {
-            name: "forget",
-            about: "after which time without a report a task no longer counts for a customer",
-            kind: ParamKind::Time {
-                min: Duration::from_millis(10),
-                max: Duration::from_secs(3600),
-                default: Some(Duration::from_secs(10)),
-            },
-            source: "the lab's choice: some lost reports change nothing",
-        },
-    ],
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Machine(|values, _| {
-        Box::new(QuotaServer {
-            limits: values.customers("limits").clone(),
-            default_limit: values.number("default_limit"),
-            every: values.time("push_every"),
-            forget: values.time("forget"),
-            wanted: BTreeMap::new(),
-            ignored: 0,
-            next: None,
+    kind: EntryKind::Machine(|reader| {
+        reader.make(|params: &QuotaServerParams, _| {
+            Box::new(QuotaServer { params: params.clone(), wanted: BTreeMap::new(), ignored: 0, next: None })
         })
     }),
 };

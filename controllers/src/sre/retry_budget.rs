@@ -1,22 +1,23 @@
 //! Budgets of retries, for each request and for each sender ("Deciding to Retry").
 
+use std::time::Duration;
+
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Reason, Refusal, RetryHint, Seen,
-    catalogue::{Make, NO_CLASHES, Param, ParamKind, Place, Values},
+    Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Reason, Refusal, RetryHint, Seen,
+    entry::{EntryKind, count, flag, number, params},
     estimate::WindowCounts,
 };
 
-use super::{Guard, Guarded, joined, section, throttle::WINDOW};
+use super::{
+    chapter::{WINDOW, section},
+    guard::{Guard, Guarded},
+};
 
 /// Refuses retries: those of a request that was tried often enough, those beyond a share of all requests, and those
 /// that the other side asked not to make. First attempts always pass.
 #[derive(Debug)]
 pub(super) struct RetryBudget {
-    /// Attempts of a request in all.
-    attempts: Option<u64>,
-    /// Share of retries in all requests below which one more may be made.
-    share: Option<f64>,
-    heed: bool,
+    rules: BudgetRules,
     /// Of requests that were let go: all, and retries.
     sent: WindowCounts<2>,
 }
@@ -25,21 +26,17 @@ const ALL: usize = 0;
 const RETRIES: usize = 1;
 
 impl RetryBudget {
-    pub(super) fn new(values: &Values) -> Self {
-        Self {
-            attempts: values.flag("per_request").then(|| values.count("attempts")),
-            share: values.flag("per_client").then(|| values.number("retry_share")),
-            heed: values.flag("heed_dont_retry"),
-            sent: WindowCounts::new(values.time("window")),
-        }
+    pub(super) fn new(rules: &BudgetRules, window: Duration) -> Self {
+        Self { rules: rules.clone(), sent: WindowCounts::new(window) }
     }
 
     fn may_retry(&mut self, job: &Offer, cx: &Ctx<'_>) -> bool {
-        let told_not_to = self.heed && job.tags.told_not_to_retry;
+        let BudgetRules { per_request, attempts, per_client, retry_share, heed_dont_retry } = self.rules;
+        let told_not_to = heed_dont_retry && job.tags.told_not_to_retry;
         // Attempt 0 is the first: with three in all, attempt 3 is one too many.
-        let tried_enough = self.attempts.is_some_and(|attempts| u64::from(job.tags.attempt) >= attempts);
+        let tried_enough = per_request && u32::from(job.tags.attempt) >= attempts;
         let [all, retries] = self.sent.totals(cx.now);
-        let too_many = self.share.is_some_and(|share| retries as f64 >= share * all as f64);
+        let too_many = per_client && retries as f64 >= retry_share * all as f64;
         !(told_not_to || tried_enough || too_many)
     }
 }
@@ -67,39 +64,29 @@ impl Guard for RetryBudget {
     }
 }
 
-/// All but the window.
-pub(super) const PARAMS: [Param; 5] = [
-    Param {
-        name: "per_request",
-        about: "whether a request has a budget of attempts",
-        kind: ParamKind::Flag { default: true },
-        source: "chapter 21, Deciding to Retry: a per-request retry budget",
-    },
-    Param {
-        name: "attempts",
-        about: "attempts of one request in all, the first among them",
-        kind: ParamKind::Count { min: 1, max: 255, default: 3 },
-        source: "chapter 21, Deciding to Retry: up to three attempts",
-    },
-    Param {
-        name: "per_client",
-        about: "whether retries have a share of all requests that they must stay below",
-        kind: ParamKind::Flag { default: true },
-        source: "chapter 21, Deciding to Retry: a per-client retry budget",
-    },
-    Param {
-        name: "retry_share",
-        about: "share of retries in all requests, retries among them, below which one more is let go",
-        kind: ParamKind::Number { min: 0.0, max: 1.0, default: 0.1, unit: "" },
-        source: "chapter 21, Deciding to Retry: only as long as this ratio is below 10 %",
-    },
-    Param {
-        name: "heed_dont_retry",
-        about: "whether \"overloaded; don't retry\" is heeded",
-        kind: ParamKind::Flag { default: true },
-        source: "chapter 21, Deciding to Retry: an error instead of the one that triggers retries",
-    },
-];
+params! {
+    /// All but the window.
+    pub(super) struct BudgetRules {
+        per_request: bool = flag(true), "whether a request has a budget of attempts",
+            "chapter 21, Deciding to Retry: a per-request retry budget";
+        attempts: u32 = count(1..=255, 3), "attempts of one request in all, the first among them",
+            "chapter 21, Deciding to Retry: up to three attempts";
+        per_client: bool = flag(true), "whether retries have a share of all requests that they must stay below",
+            "chapter 21, Deciding to Retry: a per-client retry budget";
+        retry_share: f64 = number(0.0..=1.0, 0.1),
+            "share of retries in all requests, retries among them, below which one more is let go",
+            "chapter 21, Deciding to Retry: only as long as this ratio is below 10 %";
+        heed_dont_retry: bool = flag(true), "whether \"overloaded; don't retry\" is heeded",
+            "chapter 21, Deciding to Retry: an error instead of the one that triggers retries";
+    }
+}
+
+params! {
+    struct RetryBudgetParams {
+        window: Duration = WINDOW;
+        rules: BudgetRules;
+    }
+}
 
 pub(crate) const RETRY_BUDGET: Entry = Entry {
     name: "retry-budget",
@@ -112,9 +99,11 @@ pub(crate) const RETRY_BUDGET: Entry = Entry {
         "That the attempt before was answered \"overloaded; don't retry\" must come with the retry, in its tags.",
     ],
     places: &[Place::Client, Place::Proxy],
-    params: &joined::<6>(&[&[WINDOW], &PARAMS]),
     presets: &[],
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, _| Box::new(Guarded::new(vec![Box::new(RetryBudget::new(values))]))),
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &RetryBudgetParams, _| {
+            Box::new(Guarded::new(vec![Box::new(RetryBudget::new(&params.rules, params.window))]))
+        })
+    }),
 };

@@ -1,44 +1,47 @@
 //! The whole service's side in one policy.
 
 use crate::{
-    Entry,
-    catalogue::{Make, Param, ParamKind, Place, Problem, Values},
+    Entry, Place,
+    entry::{Declared, EntryKind, Flag, Problem, flag, params},
 };
 
 use super::{
-    Guard, Guarded,
-    dont_retry::{self, Attempts},
-    joined,
-    quota::{self, Quota},
-    section,
-    throttle::WINDOW,
-    utilization::{self, Utilization},
+    attempts::{Attempts, AttemptsParams},
+    chapter::section,
+    guard::{Guard, Guarded},
+    quota::{Quota, QuotaParams},
+    utilization::{self, Utilization, UtilizationParams},
 };
 
-const SWITCHES: [Param; 3] = [
-    switch("quota", "whether customers have limits", "chapter 21, Per-Customer Limits"),
-    switch("utilization", "whether the task looks at its own load", "chapter 21, Utilization Signals"),
-    switch("dont_retry", "whether refusals say when retrying is in vain", "chapter 21, Deciding to Retry"),
-];
-
-const fn switch(name: &'static str, about: &'static str, source: &'static str) -> Param {
-    Param { name, about, kind: ParamKind::Flag { default: true }, source }
+const fn switch(about: &'static str, source: &'static str) -> Declared<Flag> {
+    Declared { kind: flag(true), about, source }
 }
 
-fn policy(values: &Values) -> Guarded {
-    let mut guards: Vec<Box<dyn Guard>> = Vec::new();
-    if values.flag("quota") {
-        guards.push(Box::new(Quota::new(values)));
+params! {
+    struct ServerParams {
+        quota: bool = switch("whether customers have limits", "chapter 21, Per-Customer Limits");
+        utilization: bool = switch("whether the task looks at its own load", "chapter 21, Utilization Signals");
+        dont_retry: bool = switch("whether refusals say when retrying is in vain", "chapter 21, Deciding to Retry");
+        limits: QuotaParams;
+        signals: UtilizationParams;
+        attempts: AttemptsParams;
     }
-    if values.flag("utilization") {
-        guards.push(Box::new(Utilization::new(values)));
+}
+
+fn policy(params: &ServerParams) -> Guarded {
+    let mut guards: Vec<Box<dyn Guard>> = Vec::new();
+    if params.quota {
+        guards.push(Box::new(Quota::new(&params.limits)));
+    }
+    if params.utilization {
+        guards.push(Box::new(Utilization::new(&params.signals)));
     }
     let guarded = Guarded::new(guards);
-    if values.flag("dont_retry") { guarded.advising(Attempts::new(values)) } else { guarded }
+    if params.dont_retry { guarded.advising(Attempts::new(&params.attempts)) } else { guarded }
 }
 
-fn clashes(values: &Values) -> Vec<Problem> {
-    if values.flag("utilization") { utilization::clashes(values) } else { utilization::falling_thresholds(values) }
+fn clashes(params: &ServerParams) -> Vec<Problem> {
+    if params.utilization { params.signals.clashes() } else { params.signals.falling_thresholds() }
 }
 
 pub(crate) const SRE: Entry = Entry {
@@ -51,9 +54,7 @@ pub(crate) const SRE: Entry = Entry {
         "With every part switched off everything comes in.",
     ],
     places: &[Place::Single, Place::Stage, Place::Proxy],
-    params: &joined::<30>(&[&SWITCHES, &quota::PARAMS, &utilization::PARAMS, &[WINDOW], &dont_retry::PARAMS]),
     presets: &utilization::PRESETS,
-    clashes,
     samples: &utilization::SAMPLES,
-    make: Make::Policy(|values, _| Box::new(policy(values))),
+    kind: EntryKind::Policy(|reader| reader.make_unless(clashes, |params, _| Box::new(policy(params)))),
 };

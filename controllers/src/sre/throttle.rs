@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use crate::{
-    Criticality, Ctx, Entry, Gauge, Machine, Offer, Outcome, Reason, Refusal, Seen,
-    catalogue::{Given, Make, NO_CLASHES, Param, ParamKind, Place, Preset, Values},
+    Criticality, Ctx, Entry, Gauge, Machine, Offer, Outcome, Place, Reason, Refusal, Seen,
+    entry::{Choice, Declared, EntryKind, Given, Preset, choice, flag, number, params},
     estimate::WindowCounts,
 };
 
-use super::{Guard, Guarded, joined, section};
+use super::{
+    chapter::{WINDOW, section},
+    guard::{Guard, Guarded},
+};
 
 /// Refuses with the probability max(0, (requests − K × accepts) / (requests + 1)), over a window, for each criticality.
 ///
@@ -16,13 +19,7 @@ use super::{Guard, Guarded, joined, section};
 /// not refuse; one that reached nobody is never an accept. A request on its way is neither yet, unless `count_pending` is set.
 #[derive(Debug)]
 pub(super) struct Throttle {
-    k: f64,
-    per_criticality: bool,
-    count_pending: bool,
-    /// Whether a request was accepted that was answered with an error, not in time, or not before its user left.
-    accepts_failures: bool,
-    accepts_timeouts: bool,
-    accepts_abandoned: bool,
+    rules: ThrottleRules,
     /// By level of criticality, or the first alone.
     levels: Vec<WindowCounts<2>>,
 }
@@ -31,22 +28,13 @@ const REQUESTS: usize = 0;
 const ACCEPTS: usize = 1;
 
 impl Throttle {
-    pub(super) fn new(values: &Values) -> Self {
-        let per_criticality = values.flag("per_criticality");
-        let levels = if per_criticality { Criticality::ALL.len() } else { 1 };
-        Self {
-            k: values.number("k"),
-            per_criticality,
-            count_pending: values.flag("count_pending"),
-            accepts_failures: values.word("failures") == "accepted",
-            accepts_timeouts: values.word("timeouts") == "accepted",
-            accepts_abandoned: values.word("abandoned") == "accepted",
-            levels: vec![WindowCounts::new(values.time("window")); levels],
-        }
+    pub(super) fn new(rules: &ThrottleRules, window: Duration) -> Self {
+        let levels = if rules.per_criticality { Criticality::ALL.len() } else { 1 };
+        Self { rules: rules.clone(), levels: vec![WindowCounts::new(window); levels] }
     }
 
     fn level(&mut self, criticality: Criticality) -> &mut WindowCounts<2> {
-        let level = if self.per_criticality { criticality.level() } else { 0 };
+        let level = if self.rules.per_criticality { criticality.level() } else { 0 };
         &mut self.levels[level]
     }
 
@@ -54,9 +42,9 @@ impl Throttle {
         match outcome {
             // Nobody was there who could have accepted it.
             Outcome::Overloaded { .. } | Outcome::Unavailable => false,
-            Outcome::Failed => self.accepts_failures,
-            Outcome::TimedOut => self.accepts_timeouts,
-            Outcome::Abandoned => self.accepts_abandoned,
+            Outcome::Failed => self.rules.failures,
+            Outcome::TimedOut => self.rules.timeouts,
+            Outcome::Abandoned => self.rules.abandoned,
             Outcome::Served | Outcome::Ignored => true,
         }
     }
@@ -71,7 +59,7 @@ fn probability(k: f64, [requests, accepts]: [u64; 2]) -> f64 {
 impl Machine for Throttle {
     fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
         let Seen::Ended { tags, outcome, .. } = seen else { return };
-        let (accept, pending) = (self.is_accept(*outcome), self.count_pending);
+        let (accept, pending) = (self.is_accept(*outcome), self.rules.count_pending);
         let counts = self.level(tags.criticality);
         if !pending {
             counts.count(cx.now, REQUESTS);
@@ -88,16 +76,16 @@ impl Machine for Throttle {
             "reject_probability_critical",
             "reject_probability_critical_plus",
         ];
-        let names = if self.per_criticality { &BY_LEVEL[..] } else { &["reject_probability"] };
+        let names = if self.rules.per_criticality { &BY_LEVEL[..] } else { &["reject_probability"] };
         for (name, counts) in names.iter().zip(&self.levels) {
-            visit(Gauge::of(name), probability(self.k, counts.last_totals()));
+            visit(Gauge::of(name), probability(self.rules.k, counts.last_totals()));
         }
     }
 }
 
 impl Guard for Throttle {
     fn refusal(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Option<Refusal> {
-        let (k, pending) = (self.k, self.count_pending);
+        let (k, pending) = (self.rules.k, self.rules.count_pending);
         let counts = self.level(job.tags.criticality);
         let probability = probability(k, counts.totals(cx.now));
         let refused = probability > 0.0 && cx.random.uniform() < probability;
@@ -108,56 +96,34 @@ impl Guard for Throttle {
     }
 }
 
-pub(super) const WINDOW: Param = Param {
-    name: "window",
-    about: "how far back requests are counted, to a sixtieth of it",
-    kind: ParamKind::Time {
-        min: Duration::from_millis(100),
-        max: Duration::from_secs(3600),
-        default: Some(Duration::from_secs(120)),
-    },
-    source: "chapter 21, Client-Side Throttling: the last two minutes of its history",
-};
+const fn accepted(about: &'static str, source: &'static str) -> Declared<Choice<bool>> {
+    Declared { kind: choice(("accepted", true), &[("refused", false)]), about, source }
+}
 
-/// All but the window.
-pub(super) const PARAMS: [Param; 6] = [
-    Param {
-        name: "k",
-        about: "requests let go for each that the other side accepts: lower holds back more, and is slower to see relief",
-        kind: ParamKind::Number { min: 1.0, max: 1000.0, default: 2.0, unit: "" },
-        source: "K, chapter 21: generally 2; 1.1 where a refusal costs as much as an answer",
-    },
-    Param {
-        name: "per_criticality",
-        about: "whether each level of criticality has counts of its own",
-        kind: ParamKind::Flag { default: true },
-        source: "chapter 21, Criticality: separate stats for each criticality",
-    },
-    accepted(
-        "failures",
-        "whether a request that was answered with an error was accepted",
-        "the lab's choice: it was not rejected for overload; the book speaks of requests accepted by the backend",
-    ),
-    accepted(
-        "timeouts",
-        "whether a request that was not answered in time was accepted",
-        "the lab's choice: the book counts the refusals that the backend sends",
-    ),
-    accepted(
-        "abandoned",
-        "whether a request whose user left before the answer was accepted",
-        "the lab's choice, as for timeouts",
-    ),
-    Param {
-        name: "count_pending",
-        about: "whether requests on their way count before their answer is there: many at once then look refused",
-        kind: ParamKind::Flag { default: false },
-        source: "the lab's choice: the book says that normally requests and accepts are equal",
-    },
-];
-
-const fn accepted(name: &'static str, about: &'static str, source: &'static str) -> Param {
-    Param { name, about, kind: ParamKind::Choice { words: &["accepted", "refused"] }, source }
+params! {
+    /// All but the window. A request that failed, was not answered in time, or was abandoned: true if it was accepted.
+    pub(super) struct ThrottleRules {
+        k: f64 = number(1.0..=1000.0, 2.0),
+            "requests let go for each that the other side accepts: lower holds back more, and is slower to see relief",
+            "K, chapter 21: generally 2; 1.1 where a refusal costs as much as an answer";
+        per_criticality: bool = flag(true), "whether each level of criticality has counts of its own",
+            "chapter 21, Criticality: separate stats for each criticality";
+        failures: bool = accepted(
+            "whether a request that was answered with an error was accepted",
+            "the lab's choice: it was not rejected for overload; the book speaks of requests accepted by the backend",
+        );
+        timeouts: bool = accepted(
+            "whether a request that was not answered in time was accepted",
+            "the lab's choice: the book counts the refusals that the backend sends",
+        );
+        abandoned: bool = accepted(
+            "whether a request whose user left before the answer was accepted",
+            "the lab's choice, as for timeouts",
+        );
+        count_pending: bool = flag(false),
+            "whether requests on their way count before their answer is there: many at once then look refused",
+            "the lab's choice: the book says that normally requests and accepts are equal";
+    }
 }
 
 /// When a request counts, and what an accept is.
@@ -178,6 +144,13 @@ pub(super) const PRESETS: [Preset; 2] = [
     },
 ];
 
+params! {
+    struct ThrottleParams {
+        window: Duration = WINDOW;
+        rules: ThrottleRules;
+    }
+}
+
 pub(crate) const THROTTLE: Entry = Entry {
     name: "throttle",
     about: "adaptive throttling: a sender that is refused often holds back part of its requests itself",
@@ -189,9 +162,11 @@ pub(crate) const THROTTLE: Entry = Entry {
         "The window is a ring of 60 buckets: what happened is forgotten up to a sixtieth of the window early.",
     ],
     places: &[Place::Client, Place::Proxy],
-    params: &joined::<7>(&[&[WINDOW], &PARAMS]),
     presets: &PRESETS,
-    clashes: NO_CLASHES,
     samples: &[],
-    make: Make::Policy(|values, _| Box::new(Guarded::new(vec![Box::new(Throttle::new(values))]))),
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|params: &ThrottleParams, _| {
+            Box::new(Guarded::new(vec![Box::new(Throttle::new(&params.rules, params.window))]))
+        })
+    }),
 };

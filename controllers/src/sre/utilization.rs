@@ -3,11 +3,17 @@
 use std::time::Duration;
 
 use crate::{
-    Ctx, Entry, Gauge, LoadSample, Machine, Offer, Reason, Refusal, Seen, Timestamp,
-    catalogue::{Given, Make, Param, ParamKind, Place, Preset, Problem, SampleKind, Sampling, Values},
+    Ctx, Entry, Gauge, LoadSample, Machine, Offer, Place, Reason, Refusal, Seen, Timestamp,
+    entry::{
+        Declared, EntryKind, Given, Number, Preset, Problem, SampleKind, Sampling, count, flag, ms, number, params, s,
+        time,
+    },
 };
 
-use super::{Guard, Guarded, section};
+use super::{
+    chapter::section,
+    guard::{Guard, Guarded},
+};
 
 /// Refuses a request while any signal is above the threshold of its criticality. Thresholds rise with criticality, so
 /// that a level is refused only if all lower ones are.
@@ -35,17 +41,20 @@ struct LoadAverage {
 }
 
 impl Utilization {
-    pub(super) fn new(values: &Values) -> Self {
-        let signal = |name: &str| Signal::new(values, name);
+    pub(super) fn new(params: &UtilizationParams) -> Self {
+        let [load, cpu, memory] = params.thresholds().map(|thresholds| {
+            let thresholds = thresholds.map(|(_, threshold)| threshold);
+            Signal { now: 0.0, thresholds }
+        });
         Self {
-            load: signal("load").map(|signal| LoadAverage {
-                signal,
-                processors: values.count("processors") as f64,
-                time_constant_s: values.time("time_constant").as_secs_f64(),
+            load: params.load.then_some(LoadAverage {
+                signal: load,
+                processors: f64::from(params.processors),
+                time_constant_s: params.time_constant.as_secs_f64(),
                 last: None,
             }),
-            cpu: signal("cpu"),
-            memory: signal("memory"),
+            cpu: params.cpu.then_some(cpu),
+            memory: params.memory.then_some(memory),
         }
     }
 
@@ -53,12 +62,6 @@ impl Utilization {
         let load = self.load.as_ref().map(|load| ("load_average", &load.signal));
         let cpu = self.cpu.as_ref().map(|signal| ("cpu_share", signal));
         load.into_iter().chain(cpu).chain(self.memory.as_ref().map(|signal| ("memory_share", signal)))
-    }
-}
-
-impl Signal {
-    fn new(values: &Values, name: &str) -> Option<Self> {
-        values.flag(name).then(|| Self { now: 0.0, thresholds: thresholds(name).map(|name| values.number(name)) })
     }
 }
 
@@ -96,42 +99,6 @@ impl Guard for Utilization {
     }
 }
 
-/// Names of the parameters with a signal's thresholds, lowest criticality first.
-fn thresholds(signal: &str) -> [&'static str; 4] {
-    let first = match signal {
-        "load" => 5,
-        "cpu" => 9,
-        _ => 13,
-    };
-    [0, 1, 2, 3].map(|level| PARAMS[first + level].name)
-}
-
-/// Thresholds that fall with criticality would refuse a level before a lower one.
-pub(super) fn falling_thresholds(values: &Values) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for signal in ["load", "cpu", "memory"] {
-        for pair in thresholds(signal).windows(2) {
-            let [lower, higher] = [pair[0], pair[1]].map(|name| values.number(name));
-            if higher < lower {
-                let message =
-                    format!("{higher} is below {} ({lower}): a level would be refused before a lower one", pair[0]);
-                problems.push(Problem { key: pair[1].to_owned(), message });
-            }
-        }
-    }
-    problems
-}
-
-/// At least one signal must be on, and no thresholds may fall.
-pub(super) fn clashes(values: &Values) -> Vec<Problem> {
-    let mut problems = falling_thresholds(values);
-    if !["load", "cpu", "memory"].into_iter().any(|signal| values.flag(signal)) {
-        let message = "without load, cpu and memory nothing is ever refused: switch one on".to_owned();
-        problems.push(Problem { key: "load".to_owned(), message });
-    }
-    problems
-}
-
 /// Often enough that a burst which is seen once weighs little: 2 % at the default time constant.
 const READY_EVERY: Duration = Duration::from_millis(20);
 
@@ -160,61 +127,94 @@ pub(super) const PRESETS: [Preset; 2] = [
 const DOUBLED: &str = "the lab's choice: twice that of the level below";
 const STEPS: &str = "the lab's choice: steps of 5 % below the full resource, where the signal ends";
 
-const fn switch(name: &'static str, about: &'static str, default: bool, source: &'static str) -> Param {
-    Param { name, about, kind: ParamKind::Flag { default }, source }
+const fn load(about: &'static str, default: f64, source: &'static str) -> Declared<Number> {
+    Declared { kind: number(0.0..=1e6, default).in_unit("tasks a processor"), about, source }
 }
 
-const fn load(name: &'static str, about: &'static str, default: f64, source: &'static str) -> Param {
-    Param { name, about, kind: ParamKind::Number { min: 0.0, max: 1e6, default, unit: "tasks a processor" }, source }
+const fn share(about: &'static str, default: f64) -> Declared<Number> {
+    Declared { kind: number(0.0..=1.0, default), about, source: STEPS }
 }
 
-const fn share(name: &'static str, about: &'static str, default: f64) -> Param {
-    Param { name, about, kind: ParamKind::Number { min: 0.0, max: 1.0, default, unit: "" }, source: STEPS }
+params! {
+    pub(super) struct UtilizationParams {
+        load: bool = flag(true), "whether the executor load average is looked at",
+            "chapter 21: the most generally useful signal";
+        cpu: bool = flag(false), "whether the CPU rate is looked at", "chapter 21: in many cases just the CPU rate";
+        memory: bool = flag(false), "whether the share of memory in use is looked at", "chapter 21: memory pressure";
+        processors: u32 = count(1..=10_000, 1), "processors that this service may use",
+            "chapter 21: the number of processors available to the task; the lab gives its targets one";
+        time_constant: Duration = time(ms(1)..=s(600), s(1)),
+            "after which time a load that ended has decayed to 37 %",
+            "the lab's choice: the book says exponential decay, and no constant";
+        load_sheddable: f64 = load("load average above which SHEDDABLE is refused", 1.0,
+            "chapter 21: as the number of active threads grows beyond the number of processors");
+        load_sheddable_plus: f64 = load("load average above which SHEDDABLE_PLUS is refused", 2.0, DOUBLED);
+        load_critical: f64 = load("load average above which CRITICAL is refused", 4.0, DOUBLED);
+        load_critical_plus: f64 = load("load average above which CRITICAL_PLUS is refused", 8.0, DOUBLED);
+        cpu_sheddable: f64 = share("share of the CPU above which SHEDDABLE is refused", 0.8);
+        cpu_sheddable_plus: f64 = share("share of the CPU above which SHEDDABLE_PLUS is refused", 0.85);
+        cpu_critical: f64 = share("share of the CPU above which CRITICAL is refused", 0.9);
+        cpu_critical_plus: f64 = share("share of the CPU above which CRITICAL_PLUS is refused", 0.95);
+        memory_sheddable: f64 = share("share of the memory limit above which SHEDDABLE is refused", 0.8);
+        memory_sheddable_plus: f64 = share("share of the memory limit above which SHEDDABLE_PLUS is refused", 0.85);
+        memory_critical: f64 = share("share of the memory limit above which CRITICAL is refused", 0.9);
+        memory_critical_plus: f64 = share("share of the memory limit above which CRITICAL_PLUS is refused", 0.95);
+    }
 }
 
-pub(super) const PARAMS: [Param; 17] = [
-    switch(
-        "load",
-        "whether the executor load average is looked at",
-        true,
-        "chapter 21: the most generally useful signal",
-    ),
-    switch("cpu", "whether the CPU rate is looked at", false, "chapter 21: in many cases just the CPU rate"),
-    switch("memory", "whether the share of memory in use is looked at", false, "chapter 21: memory pressure"),
-    Param {
-        name: "processors",
-        about: "processors that this service may use",
-        kind: ParamKind::Count { min: 1, max: 10_000, default: 1 },
-        source: "chapter 21: the number of processors available to the task; the lab gives its targets one",
-    },
-    Param {
-        name: "time_constant",
-        about: "after which time a load that ended has decayed to 37 %",
-        kind: ParamKind::Time {
-            min: Duration::from_millis(1),
-            max: Duration::from_secs(600),
-            default: Some(Duration::from_secs(1)),
-        },
-        source: "the lab's choice: the book says exponential decay, and no constant",
-    },
-    load(
-        "load_sheddable",
-        "load average above which SHEDDABLE is refused",
-        1.0,
-        "chapter 21: as the number of active threads grows beyond the number of processors",
-    ),
-    load("load_sheddable_plus", "load average above which SHEDDABLE_PLUS is refused", 2.0, DOUBLED),
-    load("load_critical", "load average above which CRITICAL is refused", 4.0, DOUBLED),
-    load("load_critical_plus", "load average above which CRITICAL_PLUS is refused", 8.0, DOUBLED),
-    share("cpu_sheddable", "share of the CPU above which SHEDDABLE is refused", 0.8),
-    share("cpu_sheddable_plus", "share of the CPU above which SHEDDABLE_PLUS is refused", 0.85),
-    share("cpu_critical", "share of the CPU above which CRITICAL is refused", 0.9),
-    share("cpu_critical_plus", "share of the CPU above which CRITICAL_PLUS is refused", 0.95),
-    share("memory_sheddable", "share of the memory limit above which SHEDDABLE is refused", 0.8),
-    share("memory_sheddable_plus", "share of the memory limit above which SHEDDABLE_PLUS is refused", 0.85),
-    share("memory_critical", "share of the memory limit above which CRITICAL is refused", 0.9),
-    share("memory_critical_plus", "share of the memory limit above which CRITICAL_PLUS is refused", 0.95),
-];
+/// The key and value of a threshold.
+type Threshold = (&'static str, f64);
+
+impl UtilizationParams {
+    /// Of load, CPU and memory, lowest criticality first.
+    fn thresholds(&self) -> [[Threshold; 4]; 3] {
+        [
+            [
+                ("load_sheddable", self.load_sheddable),
+                ("load_sheddable_plus", self.load_sheddable_plus),
+                ("load_critical", self.load_critical),
+                ("load_critical_plus", self.load_critical_plus),
+            ],
+            [
+                ("cpu_sheddable", self.cpu_sheddable),
+                ("cpu_sheddable_plus", self.cpu_sheddable_plus),
+                ("cpu_critical", self.cpu_critical),
+                ("cpu_critical_plus", self.cpu_critical_plus),
+            ],
+            [
+                ("memory_sheddable", self.memory_sheddable),
+                ("memory_sheddable_plus", self.memory_sheddable_plus),
+                ("memory_critical", self.memory_critical),
+                ("memory_critical_plus", self.memory_critical_plus),
+            ],
+        ]
+    }
+
+    /// Thresholds that fall with criticality would refuse a level before a lower one.
+    pub(super) fn falling_thresholds(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        for thresholds in self.thresholds() {
+            for ((lower_key, lower), (key, higher)) in thresholds.into_iter().zip(thresholds.into_iter().skip(1)) {
+                if higher < lower {
+                    let message =
+                        format!("{higher} is below {lower_key} ({lower}): a level would be refused before a lower one");
+                    problems.push(Problem::new(key, message));
+                }
+            }
+        }
+        problems
+    }
+
+    /// At least one signal must be on, and no thresholds may fall.
+    pub(super) fn clashes(&self) -> Vec<Problem> {
+        let mut problems = self.falling_thresholds();
+        if !(self.load || self.cpu || self.memory) {
+            let message = "without load, cpu and memory nothing is ever refused: switch one on";
+            problems.push(Problem::new("load", message));
+        }
+        problems
+    }
+}
 
 pub(crate) const UTILIZATION: Entry = Entry {
     name: "utilization",
@@ -227,9 +227,11 @@ pub(crate) const UTILIZATION: Entry = Entry {
         "Above its threshold a level is refused altogether; the book does not say how refusals begin.",
     ],
     places: &[Place::Single, Place::Stage, Place::Proxy],
-    params: &PARAMS,
     presets: &PRESETS,
-    clashes,
     samples: &SAMPLES,
-    make: Make::Policy(|values, _| Box::new(Guarded::new(vec![Box::new(Utilization::new(values))]))),
+    kind: EntryKind::Policy(|reader| {
+        reader.make_unless(UtilizationParams::clashes, |params, _| {
+            Box::new(Guarded::new(vec![Box::new(Utilization::new(params))]))
+        })
+    }),
 };

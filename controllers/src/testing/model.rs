@@ -6,7 +6,8 @@ use std::{collections::BTreeMap, time::Duration};
 use crate::{
     Class, Criticality, Effect, Entry, Gauge, Grant, JobId, Kind, LoadSample, MachineSeat, Next, Note, Offer, Outcome,
     PeerReport, Place, Policy, Seat, Seen, Settings, Site, SiteId, Tags, Timestamp, Timing, UnixSeconds, Verdict,
-    catalogue::Values, random::mix,
+    entry::{Factory, Setting},
+    random::mix,
 };
 
 /// One thing that a host may do.
@@ -143,16 +144,16 @@ pub type Transcript = Vec<String>;
 /// # Panics
 /// If something does not hold.
 pub fn check(entry: &'static Entry, settings: &Settings, site: &Site, codes: &[u64]) -> Transcript {
-    let values = entry.check(settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
+    let factory = entry.check(settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
     if entry.is_policy() {
-        let mut host = Host::new(entry, &values, site);
+        let mut host = Host::new(entry, &factory, site);
         for code in codes {
             host.apply(Operation::decode(*code));
             host.check_invariants();
         }
         host.finish()
     } else {
-        check_machine(entry, &values, site, codes)
+        check_machine(entry, &factory, site, codes)
     }
 }
 
@@ -161,7 +162,7 @@ const MOST_EFFECTS: usize = 10_000;
 
 struct Host<'a> {
     entry: &'static Entry,
-    values: &'a Values,
+    factory: &'a Factory,
     site: &'a Site,
     seat: Seat,
     now: Timestamp,
@@ -180,12 +181,12 @@ struct Admitted {
 }
 
 impl<'a> Host<'a> {
-    fn new(entry: &'static Entry, values: &'a Values, site: &'a Site) -> Self {
+    fn new(entry: &'static Entry, factory: &'a Factory, site: &'a Site) -> Self {
         Self {
             entry,
-            values,
+            factory,
             site,
-            seat: Seat::new(site.id, build(entry, values, site), 7, Box::new(())),
+            seat: Seat::new(site.id, build(entry, factory, site), 7, Box::new(())),
             now: Timestamp::ZERO,
             next_id: 0,
             waiting: Vec::new(),
@@ -218,7 +219,7 @@ impl<'a> Host<'a> {
                 let counted = self.seat.counts().clock_went_back - before;
                 assert_eq!(counted, u64::from(earlier < self.now), "a time from before is counted");
             }
-            Operation::Replace => self.seat.replace(self.now, build(self.entry, self.values, self.site)),
+            Operation::Replace => self.seat.replace(self.now, build(self.entry, self.factory, self.site)),
             Operation::Poll => self.poll(),
         }
     }
@@ -328,9 +329,9 @@ impl<'a> Host<'a> {
             _ => None,
         };
         if let Some((jobs, limit)) = limited {
-            assert!(jobs as u64 <= self.values.count(limit), "{}: {jobs} over {limit}", self.entry.name);
+            assert!(jobs as f64 <= number(self.factory, limit), "{}: {jobs} over {limit}", self.entry.name);
         }
-        self.seat.gauges(&mut |gauge, value| check_gauge(self.entry, self.values, gauge, value));
+        self.seat.gauges(&mut |gauge, value| check_gauge(self.entry, self.factory, gauge, value));
     }
 
     /// Follows wake-ups alone for a while, and lets everything end.
@@ -368,24 +369,29 @@ fn note(detail: u64) -> Option<Note> {
     detail.is_multiple_of(5).then(|| Note(mix(detail)))
 }
 
-fn build(entry: &'static Entry, values: &Values, site: &Site) -> Box<dyn Policy> {
-    entry.policy(values, site).unwrap_or_else(|| panic!("{} is no policy", entry.name))
+fn build(entry: &'static Entry, factory: &Factory, site: &Site) -> Box<dyn Policy> {
+    factory.policy(site).unwrap_or_else(|| panic!("{} is no policy", entry.name))
 }
 
-fn check_gauge(entry: &Entry, values: &Values, gauge: Gauge, value: f64) {
+/// A parameter that is a number or a count.
+fn number(factory: &Factory, name: &str) -> f64 {
+    factory.setting(name).and_then(Setting::number).unwrap_or_else(|| panic!("{name} is no number of {factory:?}"))
+}
+
+fn check_gauge(entry: &Entry, factory: &Factory, gauge: Gauge, value: f64) {
     let name = entry.name;
     assert!(value.is_finite(), "{name}: {gauge:?} is {value}");
     match gauge.name {
         "quality" => assert!((0.0..=1.0).contains(&value), "{name}: quality {value}"),
         "admission_rate_per_s" if gauge.class.is_some() => {
-            let (min, max) = (values.number("rate_min"), values.number("rate_max"));
+            let (min, max) = (number(factory, "rate_min"), number(factory, "rate_max"));
             assert!((min..=max).contains(&value), "{name}: {gauge:?} {value} is not in {min} to {max}");
         }
-        "limit" if entry.params.iter().any(|param| param.name == "limit_max") => {
-            let max = values.count("limit_max") as f64;
+        "limit" if factory.setting("limit_max").is_some() => {
+            let max = number(factory, "limit_max");
             assert!((1.0..=max).contains(&value), "{name}: limit {value} is not in 1 to {max}");
         }
-        "held" => assert!(value <= values.count("max") as f64, "{name}: {value} are held"),
+        "held" => assert!(value <= number(factory, "max"), "{name}: {value} are held"),
         "admission_rate_per_s" => assert!(value > 0.0, "{name}: rate {value}"),
         _ => assert!(value >= 0.0, "{name}: {gauge:?} is {value}"),
     }
@@ -402,8 +408,8 @@ fn check_report(report: PeerReport) {
     }
 }
 
-fn check_machine(entry: &'static Entry, values: &Values, site: &Site, codes: &[u64]) -> Transcript {
-    let machine = entry.machine(values, site).unwrap_or_else(|| panic!("{} is no machine", entry.name));
+fn check_machine(entry: &'static Entry, factory: &Factory, site: &Site, codes: &[u64]) -> Transcript {
+    let machine = factory.machine(site).unwrap_or_else(|| panic!("{} is no machine", entry.name));
     let mut seat = MachineSeat::new(site.id, machine, 7, Box::new(()));
     let mut now = Timestamp::ZERO;
     let mut transcript = Vec::new();
@@ -424,7 +430,7 @@ fn check_machine(entry: &'static Entry, values: &Values, site: &Site, codes: &[u
             }
             transcript.push(format!("{now:?} {effect:?}"));
         }
-        seat.gauges(&mut |gauge, value| check_gauge(entry, values, gauge, value));
+        seat.gauges(&mut |gauge, value| check_gauge(entry, factory, gauge, value));
     }
     transcript
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use controllers::{
     Catalogue, Entry, Settings,
-    catalogue::{Make, Preset, Row},
+    catalogue::{ParamRow, Preset},
 };
 use serde::Serialize;
 
@@ -51,14 +51,14 @@ struct Shown {
     deviations: &'static [&'static str],
     scopes: Vec<&'static str>,
     presets: Vec<ShownPreset>,
-    parameters: Vec<Row>,
+    parameters: Vec<ParamRow>,
 }
 
 #[derive(Debug, Serialize)]
 struct ShownPreset {
     name: &'static str,
     about: &'static str,
-    parameters: Vec<Row>,
+    parameters: Vec<ParamRow>,
 }
 
 impl Shown {
@@ -71,7 +71,7 @@ impl Shown {
         };
         Self {
             name: entry.name,
-            decides: decides(entry),
+            decides: entry.is_policy(),
             about: entry.about,
             caution: entry.caution,
             source: format!("{}, {}", entry.source.title, entry.source.place),
@@ -83,16 +83,12 @@ impl Shown {
     }
 }
 
-fn decides(entry: &Entry) -> bool {
-    matches!(entry.make, Make::Policy(_))
-}
-
 fn list() -> String {
     let entries = Catalogue::entries();
     let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (title, deciding) in [("Policies (arms of an experiment)", true), ("Machines (target.machines)", false)] {
-        let of_kind: Vec<_> = entries.iter().filter(|entry| decides(entry) == deciding).collect();
+        let of_kind: Vec<_> = entries.iter().filter(|entry| entry.is_policy() == deciding).collect();
         if of_kind.is_empty() {
             continue;
         }

@@ -2,7 +2,7 @@
 
 use controllers::{
     Catalogue, Place as Seat,
-    catalogue::{Make, Setting, Settings},
+    catalogue::{Setting, Settings},
 };
 use target_app::{
     policies::{Resolved, Unfit},
@@ -30,7 +30,7 @@ pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client",
 fn is_the_labs(entry: &Entry, policy: &str) -> bool {
     let key = entry.key.as_str();
     let known = Catalogue::resolve(policy, &Settings::new());
-    let of_policy = known.is_ok_and(|(known, _)| known.params.iter().any(|param| param.name == key));
+    let of_policy = known.is_ok_and(|(known, _)| known.params().iter().any(|param| param.name == key));
     ARM_KEYS.contains(&key) && (!of_policy || (key == "target" && matches!(entry.node.value, Value::Table(_))))
 }
 
@@ -275,7 +275,7 @@ pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: 
     }
     entry.name.clone_into(&mut spec.name);
     spec.settings = written_out;
-    if !path.starts_with("target.machines") && matches!(entry.make, Make::Machine(_)) {
+    if !path.starts_with("target.machines") && !entry.is_policy() {
         let hint = "put it under target.machines";
         problems.add(&node.place, path, format!("{} decides nothing", spec.name), hint);
         return false;
@@ -349,9 +349,10 @@ mod tests {
 
     #[test]
     fn no_parameter_that_is_a_table_has_a_name_of_the_labs() {
-        let params = Catalogue::entries().iter().flat_map(|entry| entry.params.iter().map(move |param| (entry, param)));
+        let of_entry = |entry: &'static controllers::Entry| entry.params().into_iter().map(move |param| (entry, param));
+        let params = Catalogue::entries().iter().flat_map(of_entry);
         for (entry, param) in params.filter(|(_, param)| ARM_KEYS.contains(&param.name)) {
-            let scalar = matches!(param.kind, ParamKind::Time { .. } | ParamKind::Count { .. });
+            let scalar = matches!(param.kind, ParamKind::Time | ParamKind::Count);
             assert!(scalar, "{}.{}", entry.name, param.name);
         }
     }

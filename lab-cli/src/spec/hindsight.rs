@@ -92,9 +92,8 @@ pub fn best_static(
         false
     });
     let found = Catalogue::find(&policy);
-    let limits =
-        |param: &controllers::catalogue::Param| param.name == LIMIT && matches!(param.kind, ParamKind::Count { .. });
-    if !found.is_some_and(|entry| entry.is_policy() && entry.params.iter().any(limits)) {
+    let limits = |param: &controllers::catalogue::Param| param.name == LIMIT && param.kind == ParamKind::Count;
+    if !found.is_some_and(|entry| entry.is_policy() && entry.params().iter().any(limits)) {
         let message = format!("{policy} has no limit to look for");
         problems.add(place, &join(path, "of"), message, "of: concurrency, or of: connections");
     }

@@ -76,7 +76,7 @@ impl Form {
             }
             Change::Parameter => {
                 let choices =
-                    entry_of(&policy).map_or_else(Vec::new, |entry| entry.params.iter().map(|p| p.name).collect());
+                    entry_of(&policy).map_or_else(Vec::new, |entry| entry.params().iter().map(|p| p.name).collect());
                 let first = choices.first().copied().unwrap_or_default();
                 vec![
                     Field { choices, ..written("parameter", "up and down, or write", first) },
@@ -185,7 +185,7 @@ impl Form {
         }
     }
 
-    fn row(&self, name: &str) -> Option<controllers::catalogue::Row> {
+    fn row(&self, name: &str) -> Option<controllers::catalogue::ParamRow> {
         let entry = entry_of(&self.policy)?;
         let (_, settings) = Catalogue::resolve(&self.policy.name, &self.policy.settings).ok()?;
         let preset = entry.preset(&settings).ok().flatten();

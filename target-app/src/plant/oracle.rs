@@ -14,9 +14,9 @@ use std::{
 };
 
 use controllers::{
-    Catalogue, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Place, Policy, Reason, Refusal, Seen,
+    Catalogue, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Settings,
     Timestamp, Verdict,
-    catalogue::{Make, Source},
+    catalogue::{EntryKind, Source},
     site::InstalledPolicy,
 };
 
@@ -48,14 +48,14 @@ static ENTRY: Entry = Entry {
     },
     deviations: &[],
     places: &[Place::Single],
-    params: &[],
     presets: &[],
-    clashes: |_| Vec::new(),
     samples: &[],
     // Without foresight there is nothing that could decide; the plant puts its own in place.
-    make: Make::Policy(|values, site| {
-        let none = Catalogue::find("none").and_then(|none| none.policy(values, site));
-        none.unwrap_or_else(|| unreachable!("the catalogue has the policy none"))
+    kind: EntryKind::Policy(|reader| {
+        reader.make(|(): &(), site| {
+            let none = Catalogue::find("none").and_then(|none| none.check(&Settings::new()).ok()?.policy(site));
+            none.unwrap_or_else(|| unreachable!("the catalogue has the policy none"))
+        })
     }),
 };
 

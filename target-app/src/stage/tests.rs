@@ -87,7 +87,7 @@ fn site() -> controllers::Site {
 
 fn none() -> InstalledPolicy {
     let resolved = Resolved::none();
-    let policy = resolved.entry.policy(&resolved.values, &site()).unwrap();
+    let policy = resolved.factory.policy(&site()).unwrap();
     InstalledPolicy { entry: resolved.entry, policy }
 }
 

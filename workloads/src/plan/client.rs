@@ -1,6 +1,6 @@
 use controllers::{
     Catalogue, Entry, Objective, Place, Settings,
-    catalogue::{Problem, Values},
+    catalogue::{Factory, Problem},
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ impl ClientSpec {
     /// # Errors
     /// Everything that is wrong at once: a name that does not exist, settings that are wrong, a policy that does not sit on
     /// the client's side, a group of nobody.
-    pub fn resolve(&self) -> Result<(&'static Entry, Values), Vec<Problem>> {
+    pub fn resolve(&self) -> Result<(&'static Entry, Factory), Vec<Problem>> {
         let (entry, settings) = Catalogue::resolve(&self.policy, &self.settings).map_err(|problem| vec![problem])?;
         let mut problems = Vec::new();
         let problem = |key: &str, message: String| Problem { key: key.to_owned(), message };
@@ -49,7 +49,7 @@ impl ClientSpec {
             problems.push(problem("scope", "a group has at least one user".to_owned()));
         }
         match entry.check(&settings) {
-            Ok(values) if problems.is_empty() => Ok((entry, values)),
+            Ok(factory) if problems.is_empty() => Ok((entry, factory)),
             Ok(_) => Err(problems),
             Err(more) => {
                 problems.extend(more);

@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use super::Head;
-use crate::{Gauge, JobId, Timestamp};
+use crate::{Gauge, JobId, Timestamp, modern::discipline::Head};
 
 #[derive(Debug)]
 pub(super) struct Folly {

@@ -2,12 +2,12 @@
 
 use crate::{
     Outcome, Place,
-    catalogue::{Param, ParamKind, Values},
+    entry::{Choice, Declared, choice, params},
 };
 
 /// What the law is told of an end (Limiter.Listener).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(in crate::modern) enum Counted {
     /// A sample.
     Success,
     /// A sample whose job was lost to load.
@@ -20,7 +20,7 @@ use Counted::{Dropped, Ignored, Success};
 
 /// How each kind of end counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ends {
+pub(in crate::modern) struct Ends {
     failures: Counted,
     timeouts: Counted,
     refusals: Counted,
@@ -42,24 +42,18 @@ const SERVLET: Ends =
 
 impl Ends {
     /// As the adapter for this place has it, but for what is set.
-    pub(super) fn new(values: &Values, place: Place) -> Self {
-        let adapter = match (values.word("adapter"), place) {
-            ("servlet", _) => SERVLET,
-            (_, Place::Client | Place::Proxy) => GRPC_CLIENT,
-            _ => GRPC_SERVER,
-        };
-        let counted = |name, by_adapter| match values.word(name) {
-            "success" => Success,
-            "ignored" => Ignored,
-            "dropped" => Dropped,
-            _ => by_adapter,
+    pub(in crate::modern) fn new(params: &EndsParams, place: Place) -> Self {
+        let adapter = match (params.adapter, place) {
+            (Adapter::Servlet, _) => SERVLET,
+            (Adapter::Grpc, Place::Client | Place::Proxy) => GRPC_CLIENT,
+            (Adapter::Grpc, _) => GRPC_SERVER,
         };
         Self {
-            failures: counted("failures", adapter.failures),
-            timeouts: counted("timeouts", adapter.timeouts),
-            refusals: counted("refusals", adapter.refusals),
-            abandoned: counted("abandoned", adapter.abandoned),
-            unavailable: counted("unavailable", adapter.unavailable),
+            failures: params.failures.unwrap_or(adapter.failures),
+            timeouts: params.timeouts.unwrap_or(adapter.timeouts),
+            refusals: params.refusals.unwrap_or(adapter.refusals),
+            abandoned: params.abandoned.unwrap_or(adapter.abandoned),
+            unavailable: params.unavailable.unwrap_or(adapter.unavailable),
         }
     }
 
@@ -77,45 +71,48 @@ impl Ends {
     }
 }
 
-const ADAPTERS: &str = "ConcurrencyLimitServerInterceptor.java at a server, ConcurrencyLimitClientInterceptor.java at a client; ConcurrencyLimitServletFilter.java";
-
-/// An end of one kind; the table of the adapters is in `source`.
-const fn of(name: &'static str, about: &'static str, source: &'static str) -> Param {
-    let kind = ParamKind::Choice { words: &["by-adapter", "success", "ignored", "dropped"] };
-    Param { name, about, kind, source }
+/// Whose rules say how ends count.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::modern) enum Adapter {
+    /// Those of the gRPC adapter, server or client by place.
+    Grpc,
+    /// Those of the servlet filter.
+    Servlet,
 }
 
-/// The adapter, and what departs from it.
-pub(super) const PARAMS: [Param; 6] = [
-    Param {
-        name: "adapter",
-        about: "whose rules say how ends count: those of the gRPC adapters (server or client, by place) or of the servlet filter",
-        kind: ParamKind::Choice { words: &["grpc", "servlet"] },
-        source: ADAPTERS,
-    },
-    of(
-        "failures",
-        "how an answer with an error counts; quick ones as a success pass for a quick service",
-        "gRPC server: success; client: ignored; servlet: ignored (an exception)",
-    ),
-    of(
-        "timeouts",
-        "how a job that took longer than allowed counts",
-        "DEADLINE_EXCEEDED, gRPC server: dropped; client: ignored; servlet: ignored",
-    ),
-    of(
-        "refusals",
-        "how a job that was refused further down counts",
-        "UNAVAILABLE, gRPC server: success; client: dropped; servlet: success (an answer)",
-    ),
-    of(
-        "abandoned",
-        "how a job whose sender went away counts",
-        "a cancelled call, gRPC server: dropped; client: ignored; servlet: ignored",
-    ),
-    of(
-        "unavailable",
-        "how a request without a connection, or whose connection broke, counts",
-        "UNAVAILABLE, gRPC client: dropped; at a server it does not occur",
-    ),
-];
+const ADAPTERS: &str = "ConcurrencyLimitServerInterceptor.java at a server, ConcurrencyLimitClientInterceptor.java at a client; ConcurrencyLimitServletFilter.java";
+
+/// An end of one kind, as the adapter has it (`None`) or otherwise; the table of the adapters is in `source`.
+const fn end(about: &'static str, source: &'static str) -> Declared<Choice<Option<Counted>>> {
+    let words = &[("success", Some(Success)), ("ignored", Some(Ignored)), ("dropped", Some(Dropped))];
+    Declared { kind: choice(("by-adapter", None), words), about, source }
+}
+
+params! {
+    /// The adapter, and what departs from it.
+    pub(in crate::modern) struct EndsParams {
+        adapter: Adapter = choice(("grpc", Adapter::Grpc), &[("servlet", Adapter::Servlet)]),
+            "whose rules say how ends count: those of the gRPC adapters (server or client, by place) or of the servlet filter",
+            ADAPTERS;
+        failures: Option<Counted> = end(
+            "how an answer with an error counts; quick ones as a success pass for a quick service",
+            "gRPC server: success; client: ignored; servlet: ignored (an exception)",
+        );
+        timeouts: Option<Counted> = end(
+            "how a job that took longer than allowed counts",
+            "DEADLINE_EXCEEDED, gRPC server: dropped; client: ignored; servlet: ignored",
+        );
+        refusals: Option<Counted> = end(
+            "how a job that was refused further down counts",
+            "UNAVAILABLE, gRPC server: success; client: dropped; servlet: success (an answer)",
+        );
+        abandoned: Option<Counted> = end(
+            "how a job whose sender went away counts",
+            "a cancelled call, gRPC server: dropped; client: ignored; servlet: ignored",
+        );
+        unavailable: Option<Counted> = end(
+            "how a request without a connection, or whose connection broke, counts",
+            "UNAVAILABLE, gRPC client: dropped; at a server it does not occur",
+        );
+    }
+}

@@ -253,7 +253,7 @@ fn sender(hour: u64) -> Seat {
     let (entry, settings) = Catalogue::resolve("dagor", &Settings::new()).unwrap();
     let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
     let site = Site { id: SiteId(9), name: "client".to_owned(), place: Place::Client, objective };
-    let policy = entry.policy(&entry.check(&settings).unwrap(), &site).unwrap();
+    let policy = entry.check(&settings).unwrap().policy(&site).unwrap();
     let mut seat = Seat::new(site.id, policy, 1, Box::new(()));
     seat.set_wall(UnixSeconds(hour * 3600));
     seat

@@ -75,7 +75,7 @@ fn limit_after(place: Place, outcome: Outcome, more: &[(&'static str, &'static s
     let ten = [("limit_initial", 10_u32.into()), ("limit_min", 1_u32.into())];
     let ten = settings(ten.into_iter().chain(more.iter().map(|(key, word)| (*key, (*word).into()))));
     let entry = Catalogue::find("aimd").unwrap();
-    let policy = entry.policy(&entry.check(&ten).unwrap(), &site(place, Duration::from_secs(1))).unwrap();
+    let policy = entry.check(&ten).unwrap().policy(&site(place, Duration::from_secs(1))).unwrap();
     let mut seat = Seat::new(SiteId(1), policy, 1, Box::new(()));
     let mut last = Grant::default();
     for id in 0..5 {

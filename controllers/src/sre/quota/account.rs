@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::{Criticality, Timestamp, estimate::Ewma};
 
-use super::OLD_COST;
+/// Weight of the old mean cost with each request that ends.
+pub(super) const OLD_COST: f64 = 0.9;
 
 /// What was set.
 #[derive(Debug)]

@@ -92,10 +92,9 @@ impl Arm {
 /// The percentile that a policy holds against its target, if it does: a parameter of all but the M/M/1 model, which is
 /// written for the 90th.
 pub(super) fn steers_by(policy: &PolicySpec) -> Option<f64> {
-    let values = Catalogue::find(&policy.name)?.check(&policy.settings).ok()?;
+    let factory = Catalogue::find(&policy.name)?.check(&policy.settings).ok()?;
     match policy.name.as_str() {
-        "seda" | "degrade" | "pid" => Some(values.count("percentile") as f64),
         "mm1" => Some(90.0),
-        _ => None,
+        _ => factory.setting("percentile")?.number(),
     }
 }

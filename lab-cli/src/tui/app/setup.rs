@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{
-    Catalogue, Entry, Place, Settings,
-    catalogue::{Make, Row},
-};
+use controllers::{Catalogue, Entry, Place, Settings, catalogue::ParamRow};
 
 use super::{Line, Order, cursor::moved, home::live_time, line::Ended};
 use crate::{
@@ -44,7 +41,7 @@ pub(in crate::tui) struct Candidate {
 /// A parameter of the candidate under the cursor.
 #[derive(Debug)]
 pub(in crate::tui) struct Parameter {
-    pub row: Row,
+    pub row: ParamRow,
     /// What it is set to.
     pub value: String,
     /// It was changed here.
@@ -144,7 +141,7 @@ impl Setup {
         let Some(candidate) = self.candidate() else { return Vec::new() };
         let Some(entry) = candidate.entry else { return Vec::new() };
         let preset = entry.preset(&candidate.settings).ok().flatten();
-        let parameter = |row: Row| {
+        let parameter = |row: ParamRow| {
             let edited = candidate.edits.get(row.name);
             let written = candidate.settings.get(row.name).map(value_in_words);
             let value = edited.cloned().or(written).unwrap_or_else(|| row.default.clone());
@@ -283,7 +280,7 @@ impl Candidate {
 /// A policy that can sit in this target.
 fn fits(entry: &Entry, experiment: &Experiment) -> bool {
     let in_target = entry.places.iter().any(|place| matches!(place, Place::Accept | Place::Single | Place::Stage));
-    matches!(entry.make, Make::Policy(_)) && in_target && !matches!(experiment.target.app, App::Tree(_))
+    entry.is_policy() && in_target && !matches!(experiment.target.app, App::Tree(_))
 }
 
 /// By which key each arm stands in the file: a policy, or a preset.

@@ -6,7 +6,7 @@ use crate::spec::PolicySpec;
 fn chosen(name: &str, settings: &[(&str, &str)]) -> Box<dyn Policy> {
     let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();
     let resolved = Resolved::new(&PolicySpec { name: name.to_owned(), place: None, settings }).unwrap();
-    resolved.entry.policy(&resolved.values, &site()).unwrap()
+    resolved.factory.policy(&site()).unwrap()
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap, time::Duration};
 use controllers::{
     Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Objective, Offer, Outcome, Place, Policy,
     Reason, Refusal, Seen, Settings, Verdict,
-    catalogue::{Make, Setting, Source, Values},
+    catalogue::{EntryKind, Setting, Source},
 };
 
 use super::*;
@@ -64,7 +64,7 @@ fn go(plan: &LoadPlan, service: Service<'_>) -> Found {
 /// With a policy that is in no catalogue.
 fn go_with(entry: &'static Entry, scope: ClientScope, plan: &LoadPlan, service: Service<'_>) -> Found {
     let mut crew = Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, true);
-    let clients = Clients::of(entry, Values::default(), &client("none", &[], scope), 1);
+    let clients = Clients::of(entry, entry.check(&Settings::new()).unwrap(), &client("none", &[], scope), 1);
     crew.door = Some(Box::new(Door::with(clients, plan)));
     run(plan, crew, service)
 }
@@ -238,7 +238,7 @@ impl Policy for Holding {
     }
 }
 
-const fn entry(make: Make) -> Entry {
+const fn entry(kind: EntryKind) -> Entry {
     Entry {
         name: "test",
         about: "",
@@ -246,15 +246,13 @@ const fn entry(make: Make) -> Entry {
         source: Source { title: "", place: "" },
         deviations: &[],
         places: &[Place::Client],
-        params: &[],
         presets: &[],
-        clashes: |_| Vec::new(),
         samples: &[],
-        make,
+        kind,
     }
 }
 
-static HOLDING: Entry = entry(Make::Policy(|_, _| Box::<Holding>::default()));
+static HOLDING: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Holding>::default())));
 
 #[test]
 fn users_that_are_held_wait_for_their_turn_and_no_lateness_is_the_generators() {
@@ -297,7 +295,7 @@ impl Policy for Away {
     }
 }
 
-static AWAY: Entry = entry(Make::Policy(|_, _| Box::<Away>::default()));
+static AWAY: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Away>::default())));
 
 #[test]
 fn who_is_sent_back_again_and_again_times_out() {
@@ -327,7 +325,7 @@ impl Policy for Later {
     }
 }
 
-static LATER: Entry = entry(Make::Policy(|_, _| Box::<Later>::default()));
+static LATER: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Later>::default())));
 
 #[test]
 fn who_is_told_to_come_back_does_so_with_the_same_request() {
@@ -373,7 +371,8 @@ impl Policy for Scribe {
 fn told(end: host::End) -> Outcome {
     let plan = plan(1, 50 * MS);
     let mut crew = Crew::<()>::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
-    let clients = Clients::of(&SCRIBE, Values::default(), &client("none", &[], ClientScope::All), 1);
+    let clients =
+        Clients::of(&SCRIBE, SCRIBE.check(&Settings::new()).unwrap(), &client("none", &[], ClientScope::All), 1);
     crew.door = Some(Box::new(Door::with(clients, &plan)));
     crew.advance(Timestamp::ZERO);
     let mut guest = crew.take(Timestamp::ZERO).expect("a user has a request");
@@ -398,7 +397,7 @@ fn nobody_answered_is_told_apart_from_an_error_and_from_a_time_out() {
     assert_eq!(SEEN.take()[0].1, Some(Outcome::Failed), "an answer");
 }
 
-static SCRIBE: Entry = entry(Make::Policy(|_, _| Box::<Scribe>::default()));
+static SCRIBE: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Scribe>::default())));
 
 #[test]
 fn a_policy_is_told_who_asks_and_how_it_ended() {
@@ -469,7 +468,8 @@ impl Policy for Credits {
     }
 }
 
-static CREDITS: Entry = entry(Make::Policy(|_, _| Box::new(Credits { left: 1, wanted: 0 })));
+static CREDITS: Entry =
+    entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::new(Credits { left: 1, wanted: 0 }))));
 
 #[test]
 fn demand_travels_up_with_requests_and_credits_down_with_replies() {
@@ -514,7 +514,8 @@ fn a_phase_may_begin_with_a_policy_as_new() {
     // Who is held asks the new policy, which lets nobody go before its first beat.
     plan.client = Some(ClientSpec { renewed_in: vec![1], ..client("none", &[], ClientScope::All) });
     let mut crew = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
-    let clients = Clients::of(&HOLDING, Values::default(), &client("none", &[], ClientScope::All), 1);
+    let clients =
+        Clients::of(&HOLDING, HOLDING.check(&Settings::new()).unwrap(), &client("none", &[], ClientScope::All), 1);
     crew.door = Some(Box::new(Door::with(clients, &plan)));
     let ledger = run(&plan, crew, &mut |_, _| (10 * MS, OK)).ledger;
     assert!(ledger.served > 20 && ledger.unsent == 0, "{ledger:?}");
@@ -524,7 +525,7 @@ fn a_phase_may_begin_with_a_policy_as_new() {
 fn what_never_got_through_the_door_by_the_end_is_not_unsent() {
     let mut plan = plan(5, 50 * MS);
     plan.drain = Duration::ZERO;
-    static NOBODY: Entry = entry(Make::Policy(|_, _| Box::<Shut>::default()));
+    static NOBODY: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Shut>::default())));
     let found = go_with(&NOBODY, ClientScope::All, &plan, &mut |_, _| (10 * MS, OK));
     let ledger = found.ledger;
     assert_eq!((ledger.planned, ledger.refused_locally, ledger.unsent), (5, 5, 0), "{ledger:?}");

@@ -1,6 +1,6 @@
 //! Named sets of defaults: the constants of one paper, or of one body of code.
 
-use super::{Setting, Settings};
+use super::setting::{Setting, Settings};
 
 /// A named set of defaults for an entry's parameters.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,240 @@
+//! One policy or machine as the catalogue lists it: name, source, places, parameters, and how it is made from them.
+
+use std::{fmt, time::Duration};
+
+use crate::{Machine, Place, Policy, Site};
+
+mod param;
+mod preset;
+mod row;
+mod setting;
+mod time;
+mod types;
+
+pub use param::{Make, Param, ParamReader, Parameters};
+pub use preset::{Given, Preset};
+pub use row::ParamRow;
+pub use setting::{Problem, Setting, Settings};
+pub use time::parse_time;
+pub use types::ParamKind;
+
+pub(crate) use param::{Declared, params};
+pub(crate) use setting::nearest;
+pub(crate) use types::{
+    Choice, ClassTimes, Count, CustomerNumbers, Flag, Number, ParamType, StageTimes, Time, choice, count,
+    customer_numbers, flag, ms, number, s, time, time_or, us,
+};
+
+/// Where an idea was published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// Short title and year.
+    pub title: &'static str,
+    /// Section, figure or file.
+    pub place: &'static str,
+}
+
+/// A load sample that a machine needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// Which: `cpu`, `memory`, `stage`, `ready`.
+    pub what: SampleKind,
+    /// How often.
+    pub period: Duration,
+}
+
+/// Kinds of load samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleKind {
+    /// [`crate::LoadSample::Cpu`].
+    Cpu,
+    /// [`crate::LoadSample::Memory`].
+    Memory,
+    /// [`crate::LoadSample::Stage`].
+    Stage,
+    /// [`crate::LoadSample::Ready`].
+    Ready,
+}
+
+/// One policy or machine of the catalogue.
+#[derive(Debug)]
+pub struct Entry {
+    /// The name used in files and flags.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// When not to use it.
+    pub caution: &'static str,
+    /// Where it comes from.
+    pub source: Source,
+    /// Where this code differs from the source, one sentence each.
+    pub deviations: &'static [&'static str],
+    /// Where it may sit; the first is the default.
+    pub places: &'static [Place],
+    /// Named sets of defaults, chosen by the key `preset`; the first is what the rows declare. Empty: there is but one.
+    pub presets: &'static [Preset],
+    /// Load samples that it needs.
+    pub samples: &'static [Sampling],
+    /// Reads its parameters, and makes it.
+    pub kind: EntryKind,
+}
+
+/// What an entry is, and how it is made from settings.
+#[derive(Debug, Clone, Copy)]
+pub enum EntryKind {
+    /// Decides on arrivals at once.
+    Policy(fn(&mut ParamReader<'_>) -> Make<dyn Policy>),
+    /// A queue discipline: holds every job, and lets jobs in as there is room.
+    Discipline(fn(&mut ParamReader<'_>) -> Make<dyn Policy>),
+    /// Only resizes or signals.
+    Machine(fn(&mut ParamReader<'_>) -> Make<dyn Machine>),
+}
+
+/// Checked settings of one entry, from which its policies or machines are made.
+#[derive(Clone)]
+pub struct Factory {
+    settings: Settings,
+    params: Vec<Param>,
+    make: Makes,
+}
+
+#[derive(Clone)]
+enum Makes {
+    Policies(Make<dyn Policy>),
+    Machines(Make<dyn Machine>),
+}
+
+impl fmt::Debug for Factory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Factory").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Factory {
+    /// A policy for a site; `None` if the entry is a machine that decides nothing.
+    #[must_use]
+    pub fn policy(&self, site: &Site) -> Option<Box<dyn Policy>> {
+        match &self.make {
+            Makes::Policies(make) => Some(make(site)),
+            Makes::Machines(_) => None,
+        }
+    }
+
+    /// A machine for a site; `None` if the entry is a policy.
+    #[must_use]
+    pub fn machine(&self, site: &Site) -> Option<Box<dyn Machine>> {
+        match &self.make {
+            Makes::Machines(make) => Some(make(site)),
+            Makes::Policies(_) => None,
+        }
+    }
+
+    /// A parameter's setting, or its default. `None`: there is no such parameter, or it has no default.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&Setting> {
+        let declared = || self.params.iter().find(|param| param.name == name)?.default.as_ref().ok();
+        self.settings.get(name).or_else(declared)
+    }
+
+    /// Stages that settings name, each with its parameter, for a host that knows the stages.
+    pub fn stages(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let by_stage = self.params.iter().filter(|param| param.kind == ParamKind::StageTimes);
+        by_stage.flat_map(|param| {
+            let stages = match self.settings.get(param.name) {
+                Some(Setting::Map(stages)) => Some(stages.keys()),
+                _ => None,
+            };
+            stages.into_iter().flatten().map(|stage| (param.name, stage.as_str()))
+        })
+    }
+}
+
+/// Keys that are no parameters, and that every entry understands.
+pub(crate) const OF_EVERY_ENTRY: [&str; 2] = ["preset", "scope"];
+
+impl Entry {
+    /// Checks settings against the parameters: every problem at once. The keys `preset` and `scope` are understood for
+    /// every entry: a preset sets defaults, which the other keys override; a scope chooses the place.
+    ///
+    /// # Errors
+    /// Unknown keys (with a suggestion), wrong types, values out of range, presets and places that do not exist.
+    pub fn check(&self, settings: &Settings) -> Result<Factory, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let preset = self.preset(settings).map_err(|problem| problems.push(problem)).ok().flatten();
+        if let Err(problem) = self.place(settings) {
+            problems.push(problem);
+        }
+        let mut merged = preset.map(Preset::settings).unwrap_or_default();
+        let written = settings.iter().filter(|(key, _)| !OF_EVERY_ENTRY.contains(&key.as_str()));
+        merged.extend(written.map(|(key, setting)| (key.clone(), setting.clone())));
+        let mut reader = ParamReader::new(&merged, problems);
+        let make = self.read(&mut reader);
+        let ParamReader { params, problems, .. } = reader;
+        if problems.is_empty() { Ok(Factory { settings: merged, params, make }) } else { Err(problems) }
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> Vec<Param> {
+        let settings = Settings::new();
+        let mut reader = ParamReader::new(&settings, Vec::new());
+        self.read(&mut reader);
+        reader.params
+    }
+
+    fn read(&self, reader: &mut ParamReader<'_>) -> Makes {
+        match self.kind {
+            EntryKind::Policy(make) | EntryKind::Discipline(make) => Makes::Policies(make(reader)),
+            EntryKind::Machine(make) => Makes::Machines(make(reader)),
+        }
+    }
+
+    /// The place that the key `scope` chooses, or the first of this entry's places.
+    ///
+    /// # Errors
+    /// A scope that does not exist, or in which this entry may not sit.
+    pub fn place(&self, settings: &Settings) -> Result<Place, Problem> {
+        let Some(setting) = settings.get("scope") else { return Ok(self.places[0]) };
+        let found = match setting {
+            Setting::Text(word) => self.places.iter().find(|place| place.scope() == word),
+            _ => None,
+        };
+        found.copied().ok_or_else(|| {
+            let scopes: Vec<_> = self.places.iter().map(|place| place.scope()).collect();
+            let message = format!("{setting} cannot be the scope of {}; it may be: {}", self.name, scopes.join(", "));
+            Problem::new("scope", message)
+        })
+    }
+
+    /// The preset that the key `preset` chooses; `None` if none is named.
+    ///
+    /// # Errors
+    /// A preset that does not exist.
+    pub fn preset(&self, settings: &Settings) -> Result<Option<&'static Preset>, Problem> {
+        let Some(setting) = settings.get("preset") else { return Ok(None) };
+        let found = match setting {
+            Setting::Text(word) => self.presets.iter().find(|preset| preset.name == word),
+            _ => None,
+        };
+        found.map(Some).ok_or_else(|| {
+            let names: Vec<_> = self.presets.iter().map(|preset| preset.name).collect();
+            let message = match names.as_slice() {
+                [] => format!("{} has no presets", self.name),
+                names => format!("{setting} is no preset of {}; there are: {}", self.name, names.join(", ")),
+            };
+            Problem::new("preset", message)
+        })
+    }
+
+    /// True for a queue discipline: it holds every job, and lets jobs in as there is room.
+    #[must_use]
+    pub fn keeps_queue(&self) -> bool {
+        matches!(self.kind, EntryKind::Discipline(_))
+    }
+
+    /// True if this entry decides on arrivals, false if it is a machine that only resizes or signals.
+    #[must_use]
+    pub fn is_policy(&self) -> bool {
+        !matches!(self.kind, EntryKind::Machine(_))
+    }
+}
