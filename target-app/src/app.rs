@@ -4,6 +4,7 @@ mod dispatchers;
 mod job;
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     net::SocketAddr,
     sync::{
@@ -14,10 +15,10 @@ use std::{
 };
 
 use controllers::{
-    Criticality, JobId, Kind, Note, Offer, Outcome, Reason, Refusal, RetryHint, Tags, Timestamp,
-    site::{self, TurnedAway, outcome_of_refusal},
+    JobId, Kind, Note, Offer, Outcome, Reason, Refusal, Timestamp,
+    site::{RefusalAnswer, TurnedAway},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header, request::Parts};
+use http::{HeaderValue, Response, StatusCode, header, request::Parts, uri::PathAndQuery};
 use tokio::sync::oneshot;
 
 pub use dispatchers::Dispatchers;
@@ -31,6 +32,7 @@ use crate::{
     graph::Graph,
     hindrance::Hindrance,
     ledger::{Ending, Ledger},
+    request::{self, End},
     security_headers,
     service::{Bytes, Page, Request, Service},
     spec::{EdgeSpec, Health},
@@ -89,12 +91,23 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The same, which tells the sender's policy this.
-    fn noted(mut self, note: Option<Note>) -> Self {
-        if let Some(Note(number)) = note {
-            self.response.headers_mut().insert(NOTE, HeaderValue::from(number));
+    /// Puts on an answer what its end requires, and what it tells the sender's policy.
+    fn new(mut response: Response<Page>, end: &End, note: Option<Note>) -> Self {
+        for (name, value) in request::headers(end, note) {
+            // Only the address of another node could be unfit, and that was checked at the start.
+            let value = match value {
+                Cow::Borrowed(value) => Some(HeaderValue::from_static(value)),
+                Cow::Owned(value) => HeaderValue::try_from(value).ok(),
+            };
+            value.into_iter().for_each(|value| drop(response.headers_mut().insert(name, value)));
         }
-        self
+        Self { response, ending: end.ending() }
+    }
+
+    /// The service's own answer.
+    fn of_service(response: Response<Page>, note: Option<Note>) -> Self {
+        let end = End::Answered(response.status().as_u16());
+        Self::new(response, &end, note)
     }
 }
 
@@ -177,21 +190,14 @@ impl App {
         }
         self.hindrance.delayed().await;
         let route = self.service.route(&head);
-        let tags = tags(&self.ranks, &Shown { head: &head, peer }, route.kind, entered);
-        self.attempts[usize::from(tags.attempt.min(3))].fetch_add(1, Ordering::Relaxed);
+        let tags = request::tags(&self.ranks, &Shown { head: &head, peer }, route.kind, entered);
+        self.attempts[request::attempt_row(&tags)].fetch_add(1, Ordering::Relaxed);
         let id = self.job_id();
-        let offer = Offer { id, tags, entered, note: note(&head) };
+        let offer = Offer { id, tags, entered, note: request::note(&head) };
         let request = Request { id, entered, tags, route, head, body, peer };
-        let reply = self.dispatch(request, offer).await;
-        match reply {
-            Some(Reply::Handled { handled: Ok(response), note }) => handled(response).noted(note),
-            // Its own work was done: what was refused is a call on its behalf.
-            Some(Reply::Handled { handled: Err(refusal), note }) if refusal.reason == Reason::Callee => {
-                self.refused(TurnedAway { refusal, note })
-            }
-            Some(Reply::Handled { handled: Err(refusal), note }) => {
-                self.turned_away(TurnedAway { refusal, note }).await
-            }
+        match self.dispatch(request, offer).await {
+            Some(Reply::Handled { handled: Ok(response), note }) => Answer::of_service(response, note),
+            Some(Reply::Handled { handled: Err(refusal), note }) => self.turned_away(End::Refused(refusal), note).await,
             Some(Reply::NotTaken(not_taken)) => self.not_taken(*not_taken).await,
             None => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
         }
@@ -204,13 +210,13 @@ impl App {
             return self.refused(Refusal::new(Reason::Draining));
         }
         if self.health == Health::Inside {
-            let tags = tags(&self.ranks, &Shown { head, peer }, Kind::default(), entered);
+            let tags = request::tags(&self.ranks, &Shown { head, peer }, Kind::default(), entered);
             match self.dispatch.enter(Offer { id: self.job_id(), tags, entered, note: None }).await {
                 Ok(pass) => pass.end(Outcome::Ignored),
-                Err(away) => return self.turned_away(away).await,
+                Err(TurnedAway { refusal, note }) => return self.turned_away(End::Refused(refusal), note).await,
             }
         }
-        handled(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")))
+        Answer::of_service(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")), None)
     }
 
     /// The dispatch stage: asks the policy, and takes the request to the stage that it belongs to. What became of it; `None` if its
@@ -233,21 +239,21 @@ impl App {
         reply.ok()
     }
 
-    /// Answers a request that no stage took, as the stage upstream chooses (USITS'03, section 2.3).
+    /// Answers a request that no stage took.
     async fn not_taken(&self, not_taken: NotTaken) -> Answer {
         let NotTaken { request, pass, away: TurnedAway { refusal, note }, answer } = not_taken;
-        let answer = match (&answer, request) {
-            (site::RefusalAnswer::Redirect(node), Some(request)) => Some(redirect(node, &request, refusal.reason)),
-            (site::RefusalAnswer::Degrade, Some(request)) => self.service.degrade(&request).await.map(handled),
+        let degraded = match (&answer, &request) {
+            (RefusalAnswer::Degrade, Some(request)) => self.service.degrade(request).await,
             _ => None,
         };
-        // The sender meets the policy here first.
-        let note = pass.end_unserved(outcome_of_refusal(refusal, answer.is_some())).or(note);
-        let Some(answer) = answer else { return self.turned_away(TurnedAway { refusal, note }).await };
-        if matches!(answer.ending, Ending::Refused(_)) {
-            self.spend(self.wire.refuse).await;
+        let path = request.as_ref().and_then(|request| request.head.uri.path_and_query());
+        let status = degraded.as_ref().map(|response| response.status().as_u16());
+        let end = End::not_taken(refusal, &answer, path.map_or("/", PathAndQuery::as_str), status);
+        let note = request::note_of_reply(pass.end_unserved(end.outcome(false)), note);
+        match degraded {
+            Some(response) => Answer::new(response, &end, note),
+            None => self.turned_away(end, note).await,
         }
-        answer.noted(note)
     }
 
     /// Spends emulated time, if there is any.
@@ -257,22 +263,29 @@ impl App {
         }
     }
 
-    /// A refusal, at what it costs.
-    async fn turned_away(&self, away: TurnedAway) -> Answer {
-        self.spend(self.wire.refuse).await;
-        self.refused(away)
+    /// Answers a request that ends without the service's own answer, at the cost of a refusal.
+    async fn turned_away(&self, end: End, note: Option<Note>) -> Answer {
+        if end.costs_a_refusal() {
+            self.spend(self.wire.refuse).await;
+        }
+        self.unserved(&end, note)
     }
 
-    /// The page of a refusal: made at the start, only the head is put together here.
+    /// The answer to a refusal.
     #[must_use]
-    pub fn refused(&self, away: impl Into<TurnedAway>) -> Answer {
-        let TurnedAway { refusal, note } = away.into();
-        let page = self.pages.get(&refusal.reason).cloned().unwrap_or_default();
-        let mut response = page_of(StatusCode::SERVICE_UNAVAILABLE, page);
-        let headers = response.headers_mut();
-        headers.insert(REFUSED, HeaderValue::from_static(refusal.reason.name()));
-        advise(headers, refusal.retry);
-        Answer { response, ending: Ending::Refused(refusal.reason) }.noted(note)
+    pub fn refused(&self, refusal: Refusal) -> Answer {
+        self.unserved(&End::Refused(refusal), None)
+    }
+
+    /// An answer that no handler made. The page of a refusal is made at the start: only the head is put together here.
+    fn unserved(&self, end: &End, note: Option<Note>) -> Answer {
+        let status = StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+        let page = match end {
+            End::Refused(refusal) => self.pages.get(&refusal.reason).cloned().unwrap_or_default(),
+            End::Redirected { .. } => Bytes::new(),
+            End::Answered(_) | End::Degraded(_) => self.service.error_page(status),
+        };
+        Answer::new(page_of(status, page), end, note)
     }
 
     /// An answer that has nothing in it but a head.
@@ -281,14 +294,13 @@ impl App {
         let mut response = Response::new(Bytes::new().into());
         *response.status_mut() = StatusCode::NO_CONTENT;
         security_headers::add_to(response.headers_mut());
-        handled(response)
+        Answer::of_service(response, None)
     }
 
     /// The page of an error that no handler made.
     #[must_use]
     pub fn failed(&self, status: StatusCode) -> Answer {
-        let ending = if status.is_server_error() { Ending::Failed } else { Ending::Served };
-        Answer { response: page_of(status, self.service.error_page(status)), ending }
+        self.unserved(&End::Answered(status.as_u16()), None)
     }
 }
 
@@ -316,54 +328,6 @@ impl Drop for MayWait<'_> {
     }
 }
 
-fn handled(response: Response<Page>) -> Answer {
-    let ending = if response.status().is_server_error() { Ending::Failed } else { Ending::Served };
-    Answer { response, ending }
-}
-
-fn redirect(node: &str, request: &Request, reason: Reason) -> Answer {
-    let path = request.head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    let target = format!("{}{path}", node.trim_end_matches('/'));
-    let mut response = page_of(StatusCode::TEMPORARY_REDIRECT, Bytes::new());
-    if let Ok(location) = HeaderValue::try_from(target) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    response.headers_mut().insert(REFUSED, HeaderValue::from_static(reason.name()));
-    Answer { response, ending: Ending::Refused(reason) }
-}
-
-/// What is known of a request of this type when it arrives.
-pub(crate) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
-    let waits: Option<u64> = number(shown.head, &TIMEOUT);
-    let deadline = waits.map(|millis| entered + Duration::from_millis(millis));
-    let said = text(shown.head, &CRITICALITY).and_then(Criticality::named);
-    ranks.ranked(Tags { kind, deadline, ..said_of_itself(shown.head) }, said, shown)
-}
-
-/// What the sender's policy put on a request.
-pub(crate) fn note(head: &Parts) -> Option<Note> {
-    workloads::client::note(head.headers.get(NOTE)?.as_bytes())
-}
-
-/// What a request's head says of who sends it: a header that is missing or malformed means the default.
-fn said_of_itself(head: &Parts) -> Tags {
-    Tags {
-        attempt: number(head, &ATTEMPT).unwrap_or_default(),
-        customer: number(head, &CUSTOMER).unwrap_or_default(),
-        ..Tags::default()
-    }
-}
-
-fn advise(headers: &mut HeaderMap, retry: RetryHint) {
-    match retry {
-        RetryHint::Unsaid => {}
-        RetryHint::After(wait) => {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));
-        }
-        RetryHint::Never => drop(headers.insert(RETRY, HeaderValue::from_static("never"))),
-    }
-}
-
 fn page_of(status: StatusCode, page: Bytes) -> Response<Page> {
     let mut response = Response::new(page.into());
     *response.status_mut() = status;
@@ -372,70 +336,4 @@ fn page_of(status: StatusCode, page: Bytes) -> Response<Page> {
     response
 }
 
-fn text<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
-    Some(head.headers.get(name)?.to_str().ok()?.trim())
-}
-
-fn number<N: std::str::FromStr>(head: &Parts, name: &HeaderName) -> Option<N> {
-    text(head, name)?.parse().ok()
-}
-
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-/// Carries the reason of a refusal.
-pub const REFUSED: HeaderName = HeaderName::from_static("x-refused");
-/// `never` with a refusal that is not to be retried: "overloaded; don't retry" (Google SRE, chapter 21).
-pub const RETRY: HeaderName = HeaderName::from_static("x-retry");
-/// What a policy tells that of the sender, a number.
-pub const NOTE: HeaderName = HeaderName::from_static(workloads::client::NOTE);
-/// Says that an answer is less than was asked for (`reduced`, `newest 25%`), or older (`stale`).
-pub const DEGRADED: HeaderName = HeaderName::from_static("x-degraded");
-pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
-/// For how many milliseconds from now on the sender waits.
-static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
-/// One of the names of [`Criticality`].
-static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
-/// Who pays, a number.
-static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn tags(headers: &[(&str, &str)]) -> Tags {
-        let mut request = http::Request::builder();
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let head = request.body(()).unwrap().into_parts().0;
-        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap() };
-        super::tags(&Ranks::default(), &shown, Kind(0), Timestamp::ZERO)
-    }
-
-    #[test]
-    fn headers_say_criticality_customer_and_attempt() {
-        let said = tags(&[("X-Criticality", " SHEDDABLE_PLUS"), ("X-Customer", "4000000000"), ("X-Attempt", "2")]);
-        assert_eq!((said.criticality, said.customer, said.attempt), (Criticality::SheddablePlus, 4_000_000_000, 2));
-    }
-
-    #[test]
-    fn missing_and_malformed_headers_mean_the_defaults() {
-        assert_eq!(tags(&[]), Tags::default());
-        let wrong = [("X-Criticality", "sheddable"), ("X-Customer", "-1"), ("X-Attempt", "256")];
-        assert_eq!(tags(&wrong), Tags::default());
-    }
-
-    #[test]
-    fn advice_on_retrying_is_a_header() {
-        let advice = |retry| {
-            let mut headers = HeaderMap::new();
-            advise(&mut headers, retry);
-            let value = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
-            (value("retry-after"), value("x-retry"))
-        };
-        assert_eq!(advice(RetryHint::Unsaid), (None, None));
-        assert_eq!(advice(RetryHint::After(Duration::from_millis(1200))), (Some("2".to_owned()), None));
-        assert_eq!(advice(RetryHint::Never), (None, Some("never".to_owned())));
-    }
-}

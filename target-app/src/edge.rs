@@ -27,7 +27,8 @@ use tokio::io::unix::AsyncFd;
 use workloads::presence::HEALTH;
 
 use crate::{
-    app::{Answer, App, DEGRADED},
+    app::{Answer, App},
+    request::DEGRADED,
     spec::EdgeSpec,
     stage::Pass,
 };

@@ -27,7 +27,7 @@ use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, Worl
 
 use super::{
     visit::is_check,
-    world::{Event, Plant},
+    world::{Event, Plant, refused},
 };
 use crate::{
     calls::{Pool, Way},
@@ -235,8 +235,7 @@ impl Cluster {
 
     /// Every task has as many requests under way as it may.
     fn refuse_at_balancer(&mut self, service: usize, owner: Owner, asked: &Asked, cx: &mut Cx<'_, ClusterEvent>) {
-        let headers = vec![("x-refused", Reason::Concurrency.name().to_owned())];
-        let response = Response { status: 503, headers, ..Response::default() };
+        let response = refused(Reason::Concurrency);
         match owner {
             Owner::User(user) => {
                 if !is_check(&asked.call) {

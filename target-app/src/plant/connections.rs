@@ -15,9 +15,9 @@ use super::{
     machine::Task,
     sites::Place,
     visit::is_check,
-    world::{Event, Plant, UPKEEP, bare},
+    world::{Event, Plant, UPKEEP, refused},
 };
-use crate::{app::DEGRADED, ledger::Ledger};
+use crate::{ledger::Ledger, request::DEGRADED};
 
 impl Plant {
     /// Takes connections from the kernel's queue, as far as the policy at accept lets them in.
@@ -156,7 +156,7 @@ impl Plant {
         open.busy = None;
         open.idle_since = cx.now();
         response.close |= !self.edge.keep_alive || (most > 0 && open.requests >= most);
-        let degraded = response.headers.iter().any(|(name, _)| *name == DEGRADED.as_str());
+        let degraded = response.headers.iter().any(|(name, _)| *name == DEGRADED);
         let (close, planned) = (response.close, std::mem::replace(&mut open.idle_planned, true));
         if degraded {
             self.books(conn).degraded();
@@ -225,6 +225,5 @@ impl Plant {
 }
 
 fn turned_away() -> Response {
-    let headers = vec![("x-refused", Reason::Connections.name().to_owned())];
-    Response { headers, close: true, ..bare(503) }
+    Response { close: true, ..refused(Reason::Connections) }
 }

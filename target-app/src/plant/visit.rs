@@ -68,7 +68,7 @@ pub(super) fn head_of(call: &Call) -> Parts {
         }
     }
     if call.attempt > 0 {
-        head.headers.insert(&crate::app::ATTEMPT, u16::from(call.attempt).into());
+        head.headers.insert(&crate::request::ATTEMPT, u16::from(call.attempt).into());
     }
     head
 }

@@ -4,14 +4,11 @@
 use std::{collections::VecDeque, time::Duration};
 
 use controllers::{
-    JobId, Kind, Note, Offer, Outcome, PeerReport, Reason, Refusal, RetryHint, Seen, Tags, Timestamp,
-    site::{Action, DispatchStep, Entered, Permit, Queued, RefusalAnswer, TurnedAway, WorkerStep, outcome_of_refusal},
+    JobId, Kind, Note, Offer, Outcome, PeerReport, Seen, Tags, Timestamp,
+    site::{Action, DispatchStep, Entered, Permit, Queued, RefusalAnswer, TurnedAway, WorkerStep},
 };
 use http::request::Parts;
-use workloads::{
-    client::NOTE,
-    sim::{Asked, Response},
-};
+use workloads::sim::{Asked, Response};
 
 use super::{
     around::Around,
@@ -20,9 +17,14 @@ use super::{
     machine::{Step, Task},
     sites::Place,
     visit::{Errand, Visit, head_of, is_check, peer_of},
-    world::{Event, Plant, bare},
+    world::{Event, Plant, bare, reply_to},
 };
-use crate::{calls::CallsEnded, class::Shown, ledger::Ending, spec::Health};
+use crate::{
+    calls::CallsEnded,
+    class::Shown,
+    request::{self, End},
+    spec::Health,
+};
 
 /// A stage's worker with a batch.
 #[derive(Debug)]
@@ -50,7 +52,7 @@ impl Plant {
 
     /// What the head of a user's request says of it.
     pub(super) fn tags(&self, head: &Parts, user: u64, kind: Kind, now: Timestamp) -> Tags {
-        crate::app::tags(&self.ranks, &Shown { head, peer: peer_of(user) }, kind, now)
+        request::tags(&self.ranks, &Shown { head, peer: peer_of(user) }, kind, now)
     }
 
     /// A request has been read whole.
@@ -66,8 +68,8 @@ impl Plant {
         let head = head_of(&asked.call);
         let route = self.backend.route(&head);
         let tags = self.tags(&head, asked.user, route.kind, cx.now());
-        self.attempts[usize::from(tags.attempt.min(3))] += u64::from(!check);
-        let offer = Offer { note: crate::app::note(&head), ..self.offer(tags, cx.now()) };
+        self.attempts[request::attempt_row(&tags)] += u64::from(!check);
+        let offer = Offer { note: request::note(&head), ..self.offer(tags, cx.now()) };
         let id = offer.id;
         let gone = match self.listener.conns.get_mut(&asked.conn) {
             Some(conn) => {
@@ -97,7 +99,7 @@ impl Plant {
         self.visits.insert(id, visit);
         match self.dispatch.offer(cx.now(), offer, || id) {
             Entered::In(permit) => self.dispatched(id, permit, cx),
-            Entered::Refused(away) => self.refuse(id, away, cx),
+            Entered::Refused(away) => self.answer_refused(id, away, &RefusalAnswer::Reject, cx),
             Entered::Held => {}
         }
         if self.dispatch.is_watched() {
@@ -120,7 +122,7 @@ impl Plant {
         for want in wants.drain(..) {
             match want {
                 Action::Admit(id, permit) => self.dispatched(id, Some(permit), cx),
-                Action::Refuse(id, away) => self.refuse(id, away, cx),
+                Action::Refuse(id, away) => self.answer_refused(id, away, &RefusalAnswer::Reject, cx),
                 Action::Tell(report) => cx.report(report),
                 _ => {}
             }
@@ -133,7 +135,7 @@ impl Plant {
             visit.permit = permit;
             if visit.check {
                 self.leave_dispatch(id, Outcome::Ignored, None, cx);
-                return self.turn_back(id, bare(200), Ending::Served, Duration::ZERO, cx);
+                return self.turn_back(id, bare(200), &End::Answered(200), Duration::ZERO, cx);
             }
             self.dispatchers.offer(id, id);
             self.turn_dispatchers(cx);
@@ -145,7 +147,7 @@ impl Plant {
         loop {
             match self.dispatchers.poll() {
                 DispatchStep::Offer(id) => self.offer_to_stage(id, cx),
-                DispatchStep::Answer(id, away, answer) => self.answer_refused(id, away, answer, cx),
+                DispatchStep::Answer(id, away, answer) => self.answer_refused(id, away, &answer, cx),
                 DispatchStep::WakeAt(at) => {
                     if self.retry_planned != Some(at) {
                         self.retry_planned = Some(at);
@@ -171,36 +173,25 @@ impl Plant {
         }
         // What became of this job comes before what its stage does next.
         while let Some((id, away, answer)) = self.dispatchers.poll_answer() {
-            self.answer_refused(id, away, answer, cx);
+            self.answer_refused(id, away, &answer, cx);
         }
         self.turn_stage(stage, cx);
     }
 
-    /// Answers a request that no stage takes, as the stage upstream chooses (USITS'03, section 2.3).
-    fn answer_refused(&mut self, id: JobId, away: TurnedAway, answer: RefusalAnswer, cx: &mut dyn Around) {
+    /// Answers a request that the gate at dispatch or its stage refuses.
+    fn answer_refused(&mut self, id: JobId, away: TurnedAway, answer: &RefusalAnswer, cx: &mut dyn Around) {
         let Some(visit) = self.visits.get(&id) else { return };
+        let (kind, call, key) = (visit.route.kind, &visit.asked.call, visit.asked.key);
+        let degraded = match answer {
+            RefusalAnswer::Degrade => self.backend.degrade(kind, call, key, cx.now()),
+            RefusalAnswer::Reject | RefusalAnswer::Redirect(_) => None,
+        };
         let TurnedAway { refusal, note } = away;
-        let (kind, key) = (visit.route.kind, visit.asked.key);
-        match answer {
-            RefusalAnswer::Redirect(node) => {
-                let location = format!("{}{}", node.trim_end_matches('/'), visit.asked.call.path);
-                let headers = vec![("location", location), ("x-refused", refusal.reason.name().to_owned())];
-                let response = Response { headers, ..bare(307) };
-                let note = self.leave_dispatch(id, Outcome::Ignored, None, cx).or(note);
-                let response = noted(response, note);
-                self.turn_back(id, response, Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
-                return;
-            }
-            RefusalAnswer::Degrade => {
-                if let Some((cost, response)) = self.backend.degrade(kind, &visit.asked.call, key, cx.now()) {
-                    let note = self.leave_dispatch(id, Outcome::Ignored, None, cx).or(note);
-                    self.turn_back(id, noted(response, note), Ending::Served, cost, cx);
-                    return;
-                }
-            }
-            RefusalAnswer::Reject => {}
-        }
-        self.refuse(id, away, cx);
+        let status = degraded.as_ref().map(|(_, response)| response.status);
+        let end = End::not_taken(refusal, answer, &visit.asked.call.path, status);
+        let note = request::note_of_reply(self.leave_dispatch(id, end.outcome(false), None, cx), note);
+        let (cost, response) = degraded.unwrap_or_else(|| (Duration::ZERO, bare(end.status())));
+        self.turn_back(id, reply_to(response, &end, note), &end, cost, cx);
     }
 
     /// Blocked jobs are due to be tried again.
@@ -210,19 +201,11 @@ impl Plant {
         self.turn_dispatchers(cx);
     }
 
-    /// Tells the client that its request is refused.
-    fn refuse(&mut self, id: JobId, away: TurnedAway, cx: &mut dyn Around) {
-        let TurnedAway { refusal, note } = away;
-        // The sender meets the seat at dispatch first.
-        let note = self.leave_dispatch(id, outcome_of_refusal(refusal, false), None, cx).or(note);
-        let response = noted(refused(refusal), note);
-        self.turn_back(id, response, Ending::Refused(refusal.reason), ms(self.costs.refuse_ms), cx);
-    }
-
-    /// Sends an answer that no stage has worked on.
-    fn turn_back(&mut self, id: JobId, response: Response, ending: Ending, cost: Duration, cx: &mut dyn Around) {
+    /// Sends an answer that no stage has worked on; `cost`: that of a cheap answer.
+    fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn Around) {
         let Some(visit) = self.visits.remove(&id) else { return };
-        let refused = Refused { conn: visit.asked.conn, response, entry: visit.entry, ending };
+        let cost = if end.costs_a_refusal() { ms(self.costs.refuse_ms) } else { cost };
+        let refused = Refused { conn: visit.asked.conn, response, entry: visit.entry, ending: end.ending() };
         if cost.is_zero() {
             self.send_refusal(refused, cx);
         } else {
@@ -256,7 +239,7 @@ impl Plant {
         let mut wants = self.collect(Place::Stage(stage), cx);
         for want in wants.drain(..) {
             match want {
-                Action::Refuse(id, away) => self.refuse(id, away, cx),
+                Action::Refuse(id, away) => self.answer_refused(id, away, &RefusalAnswer::Reject, cx),
                 // Workers run once whoever woke them is done, as tasks do.
                 Action::Start(_) => self.woken_stages.push_back(stage),
                 Action::Shed(to, level) if to.is_none_or(|to| to == self.graph.dispatch()) => {
@@ -394,52 +377,24 @@ impl Plant {
         else {
             return;
         };
-        let outcome = match visit.calls {
-            _ if visit.gone => Outcome::Abandoned,
-            CallsEnded::Answered => Outcome::Served,
-            CallsEnded::Refused(hint) => Outcome::Overloaded { retry: hint != RetryHint::Never },
-            CallsEnded::Failed => Outcome::Failed,
-        };
+        let end = visit.calls.end_of_request();
+        // Calls aside, a plant's services always have an answer.
+        let outcome = end.as_ref().unwrap_or(&End::Answered(200)).outcome(visit.gone);
         let (cost, told) = (visit.cost, visit.told);
         let note = self.stages[stage].site.ended(cx.now(), &queued, visit.started, outcome, Some(cost), told);
         self.turn_stage(stage, cx);
-        let note = self.leave_dispatch(id, outcome, Some(cost), cx).or(note);
+        let note = request::note_of_reply(self.leave_dispatch(id, outcome, Some(cost), cx), note);
         if let Some(visit) = self.visits.remove(&id) {
-            let (response, ending) = match visit.calls {
-                CallsEnded::Answered => {
-                    let response = self.backend.answer(&visit.asked.call, visit.less.as_deref(), cx.now());
-                    let ending = if response.status >= 500 { Ending::Failed } else { Ending::Served };
-                    (response, ending)
-                }
-                CallsEnded::Refused(retry) => {
-                    (refused(Refusal { reason: Reason::Callee, retry }), Ending::Refused(Reason::Callee))
-                }
-                CallsEnded::Failed => (bare(502), Ending::Failed),
+            let response = match &end {
+                None => self.backend.answer(&visit.asked.call, visit.less.as_deref(), cx.now()),
+                Some(end) => bare(end.status()),
             };
+            let end = end.unwrap_or(End::Answered(response.status));
             if let Some(entry) = visit.entry {
-                entry.close(ending);
+                entry.close(end.ending());
             }
-            self.reply(visit.asked.conn, noted(response, note), cx);
+            self.reply(visit.asked.conn, reply_to(response, &end, note), cx);
         }
         self.work_on_next(number, cx);
     }
-}
-
-/// The same, which tells the sender's policy this.
-fn noted(mut response: Response, note: Option<Note>) -> Response {
-    response.headers.extend(note.map(|Note(number)| (NOTE, number.to_string())));
-    response
-}
-
-/// The page of a refusal, as the live service's.
-fn refused(refusal: Refusal) -> Response {
-    let mut headers = vec![("x-refused", refusal.reason.name().to_owned())];
-    match refusal.retry {
-        RetryHint::After(wait) => {
-            headers.push(("retry-after", format!("{}", wait.as_secs_f64().ceil().max(1.0) as u64)));
-        }
-        RetryHint::Never => headers.push(("x-retry", "never".to_owned())),
-        RetryHint::Unsaid => {}
-    }
-    Response { headers, ..bare(503) }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use controllers::{
-    JobId, Timestamp, UnixSeconds,
+    JobId, Note, Reason, Refusal, Timestamp, UnixSeconds,
     site::{Action, Dispatch, Gate, SiteMachine, Stage},
 };
 use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
@@ -22,6 +22,7 @@ use crate::{
     graph::Graph,
     ledger::Ledger,
     policies::{Resolved, Seating},
+    request::{self, End},
     signals::Probe,
     spec::{EdgeSpec, Health, StageSpec},
 };
@@ -287,4 +288,16 @@ pub(super) fn wall(now: Timestamp) -> UnixSeconds {
 /// An answer of nothing but a status.
 pub(super) fn bare(status: u16) -> Response {
     Response { status, ..Response::default() }
+}
+
+/// The answer with the header lines that its end requires; `note`: what it tells the sender's policy.
+pub(super) fn reply_to(mut response: Response, end: &End, note: Option<Note>) -> Response {
+    response.headers.extend(request::headers(end, note).map(|(name, value)| (name, value.into_owned())));
+    response
+}
+
+/// The answer to a refusal.
+pub(super) fn refused(reason: Reason) -> Response {
+    let end = End::Refused(Refusal::new(reason));
+    reply_to(bare(end.status()), &end, None)
 }
