@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
-use controllers::{Note, Offer, Tags, Timestamp, site::Permit};
+use controllers::{Note, Offer, Timestamp, site::Permit};
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
     persona::{Call, Method},
@@ -42,17 +42,6 @@ pub(super) struct Visit {
     pub(super) calls: CallsEnded,
     /// What the last reply to them told.
     pub(super) told: Option<Note>,
-}
-
-/// What calls on behalf of a request carry on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Errand {
-    pub(super) tags: Tags,
-    /// Key of all draws that belong to the request.
-    pub(super) key: u64,
-    pub(super) user: u64,
-    /// What came with the request.
-    pub(super) note: Option<Note>,
 }
 
 /// The head as the live service would see it.

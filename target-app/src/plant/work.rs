@@ -16,11 +16,11 @@ use super::{
     listener::Refused,
     machine::{Step, Task},
     sites::Place,
-    visit::{Errand, Visit, head_of, is_check, peer_of},
+    visit::{Visit, head_of, is_check, peer_of},
     world::{Event, Plant, bare, reply_to},
 };
 use crate::{
-    calls::CallsEnded,
+    calls::{CallContext, CallsEnded},
     class::Shown,
     request::{self, End},
     spec::Health,
@@ -37,11 +37,11 @@ pub(super) struct Worker {
 }
 
 impl Plant {
-    /// What calls on behalf of a job carry on.
-    pub(super) fn errand(&self, id: JobId) -> Option<Errand> {
+    /// What calls on behalf of a job carry on, and the number of the user who sent the request.
+    pub(super) fn call_context(&self, id: JobId) -> Option<(CallContext, u64)> {
         let visit = self.visits.get(&id)?;
         let tags = self.stages[visit.route.branch.0].spec.carried(visit.offer.tags);
-        Some(Errand { tags, key: visit.asked.key, user: visit.asked.user, note: visit.offer.note })
+        Some((CallContext { tags, key: Some(visit.asked.key), note: visit.offer.note }, visit.asked.user))
     }
 
     pub(super) fn offer(&mut self, tags: Tags, entered: Timestamp) -> Offer {
