@@ -2,6 +2,7 @@
 
 mod dispatchers;
 mod job;
+mod sites;
 
 use std::{
     borrow::Cow,
@@ -9,7 +10,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -24,20 +25,20 @@ use tokio::sync::oneshot;
 pub use dispatchers::Dispatchers;
 pub use job::Job;
 use job::{NotTaken, Reply};
+pub use sites::Sites;
 
 use crate::{
     calls::Callers,
-    class::{Ranks, Shown},
+    class::Shown,
     clock::Clock,
-    graph::Graph,
     hindrance::Hindrance,
-    ledger::{Ending, Ledger},
-    request::{self, End},
+    ledger::{Ending, Ledgers},
+    request::{self, Arrivals, End},
     security_headers,
     service::{Bytes, Page, Request, Service},
     spec::{EdgeSpec, Health},
-    stage::{Decided, Door, Stage, Work as _},
-    tree::WireCosts,
+    stage::{Decided, Work as _},
+    tree::{TaskSpec, WireCosts},
 };
 
 /// Everything that a request meets.
@@ -45,26 +46,16 @@ use crate::{
 pub struct App {
     /// What it is about.
     pub service: Arc<dyn Service>,
-    /// The stages' names and links.
-    pub graph: Graph,
-    /// The books of users' requests.
-    pub ledger: Arc<Ledger>,
-    /// Of other services' calls: theirs is another side to agree with.
-    pub calls_ledger: Arc<Ledger>,
     /// The clock.
     pub clock: Clock,
+    /// Gates, dispatch and stages.
+    pub sites: Sites,
+    /// What became of requests.
+    pub ledgers: Ledgers,
+    /// Identities, tags and counts of what arrives.
+    pub arrivals: Arrivals,
     /// Limits at the wire.
     pub edge: EdgeSpec,
-    /// The seat at dispatch.
-    pub dispatch: Arc<Door>,
-    /// The seat at accept.
-    pub accept: Arc<Door>,
-    /// The service's own stages.
-    pub stages: Vec<Arc<Stage<Job>>>,
-    /// The workers of dispatch, of which back-pressure holds some.
-    pub dispatchers: Arc<Dispatchers>,
-    /// Who is in which class, and how important requests are.
-    pub ranks: Ranks,
     /// Who answers health checks.
     pub health: Health,
     /// Requests of a service that is going away are refused.
@@ -75,10 +66,8 @@ pub struct App {
     pub(crate) wire: WireCosts,
     /// What a person has put in the way of requests.
     pub(crate) hindrance: Hindrance,
-    /// First attempts, seconds, thirds, and all that came after those.
-    attempts: [AtomicU64; 4],
+    /// The pages of refusals, by reason.
     pages: BTreeMap<Reason, Bytes>,
-    next_id: AtomicU64,
 }
 
 /// An answer, and how the books see it.
@@ -111,75 +100,31 @@ impl Answer {
     }
 }
 
-/// Parts of an [`App`] that are made before it.
-#[derive(Debug)]
-pub struct Parted {
-    /// See [`App`].
-    pub service: Arc<dyn Service>,
-    /// See [`App`].
-    pub graph: Graph,
-    /// See [`App`].
-    pub clock: Clock,
-    /// See [`App`].
-    pub edge: EdgeSpec,
-    /// See [`App`].
-    pub dispatch: Arc<Door>,
-    /// See [`App`].
-    pub accept: Arc<Door>,
-    /// See [`App`].
-    pub stages: Vec<Arc<Stage<Job>>>,
-    /// See [`App`].
-    pub dispatchers: Arc<Dispatchers>,
-    /// See [`App`].
-    pub ranks: Ranks,
-    /// See [`App`].
-    pub(crate) callers: Option<Callers>,
-    /// See [`App`].
-    pub(crate) wire: WireCosts,
-    /// See [`App`].
-    pub health: Health,
-}
-
 impl App {
-    /// Puts the parts together.
-    #[must_use]
-    pub fn new(parts: Parted) -> Arc<Self> {
-        let Parted { service, graph, clock, edge, dispatch, accept, stages, dispatchers, ranks, callers, wire, health } =
-            parts;
+    /// A service that is open, with its sites. Needs a runtime.
+    pub(crate) fn new(
+        task: &TaskSpec,
+        service: Arc<dyn Service>,
+        sites: Sites,
+        arrivals: Arrivals,
+        callers: Option<Callers>,
+        clock: Clock,
+    ) -> Arc<Self> {
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
             service,
-            graph,
-            ledger: Arc::default(),
-            calls_ledger: Arc::default(),
             clock,
-            edge,
-            dispatch,
-            accept,
-            stages,
-            dispatchers,
-            ranks,
-            health,
+            sites,
+            ledgers: Ledgers::default(),
+            arrivals,
+            edge: task.target.edge.clone(),
+            health: task.target.health,
             draining: AtomicBool::new(false),
             callers,
-            wire,
+            wire: task.wire.at_speed(task.speed),
             hindrance: Hindrance::new(clock),
-            attempts: Default::default(),
             pages,
-            next_id: AtomicU64::new(0),
         })
-    }
-
-    /// A fresh identity.
-    #[must_use]
-    pub fn job_id(&self) -> JobId {
-        JobId(self.next_id.fetch_add(1, Ordering::Relaxed))
-    }
-
-    /// Requests by the number of their attempt: 0, 1, 2, and 3 or more.
-    #[must_use]
-    pub fn attempts(&self) -> [u64; 4] {
-        std::array::from_fn(|attempt| self.attempts[attempt].load(Ordering::Relaxed))
     }
 
     /// Takes a request through the graph. Dropped before it is done, the client has gone: work that a stage has taken on
@@ -190,10 +135,8 @@ impl App {
         }
         self.hindrance.delayed().await;
         let route = self.service.route(&head);
-        let tags = request::tags(&self.ranks, &Shown { head: &head, peer }, route.kind, entered);
-        self.attempts[request::attempt_row(&tags)].fetch_add(1, Ordering::Relaxed);
-        let id = self.job_id();
-        let offer = Offer { id, tags, entered, note: request::note(&head) };
+        let offer = self.arrivals.request(&Shown { head: &head, peer }, route.kind, entered);
+        let Offer { id, tags, .. } = offer;
         let request = Request { id, entered, tags, route, head, body, peer };
         match self.dispatch(request, offer).await {
             Some(Reply::Handled { handled: Ok(response), note }) => Answer::of_service(response, note),
@@ -205,13 +148,13 @@ impl App {
 
     /// Answers a health check, which is in no ledger of requests.
     pub async fn check(self: &Arc<Self>, head: &Parts, entered: Timestamp, peer: SocketAddr) -> Answer {
-        self.ledger.checked();
+        self.ledgers.users.checked();
         if self.draining.load(Ordering::Relaxed) {
             return self.refused(Refusal::new(Reason::Draining));
         }
         if self.health == Health::Inside {
-            let tags = request::tags(&self.ranks, &Shown { head, peer }, Kind::default(), entered);
-            match self.dispatch.enter(Offer { id: self.job_id(), tags, entered, note: None }).await {
+            let offer = self.arrivals.check(&Shown { head, peer }, Kind::default(), entered);
+            match self.sites.dispatch.enter(offer).await {
                 Ok(pass) => pass.end(Outcome::Ignored),
                 Err(TurnedAway { refusal, note }) => return self.turned_away(End::Refused(refusal), note).await,
             }
@@ -224,11 +167,11 @@ impl App {
     async fn dispatch(self: &Arc<Self>, mut request: Request, offer: Offer) -> Option<Reply> {
         let branch = request.route.branch.0;
         // From its stage on the request may carry other tags than the policy at dispatch is told.
-        let tags = self.stages.get(branch).map_or(offer.tags, |stage| stage.spec().carried(offer.tags));
+        let tags = self.sites.stages.get(branch).map_or(offer.tags, |stage| stage.spec().carried(offer.tags));
         request.tags = tags;
         let (sender, reply) = oneshot::channel();
         let mut job = Some(Job::new(self, request, Offer { tags, ..offer }, sender, branch));
-        let decided = self.dispatch.offer(offer, || {
+        let decided = self.sites.dispatch.offer(offer, || {
             let job = job.take();
             Box::new(|decided| go_on(job, decided))
         });
@@ -322,8 +265,8 @@ struct MayWait<'a> {
 impl Drop for MayWait<'_> {
     fn drop(&mut self) {
         if let Some(app) = self.app {
-            app.dispatch.leave(self.id);
-            app.dispatchers.leave(self.id);
+            app.sites.dispatch.leave(self.id);
+            app.sites.dispatchers.leave(self.id);
         }
     }
 }

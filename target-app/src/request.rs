@@ -1,6 +1,6 @@
 //! The life of a request in a service, live and in virtual time: `Entered → Gate → Queued → Working → Calling → Ended`.
 //!
-//! - *Entered*: its head and body were read; [`tags()`] says what is known of it.
+//! - *Entered*: its head and body were read; [`Arrivals`] say what is known of it.
 //! - *Gate*: the policy at dispatch lets it in, holds it or refuses it.
 //! - *Queued*: dispatch takes it to its stage, which queues or refuses it.
 //! - *Working*: a worker of the stage does the service's own work.
@@ -10,6 +10,7 @@
 //! The sites (`controllers::site`) are the machines of the phases before the end. This module holds what the hosts of both worlds
 //! ([`crate::app`], [`crate::plant`]) have to decide alike around them, as pure functions.
 
+mod arrivals;
 mod reply;
 mod tags;
 
@@ -18,8 +19,10 @@ use controllers::{
     site::{RefusalAnswer, outcome_of_refusal},
 };
 
+pub use arrivals::Arrivals;
 pub(crate) use reply::{DEGRADED, headers};
-pub(crate) use tags::{ATTEMPT, attempt_row, note, tags};
+pub(crate) use tags::ATTEMPT;
+use tags::{note, tags};
 
 use crate::{calls::CallsEnded, ledger::Ending};
 

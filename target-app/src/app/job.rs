@@ -68,7 +68,7 @@ impl Work for Job {
                 // Emulated servers keep books in ideal time: they stood still too.
                 (at.offered, at.started) = (self.app.clock.now(), self.app.clock.now());
             }
-            at.quality = at.quality.min(self.app.dispatch.quality());
+            at.quality = at.quality.min(self.app.sites.dispatch.quality());
             at.speed = self.app.hindrance.speed();
             let work = service.handle(request, at);
             let (handled, spent) = if service.is_emulated() {
@@ -139,7 +139,7 @@ impl Job {
     pub(super) fn let_in(mut self, pass: Pass) {
         self.pass = pass;
         let app = Arc::clone(&self.app);
-        app.dispatchers.offer(self);
+        app.sites.dispatchers.offer(self);
     }
 
     /// Its stage's place among the branches.
@@ -156,7 +156,9 @@ impl Job {
     /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
     async fn with_calls(&mut self, response: Response<Page>, draw: Option<u64>) -> Handled {
         let app = Arc::clone(&self.app);
-        let (Some(callers), Some(stage)) = (&app.callers, app.stages.get(self.branch)) else { return Ok(response) };
+        let (Some(callers), Some(stage)) = (&app.callers, app.sites.stages.get(self.branch)) else {
+            return Ok(response);
+        };
         let in_vain = stage.spec().drop_abandoned && self.reply.is_closed();
         if in_vain || response.status().is_server_error() {
             return Ok(response);

@@ -12,7 +12,7 @@ use workloads::{
 use super::{
     backend::{Backend, Less, spread},
     costs::{PlantSpec, TypeCost, ms},
-    machine::Step,
+    cpu::Step,
 };
 use crate::{
     graph::Graph,

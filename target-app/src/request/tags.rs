@@ -18,7 +18,7 @@ static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
 
 /// What is known of a request of this type when it arrives.
-pub(crate) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
+pub(super) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
     let head = shown.head;
     let timeout = number(head, &TIMEOUT).map(Duration::from_millis);
     let tags = Tags {
@@ -32,13 +32,8 @@ pub(crate) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timest
 }
 
 /// What the sender's policy put on a request.
-pub(crate) fn note(head: &Parts) -> Option<Note> {
+pub(super) fn note(head: &Parts) -> Option<Note> {
     workloads::client::note(head.headers.get(NOTE)?.as_bytes())
-}
-
-/// The row of a request among the counts by attempt: 0, 1, 2, and 3 or more.
-pub(crate) fn attempt_row(tags: &Tags) -> usize {
-    usize::from(tags.attempt.min(3))
 }
 
 fn text<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
