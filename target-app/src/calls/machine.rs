@@ -94,7 +94,7 @@ impl Call {
 }
 
 /// What the host does next with a call.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[must_use]
 pub(crate) enum CallStep {
     /// Begin the next attempt: [`CallMachine::attempt`].

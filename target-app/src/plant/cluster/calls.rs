@@ -93,7 +93,7 @@ impl Cluster {
     fn go_on(&mut self, id: u64, step: CallStep, cx: &mut Cx<'_, ClusterEvent>) {
         match step {
             CallStep::Attempt => {
-                self.with_policy(id, cx, |machine, call, now| machine.attempt(call, now, wall(now), || id))
+                self.with_policy(id, cx, |machine, call, now| machine.attempt(call, now, wall(now), || id));
             }
             CallStep::Send => self.send_call(id, cx),
             CallStep::AskAgain(wait) => cx.plan(cx.now() + wait, ClusterEvent::AskAgain(id)),
