@@ -1,6 +1,8 @@
 //! A request's way through the graph: dispatch, its stage, and back.
 
 mod dispatchers;
+#[cfg(test)]
+mod interleavings;
 mod job;
 mod sites;
 

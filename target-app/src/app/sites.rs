@@ -10,7 +10,7 @@ use controllers::{
 use super::{Dispatchers, Job};
 use crate::{
     graph::{Graph, Role},
-    stage::{Door, Ear, Neighbours, Stage, keep_time},
+    stage::{Door, Ear, Neighbours, Stage, keep_time, spawn},
 };
 
 /// The sites of a live service.
@@ -38,9 +38,9 @@ impl Sites {
                 room: Box::new(move || Dispatchers::room(&dispatchers, branch)),
             });
         }
-        tokio::spawn(keep_time(Arc::downgrade(&self.dispatchers)));
+        spawn(keep_time(Arc::downgrade(&self.dispatchers)));
         for gate in [&self.dispatch, &self.accept] {
-            tokio::spawn(keep_time(Arc::downgrade(gate)));
+            spawn(keep_time(Arc::downgrade(gate)));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use controllers::{Note, Tags, Timestamp, catalogue::Problem, seed_for};
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     clock::Clock,
     control::wire::MadeCalls,
-    stage::{Timed, keep_time, rearm},
+    stage::{Timed, keep_time, lock, rearm, spawn},
     tree::{CalleeSpec, TaskSpec},
 };
 
@@ -85,7 +85,7 @@ impl Callers {
                 alarm: Notify::new(),
             });
             if call.client.is_some() {
-                tokio::spawn(keep_time(Arc::downgrade(&caller)));
+                spawn(keep_time(Arc::downgrade(&caller)));
             }
             Ok(caller)
         };
@@ -292,7 +292,7 @@ impl Caller {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

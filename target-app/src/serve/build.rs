@@ -18,7 +18,7 @@ use crate::{
     request::Arrivals,
     service::Service,
     spec::{self, OnRefuse, TargetSpec},
-    stage::{Door, Stage, keep_time},
+    stage::{Door, Stage, keep_time, spawn},
     synthetic::{Checksum, Emulated, Law},
     tree::TaskSpec,
 };
@@ -109,7 +109,7 @@ impl Built {
     /// Starts stages and timers, on the current runtime.
     pub(crate) fn start(&self) {
         self.app.sites.start();
-        tokio::spawn(keep_time(Arc::downgrade(&self.monitors)));
+        spawn(keep_time(Arc::downgrade(&self.monitors)));
     }
 }
 
