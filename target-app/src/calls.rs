@@ -1,10 +1,11 @@
 //! Calls that a service makes on behalf of requests: what both worlds decide alike.
 //!
 //! A request to a service with calls is worked on first, and keeps its worker while the calls are made, one after the other or
-//! all at once. A refused call may be tried again by the service that made it, right away. `Callers` makes them live, over
-//! kept connections; in virtual time [`crate::plant::Cluster`] does. Neither world is known here.
+//! all at once. A refused call may be tried again by the service that made it, right away. [`CallMachine`] decides all this;
+//! `Callers` makes the calls live, over kept connections, and [`crate::plant::Cluster`] in virtual time.
 
 mod caller;
+mod machine;
 mod pool;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use workloads::{
 };
 
 pub(crate) use caller::Callers;
+pub(crate) use machine::{Call, CallContext, CallMachine, CallStep, RequestCalls};
 pub(crate) use pool::{Pool, Way};
 
 use crate::tree::{CallSpec, WhenRefused};
@@ -173,7 +175,7 @@ pub(crate) enum CallsEnded {
 
 /// What comes after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum AfterAttempt {
     /// Another one, right away.
     Again {
         /// The called service had said that it is in vain.
@@ -185,14 +187,14 @@ pub(crate) enum After {
 
 impl CallSpec {
     /// What comes after this attempt (the first is number 0).
-    pub(crate) fn after(&self, reply: Reply, attempt: u8) -> After {
+    pub(crate) fn after(&self, reply: Reply, attempt: u8) -> AfterAttempt {
         match reply {
             Reply::Refused { retry } if attempt + 1 < self.attempts && (retry || !self.heed_dont_retry) => {
-                After::Again { told_not_to: !retry }
+                AfterAttempt::Again { told_not_to: !retry }
             }
-            Reply::Refused { .. } => After::Over(self.given_up()),
-            Reply::Answered => After::Over(CallsEnded::Answered),
-            Reply::Failed | Reply::TimedOut | Reply::Unavailable => After::Over(CallsEnded::Failed),
+            Reply::Refused { .. } => AfterAttempt::Over(self.given_up()),
+            Reply::Answered => AfterAttempt::Over(CallsEnded::Answered),
+            Reply::Failed | Reply::TimedOut | Reply::Unavailable => AfterAttempt::Over(CallsEnded::Failed),
         }
     }
 

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Offer, Outcome, Tags};
+use controllers::Outcome;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -27,7 +27,8 @@ use tokio::io::unix::AsyncFd;
 use workloads::presence::HEALTH;
 
 use crate::{
-    app::{Answer, App, DEGRADED},
+    app::{Answer, App},
+    request::DEGRADED,
     spec::EdgeSpec,
     stage::Pass,
 };
@@ -155,16 +156,14 @@ impl Edge {
     /// Takes the next connection, if the policy at accept lets it in. One that is held stays in the kernel's queue.
     async fn accept_one(&self) -> io::Result<Option<((TcpStream, SocketAddr), Option<Pass>)>> {
         let mut ready = self.listener.readable().await?;
-        let door = &self.app.accept;
+        let door = &self.app.sites.accept;
         let mut pass = None;
         if door.is_watched() {
             if !is_readable(&self.listener)? {
                 ready.clear_ready(); // what was there has been taken: a policy is asked about real connections only
                 return Ok(None);
             }
-            let offer =
-                Offer { id: self.app.job_id(), tags: Tags::default(), entered: self.app.clock.now(), note: None };
-            match door.enter(offer).await {
+            match door.enter(self.app.arrivals.connection(self.app.clock.now())).await {
                 Ok(admitted) => pass = Some(admitted),
                 Err(_) => {
                     if let Ok(Ok((stream, _))) = ready.try_io(|listener| listener.get_ref().accept()) {
@@ -188,7 +187,7 @@ impl Edge {
     }
 
     async fn accept_failed(&self, error: &io::Error) {
-        self.app.ledger.accept_failed();
+        self.app.ledgers.users.accept_failed();
         let exhausted = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM];
         if error.raw_os_error().is_some_and(|code| exhausted.contains(&Errno::from_raw(code))) {
             self.registry.evict(self.app.clock.now(), None);
@@ -207,7 +206,7 @@ impl Edge {
         let ready = ready.and_then(|()| bounded(&stream, limits.send_buffer));
         let Ok(stream) = ready.and_then(|()| tokio::net::TcpStream::from_std(stream)) else { return };
         let conn = Arc::new(Conn::new(peer, self.app.clock, limits));
-        self.app.ledger.connected();
+        self.app.ledgers.users.connected();
         let app = Arc::clone(&self.app);
         let about = Arc::clone(&conn);
         self.registry.add(conn, |member| {
@@ -230,12 +229,12 @@ impl Edge {
         let evicted = self.registry.evict(self.app.clock.now(), of_source.then_some(source));
         // Tasks that were told to end need a moment for it, and have their descriptors meanwhile.
         let room = evicted > 0 && self.registry.all() < self.cap + (self.cap / 8).max(8);
-        (0..evicted.max(1)).for_each(|_| self.app.ledger.connection_refused());
+        (0..evicted.max(1)).for_each(|_| self.app.ledgers.users.connection_refused());
         room
     }
 
     fn turn_away(&self, stream: &TcpStream) {
-        self.app.ledger.connection_refused();
+        self.app.ledgers.users.connection_refused();
         canned::turn_away(stream);
     }
 }
@@ -297,7 +296,7 @@ async fn serve(app: &Arc<App>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
     if let Err(error) = served
         && (error.is_parse() || conn.is_late())
     {
-        app.ledger.malformed();
+        app.ledgers.users.malformed();
     }
 }
 
@@ -308,7 +307,7 @@ async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) ->
     let (head, body) = request.into_parts();
     let method = head.method.clone();
     if let Some(Fault { status, allow }) = acceptable::fault(&head, ambiguous, &app.edge) {
-        app.ledger.malformed();
+        app.ledgers.users.malformed();
         let answer = if allow { with_methods(app.failed(status)) } else { app.failed(status) };
         return finish(app, close(answer), &method, None, conn);
     }
@@ -323,9 +322,9 @@ async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) ->
     }
     let entry = Some(if head.headers.contains_key(CALLER) {
         conn.is_callers(app);
-        app.calls_ledger.open(None)
+        app.ledgers.calls.open(None)
     } else {
-        app.ledger.open(number(&head))
+        app.ledgers.users.open(number(&head))
     });
     if ![Method::GET, Method::HEAD, Method::POST, Method::OPTIONS].contains(&method) {
         let answer = with_methods(app.failed(StatusCode::METHOD_NOT_ALLOWED));
@@ -354,7 +353,7 @@ fn finish(
     let last = app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
     let Answer { response, ending } = if last { close(answer) } else { answer };
     if response.headers().contains_key(DEGRADED) {
-        app.ledger.degraded();
+        app.ledgers.users.degraded();
     }
     conn.enter(Phase::Writing);
     response.map(|page| Answered::new(page, method, entry, ending, Arc::clone(conn)))

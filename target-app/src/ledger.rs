@@ -7,11 +7,53 @@ use std::{
 
 use controllers::Reason;
 
-use crate::control::wire::{ReadRequests, ServerLedger};
+use crate::{
+    control::wire::{ReadRequests, ServerLedger, StageGauges},
+    request::Arrivals,
+};
 
 mod numbers;
 
 use numbers::Numbers;
+
+/// The ledgers of a service. Users' requests are booked apart from other services' calls, each of which is compared with the sender's.
+#[derive(Debug, Default)]
+pub struct Ledgers {
+    /// Users' requests.
+    pub users: Arc<Ledger>,
+    /// Calls of other services.
+    pub calls: Arc<Ledger>,
+}
+
+impl Ledgers {
+    /// The ledger of a connection: of calls, or of users.
+    #[must_use]
+    pub fn of(&self, calls: bool) -> &Arc<Ledger> {
+        if calls { &self.calls } else { &self.users }
+    }
+
+    /// Both ledgers, users' first.
+    #[must_use]
+    pub fn read(&self) -> [ServerLedger; 2] {
+        [self.users.read(), self.calls.read()]
+    }
+
+    /// The gauges of reading and of sending, which have no site.
+    #[must_use]
+    pub fn rows([users, calls]: &[ServerLedger; 2], arrivals: &Arrivals) -> [StageGauges; 2] {
+        let sent = |books: &ServerLedger| books.served + books.errors + books.refused.values().sum::<u64>();
+        let row = |name: &str, completed| StageGauges { name: name.to_owned(), completed, ..StageGauges::default() };
+        let read = StageGauges {
+            counts: arrivals.by_attempt().chain([("checks".to_owned(), users.checks)]).collect(),
+            ..row("read", users.requests_read + calls.requests_read)
+        };
+        let send = StageGauges {
+            counts: [("degraded".to_owned(), users.degraded + calls.degraded)].into(),
+            ..row("send", sent(users) + sent(calls))
+        };
+        [read, send]
+    }
+}
 
 /// The books. One lock, so that the equation holds at every moment at which they are read.
 #[derive(Debug, Default)]

@@ -15,6 +15,7 @@ pub mod monitor;
 pub mod plant;
 pub mod policies;
 pub mod private;
+mod request;
 pub mod running;
 mod security_headers;
 pub mod serve;

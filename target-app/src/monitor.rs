@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use controllers::{
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use crate::{
     clock::Clock,
     signals::Probe,
-    stage::{Ear, Timed},
+    stage::{Ear, Timed, lock},
 };
 
 /// The monitors, and who hears them.
@@ -45,7 +45,7 @@ impl Monitors {
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         let mut policy = BTreeMap::new();
-        for machine in &*self.machines.lock().unwrap_or_else(PoisonError::into_inner) {
+        for machine in &*lock(&self.machines) {
             machine.gauges(&mut policy);
         }
         StageGauges { name: "system".to_owned(), policy, ..StageGauges::default() }
@@ -54,7 +54,7 @@ impl Monitors {
 
 impl Timed for Monitors {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut machines = lock(&self.machines);
         let (wall, now) = (self.clock.wall(), self.clock.now());
         let mut wants = Vec::new();
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };

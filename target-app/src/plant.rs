@@ -15,11 +15,12 @@ mod cluster;
 mod conformance;
 mod connections;
 mod costs;
+mod cpu;
 mod fault;
 mod foreseen;
 mod gauges;
 mod listener;
-mod machine;
+
 mod made;
 mod mail;
 mod oracle;

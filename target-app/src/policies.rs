@@ -182,6 +182,16 @@ impl Seating {
         Self { wrap, ..self }
     }
 
+    /// The graph of the sites.
+    pub(crate) fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// Where policies' events go.
+    pub(crate) fn events(&self) -> &Events {
+        &self.events
+    }
+
     /// True if a policy of that place sits at that site by itself.
     #[must_use]
     pub fn sits(&self, place: Place, site: SiteId) -> bool {

@@ -1,14 +1,11 @@
 //! A service that runs: what the control port reads and changes.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
 };
 
-use controllers::{Catalogue, PeerReport, Seen, SiteId, catalogue::Setting};
+use controllers::{Catalogue, PeerReport, Seen};
 use tokio::sync::Notify;
 
 use crate::{
@@ -18,11 +15,12 @@ use crate::{
         Policies,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, Hinder, ReadRequests, ServerLedger, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, Hinder, ReadRequests, SetPolicy, StageGauges},
     },
     edge::Edge,
-    monitor::Monitors,
-    policies::{Resolved, Seating},
+    ledger::Ledgers,
+    policies::Resolved,
+    serve::Built,
     signals,
     spec::WorkSpec,
 };
@@ -30,139 +28,84 @@ use crate::{
 /// A running service.
 #[derive(Debug)]
 pub struct Running {
-    pub(crate) app: Arc<App>,
-    pub(crate) edge: Arc<Edge>,
-    pub(crate) seating: Seating,
-    pub(crate) monitors: Arc<Monitors>,
-    pub(crate) events: Events,
-    reports: Option<Reports>,
-    pub(crate) runtime: tokio::runtime::Handle,
-    policy: Mutex<String>,
+    built: Built,
+    edge: Arc<Edge>,
+    runtime: tokio::runtime::Handle,
     stopping: AtomicBool,
     stop: Notify,
+    /// The listen queue that the edge was told.
     backlog: u32,
 }
 
-/// Parts of a [`Running`].
-#[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) app: Arc<App>,
-    pub(crate) edge: Arc<Edge>,
-    pub(crate) seating: Seating,
-    pub(crate) monitors: Arc<Monitors>,
-    pub(crate) events: Events,
-    pub(crate) reports: Option<Reports>,
-    pub(crate) policy: String,
-    pub(crate) backlog: u32,
-}
-
 impl Running {
-    /// Puts the parts together. Needs a runtime.
-    pub(crate) fn new(parts: Parts) -> Arc<Self> {
-        let Parts { app, edge, seating, monitors, events, reports, policy, backlog } = parts;
-        Arc::new(Self {
-            app,
-            edge,
-            seating,
-            monitors,
-            events,
-            reports,
-            runtime: tokio::runtime::Handle::current(),
-            policy: Mutex::new(policy),
-            stopping: AtomicBool::new(false),
-            stop: Notify::new(),
-            backlog,
-        })
+    /// Starts stages and timers. Needs a runtime.
+    pub(crate) fn start(built: Built, edge: Arc<Edge>, backlog: u32) -> Arc<Self> {
+        built.start();
+        let runtime = tokio::runtime::Handle::current();
+        Arc::new(Self { built, edge, runtime, stopping: AtomicBool::new(false), stop: Notify::new(), backlog })
+    }
+
+    /// What requests meet.
+    pub(crate) fn app(&self) -> &App {
+        &self.built.app
     }
 
     /// The event stream.
     #[must_use]
     pub fn events(&self) -> &Events {
-        &self.events
+        self.built.seating.events()
     }
 
     /// Where its reports go, if anybody carries them.
     #[must_use]
     pub fn reports(&self) -> Option<&Reports> {
-        self.reports.as_ref()
+        self.built.reports.as_ref()
     }
 
     /// A report has come for one of its sites.
     pub fn hear(&self, report: PeerReport) {
         let PeerReport::Quota { to, .. } = report else { return };
-        let (graph, seen) = (&self.app.graph, Seen::Peer(report));
-        if to == graph.dispatch() {
-            self.app.dispatch.hear(&seen);
-        } else if to == graph.accept() {
-            self.app.accept.hear(&seen);
-        } else if let Some(stage) = self.app.stages.iter().find(|stage| Some(to) == graph.site(stage.name())) {
-            stage.hear(&seen);
-        }
+        self.app().sites.hear(to, &Seen::Peer(report));
     }
 
     /// Everything that can be read now.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let (ledger, calls) = (self.app.ledger.read(), self.app.calls_ledger.read());
-        let sent = |books: &ServerLedger| books.served + books.errors + books.refused.values().sum::<u64>();
-        let attempts = self.app.attempts().into_iter().enumerate();
-        let mut stages = vec![
-            StageGauges {
-                name: "read".to_owned(),
-                queue: count(self.edge.reading()),
-                completed: ledger.requests_read + calls.requests_read,
-                counts: attempts
-                    .map(|(attempt, count)| (format!("attempt_{attempt}"), count))
-                    .chain([("checks".to_owned(), ledger.checks)])
-                    .collect(),
-                ..StageGauges::default()
-            },
-            StageGauges {
-                queue: self.app.dispatchers.waiting(),
-                idle: self.app.dispatchers.idle(),
-                ..self.app.dispatch.gauges()
-            },
-        ];
-        stages.extend(self.app.stages.iter().map(|stage| stage.gauges()));
-        stages.push(StageGauges {
-            name: "send".to_owned(),
-            queue: count(self.edge.writing()),
-            completed: sent(&ledger) + sent(&calls),
-            counts: [("degraded".to_owned(), ledger.degraded)].into(),
-            ..StageGauges::default()
-        });
-        stages.push(self.app.accept.gauges());
-        stages.push(self.monitors.gauges());
+        let App { sites, ledgers, arrivals, clock, callers, .. } = self.app();
+        let books = ledgers.read();
+        let [read, send] = Ledgers::rows(&books, arrivals);
+        let [ledger, calls] = books;
+        let before = [StageGauges { queue: count(self.edge.reading()), ..read }, sites.gauges_of_dispatch()];
+        let send = StageGauges { queue: count(self.edge.writing()), ..send };
+        let after = [send, sites.accept.gauges(), self.built.monitors.gauges()];
+        let stages = sites.stages.iter().map(|stage| stage.gauges());
         Gauges {
-            at_ms: self.app.clock.now().as_secs_f64() * 1e3,
-            policy: self.policy.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            at_ms: clock.now().as_secs_f64() * 1e3,
+            policy: self.policy().clone(),
             ledger,
-            stages,
+            stages: before.into_iter().chain(stages).chain(after).collect(),
             cpu_s: signals::cpu_time().as_secs_f64(),
             rss_bytes: signals::resident_bytes(),
             open_files: signals::open_files(),
-            panics: self.app.stages.iter().map(|stage| stage.panics()).sum(),
-            events_dropped: self.events.dropped(),
-            calls: CallBooks { read: calls, made: self.app.callers.as_ref().map(Callers::counts).unwrap_or_default() },
+            panics: sites.stages.iter().map(|stage| stage.panics()).sum(),
+            events_dropped: self.events().dropped(),
+            calls: CallBooks { read: calls, made: callers.as_ref().map(Callers::counts).unwrap_or_default() },
         }
     }
 
     /// Which requests were read, by number.
     #[must_use]
     pub fn requests(&self) -> ReadRequests {
-        self.app.ledger.requests()
+        self.app().ledgers.users.requests()
     }
 
     /// Which policy sits where, and which there are.
     #[must_use]
     pub fn policies(&self) -> Policies {
-        let mut sites = BTreeMap::new();
-        let mut note = |gauges: StageGauges| sites.insert(gauges.name, gauges.policy_name);
-        note(self.app.accept.gauges());
-        note(self.app.dispatch.gauges());
-        for stage in &self.app.stages {
-            note(stage.gauges());
-        }
+        let sites = &self.app().sites;
+        let gauges = [sites.accept.gauges(), sites.dispatch.gauges()].into_iter();
+        let gauges = gauges.chain(sites.stages.iter().map(|stage| stage.gauges()));
+        let sites = gauges.map(|gauges| (gauges.name, gauges.policy_name)).collect();
         Policies { sites, names: Catalogue::names().into_iter().map(str::to_owned).collect() }
     }
 
@@ -172,7 +115,7 @@ impl Running {
     /// # Errors
     /// Everything that is wrong with the name, the settings or the site; then nothing has changed.
     pub fn set_policy(self: &Arc<Self>, change: &SetPolicy) -> Result<(), Vec<String>> {
-        let resolve = if self.reports.is_some() { Resolved::new } else { Resolved::live };
+        let resolve = if self.built.reports.is_some() { Resolved::new } else { Resolved::live };
         let chosen = resolve(&change.policy).map_err(|unfit| {
             unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect::<Vec<_>>()
         })?;
@@ -182,7 +125,8 @@ impl Running {
                 change.policy.name
             )]);
         }
-        let graph = &self.app.graph;
+        let sites = &self.app().sites;
+        let graph = &sites.graph;
         let only = match &change.stage {
             None => {
                 let misplaced = chosen.misplaced(graph);
@@ -191,8 +135,8 @@ impl Running {
                 }
                 None
             }
-            Some(name) => Some(self.seat_named(name).ok_or_else(|| {
-                let known: Vec<_> = self.seats().map(|site| graph.site_name(site)).collect();
+            Some(name) => Some(sites.all().find(|&site| graph.site_name(site) == name).ok_or_else(|| {
+                let known: Vec<_> = sites.all().map(|site| graph.site_name(site)).collect();
                 vec![format!("stage: no policy can sit at {name:?}; it can at: {}", known.join(", "))]
             })?),
         };
@@ -202,22 +146,15 @@ impl Running {
             return Err(vec![format!("{}: {wide}", change.policy.name)]);
         }
         let _on_the_runtime = self.runtime.enter(); // a new policy may hire workers
-        for site in self.seats() {
-            let policy = match only {
-                Some(only) if only == site => self.seating.forced(&chosen, site),
-                Some(_) => continue,
-                None => self.seating.policy(&chosen, site),
-            };
-            if site == graph.accept() {
-                self.app.accept.replace(policy);
-            } else if site == graph.dispatch() {
-                self.app.dispatch.replace(policy);
-            } else if let Some(stage) = self.app.stages.iter().find(|stage| Some(site) == graph.site(stage.name())) {
-                stage.replace(policy);
+        for site in sites.all() {
+            match only {
+                Some(only) if only == site => sites.replace(site, self.built.seating.forced(&chosen, site)),
+                Some(_) => {}
+                None => sites.replace(site, self.built.seating.policy(&chosen, site)),
             }
         }
         if only.is_none() {
-            change.policy.name.clone_into(&mut self.policy.lock().unwrap_or_else(PoisonError::into_inner));
+            change.policy.name.clone_into(&mut self.policy());
             self.edge.set_backlog(backlog(&chosen, self.backlog)).map_err(|error| vec![error.to_string()])?;
         }
         Ok(())
@@ -225,7 +162,7 @@ impl Running {
 
     /// The policies before this service's own calls begin anew.
     pub fn renew_callers(&self) {
-        self.app.callers.iter().for_each(Callers::renew);
+        self.app().callers.iter().for_each(Callers::renew);
     }
 
     /// Turns the work knob.
@@ -233,7 +170,7 @@ impl Running {
     /// # Errors
     /// The service has none, or the values make no sense.
     pub fn set_work(&self, work: &WorkSpec) -> Result<(), Vec<String>> {
-        self.app.service.set_work(work).map_err(|error| vec![error.to_string()])
+        self.app().service.set_work(work).map_err(|error| vec![error.to_string()])
     }
 
     /// Puts something in the way of its requests for a while.
@@ -241,12 +178,12 @@ impl Running {
     /// # Errors
     /// A value out of its range; then nothing has changed.
     pub fn hinder(&self, hinder: &Hinder) -> Result<(), Vec<String>> {
-        self.app.hindrance.put(hinder)
+        self.app().hindrance.put(hinder)
     }
 
     /// Refuses new requests from now on; what was admitted is finished.
     pub fn drain(&self) {
-        self.app.draining.store(true, Ordering::Relaxed);
+        self.app().draining.store(true, Ordering::Relaxed);
     }
 
     /// Stops the service, in order.
@@ -263,13 +200,8 @@ impl Running {
         }
     }
 
-    fn seats(&self) -> impl Iterator<Item = SiteId> + '_ {
-        let graph = &self.app.graph;
-        [graph.accept(), graph.dispatch()].into_iter().chain(graph.branches().map(|(site, _)| site))
-    }
-
-    fn seat_named(&self, name: &str) -> Option<SiteId> {
-        self.seats().find(|&site| self.app.graph.site_name(site) == name)
+    fn policy(&self) -> MutexGuard<'_, String> {
+        self.built.policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

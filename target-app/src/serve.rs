@@ -5,14 +5,15 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use crate::{
     control::{self, Token, wire::Ready},
     edge::{self, Edge},
-    running,
+    running::{self, Running},
     spec::TargetSpec,
     tree::TaskSpec,
 };
 
 mod build;
+pub(crate) use build::Built;
 #[cfg(test)]
-pub(crate) use build::{Ground, assemble};
+pub(crate) use build::assemble;
 mod error;
 mod process;
 
@@ -61,7 +62,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
     let built = build::build(task, chosen).await?;
     let edge = Edge::new(Arc::clone(&built.app), listener, backlog)
         .map_err(|source| ServeError::System { what: "cannot watch the listening socket", source })?;
-    let running = built.run(Arc::clone(&edge), backlog);
+    let running = Running::start(built, Arc::clone(&edge), backlog);
     // One from a file is known to those who may know it, and not said again.
     let (token, drawn) = match given {
         Some(token) => (token, None),
@@ -94,7 +95,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
     }
     deadlines.abort();
     // A service that cannot close must not keep the process: what was acknowledged is safe without.
-    let _ = tokio::time::timeout(CLOSING, running.app.service.close()).await;
+    let _ = tokio::time::timeout(CLOSING, running.app().service.close()).await;
     drop(port);
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! decision causes elsewhere (a held job's refusal, a word to an upstream stage, a new worker) happens after the lock is released.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+    Arc, Mutex, MutexGuard, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 use std::time::Duration;
@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use crate::{clock::Clock, control::reports::Reports, service::At, signals::Probe, spec::StageSpec};
 
 mod door;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod timer;
@@ -25,6 +26,9 @@ mod work;
 mod worker;
 
 pub use door::{Continuation, Decided, Door, Pass};
+#[cfg(test)]
+pub(crate) use shared::interleaved;
+pub(crate) use shared::{lock, spawn};
 pub(crate) use timer::{Timed, keep_time, rearm};
 pub use work::{Ear, Refused, Work};
 
@@ -104,7 +108,7 @@ impl<W: Work> Stage<W> {
     /// Starts workers and timer on the current runtime.
     pub fn start(self: &Arc<Self>, neighbours: Neighbours) {
         let _ = self.neighbours.set(neighbours);
-        tokio::spawn(keep_time(Arc::downgrade(self)));
+        spawn(keep_time(Arc::downgrade(self)));
         let workers = self.lock().stage.workers();
         self.hire(workers);
     }
@@ -224,13 +228,12 @@ impl<W: Work> Stage<W> {
 
     fn hire(self: &Arc<Self>, workers: u32) {
         for _ in 0..workers {
-            tokio::spawn(worker::work(Arc::clone(self)));
+            spawn(worker::work(Arc::clone(self)));
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<W>> {
-        // Policies do not panic under the lock; if one did, its numbers are still numbers.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn at<'a>(&'a self, offered: Timestamp, started: Timestamp) -> At<'a> {

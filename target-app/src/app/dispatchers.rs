@@ -4,7 +4,7 @@
 //! room for one, lends itself as the worker.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError, Weak,
+    Arc, Mutex, MutexGuard, Weak,
     atomic::{AtomicU32, Ordering},
 };
 
@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use super::Job;
 use crate::{
     clock::Clock,
-    stage::{Refused, Stage, Timed, Work, rearm},
+    stage::{Refused, Stage, Timed, Work, lock, rearm},
 };
 
 /// The workers of the dispatch stage and the queue before them.
@@ -150,7 +150,7 @@ impl Dispatchers {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -3,15 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use controllers::{
-    Note, Offer, Outcome, Reason, Refusal,
-    site::{TurnedAway, outcome_of_refusal},
+    Note, Offer, Outcome,
+    site::{RefusalAnswer, TurnedAway},
 };
-use http::{Response, StatusCode};
+use http::Response;
 use tokio::sync::oneshot;
 
 use super::App;
 use crate::{
-    calls::CallsEnded,
+    request::{self, End},
     service::{At, Boxed, Cost, Handled, Later, Metered, Page, Request},
     stage::{Pass, Work},
 };
@@ -31,7 +31,7 @@ pub(super) struct NotTaken {
     pub(super) request: Option<Request>,
     pub(super) pass: Pass,
     pub(super) away: TurnedAway,
-    pub(super) answer: controllers::site::RefusalAnswer,
+    pub(super) answer: RefusalAnswer,
 }
 
 /// A request on its way through a stage.
@@ -68,7 +68,7 @@ impl Work for Job {
                 // Emulated servers keep books in ideal time: they stood still too.
                 (at.offered, at.started) = (self.app.clock.now(), self.app.clock.now());
             }
-            at.quality = at.quality.min(self.app.dispatch.quality());
+            at.quality = at.quality.min(self.app.sites.dispatch.quality());
             at.speed = self.app.hindrance.speed();
             let work = service.handle(request, at);
             let (handled, spent) = if service.is_emulated() {
@@ -83,7 +83,7 @@ impl Work for Job {
                 Ok(response) => self.with_calls(response, draw).await,
                 refused => refused,
             };
-            let outcome = outcome(&handled);
+            let outcome = end_of(&handled).outcome(false);
             self.answer = Some(handled);
             outcome
         })
@@ -99,13 +99,9 @@ impl Work for Job {
 
     fn deliver(self, note: Option<Note>) {
         let Self { answer, cost, told, mut reply, pass, .. } = self;
-        let outcome = match &answer {
-            _ if reply.is_closed() => Outcome::Abandoned,
-            Some(handled) => outcome(handled),
-            None => Outcome::Failed,
-        };
-        // The sender meets the seat at dispatch first.
-        let note = pass.end_served(outcome, cost, told).or(note);
+        // Without an answer, the handler panicked.
+        let end = answer.as_ref().map_or(End::Answered(500), end_of);
+        let note = request::note_of_reply(pass.end_served(end.outcome(reply.is_closed()), cost, told), note);
         let Some(mut handled) = answer else { return };
         let Some(rest) = Later::of(&mut handled) else {
             let _ = reply.send(Reply::Handled { handled, note }); // the client may have gone this very moment: the ledger sees it
@@ -121,7 +117,7 @@ impl Work for Job {
 
     fn refuse(self, away: TurnedAway) {
         let TurnedAway { refusal, note } = away;
-        let note = self.pass.end_unserved(outcome_of_refusal(refusal, false)).or(note);
+        let note = request::note_of_reply(self.pass.end_unserved(End::Refused(refusal).outcome(false)), note);
         let _ = self.reply.send(Reply::Handled { handled: Err(refusal), note });
     }
 }
@@ -143,7 +139,7 @@ impl Job {
     pub(super) fn let_in(mut self, pass: Pass) {
         self.pass = pass;
         let app = Arc::clone(&self.app);
-        app.dispatchers.offer(self);
+        app.sites.dispatchers.offer(self);
     }
 
     /// Its stage's place among the branches.
@@ -152,7 +148,7 @@ impl Job {
     }
 
     /// No stage takes it: whoever waits for its reply answers.
-    pub(super) fn not_taken(self, away: TurnedAway, answer: controllers::site::RefusalAnswer) {
+    pub(super) fn not_taken(self, away: TurnedAway, answer: RefusalAnswer) {
         let Self { request, pass, reply, .. } = self;
         let _ = reply.send(Reply::NotTaken(Box::new(NotTaken { request, pass, away, answer })));
     }
@@ -160,25 +156,26 @@ impl Job {
     /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
     async fn with_calls(&mut self, response: Response<Page>, draw: Option<u64>) -> Handled {
         let app = Arc::clone(&self.app);
-        let (Some(callers), Some(stage)) = (&app.callers, app.stages.get(self.branch)) else { return Ok(response) };
+        let (Some(callers), Some(stage)) = (&app.callers, app.sites.stages.get(self.branch)) else {
+            return Ok(response);
+        };
         let in_vain = stage.spec().drop_abandoned && self.reply.is_closed();
         if in_vain || response.status().is_server_error() {
             return Ok(response);
         }
         let (ended, told) = stage.elsewhere(callers.make(self.offer.tags, draw, self.offer.note)).await;
         self.told = told;
-        match ended {
-            CallsEnded::Answered => Ok(response),
-            CallsEnded::Refused(retry) => Err(Refusal { reason: Reason::Callee, retry }),
-            CallsEnded::Failed => Ok(self.app.failed(StatusCode::BAD_GATEWAY).response),
+        match ended.end_of_request() {
+            None => Ok(response),
+            Some(End::Refused(refusal)) => Err(refusal),
+            Some(end) => Ok(self.app.unserved(&end, None).response),
         }
     }
 }
 
-fn outcome(handled: &Handled) -> Outcome {
+fn end_of(handled: &Handled) -> End {
     match handled {
-        Ok(response) if response.status().is_server_error() => Outcome::Failed,
-        Ok(_) => Outcome::Served,
-        Err(refusal) => outcome_of_refusal(*refusal, false),
+        Ok(response) => End::Answered(response.status().as_u16()),
+        Err(refusal) => End::Refused(*refusal),
     }
 }

@@ -1,32 +1,31 @@
 //! Calls of a live task: over kept connections, past the caller's own policy.
 
 use std::{
-    collections::BTreeMap,
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, catalogue::Problem, seed_for};
+use controllers::{Note, Tags, Timestamp, catalogue::Problem, seed_for};
 use tokio::{
     sync::{Notify, oneshot},
     task::JoinSet,
     time::timeout_at,
 };
 use workloads::{
-    client::{Asked, Clients, Decided, Member, Pass},
+    client::Pass,
     http1::names::CALLER,
     http1::{Known, Outgoing},
 };
 
 use super::{
-    After, CallCounts, CallsEnded, Pool, Reply, Told, Way, carried, key_of_attempt, key_of_call,
+    Call, CallContext, CallMachine, CallStep, CallsEnded, Pool, Reply, RequestCalls, Told, Way,
     wire::{Broken, Wire},
 };
 use crate::{
     clock::Clock,
     control::wire::MadeCalls,
-    stage::{Timed, keep_time, rearm},
-    tree::{CallSpec, CalleeSpec, TaskSpec},
+    stage::{Timed, keep_time, lock, rearm, spawn},
+    tree::{CalleeSpec, TaskSpec},
 };
 
 /// The calls of a task.
@@ -39,23 +38,21 @@ pub(crate) struct Callers {
 /// A task's side of the calls to one service.
 #[derive(Debug)]
 struct Caller {
-    /// Whose task it is.
+    /// The service of the task that calls.
     name: String,
-    spec: CallSpec,
+    /// Calls on behalf of each request.
+    times: u32,
     tasks: Vec<SocketAddr>,
-    class: ClassRule,
     clock: Clock,
-    desk: Mutex<Desk>,
+    state: Mutex<State>,
     alarm: Notify,
 }
 
 #[derive(Debug)]
-struct Desk {
-    /// Who waits in it is given a place, or hears that it is refused.
+struct State {
+    machine: CallMachine<oneshot::Sender<Option<Pass>>>,
+    /// A call that waits in the pool is given a place, or hears that it is refused.
     pool: Pool<Wire, oneshot::Sender<Option<Lease>>>,
-    clients: Option<(Clients, Member)>,
-    held: BTreeMap<JobId, oneshot::Sender<Option<Pass>>>,
-    counts: CallCounts,
     armed: Option<Timestamp>,
 }
 
@@ -67,45 +64,28 @@ struct Lease {
     wire: Option<Wire>,
 }
 
-/// What the caller's own policy says.
-enum Allowed {
-    Go(Option<Pass>),
-    Refused,
-    TooLate,
-}
-
 impl Callers {
     /// Those of a task; `None` if it makes no calls. Needs a runtime.
     pub(crate) fn of(task: &TaskSpec, clock: Clock) -> Result<Option<Self>, Vec<Problem>> {
         let one = |(place, callee): (usize, &CalleeSpec)| {
-            if callee.tasks.is_empty() {
+            let CalleeSpec { call, tasks, balancer, per, cap } = callee;
+            if tasks.is_empty() {
                 let message = "a service that is called has at least one task".to_owned();
-                return Err(vec![Problem { key: callee.call.to.clone(), message }]);
+                return Err(vec![Problem { key: call.to.clone(), message }]);
             }
             let seed = seed_for(task.target.seed, &format!("call {place}"));
-            let clients = callee.call.client.as_ref().map(|client| Clients::new(client, seed)).transpose()?;
-            let clients = clients.map(|mut clients| {
-                let member = clients.join(0);
-                (clients, member)
-            });
+            let machine = CallMachine::new(call, &task.target.class, seed)?;
+            let pool = Pool::new(tasks.len(), *balancer, *per, call.connections, seed).capped(*cap);
             let caller = Arc::new(Caller {
                 name: task.name.clone(),
-                spec: callee.call.clone(),
-                tasks: callee.tasks.clone(),
-                class: task.target.class.clone(),
+                times: call.times,
+                tasks: tasks.clone(),
                 clock,
-                desk: Mutex::new(Desk {
-                    pool: Pool::new(callee.tasks.len(), callee.balancer, callee.per, callee.call.connections, seed)
-                        .capped(callee.cap),
-                    clients,
-                    held: BTreeMap::new(),
-                    counts: CallCounts::default(),
-                    armed: None,
-                }),
+                state: Mutex::new(State { machine, pool, armed: None }),
                 alarm: Notify::new(),
             });
-            if callee.call.client.is_some() {
-                tokio::spawn(keep_time(Arc::downgrade(&caller)));
+            if call.client.is_some() {
+                spawn(keep_time(Arc::downgrade(&caller)));
             }
             Ok(caller)
         };
@@ -123,191 +103,100 @@ impl Callers {
         draw: Option<u64>,
         brought: Option<Note>,
     ) -> (CallsEnded, Option<Note>) {
-        let (mut ended, mut told) = (CallsEnded::Answered, None);
-        let each = self.callers.iter().enumerate().flat_map(|(place, caller)| {
-            let key = move |number| draw.map(|request| key_of_call(request, place, number));
-            (0..caller.spec.times).map(move |number| (Arc::clone(caller), key(number)))
-        });
-        if self.fan_out {
-            let mut calls: JoinSet<_> = each.map(|(caller, key)| caller.call(tags, key, brought)).collect();
-            while let Some(call) = calls.join_next().await {
-                let (call, note) = call.unwrap_or((CallsEnded::Failed, None));
-                told = note.or(told);
-                if call != CallsEnded::Answered {
-                    ended = call;
-                }
+        let context = CallContext { tags, key: draw, note: brought };
+        let mut calls = RequestCalls::new(self.callers.iter().map(|caller| caller.times), self.fan_out);
+        let mut under_way = JoinSet::new();
+        loop {
+            while let Some((place, number)) = calls.begin_next() {
+                under_way.spawn(Arc::clone(&self.callers[place]).call(context, place, number));
             }
-        } else {
-            for (caller, key) in each {
-                let (call, note) = caller.call(tags, key, brought).await;
-                (ended, told) = (call, note.or(told));
-                if ended != CallsEnded::Answered {
-                    break;
-                }
+            if let Some(result) = calls.result() {
+                return result;
             }
+            let ended = under_way.join_next().await.and_then(Result::ok);
+            let (ended, note) = ended.unwrap_or((CallsEnded::Failed, None));
+            calls.replied(note);
+            calls.call_ended(ended);
         }
-        (ended, told)
     }
 
-    /// The callers' own policies begin anew.
+    /// Puts new policies in place of the callers' own.
     pub(crate) fn renew(&self) {
-        for caller in &self.callers {
-            let mut desk = caller.lock();
-            let now = caller.clock.now();
-            if let Some((clients, _)) = &mut desk.clients {
-                clients.renew(now);
-            }
-            caller.look_at_policy(&mut desk, now);
-        }
+        self.callers.iter().for_each(|caller| caller.with(CallMachine::renew));
     }
 
-    /// What became of them so far.
+    /// What became of the calls so far.
     pub(crate) fn counts(&self) -> Vec<MadeCalls> {
         let made = |caller: &Arc<Caller>| {
-            let desk = caller.lock();
-            let client = desk.clients.as_ref().map(|(clients, _)| clients.gauges().policy).unwrap_or_default();
-            let Pool { written, refused: turned_back, .. } = desk.pool;
-            MadeCalls { to: caller.spec.to.clone(), counts: desk.counts, written, turned_back, client }
+            let state = caller.lock();
+            state.machine.made(&state.pool)
         };
         self.callers.iter().map(made).collect()
     }
 }
 
 impl Caller {
-    /// One call, with all its attempts; `key`: that of its draws.
-    async fn call(self: Arc<Self>, of: Tags, key: Option<u64>, brought: Option<Note>) -> (CallsEnded, Option<Note>) {
-        let entered = self.clock.now();
-        let by_timeout = entered + self.spec.timeout;
-        let deadline = of.deadline.map_or(by_timeout, |deadline| deadline.min(by_timeout));
-        let mut tags = Tags { attempt: 0, told_not_to_retry: false, deadline: Some(deadline), ..of };
-        let mut told = None;
+    /// Makes call number `number` to the called service at `place`: how it ended, and the note of its last reply.
+    async fn call(self: Arc<Self>, context: CallContext, place: usize, number: u32) -> (CallsEnded, Option<Note>) {
+        let mut call = self.lock().machine.begin(&context, place, number, self.clock.now());
+        let limit = self.clock.instant(call.deadline);
+        let (mut decision, mut note) = (None, None);
+        let mut step = CallStep::Attempt;
         loop {
-            self.lock().counts.begins(tags.attempt);
-            let reply = match self.may(tags, entered, brought, deadline).await {
-                Allowed::Go(pass) => {
-                    let draw = key.map(|call| key_of_attempt(call, tags.attempt));
-                    let note = pass.as_ref().and_then(Pass::note).or(brought);
-                    let asking = Arc::clone(&self).ask(tags, note, deadline, draw);
-                    let asked = timeout_at(self.clock.instant(deadline), asking).await;
-                    let Told { reply, note } = asked.unwrap_or(Reply::TimedOut.into());
-                    told = note.or(told);
-                    self.tell_policy(pass, reply.outcome(), note);
-                    reply
+            step = match step {
+                CallStep::Attempt => self.with(|machine, now| {
+                    machine.attempt(&mut call, now, self.clock.wall(), || decided_in(&mut decision))
+                }),
+                CallStep::AskAgain(wait) => {
+                    let at = self.clock.now() + wait;
+                    self.clock.sleep_until(at.min(call.deadline)).await;
+                    self.with(|machine, now| {
+                        if at >= call.deadline {
+                            return machine.timed_out(&mut call, now);
+                        }
+                        machine.ask(&mut call, now, self.clock.wall(), || decided_in(&mut decision))
+                    })
                 }
-                Allowed::TooLate => Reply::TimedOut,
-                Allowed::Refused => {
-                    self.lock().counts.refused_at_home();
-                    return (self.spec.given_up(), told);
+                CallStep::Wait => {
+                    let decided = timeout_at(limit, decided(&mut decision)).await;
+                    self.with(|machine, now| match decided {
+                        Ok(pass) => machine.resume(&mut call, pass),
+                        Err(_) => {
+                            if let Some(pass) = decision.take().and_then(let_go_meanwhile) {
+                                let _ = machine.resume(&mut call, Some(pass));
+                            }
+                            machine.timed_out(&mut call, now)
+                        }
+                    })
                 }
-            };
-            self.lock().counts.ended(reply);
-            match self.spec.after(reply, tags.attempt) {
-                After::Over(ended) => return (ended, told),
-                After::Again { told_not_to } => {
-                    tags.attempt += 1;
-                    tags.told_not_to_retry = told_not_to;
+                CallStep::Send => {
+                    let told = timeout_at(limit, Arc::clone(&self).ask(&call)).await;
+                    let told = told.unwrap_or(Reply::TimedOut.into());
+                    note = told.note.or(note);
+                    self.with(|machine, now| machine.replied(&mut call, told, now))
                 }
-            }
-        }
-    }
-
-    /// Asks the caller's own policy, if there is one, and waits as long as it says.
-    async fn may(&self, tags: Tags, entered: Timestamp, brought: Option<Note>, deadline: Timestamp) -> Allowed {
-        loop {
-            let mut decision = {
-                let mut desk = self.lock();
-                let now = self.clock.now();
-                let Some((clients, member)) = &mut desk.clients else { return Allowed::Go(None) };
-                clients.set_wall(self.clock.wall());
-                let asked = clients.ask(*member, tags, entered, brought, now);
-                let decision = match asked {
-                    Asked::Held(job) => {
-                        let (decided, decision) = oneshot::channel();
-                        desk.held.insert(job, decided);
-                        Ok((job, decision))
-                    }
-                    at_once => Err(at_once),
-                };
-                self.look_at_policy(&mut desk, now);
-                decision
-            };
-            let limit = self.clock.instant(deadline);
-            match &mut decision {
-                Err(Asked::ComeBack(wait)) => {
-                    let back = self.clock.now() + *wait;
-                    self.clock.sleep_until(back.min(deadline)).await;
-                    if back >= deadline {
-                        return Allowed::TooLate;
-                    }
-                    continue;
-                }
-                Ok((job, decision)) => {
-                    if let Ok(decided) = timeout_at(limit, &mut *decision).await {
-                        return decided.ok().flatten().map_or(Allowed::Refused, |pass| Allowed::Go(Some(pass)));
-                    }
-                    self.gives_up(*job, decision);
-                    return Allowed::TooLate;
-                }
-                Err(_) => {}
-            }
-            return match decision {
-                Err(Asked::Go(pass)) => Allowed::Go(Some(pass)),
-                _ => Allowed::Refused,
+                CallStep::Over(ended) => return (ended, note),
             };
         }
     }
 
-    /// A call that its policy holds has taken as long as it may.
-    fn gives_up(&self, job: JobId, decision: &mut oneshot::Receiver<Option<Pass>>) {
-        decision.close();
-        let mut desk = self.lock();
+    /// Runs under the lock with the time read inside it, then hands out what the policy has decided about held calls.
+    fn with<T>(&self, act: impl FnOnce(&mut CallMachine<oneshot::Sender<Option<Pass>>>, Timestamp) -> T) -> T {
+        let mut state = self.lock();
         let now = self.clock.now();
-        let was_held = desk.held.remove(&job).is_some();
-        if let Some((clients, _)) = &mut desk.clients {
-            match decision.try_recv() {
-                // It was let go this very moment.
-                Ok(Some(pass)) => clients.ended(pass, Outcome::TimedOut, None, now),
-                _ if was_held => clients.left(job, now),
-                _ => {}
-            }
+        let State { machine, armed, .. } = &mut *state;
+        let result = act(machine, now);
+        while let Some((waits, pass)) = machine.decided() {
+            machine.unused(waits.send(pass).err().flatten(), now);
         }
-        self.look_at_policy(&mut desk, now);
-    }
-
-    fn tell_policy(&self, pass: Option<Pass>, outcome: Outcome, note: Option<Note>) {
-        let Some(pass) = pass else { return };
-        let mut desk = self.lock();
-        let now = self.clock.now();
-        if let Some((clients, _)) = &mut desk.clients {
-            clients.ended(pass, outcome, note, now);
-        }
-        self.look_at_policy(&mut desk, now);
-    }
-
-    /// Takes in what the policy has decided about calls that it held, and when it wants to be woken.
-    fn look_at_policy(&self, desk: &mut Desk, now: Timestamp) {
-        let Desk { clients: Some((clients, _)), held, armed, .. } = desk else { return };
-        while let Some(decided) = clients.decided() {
-            let (job, pass) = match decided {
-                Decided::Go(job, pass) => (job, Some(pass)),
-                Decided::Refused(job, _) => (job, None),
-            };
-            let waits = held.remove(&job);
-            let unheard = match waits {
-                Some(waits) => waits.send(pass).err().flatten(),
-                None => pass,
-            };
-            if let Some(pass) = unheard {
-                clients.ended(pass, Outcome::Abandoned, None, now);
-            }
-        }
-        if rearm(armed, clients.next_wake()) {
+        if rearm(armed, machine.next_wake()) {
             self.alarm.notify_one();
         }
+        result
     }
 
     /// Sends a call and waits for the answer.
-    async fn ask(self: Arc<Self>, tags: Tags, note: Option<Note>, deadline: Timestamp, draw: Option<u64>) -> Told {
+    async fn ask(self: Arc<Self>, call: &Call) -> Told {
         let Some(mut lease) = Arc::clone(&self).lease().await else { return Reply::Refused { retry: true }.into() };
         let to = self.tasks[lease.task];
         let host = to.to_string();
@@ -322,16 +211,16 @@ impl Caller {
                     Err(_) => return Reply::Unavailable.into(),
                 },
             };
-            let left = deadline.since(self.clock.now());
-            let headers = format!("{CALLER}: {}\r\n{}", self.name, carried(&tags, left, &self.class, note));
+            let carried = self.lock().machine.headers(call, self.clock.now());
+            let headers = format!("{CALLER}: {}\r\n{carried}", self.name);
             let request = Outgoing {
                 method: "GET",
                 path: "/",
                 host: &host,
                 headers: &headers,
                 body: None,
-                attempt: tags.attempt,
-                known: draw.map(|draw| Known { number: None, user: None, draw }),
+                attempt: call.tags.attempt,
+                known: call.attempt_key().map(|draw| Known { number: None, user: None, draw }),
                 close: false,
             };
             self.lock().pool.written += 1;
@@ -350,16 +239,16 @@ impl Caller {
     /// A place in the pool; waits for one. `None`: every task of the called service has as many calls as it may.
     async fn lease(self: Arc<Self>) -> Option<Lease> {
         let waits = {
-            let mut desk = self.lock();
-            if desk.pool.refuses() {
+            let mut state = self.lock();
+            if state.pool.refuses() {
                 return None;
             }
-            match desk.pool.way() {
+            match state.pool.way() {
                 Way::Kept(task, wire) => Ok((task, Some(wire))),
                 Way::New(task) => Ok((task, None)),
                 Way::Wait => {
                     let (free, waits) = oneshot::channel();
-                    desk.pool.waiting.push_back(free);
+                    state.pool.waiting.push_back(free);
                     Err(waits)
                 }
             }
@@ -379,8 +268,8 @@ impl Caller {
     fn next_in_line(self: &Arc<Self>) {
         loop {
             let handed = {
-                let mut desk = self.lock();
-                let pool = &mut desk.pool;
+                let mut state = self.lock();
+                let pool = &mut state.pool;
                 while pool.waiting.front().is_some_and(oneshot::Sender::is_closed) {
                     pool.waiting.pop_front();
                 }
@@ -402,19 +291,39 @@ impl Caller {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
     }
+}
+
+type Decision = oneshot::Receiver<Option<Pass>>;
+
+/// Where a held call will hear what the policy has decided.
+fn decided_in(decision: &mut Option<Decision>) -> oneshot::Sender<Option<Pass>> {
+    let (sender, receiver) = oneshot::channel();
+    *decision = Some(receiver);
+    sender
+}
+
+/// What the policy has decided about a held call: without a pass it is refused.
+async fn decided(decision: &mut Option<Decision>) -> Option<Pass> {
+    decision.as_mut()?.await.ok().flatten()
+}
+
+/// The pass of a call that was let go just as it gave up.
+fn let_go_meanwhile(mut decision: Decision) -> Option<Pass> {
+    decision.close();
+    decision.try_recv().ok().flatten()
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         {
-            let mut desk = self.of.lock();
-            desk.pool.left(self.task);
+            let mut state = self.of.lock();
+            state.pool.left(self.task);
             match self.wire.take() {
-                Some(wire) => desk.pool.keep(self.task, wire),
-                None => desk.pool.gone(),
+                Some(wire) => state.pool.keep(self.task, wire),
+                None => state.pool.gone(),
             }
         }
         self.of.next_in_line();
@@ -423,14 +332,9 @@ impl Drop for Lease {
 
 impl Timed for Caller {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut desk = self.lock();
-        let now = self.clock.now();
-        desk.armed = None;
-        if let Some((clients, _)) = &mut desk.clients {
-            clients.wake(now);
-        }
-        self.look_at_policy(&mut desk, now);
-        desk.armed
+        self.lock().armed = None;
+        self.with(CallMachine::wake);
+        self.lock().armed
     }
 
     fn alarm(&self) -> &Notify {

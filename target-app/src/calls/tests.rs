@@ -34,15 +34,15 @@ fn call() -> CallSpec {
 fn a_refused_call_is_tried_again_as_often_as_it_may() {
     let spec = call();
     let refused = Reply::Refused { retry: true };
-    assert_eq!(spec.after(refused, 0), After::Again { told_not_to: false });
-    assert_eq!(spec.after(refused, 1), After::Again { told_not_to: false });
-    assert_eq!(spec.after(refused, 2), After::Over(CallsEnded::Refused(RetryHint::Never)));
-    assert_eq!(spec.after(Reply::Answered, 0), After::Over(CallsEnded::Answered));
-    assert_eq!(spec.after(Reply::TimedOut, 0), After::Over(CallsEnded::Failed));
+    assert_eq!(spec.after(refused, 0), AfterAttempt::Again { told_not_to: false });
+    assert_eq!(spec.after(refused, 1), AfterAttempt::Again { told_not_to: false });
+    assert_eq!(spec.after(refused, 2), AfterAttempt::Over(CallsEnded::Refused(RetryHint::Never)));
+    assert_eq!(spec.after(Reply::Answered, 0), AfterAttempt::Over(CallsEnded::Answered));
+    assert_eq!(spec.after(Reply::TimedOut, 0), AfterAttempt::Over(CallsEnded::Failed));
     let never = Reply::Refused { retry: false };
-    assert_eq!(spec.after(never, 0), After::Over(CallsEnded::Refused(RetryHint::Never)));
+    assert_eq!(spec.after(never, 0), AfterAttempt::Over(CallsEnded::Refused(RetryHint::Never)));
     let deaf = CallSpec { heed_dont_retry: false, ..call() };
-    assert_eq!(deaf.after(never, 0), After::Again { told_not_to: true });
+    assert_eq!(deaf.after(never, 0), AfterAttempt::Again { told_not_to: true });
 }
 
 #[test]

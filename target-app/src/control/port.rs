@@ -30,7 +30,7 @@ pub(super) struct Port {
 
 /// Serves the control port until the runtime ends.
 pub(crate) async fn serve(listener: tokio::net::TcpListener, running: Arc<Running>, token: Token) {
-    let clock = running.app.clock;
+    let clock = running.app().clock;
     let port = Arc::new(Port { running, token, limits: limits(), clock, registry: Arc::default() });
     tokio::join!(accept(&port, &listener), keep_deadlines(&port));
 }

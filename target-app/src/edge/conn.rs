@@ -129,14 +129,14 @@ impl Conn {
     /// Another service calls on it, as its first request says: it is moved to those books.
     pub(crate) fn is_callers(&self, app: &App) {
         if !self.of_caller.swap(true, Ordering::Relaxed) {
-            app.ledger.was_not_ours();
-            app.calls_ledger.connected();
+            app.ledgers.users.was_not_ours();
+            app.ledgers.calls.connected();
         }
     }
 
     /// The books that it is in.
     pub(crate) fn ledger<'a>(&self, app: &'a App) -> &'a Ledger {
-        if self.of_caller.load(Ordering::Relaxed) { &app.calls_ledger } else { &app.ledger }
+        app.ledgers.of(self.of_caller.load(Ordering::Relaxed))
     }
 
     /// The request under way is the first one.

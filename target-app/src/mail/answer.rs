@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{input::COOKIE, pages, session::Key};
 use crate::{
-    app::DEGRADED,
+    request::DEGRADED,
     security_headers,
     service::{Bytes, Page},
 };

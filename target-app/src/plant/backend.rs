@@ -7,7 +7,7 @@ use controllers::{Class, Kind, Timestamp, random::Seeded};
 use http::request::Parts;
 use workloads::{persona::Call, sim::Response};
 
-use super::machine::Step;
+use super::cpu::Step;
 use crate::{
     graph::Graph,
     service::{Route, WorkError},

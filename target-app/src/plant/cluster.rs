@@ -22,19 +22,19 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Class, JobId, PeerReport, Reason, Seen, Timestamp};
+use controllers::{Class, PeerReport, Reason, Seen, Timestamp};
 use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
 
 use super::{
     visit::is_check,
-    world::{Event, Plant},
+    world::{Event, Plant, refused},
 };
 use crate::{
     calls::{Pool, Way},
     ledger::{Ending, Ledger},
     tree::{Beside, local},
 };
-use calls::{Call, Caller, Calls, Held};
+use calls::Calls;
 use node::{Inside, Node, Todo};
 use pipes::{Owner, Pipe, Pipes};
 
@@ -46,19 +46,14 @@ pub struct Cluster {
     entries: Vec<(Option<Class>, usize)>,
     /// Of each service's users, then of each caller.
     pools: Vec<ServicePool>,
-    callers: Vec<Caller>,
     pipes: Pipes,
     /// Users' connections.
     users: BTreeMap<ConnId, Line>,
-    calls: BTreeMap<u64, Call>,
-    next_call: u64,
-    errands: BTreeMap<(usize, JobId), Calls>,
-    held: Held,
+    calls: Calls,
     beside: Beside,
     machines_wake: Option<Timestamp>,
     renewals: Vec<Duration>,
     hop: Duration,
-    path: Arc<str>,
     todo: VecDeque<Todo>,
 }
 
@@ -225,18 +220,13 @@ impl Cluster {
                     *by = Some(conn);
                 }
             }
-            Owner::Call(id) => {
-                if let Some(call) = self.calls.get_mut(&id) {
-                    call.conn = Some(conn);
-                }
-            }
+            Owner::Call(id) => self.calls.connected(id, conn),
         }
     }
 
     /// Every task has as many requests under way as it may.
     fn refuse_at_balancer(&mut self, service: usize, owner: Owner, asked: &Asked, cx: &mut Cx<'_, ClusterEvent>) {
-        let headers = vec![("x-refused", Reason::Concurrency.name().to_owned())];
-        let response = Response { status: 503, headers, ..Response::default() };
+        let response = refused(Reason::Concurrency);
         match owner {
             Owner::User(user) => {
                 if !is_check(&asked.call) {
@@ -362,11 +352,9 @@ impl Cluster {
     }
 
     fn renew(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
-        for caller in 0..self.callers.len() {
-            if let Some((clients, _)) = &mut self.callers[caller].clients {
-                clients.renew(cx.now());
-                self.look_at_policy(caller, cx);
-            }
+        for caller in 0..self.calls.callers.len() {
+            self.calls.callers[caller].machine.renew(cx.now());
+            self.look_at_policy(caller, cx);
         }
     }
 
@@ -440,13 +428,7 @@ impl World for Cluster {
             ClusterEvent::HungUp(node, conn) => self.at(node, cx, |plant, around| plant.is_left(conn, around)),
             ClusterEvent::CallLimit(call) => self.call_limit(call, cx),
             ClusterEvent::AskAgain(call) => self.ask_policy(call, cx),
-            ClusterEvent::CallerWakes(caller) => {
-                self.callers[caller].wakes_at = None;
-                if let Some((clients, _)) = &mut self.callers[caller].clients {
-                    clients.wake(cx.now());
-                }
-                self.look_at_policy(caller, cx);
-            }
+            ClusterEvent::CallerWakes(caller) => self.caller_wakes(caller, cx),
             ClusterEvent::Report(report) => self.report(report, cx),
             ClusterEvent::MachinesWake => {
                 self.machines_wake = None;

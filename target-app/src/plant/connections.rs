@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use controllers::{
-    JobId, Outcome, Reason, Tags,
+    JobId, Outcome, Reason,
     site::{Action, Entered, Permit},
 };
 use workloads::sim::{Asked, ConnId, Response};
@@ -11,25 +11,25 @@ use workloads::sim::{Asked, ConnId, Response};
 use super::{
     around::Around,
     costs::ms,
+    cpu::Task,
     listener::{State, is_call},
-    machine::Task,
     sites::Place,
     visit::is_check,
-    world::{Event, Plant, UPKEEP, bare},
+    world::{Event, Plant, UPKEEP, refused},
 };
-use crate::{app::DEGRADED, ledger::Ledger};
+use crate::{ledger::Ledger, request::DEGRADED};
 
 impl Plant {
     /// Takes connections from the kernel's queue, as far as the policy at accept lets them in.
     pub(super) fn take_connections(&mut self, cx: &mut dyn Around) {
         while self.listener.pending.is_none() && !self.listener.kernel.is_empty() {
-            let offer = self.offer(Tags::default(), cx.now());
-            match self.accept.offer(cx.now(), offer, || offer.id) {
+            let offer = self.arrivals.connection(cx.now());
+            match self.sites.accept.offer(cx.now(), offer, || offer.id) {
                 Entered::In(permit) => self.take_connection(permit, cx),
                 Entered::Held => self.listener.pending = Some(offer),
                 Entered::Refused(_) => self.turn_away(cx),
             }
-            if self.accept.is_watched() {
+            if self.sites.accept.is_watched() {
                 self.turn_accept(cx);
             }
         }
@@ -38,7 +38,7 @@ impl Plant {
     fn take_connection(&mut self, permit: Option<Permit>, cx: &mut dyn Around) {
         let Some(conn) = self.listener.kernel.pop_front() else {
             if let Some(permit) = permit {
-                self.accept.ended(cx.now(), permit, Outcome::Ignored, None, None);
+                self.sites.accept.ended(cx.now(), permit, Outcome::Ignored, None, None);
             }
             return;
         };
@@ -60,11 +60,11 @@ impl Plant {
     fn look_after(&mut self, conn: ConnId, cx: &mut dyn Around) {
         let demand = ms(self.costs.accept_ms);
         if !demand.is_zero() {
-            self.machine.run(cx.now(), Task::Upkeep, demand);
+            self.cpu.run(cx.now(), Task::Upkeep, demand);
         }
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         if !std::mem::replace(&mut open.idle_planned, true) {
-            cx.plan(cx.now() + self.edge.idle_timeout, Event::Idle(conn));
+            cx.plan(cx.now() + self.listener.edge.idle_timeout, Event::Idle(conn));
         }
     }
 
@@ -72,7 +72,7 @@ impl Plant {
     pub(super) fn keep_up(&mut self, cx: &mut dyn Around) {
         let demand = ms(self.costs.idle_ms * self.listener.conns.len() as f64);
         if !demand.is_zero() {
-            self.machine.run(cx.now(), Task::Upkeep, demand);
+            self.cpu.run(cx.now(), Task::Upkeep, demand);
         }
         cx.plan(cx.now() + UPKEEP, Event::Upkeep);
     }
@@ -91,7 +91,7 @@ impl Plant {
     }
 
     pub(super) fn turn_accept(&mut self, cx: &mut dyn Around) {
-        let mut wants = self.collect(Place::Accept, cx);
+        let mut wants = self.sites.collect(Place::Accept, &self.meter(), cx);
         let mut decided = false;
         for want in wants.drain(..) {
             match want {
@@ -110,7 +110,7 @@ impl Plant {
                 _ => {}
             }
         }
-        self.buffers.push(wants);
+        self.sites.buffers.push(wants);
         if decided {
             self.take_connections(cx);
         }
@@ -131,7 +131,7 @@ impl Plant {
         let check = if is_check(&asked.call) { self.costs.check_ms } else { 0.0 };
         let demand = ms(self.costs.read_ms + check + if first { self.costs.accept_ms } else { 0.0 });
         if is_check(&asked.call) {
-            self.spent_on_checks += demand;
+            self.checks.spent += demand;
         }
         if let Some(conn) = self.listener.conns.get_mut(&asked.conn) {
             conn.requests += 1;
@@ -141,22 +141,22 @@ impl Plant {
         if demand.is_zero() {
             self.read(asked, cx);
         } else {
-            self.machine.run(cx.now(), Task::Read(Box::new(asked)), demand);
+            self.cpu.run(cx.now(), Task::Read(Box::new(asked)), demand);
         }
     }
 
     /// Users' requests are booked apart from other services' calls.
     pub(super) fn books(&self, conn: ConnId) -> &Arc<Ledger> {
-        if is_call(conn) { &self.calls_ledger } else { &self.ledger }
+        self.ledgers.of(is_call(conn))
     }
 
     pub(super) fn reply(&mut self, conn: ConnId, mut response: Response, cx: &mut dyn Around) {
-        let most = self.edge.connection_requests;
+        let most = self.listener.edge.connection_requests;
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         open.busy = None;
         open.idle_since = cx.now();
-        response.close |= !self.edge.keep_alive || (most > 0 && open.requests >= most);
-        let degraded = response.headers.iter().any(|(name, _)| *name == DEGRADED.as_str());
+        response.close |= !self.listener.edge.keep_alive || (most > 0 && open.requests >= most);
+        let degraded = response.headers.iter().any(|(name, _)| *name == DEGRADED);
         let (close, planned) = (response.close, std::mem::replace(&mut open.idle_planned, true));
         if degraded {
             self.books(conn).degraded();
@@ -165,16 +165,16 @@ impl Plant {
         if close {
             self.close(conn, cx);
         } else if !planned {
-            cx.plan(cx.now() + self.edge.idle_timeout, Event::Idle(conn));
+            cx.plan(cx.now() + self.listener.edge.idle_timeout, Event::Idle(conn));
         }
         self.close_if_dead(conn, cx);
     }
 
     pub(super) fn look_at_idle(&mut self, conn: ConnId, cx: &mut dyn Around) {
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
-        let over = open.idle_since + self.edge.idle_timeout;
+        let over = open.idle_since + self.listener.edge.idle_timeout;
         if open.busy.is_some() || over > cx.now() {
-            let again = if open.busy.is_some() { cx.now() + self.edge.idle_timeout } else { over };
+            let again = if open.busy.is_some() { cx.now() + self.listener.edge.idle_timeout } else { over };
             cx.plan(again, Event::Idle(conn));
             return;
         }
@@ -187,17 +187,17 @@ impl Plant {
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         open.dead = true;
         let busy = open.busy;
-        if let Some(visit) = busy.and_then(|id| self.visits.get_mut(&id)) {
+        if let Some(visit) = busy.and_then(|id| self.requests.in_flight.get_mut(&id)) {
             let id = visit.offer.id;
             visit.gone = true;
             visit.entry = None; // dropped: the books say that the client had gone
-            if self.dispatch.holds(id) {
-                self.dispatch.leave(cx.now(), id);
-                self.visits.remove(&id);
+            if self.sites.dispatch.holds(id) {
+                self.sites.dispatch.leave(cx.now(), id);
+                self.requests.in_flight.remove(&id);
                 self.turn_dispatch(cx);
-            } else if self.dispatchers.leave(id).is_some() {
+            } else if self.sites.dispatchers.leave(id).is_some() {
                 self.leave_dispatch(id, Outcome::Abandoned, None, cx);
-                self.visits.remove(&id);
+                self.requests.in_flight.remove(&id);
                 self.turn_dispatchers(cx);
             }
         }
@@ -217,7 +217,7 @@ impl Plant {
         let State::Open(permit) = closed.state else { return };
         self.books(conn).disconnected();
         if let Some(permit) = permit {
-            self.accept.ended(cx.now(), permit, Outcome::Abandoned, None, None);
+            self.sites.accept.ended(cx.now(), permit, Outcome::Abandoned, None, None);
             self.turn_accept(cx);
             self.take_connections(cx);
         }
@@ -225,6 +225,5 @@ impl Plant {
 }
 
 fn turned_away() -> Response {
-    let headers = vec![("x-refused", Reason::Connections.name().to_owned())];
-    Response { headers, close: true, ..bare(503) }
+    Response { close: true, ..refused(Reason::Connections) }
 }

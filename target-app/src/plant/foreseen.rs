@@ -5,7 +5,11 @@ use std::time::Duration;
 use controllers::Timestamp;
 use workloads::persona::Call;
 
-use super::{visit::head_of, world::Plant};
+use super::{
+    visit::{head_of, peer_of},
+    world::Plant,
+};
+use crate::class::Shown;
 
 /// Work for a request at one service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,14 +53,14 @@ impl Plant {
     pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Duration {
         let head = head_of(call);
         let kind = self.backend.route(&head).kind;
-        let class = self.tags(&head, user, kind, Timestamp::ZERO).class;
+        let class = self.arrivals.tags(&Shown { head: &head, peer: peer_of(user), session: Some(user) }, kind, Timestamp::ZERO).class;
         self.backend.steps(kind, class, key, 1.0).iter().map(|step| step.demand).sum()
     }
 
     /// Its servers, as fast as they are without faults.
     #[must_use]
     pub fn servers(&self) -> Servers {
-        let workers = self.stages.iter().map(|stage| stage.spec.workers).sum();
-        Servers { speed: f64::from(self.cores.min(workers)) * self.speed, fastest: self.speed }
+        let fastest = self.cpu.usual_speed();
+        Servers { speed: f64::from(self.cpu.count().min(self.sites.workers())) * fastest, fastest }
     }
 }

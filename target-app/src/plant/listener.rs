@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 use controllers::{JobId, Offer, Timestamp, site::Permit};
 use workloads::sim::{Asked, ConnId, Response};
 
-use crate::ledger::{Ending, Entry};
+use crate::{
+    ledger::{Ending, Entry},
+    spec::EdgeSpec,
+};
 
 /// A connection.
 #[derive(Debug)]
@@ -59,13 +62,14 @@ pub(super) struct Listener {
     pub(super) conns: BTreeMap<ConnId, Conn>,
     pub(super) kernel: VecDeque<ConnId>,
     pub(super) backlog: u32,
+    pub(super) edge: EdgeSpec,
     /// The policy at accept holds the next connection under this identity: nothing is taken meanwhile.
     pub(super) pending: Option<Offer>,
 }
 
 impl Listener {
-    pub(super) fn new(backlog: u32) -> Self {
-        Self { conns: BTreeMap::new(), kernel: VecDeque::new(), backlog, pending: None }
+    pub(super) fn new(backlog: u32, edge: EdgeSpec) -> Self {
+        Self { conns: BTreeMap::new(), kernel: VecDeque::new(), backlog, edge, pending: None }
     }
 
     /// True if the kernel has no room for another connection. Linux: full is more than the backlog.

@@ -1,10 +1,6 @@
 //! How a plant is put together from a target's spec.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{
     SiteId, Timestamp, UnixSeconds, seed_for,
@@ -14,19 +10,23 @@ use controllers::{
 use super::{
     backend::Backend,
     costs::{PlantError, PlantSpec},
+    cpu::CpuModel,
     fault::{Fault, Faults},
     listener::Listener,
-    machine::Machine,
     mail::PlantMail,
     oracle::{self, Foresight},
+    sites::{PlantSites, PlantStage},
     synthetic::{PlantChecksum, PlantEmulated},
-    world::{Plant, PlantStage},
+    visit::Requests,
+    world::{Checks, Plant},
 };
 use crate::{
     class::Ranks,
-    control::events::{Events, Reader},
-    graph::{Graph, Role},
+    control::events::Events,
+    graph::Role,
+    ledger::Ledgers,
     policies::{Resolved, Seating, Unfit, listed, machines},
+    request::Arrivals,
     running,
     spec::{App, EmulatedSpec, TargetSpec},
     stage::limits,
@@ -54,16 +54,6 @@ pub struct PlantPlan {
     pub speed: Option<f64>,
 }
 
-/// A service, and what its sites are made by.
-#[derive(Debug)]
-pub(super) struct Parts {
-    pub(super) backend: Box<dyn Backend>,
-    pub(super) cores: u32,
-    pub(super) graph: Arc<Graph>,
-    pub(super) seating: Seating,
-    pub(super) reader: Reader,
-}
-
 impl Plant {
     /// A plant of this target.
     ///
@@ -88,22 +78,51 @@ impl Plant {
         }
         let (backend, cores) = backend(spec, plan)?;
         let graph = Arc::new(backend.graph());
-        let events = Events::default();
-        let reader = events.subscribe();
-        let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events);
-        Self::of_parts(spec, plan, chosen, Parts { backend, cores, graph, seating, reader })
+        let seating = Seating::new(graph, spec.objective, spec.seed, Events::default());
+        Self::of_service(spec, plan, chosen, backend, cores, seating)
     }
 
-    /// A plant of this service.
-    pub(super) fn of_parts(
+    /// A plant of this service on so many cores.
+    pub(super) fn of_service(
         spec: &TargetSpec,
         plan: &PlantPlan,
         chosen: Resolved,
-        parts: Parts,
+        backend: Box<dyn Backend>,
+        cores: u32,
+        seating: Seating,
     ) -> Result<Self, PlantError> {
-        let Parts { backend, cores, graph, seating, reader } = parts;
-        let (monitors, machines) = machines(&spec.machines)?;
         let ranks = Ranks::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
+        let reader = seating.events().subscribe();
+        let backlog = running::backlog(&chosen, spec.edge.backlog);
+        let mut sites = PlantSites::new(spec, chosen, seating)?;
+        if plan.oracle {
+            // Where work takes longer while few connections are in use, as many as there are; else nobody shares a server.
+            let best = if backend.slowdown().is_empty() { None } else { backend.pools().first().copied() };
+            let workers = sites.workers();
+            let at_once = if plan.waits { workers } else { best.unwrap_or(cores).min(workers) };
+            sites.seat_oracle(cores.min(workers), at_once, spec.objective.response_time);
+        }
+        Ok(Self {
+            costs: of_the_wire(spec, plan),
+            cpu: CpuModel::new(cores, plan.speed.unwrap_or(1.0), &backend.pools(), &backend.slowdown()),
+            listener: Listener::new(backlog, spec.edge.clone()),
+            requests: Requests::default(),
+            arrivals: Arrivals::new(ranks),
+            ledgers: Ledgers::default(),
+            checks: Checks { answered: spec.health, spent: Duration::ZERO },
+            faults: Faults::new(&plan.faults),
+            renewals: plan.renewals.clone(),
+            sites,
+            backend,
+            reader,
+        })
+    }
+}
+
+impl PlantSites {
+    fn new(spec: &TargetSpec, chosen: Resolved, seating: Seating) -> Result<Self, PlantError> {
+        let (monitors, machines) = machines(&spec.machines)?;
+        let graph = Arc::clone(seating.graph());
         let misplaced = chosen.misplaced(&graph);
         if !misplaced.is_empty() {
             return Err(Unfit { name: spec.policy.name.clone(), problems: misplaced }.into());
@@ -112,7 +131,7 @@ impl Plant {
             .branches()
             .map(|(site, node)| {
                 let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
-                let stage = spec.stages.get(&node.name).unwrap_or(&spec.stage_defaults);
+                let stage = spec.stage(&node.name);
                 PlantStage {
                     site: Stage::new(&node.name, seating.policy_site(&chosen, beside, site), limits(stage)),
                     spec: stage.clone(),
@@ -120,59 +139,36 @@ impl Plant {
             })
             .collect();
         let workers = stages.iter().map(|stage| stage.spec.workers).sum();
-        let door = |site: SiteId, capacity| {
+        let gate = |site: SiteId, capacity| {
             Gate::new(graph.site_name(site), seating.policy_site(&chosen, &[], site), capacity)
         };
-        let speed = plan.speed.unwrap_or(1.0);
-        let mut machine = Machine::new(cores, &backend.pools(), &backend.slowdown());
-        machine.set_speed(Timestamp::ZERO, speed);
         let at_dispatch = spec.stage("dispatch");
-        let backlog = running::backlog(&chosen, spec.edge.backlog);
-        let mut dispatch = door(graph.dispatch(), workers);
-        let foresight = plan.oracle.then(Foresight::default);
-        if let Some(foresight) = &foresight {
-            // Where work takes longer while few connections are in use, as many as there are; else nobody shares a server.
-            let best = if backend.slowdown().is_empty() { None } else { backend.pools().first().copied() };
-            let at_once = if plan.waits { workers } else { best.unwrap_or(cores).min(workers) };
-            let oracle = oracle::chosen(foresight, cores.min(workers), at_once, spec.objective.response_time);
-            dispatch.replace(Timestamp::ZERO, oracle);
-        }
         Ok(Self {
-            costs: of_the_wire(spec, plan),
-            edge: spec.edge.clone(),
-            machine,
-            speed,
-            dispatch,
+            dispatch: gate(graph.dispatch(), workers),
+            accept: gate(graph.accept(), 0),
             dispatchers: Dispatch::new(at_dispatch.workers, at_dispatch.queue),
-            retry_planned: None,
-            foresight,
-            accept: door(graph.accept(), 0),
-            listener: Listener::new(backlog),
             monitors: monitors.iter().filter_map(|monitor| seating.machine(monitor, graph.system())).collect(),
-            visits: BTreeMap::new(),
-            workers: Vec::new(),
-            health: spec.health,
-            spent_on_checks: Duration::ZERO,
-            ledger: Arc::default(),
-            calls_ledger: Arc::default(),
-            ranks,
-            faults: Faults::new(&plan.faults),
-            next_id: 0,
-            attempts: [0; 4],
-            renewals: plan.renewals.clone(),
-            cores,
-            wall: UnixSeconds::default(),
-            woken_stages: VecDeque::new(),
-            buffers: Vec::new(),
-            cores_planned: None,
+            foresight: None,
             armed: BTreeMap::new(),
-            graph,
-            backend,
+            retry_planned: None,
+            wall: UnixSeconds::default(),
+            buffers: Vec::new(),
             stages,
             chosen,
-            reader,
             seating,
         })
+    }
+
+    /// Workers of all stages.
+    pub(super) fn workers(&self) -> u32 {
+        self.stages.iter().map(|stage| stage.spec.workers).sum()
+    }
+
+    /// Seats a policy at dispatch that knows what each request will cost.
+    fn seat_oracle(&mut self, servers: u32, at_once: u32, objective: Duration) {
+        let foresight = Foresight::default();
+        self.dispatch.replace(Timestamp::ZERO, oracle::chosen(&foresight, servers, at_once, objective));
+        self.foresight = Some(foresight);
     }
 }
 

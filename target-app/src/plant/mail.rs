@@ -12,11 +12,12 @@ use workloads::{
 use super::{
     backend::{Backend, Less, spread},
     costs::{PlantSpec, TypeCost, ms},
-    machine::Step,
+    cpu::Step,
 };
 use crate::{
     graph::Graph,
     mail::{Arashi, Work},
+    request::DEGRADED,
     service::{Route, WorkError},
     spec::WorkSpec,
 };
@@ -167,8 +168,6 @@ impl Backend for PlantMail {
     }
 }
 
-/// The header of answers that are less than was asked for, or older ([`crate::app::DEGRADED`]).
-const DEGRADED: &str = "x-degraded";
 /// How a list says that it is a copy.
 const STALE: &str = "stale";
 

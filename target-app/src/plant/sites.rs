@@ -1,16 +1,23 @@
 //! The sites of a plant: when each is due, and what they tell each other.
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use controllers::{
-    Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp,
-    site::{Action, earliest},
+    Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp, UnixSeconds,
+    site::{Action, Dispatch, Gate, SiteMachine, Stage, earliest},
 };
 use workloads::sim::Identity;
 
 use super::{
     around::Around,
-    world::{Event, Plant},
+    oracle::Foresight,
+    world::{Event, Meter, Plant, wall},
 };
-use crate::graph::Role;
+use crate::{
+    graph::{Graph, Role},
+    policies::{Resolved, Seating},
+    spec::StageSpec,
+};
 
 /// A site with a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,9 +43,54 @@ impl Identity for Place {
     }
 }
 
-impl Plant {
+/// The sites of a plant, and what they are made by.
+#[derive(Debug)]
+pub(super) struct PlantSites {
+    pub(super) accept: Gate<JobId>,
+    pub(super) dispatch: Gate<JobId>,
+    /// The workers of dispatch, of which back-pressure holds some.
+    pub(super) dispatchers: Dispatch<JobId>,
+    pub(super) stages: Vec<PlantStage>,
+    pub(super) monitors: Vec<SiteMachine>,
+    pub(super) chosen: Resolved,
+    pub(super) seating: Seating,
+    /// What the oracle is told, if there is one.
+    pub(super) foresight: Option<Foresight>,
+    /// When each site is to be woken.
+    pub(super) armed: BTreeMap<Place, Timestamp>,
+    /// When blocked jobs are to be tried again.
+    pub(super) retry_planned: Option<Timestamp>,
+    /// The wall clock that policies were shown last.
+    pub(super) wall: UnixSeconds,
+    /// For what sites want, kept to be used again.
+    pub(super) buffers: Vec<Vec<Action<JobId>>>,
+}
+
+/// A stage, and what its host does for it.
+#[derive(Debug)]
+pub(super) struct PlantStage {
+    pub(super) site: Stage<JobId>,
+    pub(super) spec: StageSpec,
+}
+
+impl PlantSites {
+    pub(super) fn graph(&self) -> &Arc<Graph> {
+        self.seating.graph()
+    }
+
+    /// Shows the wall clock to all policies and machines, once a second.
+    pub(super) fn show_wall(&mut self, now: Timestamp) {
+        let wall = wall(now);
+        if wall != std::mem::replace(&mut self.wall, wall) {
+            self.dispatch.set_wall(wall);
+            self.accept.set_wall(wall);
+            self.stages.iter_mut().for_each(|stage| stage.site.set_wall(wall));
+            self.monitors.iter_mut().for_each(|monitor| monitor.set_wall(wall));
+        }
+    }
+
     /// Plans to wake a site, unless it is woken before.
-    pub(super) fn arm(&mut self, place: Place, wake: Option<Timestamp>, cx: &mut dyn Around) {
+    fn arm(&mut self, place: Place, wake: Option<Timestamp>, cx: &mut dyn Around) {
         let Some(at) = wake.map(|at| at.max(cx.now())) else { return };
         if self.armed.get(&place).is_none_or(|&armed| at < armed) {
             self.armed.insert(place, at);
@@ -47,14 +99,14 @@ impl Plant {
     }
 
     /// Collects what a site wants, in order, and plans its next wake-up. The buffer is to be given back.
-    pub(super) fn collect(&mut self, place: Place, cx: &mut dyn Around) -> Vec<Action<JobId>> {
-        let (now, meter) = (cx.now(), self.meter());
+    pub(super) fn collect(&mut self, place: Place, meter: &Meter, cx: &mut dyn Around) -> Vec<Action<JobId>> {
+        let now = cx.now();
         let mut wants = self.buffers.pop().unwrap_or_default();
         let wake = loop {
             let action = match place {
-                Place::Accept => self.accept.poll(now, &meter),
-                Place::Dispatch => self.dispatch.poll(now, &meter),
-                Place::Stage(stage) => self.stages[stage].site.poll(now, &meter),
+                Place::Accept => self.accept.poll(now, meter),
+                Place::Dispatch => self.dispatch.poll(now, meter),
+                Place::Stage(stage) => self.stages[stage].site.poll(now, meter),
                 Place::System => Action::Idle,
             };
             match action {
@@ -67,9 +119,52 @@ impl Plant {
         wants
     }
 
+    /// Collects what the monitors of the whole process want, and plans their next wake-up.
+    fn collect_of_monitors(&mut self, meter: &Meter, cx: &mut dyn Around) -> Vec<Effect> {
+        let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
+        let (now, mut wants) = (cx.now(), Vec::new());
+        let wakes = self.monitors.iter_mut().map(|monitor| monitor.poll(now, nothing, meter, |want| wants.push(want)));
+        let wake = wakes.fold(None, earliest);
+        self.arm(Place::System, wake, cx);
+        wants
+    }
+
+    fn observe(&mut self, now: Timestamp, place: Place, seen: &Seen) {
+        match place {
+            Place::Accept => self.accept.observe(now, seen),
+            Place::Dispatch => self.dispatch.observe(now, seen),
+            Place::Stage(stage) => self.stages[stage].site.observe(now, seen),
+            Place::System => {}
+        }
+    }
+
+    /// Puts new policies in place of those that have learnt.
+    fn renew(&mut self, now: Timestamp) {
+        let Self { chosen, seating, .. } = self;
+        self.accept.replace(now, seating.policy(chosen, seating.graph().accept()));
+        // The oracle has learnt nothing that it could forget.
+        if self.foresight.is_none() {
+            self.dispatch.replace(now, seating.policy(chosen, seating.graph().dispatch()));
+        }
+        for stage in &mut self.stages {
+            stage.site.replace(now, seating.policy(chosen, stage.site.id()));
+        }
+    }
+
+    /// A site of the graph, if it has a policy.
+    fn place(&self, site: SiteId) -> Option<Place> {
+        let graph = self.graph();
+        let stage = graph.branches().position(|(of, _)| of == site).map(Place::Stage);
+        let gate = [(graph.dispatch(), Place::Dispatch), (graph.accept(), Place::Accept)];
+        stage.or_else(|| gate.into_iter().find_map(|(of, place)| (of == site).then_some(place)))
+    }
+}
+
+impl Plant {
     pub(super) fn woken(&mut self, place: Place, cx: &mut dyn Around) {
-        if self.armed.get(&place).is_some_and(|&at| at <= cx.now()) {
-            self.armed.remove(&place);
+        let armed = &mut self.sites.armed;
+        if armed.get(&place).is_some_and(|&at| at <= cx.now()) {
+            armed.remove(&place);
         }
         self.turn(place, cx);
     }
@@ -85,21 +180,17 @@ impl Plant {
 
     /// Monitors of the whole process signal every dynamic stage and dispatch, as the live ones do.
     fn turn_monitors(&mut self, cx: &mut dyn Around) {
-        let (now, meter) = (cx.now(), self.meter());
-        let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
-        let mut wants = Vec::new();
-        let wakes = self.monitors.iter_mut().map(|monitor| monitor.poll(now, nothing, &meter, |want| wants.push(want)));
-        let wake = wakes.fold(None, earliest);
-        self.arm(Place::System, wake, cx);
-        for want in wants {
+        let meter = self.meter();
+        for want in self.sites.collect_of_monitors(&meter, cx) {
             if let Effect::Tell(report) = want {
                 cx.report(report);
             }
             let Effect::Shed { to, level } = want else { continue };
-            let seen = Seen::Peer(PeerReport::Pressure { from: self.graph.system(), level });
-            let dynamic = self.graph.branches().enumerate().filter(|(_, (_, node))| node.role == Role::Dynamic);
-            let stages: Vec<_> = dynamic.map(|(at, (site, _))| (site, Place::Stage(at))).collect();
-            let all = stages.into_iter().chain([(self.graph.dispatch(), Place::Dispatch)]);
+            let graph = Arc::clone(self.sites.graph());
+            let seen = Seen::Peer(PeerReport::Pressure { from: graph.system(), level });
+            let dynamic = graph.branches().enumerate().filter(|(_, (_, node))| node.role == Role::Dynamic);
+            let stages = dynamic.map(|(at, (site, _))| (site, Place::Stage(at)));
+            let all = stages.chain([(graph.dispatch(), Place::Dispatch)]);
             for (_, place) in all.filter(|(site, _)| to.is_none_or(|to| to == *site)) {
                 self.tell(place, &seen, cx);
             }
@@ -108,42 +199,24 @@ impl Plant {
 
     /// A word from another plant, to the site with this number here.
     pub(super) fn hears(&mut self, site: SiteId, seen: &Seen, cx: &mut dyn Around) {
-        let stage = self.graph.branches().position(|(of, _)| of == site);
-        match stage {
-            Some(stage) => self.tell(Place::Stage(stage), seen, cx),
-            None if site == self.graph.dispatch() => self.tell(Place::Dispatch, seen, cx),
-            None if site == self.graph.accept() => self.tell(Place::Accept, seen, cx),
-            None => {}
+        if let Some(place) = self.sites.place(site) {
+            self.tell(place, seen, cx);
         }
         self.come_to_rest(cx);
     }
 
     pub(super) fn tell(&mut self, place: Place, seen: &Seen, cx: &mut dyn Around) {
-        let now = cx.now();
-        match place {
-            Place::Accept => self.accept.observe(now, seen),
-            Place::Dispatch => self.dispatch.observe(now, seen),
-            Place::Stage(stage) => self.stages[stage].site.observe(now, seen),
-            Place::System => {}
-        }
+        self.sites.observe(cx.now(), place, seen);
         self.turn(place, cx);
     }
 
     pub(super) fn renew(&mut self, cx: &mut dyn Around) {
-        let now = cx.now();
-        self.accept.replace(now, self.seating.policy(&self.chosen, self.graph.accept()));
-        // The oracle has learnt nothing that it could forget.
-        if self.foresight.is_none() {
-            self.dispatch.replace(now, self.seating.policy(&self.chosen, self.graph.dispatch()));
-        }
-        for stage in &mut self.stages {
-            stage.site.replace(now, self.seating.policy(&self.chosen, stage.site.id()));
-        }
+        self.sites.renew(cx.now());
         self.turn_all(cx);
     }
 
     pub(super) fn turn_all(&mut self, cx: &mut dyn Around) {
-        let stages = (0..self.stages.len()).map(Place::Stage);
+        let stages = (0..self.sites.stages.len()).map(Place::Stage);
         for place in [Place::Accept, Place::Dispatch, Place::System].into_iter().chain(stages) {
             self.turn(place, cx);
         }

@@ -9,7 +9,7 @@ use workloads::{persona::Call, sim::Response};
 use super::{
     backend::Backend,
     costs::{PlantSpec, ms},
-    machine::Step,
+    cpu::Step,
 };
 use crate::{
     graph::{Branch, Graph},

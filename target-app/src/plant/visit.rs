@@ -1,8 +1,15 @@
 //! A request inside the plant.
 
-use std::{collections::VecDeque, net::SocketAddr, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::SocketAddr,
+    time::Duration,
+};
 
-use controllers::{Note, Offer, Tags, Timestamp, site::Permit};
+use controllers::{
+    JobId, Note, Offer, Timestamp,
+    site::{Permit, Queued},
+};
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
     persona::{Call, Method},
@@ -10,8 +17,39 @@ use workloads::{
     sim::Asked,
 };
 
-use super::machine::Step;
+use super::cpu::Step;
 use crate::{calls::CallsEnded, ledger, service::Route};
+
+/// The requests in a plant, and the workers of its stages.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    pub(super) in_flight: BTreeMap<JobId, Visit>,
+    pub(super) workers: Vec<Option<Worker>>,
+    /// Stages whose workers have work to begin with.
+    pub(super) woken_stages: VecDeque<usize>,
+}
+
+/// A stage's worker with a batch.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) stage: usize,
+    pub(super) batch: VecDeque<Queued<JobId>>,
+    pub(super) under_way: Option<Queued<JobId>>,
+    pub(super) jobs: u32,
+    pub(super) began: Timestamp,
+}
+
+impl Requests {
+    /// Gives a batch to a worker: its number.
+    pub(super) fn hire(&mut self, worker: Worker) -> usize {
+        let number = self.workers.iter().position(Option::is_none).unwrap_or(self.workers.len());
+        if number == self.workers.len() {
+            self.workers.push(None);
+        }
+        self.workers[number] = Some(worker);
+        number
+    }
+}
 
 /// A request that has been read, until its answer is sent.
 #[derive(Debug)]
@@ -44,17 +82,6 @@ pub(super) struct Visit {
     pub(super) told: Option<Note>,
 }
 
-/// What calls on behalf of a request carry on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Errand {
-    pub(super) tags: Tags,
-    /// Key of all draws that belong to the request.
-    pub(super) key: u64,
-    pub(super) user: u64,
-    /// What came with the request.
-    pub(super) note: Option<Note>,
-}
-
 /// The head as the live service would see it.
 pub(super) fn head_of(call: &Call) -> Parts {
     let method = if call.method == Method::Post { http::Method::POST } else { http::Method::GET };
@@ -68,7 +95,7 @@ pub(super) fn head_of(call: &Call) -> Parts {
         }
     }
     if call.attempt > 0 {
-        head.headers.insert(&crate::app::ATTEMPT, u16::from(call.attempt).into());
+        head.headers.insert(&crate::request::ATTEMPT, u16::from(call.attempt).into());
     }
     head
 }

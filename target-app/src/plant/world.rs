@@ -1,29 +1,26 @@
 //! A plant, and what happens to it.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-    time::Duration,
-};
+use std::time::Duration;
 
-use controllers::{
-    JobId, Timestamp, UnixSeconds,
-    site::{Action, Dispatch, Gate, SiteMachine, Stage},
-};
+use controllers::{JobId, Note, Reason, Refusal, Timestamp, UnixSeconds};
 use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
 
 use super::{
-    around::Around, backend::Backend, costs::PlantSpec, fault::Faults, listener::Listener, machine::Machine,
-    oracle::Foresight, sites::Place, visit::Visit, work::Worker,
+    around::Around,
+    backend::Backend,
+    costs::PlantSpec,
+    cpu::CpuModel,
+    fault::Faults,
+    listener::Listener,
+    sites::{Place, PlantSites},
+    visit::Requests,
 };
 use crate::{
-    class::Ranks,
     control::events::Reader,
-    graph::Graph,
-    ledger::Ledger,
-    policies::{Resolved, Seating},
+    ledger::Ledgers,
+    request::{self, Arrivals, End},
     signals::Probe,
-    spec::{EdgeSpec, Health, StageSpec},
+    spec::Health,
 };
 
 /// What a plant plans for itself.
@@ -65,58 +62,28 @@ impl Identity for Event {
 /// A target in virtual time.
 #[derive(Debug)]
 pub struct Plant {
-    pub(super) graph: Arc<Graph>,
-    pub(super) costs: PlantSpec,
-    pub(super) edge: EdgeSpec,
     pub(super) backend: Box<dyn Backend>,
-    pub(super) machine: Machine,
-    pub(super) stages: Vec<PlantStage>,
-    pub(super) dispatch: Gate<JobId>,
-    /// The workers of dispatch, of which back-pressure holds some.
-    pub(super) dispatchers: Dispatch<JobId>,
-    pub(super) retry_planned: Option<Timestamp>,
-    pub(super) accept: Gate<JobId>,
+    pub(super) costs: PlantSpec,
+    pub(super) cpu: CpuModel,
     pub(super) listener: Listener,
-    pub(super) monitors: Vec<SiteMachine>,
-    pub(super) visits: BTreeMap<JobId, Visit>,
-    pub(super) workers: Vec<Option<Worker>>,
-    pub(super) health: Health,
-    /// Work on health checks.
-    pub(super) spent_on_checks: Duration,
-    /// Of users' requests.
-    pub(super) ledger: Arc<Ledger>,
-    /// Of other services' calls.
-    pub(super) calls_ledger: Arc<Ledger>,
-    pub(super) ranks: Ranks,
+    pub(super) sites: PlantSites,
+    pub(super) requests: Requests,
+    pub(super) arrivals: Arrivals,
+    pub(super) ledgers: Ledgers,
+    pub(super) checks: Checks,
     pub(super) faults: Faults,
-    pub(super) next_id: u64,
-    /// Requests that were read, by attempt: first ones, first and second retries, later ones.
-    pub(super) attempts: [u64; 4],
-    pub(super) chosen: Resolved,
-    pub(super) reader: Reader,
-    /// What the oracle is told, if there is one.
-    pub(super) foresight: Option<Foresight>,
-    pub(super) seating: Seating,
+    /// When the policy begins anew.
     pub(super) renewals: Vec<Duration>,
-    pub(super) cores: u32,
-    /// Speed of the cores when nothing is wrong.
-    pub(super) speed: f64,
-    /// When the next end of work is planned for.
-    pub(super) cores_planned: Option<Timestamp>,
-    pub(super) armed: BTreeMap<Place, Timestamp>,
-    /// The wall clock that policies were shown last.
-    pub(super) wall: UnixSeconds,
-    /// Stages whose workers have work to begin with.
-    pub(super) woken_stages: VecDeque<usize>,
-    /// For what sites want, kept to be used again.
-    pub(super) buffers: Vec<Vec<Action<JobId>>>,
+    pub(super) reader: Reader,
 }
 
-/// A stage, and what its host does for it.
+/// Health checks.
 #[derive(Debug)]
-pub(super) struct PlantStage {
-    pub(super) site: Stage<JobId>,
-    pub(super) spec: StageSpec,
+pub(super) struct Checks {
+    /// Who answers them.
+    pub(super) answered: Health,
+    /// Work on them.
+    pub(super) spent: Duration,
 }
 
 /// The plant as load samples see it.
@@ -151,43 +118,24 @@ impl Plant {
         self.backend.set_work(work)
     }
 
-    /// Shows the wall clock to all policies and machines, each second anew.
-    pub(super) fn show_wall(&mut self, now: Timestamp) {
-        let wall = wall(now);
-        if wall != std::mem::replace(&mut self.wall, wall) {
-            self.dispatch.set_wall(wall);
-            self.accept.set_wall(wall);
-            self.stages.iter_mut().for_each(|stage| stage.site.set_wall(wall));
-            self.monitors.iter_mut().for_each(|monitor| monitor.set_wall(wall));
-        }
-    }
-
     pub(super) fn meter(&self) -> Meter {
         let PlantSpec { connection_kb, memory_mb, .. } = self.costs;
         let open = self.listener.conns.len() as f64;
         let memory = if memory_mb > 0.0 { (open * connection_kb / (memory_mb * 1e3)).min(1.0) } else { 0.0 };
         // Slow cores are busy for longer with the same work.
-        Meter { used: self.machine.used(), cpus: f64::from(self.cores) * self.speed, memory }
+        Meter { used: self.cpu.used(), cpus: f64::from(self.cpu.count()) * self.cpu.usual_speed(), memory }
     }
 
     /// What a call has caused is done: woken workers begin, and the next end of their work is planned.
     pub(super) fn come_to_rest(&mut self, cx: &mut dyn Around) {
         self.start_workers(cx);
-        self.plan_cores(cx);
-    }
-
-    /// Plans the next end of work, unless it is planned already.
-    pub(super) fn plan_cores(&mut self, cx: &mut dyn Around) {
-        let Some(at) = self.machine.next_done() else { return };
-        if self.cores_planned.is_none_or(|planned| at < planned) {
-            self.cores_planned = Some(at);
-            self.machine.plans += 1;
-            cx.plan(at, Event::Cores(self.machine.plans));
+        if let Some((at, plan)) = self.cpu.plan() {
+            cx.plan(at, Event::Cores(plan));
         }
     }
 
     pub(super) fn starts(&mut self, cx: &mut dyn Around) {
-        self.show_wall(cx.now());
+        self.sites.show_wall(cx.now());
         for (at, number, on) in self.faults.times().collect::<Vec<_>>() {
             cx.plan(Timestamp::ZERO + at, Event::Fault(number, on));
         }
@@ -203,7 +151,7 @@ impl Plant {
 
     /// `silent`: no request is to follow.
     pub(super) fn is_knocked(&mut self, conn: ConnId, silent: bool, cx: &mut dyn Around) -> Knock {
-        self.show_wall(cx.now());
+        self.sites.show_wall(cx.now());
         if self.listener.is_full() {
             return Knock::Dropped;
         }
@@ -214,25 +162,23 @@ impl Plant {
     }
 
     pub(super) fn is_asked(&mut self, asked: Asked, cx: &mut dyn Around) {
-        self.show_wall(cx.now());
+        self.sites.show_wall(cx.now());
         self.arrives(asked, cx);
         self.come_to_rest(cx);
     }
 
     pub(super) fn is_left(&mut self, conn: ConnId, cx: &mut dyn Around) {
-        self.show_wall(cx.now());
+        self.sites.show_wall(cx.now());
         self.client_goes(conn, cx);
         self.come_to_rest(cx);
     }
 
     pub(super) fn happens(&mut self, event: Event, cx: &mut dyn Around) {
-        self.show_wall(cx.now());
+        self.sites.show_wall(cx.now());
         match event {
             Event::Cores(plan) => {
-                if plan == self.machine.plans {
-                    self.cores_planned = None;
-                }
-                while let Some(task) = self.machine.done(cx.now()) {
+                self.cpu.plan_is_due(plan);
+                while let Some(task) = self.cpu.done(cx.now()) {
                     self.done(task, cx);
                 }
             }
@@ -242,8 +188,7 @@ impl Plant {
             Event::Idle(conn) => self.look_at_idle(conn, cx),
             Event::Fault(number, on) => {
                 self.faults.set(number, on);
-                self.machine.set_speed(cx.now(), self.speed * self.faults.speed());
-                self.cores_planned = None;
+                self.cpu.set_share(cx.now(), self.faults.speed());
             }
             Event::Renew => self.renew(cx),
             Event::Upkeep => self.keep_up(cx),
@@ -287,4 +232,16 @@ pub(super) fn wall(now: Timestamp) -> UnixSeconds {
 /// An answer of nothing but a status.
 pub(super) fn bare(status: u16) -> Response {
     Response { status, ..Response::default() }
+}
+
+/// The answer with the header lines that its end requires; `note`: what it tells the sender's policy.
+pub(super) fn reply_to(mut response: Response, end: &End, note: Option<Note>) -> Response {
+    response.headers.extend(request::headers(end, note).map(|(name, value)| (name, value.into_owned())));
+    response
+}
+
+/// The answer to a refusal.
+pub(super) fn refused(reason: Reason) -> Response {
+    let end = End::Refused(Refusal::new(reason));
+    reply_to(bare(end.status()), &end, None)
 }

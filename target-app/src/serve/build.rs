@@ -1,25 +1,24 @@
 //! Puts a service together: the app from its spec, stages from the graph, seats from the catalogue.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use controllers::{SiteId, seed_for};
 
 use super::ServeError;
 use crate::{
-    app::{App, Dispatchers, Job, Parted},
+    app::{App, Dispatchers, Sites},
     calls::Callers,
     class::Ranks,
     clock::Clock,
     control::{events::Events, reports::Reports},
-    edge::Edge,
     graph::{Graph, Role},
     mail::{Arashi, ArashiSettings, SessionLimits},
     monitor::Monitors,
     policies::{Resolved, Seating, Unfit, machines},
-    running::{Parts, Running},
+    request::Arrivals,
     service::Service,
     spec::{self, OnRefuse, TargetSpec},
-    stage::{Door, Ear, Neighbours, Stage, keep_time},
+    stage::{Door, Stage, keep_time, spawn},
     synthetic::{Checksum, Emulated, Law},
     tree::TaskSpec,
 };
@@ -31,11 +30,11 @@ const LEAST_HEAD_BYTES: u32 = 8192;
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) app: Arc<App>,
-    seating: Seating,
-    monitors: Arc<Monitors>,
-    events: Events,
-    reports: Option<Reports>,
-    policy: String,
+    pub(crate) seating: Seating,
+    pub(crate) monitors: Arc<Monitors>,
+    pub(crate) reports: Option<Reports>,
+    /// The name of the policy.
+    pub(crate) policy: Mutex<String>,
 }
 
 /// The policy of a spec, checked.
@@ -54,17 +53,8 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     let clock = Clock::start();
     let service = open(&spec.app, task.speed, spec.draws.unwrap_or(spec.seed), clock).await?;
     let graph = Arc::new(service.graph());
-    let events = Events::default();
-    let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, events.clone());
-    assemble(&task, &chosen, service, Ground { graph, seating, events, clock })
-}
-
-/// What sites are made by, and the clock that they are told.
-pub(crate) struct Ground {
-    pub(crate) graph: Arc<Graph>,
-    pub(crate) seating: Seating,
-    pub(crate) events: Events,
-    pub(crate) clock: Clock,
+    let seating = Seating::new(graph, spec.objective, spec.seed, Events::default());
+    assemble(&task, &chosen, service, &seating, clock)
 }
 
 /// Puts a service together that is open.
@@ -72,12 +62,12 @@ pub(crate) fn assemble(
     task: &TaskSpec,
     chosen: &Resolved,
     service: Arc<dyn Service>,
-    ground: Ground,
+    seating: &Seating,
+    clock: Clock,
 ) -> Result<Built, ServeError> {
-    let Ground { graph, seating, events, clock } = ground;
-    let spec = &task.target;
+    let (spec, graph, probe) = (&task.target, Arc::clone(seating.graph()), service.probe());
     let (monitors, machines) = machines(&spec.machines)?;
-    let ranks = Ranks::of(spec).map_err(ServeError::Class)?;
+    let arrivals = Arrivals::new(Ranks::of(spec).map_err(ServeError::Class)?);
     let callers = Callers::of(task, clock).map_err(ServeError::Calls)?;
     check_stages(spec, &graph)?;
     let misplaced = chosen.misplaced(&graph);
@@ -96,55 +86,30 @@ pub(crate) fn assemble(
         })
         .collect();
     let workers = stages.iter().map(|stage| stage.spec().workers).sum();
-    let door = |site: SiteId, capacity| {
+    let gate = |site: SiteId, capacity| {
         let policy = seating.policy_site(chosen, &[], site);
         Door::new(graph.site_name(site), policy, capacity, service.probe(), reports.clone(), clock)
     };
-    let (dispatch, accept, probe) = (door(graph.dispatch(), workers), door(graph.accept(), 0), service.probe());
     let at_dispatch = spec.stage("dispatch");
-    let app = App::new(Parted {
-        service,
-        clock,
-        edge: spec.edge.clone(),
-        dispatch,
-        accept,
+    let sites = Sites {
+        dispatch: gate(graph.dispatch(), workers),
+        accept: gate(graph.accept(), 0),
         dispatchers: Dispatchers::new(at_dispatch.workers, at_dispatch.queue, stages.clone(), clock),
-        ranks,
-        callers,
-        wire: task.wire.at_speed(task.speed),
-        health: spec.health,
-        graph: (*graph).clone(),
         stages,
-    });
+        graph: Arc::clone(&graph),
+    };
     let system = graph.system();
     let machines = monitors.iter().filter_map(|monitor| seating.machine(monitor, system)).collect();
-    let monitors = Monitors::new(system, machines, probe, ears(&app), clock);
-    Ok(Built { app, seating, monitors, events, reports, policy: task.target.policy.name.clone() })
+    let monitors = Monitors::new(system, machines, probe, sites.monitored(), clock);
+    let app = App::new(task, service, sites, arrivals, callers, clock);
+    Ok(Built { app, seating: seating.clone(), monitors, reports, policy: Mutex::new(spec.policy.name.clone()) })
 }
 
 impl Built {
-    /// Starts stages and timers.
-    pub(super) fn run(self, edge: Arc<Edge>, backlog: u32) -> Arc<Running> {
-        self.start();
-        let Self { app, seating, monitors, events, reports, policy } = self;
-        Running::new(Parts { app, edge, seating, monitors, events, reports, policy, backlog })
-    }
-
     /// Starts stages and timers, on the current runtime.
     pub(crate) fn start(&self) {
-        let Self { app, monitors, .. } = self;
-        for (branch, stage) in app.stages.iter().enumerate() {
-            let dispatchers = Arc::downgrade(&app.dispatchers);
-            stage.start(Neighbours {
-                upstream: vec![ear_of_door(&app.dispatch, app.graph.dispatch())],
-                room: Box::new(move || Dispatchers::room(&dispatchers, branch)),
-            });
-        }
-        tokio::spawn(keep_time(Arc::downgrade(&app.dispatchers)));
-        for door in [&app.dispatch, &app.accept] {
-            tokio::spawn(keep_time(Arc::downgrade(door)));
-        }
-        tokio::spawn(keep_time(Arc::downgrade(monitors)));
+        self.app.sites.start();
+        spawn(keep_time(Arc::downgrade(&self.monitors)));
     }
 }
 
@@ -189,22 +154,4 @@ fn check_stages(spec: &TargetSpec, graph: &Graph) -> Result<(), ServeError> {
         }
     }
     Ok(())
-}
-
-/// Who hears the monitors: every dynamic stage, and dispatch.
-fn ears(app: &Arc<App>) -> Vec<Ear> {
-    let dynamic = app.stages.iter().zip(app.graph.branches()).filter(|(_, (_, node))| node.role == Role::Dynamic);
-    let mut ears: Vec<_> = dynamic.map(|(stage, (site, _))| ear_of_stage(stage, site)).collect();
-    ears.push(ear_of_door(&app.dispatch, app.graph.dispatch()));
-    ears
-}
-
-fn ear_of_stage(stage: &Arc<Stage<Job>>, site: SiteId) -> Ear {
-    let stage = Arc::downgrade(stage);
-    Ear::new(site, move |seen| stage.upgrade().into_iter().for_each(|stage| stage.hear(seen)))
-}
-
-fn ear_of_door(door: &Arc<Door>, site: SiteId) -> Ear {
-    let door = Arc::downgrade(door);
-    Ear::new(site, move |seen| door.upgrade().into_iter().for_each(|door| door.hear(seen)))
 }

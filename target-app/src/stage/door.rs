@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -14,7 +14,7 @@ use controllers::{
 };
 use tokio::sync::{Notify, oneshot};
 
-use super::{Timed, timer::rearm};
+use super::{Timed, lock, timer::rearm};
 use crate::{clock::Clock, control::reports::Reports, signals::Probe};
 
 /// A gate with a policy. While the policy is `none`, jobs walk past without a lock.
@@ -194,7 +194,7 @@ impl Door {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -18,6 +18,7 @@ use super::*;
 use crate::{policies::Resolved, service::Boxed, signals::ThisProcess};
 
 mod disciplines;
+mod interleavings;
 
 /// What a piece of test work says when something happens to it.
 #[derive(Debug, PartialEq, Eq)]

@@ -27,6 +27,7 @@ pub(crate) async fn keep_time<T: Timed>(site: Weak<T>) {
         match site.turn() {
             Some(at) => {
                 tokio::select! {
+                    biased;
                     () = alarm => {}
                     () = site.clock().sleep_until(at) => {}
                 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use controllers::{JobId, Kind, Timestamp};
-use http::{HeaderName, HeaderValue, Response, header, request::Parts};
+use http::{HeaderValue, Response, header, request::Parts};
 use tokio::sync::{Notify, oneshot};
 
 use super::{
@@ -16,14 +16,12 @@ use super::{
 use crate::{
     clock::Clock,
     graph::{Branch, Graph, Role},
+    request::DEGRADED,
     service::{At, Boxed, Bytes, Cost, Handled, Page, Request, Route, Service},
     signals::{Probe, ThisProcess},
     spec::Discipline,
     stage::{Timed, keep_time},
 };
-
-/// Marks an answer that was had cheaply.
-const DEGRADED: HeaderName = HeaderName::from_static("x-degraded");
 
 /// The service. It has one stage, `work`.
 ///
@@ -237,8 +235,9 @@ mod tests {
 
     fn request(id: u64, draw: Option<&str>) -> Request {
         let mut head = http::Request::get("/").body(()).expect("a request").into_parts().0;
-        head.headers
-            .extend(draw.map(|draw| (HeaderName::from_static("x-draw"), HeaderValue::from_str(draw).expect("text"))));
+        head.headers.extend(
+            draw.map(|draw| (http::HeaderName::from_static("x-draw"), HeaderValue::from_str(draw).expect("text"))),
+        );
         Request {
             id: JobId(id),
             entered: Timestamp::ZERO,

@@ -1,183 +1,160 @@
-//! Calls that services make on behalf of requests: tried, refused, retried, answered.
+//! Calls that services make on behalf of requests, by events: the host of [`CallMachine`] in virtual time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{collections::BTreeMap, sync::Arc};
 
-use controllers::{ClassRule, JobId, Note, Tags, Timestamp};
+use controllers::{JobId, Tags, Timestamp};
 use workloads::{
-    client::{Asked as Verdict, Clients, Decided, Member, Pass},
     persona::{Call as Wanted, Connection, Method, Want},
     sim::{Asked, ConnId, Cx, Response},
 };
 
 use super::{Cluster, ClusterEvent, node::Todo, pipes::Owner};
 use crate::{
-    calls::{After, CallCounts, CallsEnded, Reply, Told, carried, key_of_attempt, key_of_call},
-    plant::{visit::Errand, world::wall},
-    tree::CallSpec,
+    calls::{Call, CallContext, CallMachine, CallStep, CallsEnded, RequestCalls, Told},
+    plant::world::wall,
 };
+
+/// All callers of a cluster, and their calls.
+#[derive(Debug)]
+pub(super) struct Calls {
+    pub(super) callers: Vec<Caller>,
+    /// Calls that are under way, by number.
+    open: BTreeMap<u64, OpenCall>,
+    next: u64,
+    /// By node and job: those on behalf of one request.
+    by_job: BTreeMap<(usize, JobId), JobCalls>,
+    path: Arc<str>,
+}
 
 /// A task's side of the calls to one service.
 #[derive(Debug)]
 pub(super) struct Caller {
-    pub(super) spec: CallSpec,
+    pub(super) machine: CallMachine<u64>,
     pub(super) pool: usize,
-    pub(super) clients: Option<(Clients, Member)>,
     /// When its policy is to be woken.
     pub(super) wakes_at: Option<Timestamp>,
-    pub(super) counts: CallCounts,
-    /// How requests say their class.
-    pub(super) class: ClassRule,
 }
 
 /// One call.
 #[derive(Debug)]
-pub(super) struct Call {
+struct OpenCall {
+    call: Call,
     node: usize,
-    caller: usize,
     job: JobId,
-    tags: Tags,
-    /// Of all its attempts.
-    key: u64,
-    user: u64,
-    /// What came with the request on whose behalf it is.
-    brought: Option<Note>,
-    entered: Timestamp,
-    deadline: Timestamp,
-    pass: Option<Pass>,
-    held: Option<JobId>,
-    pub(super) conn: Option<ConnId>,
+    caller: usize,
+    conn: Option<ConnId>,
 }
 
 /// The calls on behalf of one job.
 #[derive(Debug)]
-pub(super) struct Calls {
-    errand: Errand,
-    /// Not begun: by the place of the call among its service's, and its number among equal ones.
-    left: VecDeque<(usize, u32)>,
-    open: u32,
-    ended: CallsEnded,
-    /// What the last reply told.
-    told: Option<Note>,
+struct JobCalls {
+    context: CallContext,
+    user: u64,
+    calls: RequestCalls,
+}
+
+impl Calls {
+    pub(super) fn new() -> Self {
+        let (open, by_job) = (BTreeMap::new(), BTreeMap::new());
+        Self { callers: Vec::new(), open, next: 0, by_job, path: Arc::from("/") }
+    }
+
+    /// The connection on which a call is sent.
+    pub(super) fn connected(&mut self, id: u64, conn: ConnId) {
+        self.open.get_mut(&id).into_iter().for_each(|open| open.conn = Some(conn));
+    }
 }
 
 impl Cluster {
     pub(super) fn begin_calls(&mut self, node: usize, job: JobId, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(errand) = self.nodes[node].plant.errand(job) else { return };
-        let service = self.nodes[node].service;
-        let calls = self.services[service].calls.iter().enumerate();
-        let left = calls.flat_map(|(place, times)| (0..*times).map(move |number| (place, number))).collect();
-        self.errands.insert((node, job), Calls { errand, left, open: 0, ended: CallsEnded::Answered, told: None });
+        let Some((context, user)) = self.nodes[node].plant.call_context(job) else { return };
+        let service = &self.services[self.nodes[node].service];
+        let calls = RequestCalls::new(service.calls.iter().copied(), service.fan_out);
+        self.calls.by_job.insert((node, job), JobCalls { context, user, calls });
         self.begin_next(node, job, cx);
     }
 
-    /// Begins the next call of a job, or all of them.
+    /// Begins the calls of a job that may begin now.
     fn begin_next(&mut self, node: usize, job: JobId, cx: &mut Cx<'_, ClusterEvent>) {
-        let fan_out = self.services[self.nodes[node].service].fan_out;
-        loop {
-            let Some(calls) = self.errands.get_mut(&(node, job)) else { return };
-            let Some((place, number)) = calls.left.pop_front() else { return };
-            calls.open += 1;
-            let Errand { tags, key, user, note } = calls.errand;
+        while let Some(of_job) = self.calls.by_job.get_mut(&(node, job))
+            && let Some((place, number)) = of_job.calls.begin_next()
+        {
             let caller = self.nodes[node].callers[place];
-            let by_timeout = cx.now() + self.callers[caller].spec.timeout;
-            let deadline = tags.deadline.map_or(by_timeout, |deadline| deadline.min(by_timeout));
-            let id = self.next_call;
-            self.next_call += 1;
-            let call = Call {
-                node,
-                caller,
-                job,
-                tags: Tags { attempt: 0, told_not_to_retry: false, deadline: Some(deadline), ..tags },
-                key: key_of_call(key, place, number),
-                user,
-                brought: note,
-                entered: cx.now(),
-                deadline,
-                pass: None,
-                held: None,
-                conn: None,
-            };
-            self.calls.insert(id, call);
-            cx.plan(deadline, ClusterEvent::CallLimit(id));
-            self.attempt(id, cx);
-            if !fan_out {
-                return;
-            }
+            let call = self.calls.callers[caller].machine.begin(&of_job.context, place, number, cx.now());
+            let id = self.calls.next;
+            self.calls.next += 1;
+            cx.plan(call.deadline, ClusterEvent::CallLimit(id));
+            self.calls.open.insert(id, OpenCall { call, node, job, caller, conn: None });
+            self.go_on(id, CallStep::Attempt, cx);
         }
     }
 
-    /// A call wants to be tried.
-    fn attempt(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(call) = self.calls.get(&id) else { return };
-        self.callers[call.caller].counts.begins(call.tags.attempt);
-        self.ask_policy(id, cx);
+    /// Does what a call wants next.
+    fn go_on(&mut self, id: u64, step: CallStep, cx: &mut Cx<'_, ClusterEvent>) {
+        match step {
+            CallStep::Attempt => {
+                self.with_policy(id, cx, |machine, call, now| machine.attempt(call, now, wall(now), || id));
+            }
+            CallStep::Send => self.send_call(id, cx),
+            CallStep::AskAgain(wait) => cx.plan(cx.now() + wait, ClusterEvent::AskAgain(id)),
+            CallStep::Wait => {}
+            CallStep::Over(ended) => self.call_over(id, ended, cx),
+        }
     }
 
-    /// Asks the caller's own policy, if it has one.
+    /// A call asks its caller's policy once more.
     pub(super) fn ask_policy(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(call) = self.calls.get_mut(&id) else { return };
-        let caller = call.caller;
-        let Some((clients, member)) = &mut self.callers[caller].clients else { return self.send_call(id, cx) };
-        clients.set_wall(wall(cx.now()));
-        match clients.ask(*member, call.tags, call.entered, call.brought, cx.now()) {
-            Verdict::Go(pass) => {
-                call.pass = Some(pass);
-                self.send_call(id, cx);
-            }
-            Verdict::Refused(_) => self.refused_locally(id, cx),
-            Verdict::ComeBack(wait) => cx.plan(cx.now() + wait, ClusterEvent::AskAgain(id)),
-            Verdict::Held(held) => {
-                call.held = Some(held);
-                self.held.insert((caller, held), id);
-            }
-        }
+        self.with_policy(id, cx, |machine, call, now| machine.ask(call, now, wall(now), || id));
+    }
+
+    /// Does what a call wants after something has happened to it, and then what its caller's policy has decided about other calls.
+    fn with_policy(
+        &mut self,
+        id: u64,
+        cx: &mut Cx<'_, ClusterEvent>,
+        act: impl FnOnce(&mut CallMachine<u64>, &mut Call, Timestamp) -> CallStep,
+    ) {
+        let Some(OpenCall { call, caller, .. }) = self.calls.open.get_mut(&id) else { return };
+        let caller = *caller;
+        let step = act(&mut self.calls.callers[caller].machine, call, cx.now());
+        self.go_on(id, step, cx);
         self.look_at_policy(caller, cx);
     }
 
     /// Takes in what a caller's policy has decided about calls that it held, and plans when to wake it.
     pub(super) fn look_at_policy(&mut self, caller: usize, cx: &mut Cx<'_, ClusterEvent>) {
-        while let Some(decided) = self.callers[caller].clients.as_mut().and_then(|(clients, _)| clients.decided()) {
-            let (Decided::Go(held, _) | Decided::Refused(held, _)) = &decided;
-            let Some(id) = self.held.remove(&(caller, *held)) else { continue };
-            let Some(call) = self.calls.get_mut(&id) else { continue };
-            call.held = None;
-            match decided {
-                Decided::Go(_, pass) => {
-                    call.pass = Some(pass);
-                    self.send_call(id, cx);
-                }
-                Decided::Refused(..) => self.refused_locally(id, cx),
-            }
+        while let Some((id, pass)) = self.calls.callers[caller].machine.decided() {
+            let Some(OpenCall { call, .. }) = self.calls.open.get_mut(&id) else { continue };
+            let step = self.calls.callers[caller].machine.resume(call, pass);
+            self.go_on(id, step, cx);
         }
-        let caller_of = &mut self.callers[caller];
-        let wake = caller_of.clients.as_ref().and_then(|(clients, _)| clients.next_wake());
-        if let Some(at) = wake.filter(|at| caller_of.wakes_at.is_none_or(|planned| *at < planned)) {
-            caller_of.wakes_at = Some(at);
+        let Caller { machine, wakes_at, .. } = &mut self.calls.callers[caller];
+        if let Some(at) = machine.next_wake().filter(|at| wakes_at.is_none_or(|planned| *at < planned)) {
+            *wakes_at = Some(at);
             cx.plan(at, ClusterEvent::CallerWakes(caller));
         }
     }
 
-    fn refused_locally(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
-        if let Some(call) = self.calls.get(&id) {
-            let caller = &mut self.callers[call.caller];
-            caller.counts.refused_at_home();
-            let given_up = caller.spec.given_up();
-            self.call_over(id, given_up, cx);
-        }
+    /// A caller's policy is due.
+    pub(super) fn caller_wakes(&mut self, caller: usize, cx: &mut Cx<'_, ClusterEvent>) {
+        let Caller { machine, wakes_at, .. } = &mut self.calls.callers[caller];
+        *wakes_at = None;
+        machine.wake(cx.now());
+        self.look_at_policy(caller, cx);
     }
 
     fn send_call(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(call) = self.calls.get(&id) else { return };
+        let Some(OpenCall { call, node, job, caller, .. }) = self.calls.open.get(&id) else { return };
+        let Some(JobCalls { user, .. }) = self.calls.by_job.get(&(*node, *job)) else { return };
+        let Caller { machine, pool, .. } = &self.calls.callers[*caller];
         let Tags { attempt, class, kind, .. } = call.tags;
-        let note = call.pass.as_ref().and_then(Pass::note).or(call.brought);
-        let headers = carried(&call.tags, call.deadline.since(cx.now()), &self.callers[call.caller].class, note);
         let wanted = Wanted {
             want: Want::Answer,
             kind,
             class,
             method: Method::Get,
-            path: std::sync::Arc::clone(&self.path),
-            headers: headers.into(),
+            path: Arc::clone(&self.calls.path),
+            headers: machine.headers(call, cx.now()).into(),
             body: None,
             wanted_at: call.entered,
             give_up_after: None,
@@ -186,76 +163,45 @@ impl Cluster {
             connection: Connection::Keep,
         };
         let conn = ConnId { place: u32::MAX, generation: 0 };
-        let key = key_of_attempt(call.key, attempt);
-        let asked = Asked { conn, user: call.user, call: wanted, key, number: None };
-        let pool = self.callers[call.caller].pool;
-        self.send(pool, Owner::Call(id), asked, cx);
+        let key = call.attempt_key().unwrap_or_default();
+        let asked = Asked { conn, user: *user, call: wanted, key, number: None };
+        self.send(*pool, Owner::Call(id), asked, cx);
     }
 
     /// The called service has answered.
     pub(super) fn call_answered(&mut self, id: u64, response: &Response, cx: &mut Cx<'_, ClusterEvent>) {
         let headers = response.headers.iter().map(|(name, value)| (*name, value.as_bytes()));
-        self.attempt_over(id, Told::of(response.status, headers), cx);
+        let told = Told::of(response.status, headers);
+        let Some(open) = self.calls.open.get_mut(&id) else { return };
+        open.conn = None;
+        let of_job = self.calls.by_job.get_mut(&(open.node, open.job));
+        of_job.into_iter().for_each(|of_job| of_job.calls.replied(told.note));
+        self.with_policy(id, cx, |machine, call, now| machine.replied(call, told, now));
     }
 
     /// A call has taken as long as it may.
     pub(super) fn call_limit(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(call) = self.calls.get_mut(&id) else { return };
-        let (caller, conn, held) = (call.caller, call.conn.take(), call.held.take());
+        let Some(open) = self.calls.open.get_mut(&id) else { return };
+        let (caller, conn) = (open.caller, open.conn.take());
         if let Some(conn) = conn {
             self.abandon(conn, cx);
         }
-        self.pools[self.callers[caller].pool].pool.waiting.retain(|(owner, _)| *owner != Owner::Call(id));
-        if let (Some(held), Some((clients, _))) = (held, &mut self.callers[caller].clients) {
-            self.held.remove(&(caller, held));
-            clients.left(held, cx.now());
-        }
-        self.attempt_over(id, Reply::TimedOut.into(), cx);
-    }
-
-    fn attempt_over(&mut self, id: u64, told: Told, cx: &mut Cx<'_, ClusterEvent>) {
-        let Told { reply, note } = told;
-        let Some(call) = self.calls.get_mut(&id) else { return };
-        call.conn = None;
-        if let (Some(note), Some(calls)) = (note, self.errands.get_mut(&(call.node, call.job))) {
-            calls.told = Some(note);
-        }
-        let (caller, pass, attempt) = (call.caller, call.pass.take(), call.tags.attempt);
-        let Caller { spec, clients, counts, .. } = &mut self.callers[caller];
-        counts.ended(reply);
-        if let (Some(pass), Some((clients, _))) = (pass, clients) {
-            clients.ended(pass, reply.outcome(), note, cx.now());
-        }
-        match spec.after(reply, attempt) {
-            After::Again { told_not_to } => {
-                call.tags.attempt += 1;
-                call.tags.told_not_to_retry = told_not_to;
-                self.attempt(id, cx);
-            }
-            After::Over(ended) => self.call_over(id, ended, cx),
-        }
-        self.look_at_policy(caller, cx);
+        let pool = self.calls.callers[caller].pool;
+        self.pools[pool].pool.waiting.retain(|(owner, _)| *owner != Owner::Call(id));
+        self.with_policy(id, cx, CallMachine::timed_out);
     }
 
     /// A call is over, and with the last of them the job goes on.
     fn call_over(&mut self, id: u64, ended: CallsEnded, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(call) = self.calls.remove(&id) else { return };
-        let (node, job) = (call.node, call.job);
-        let Some(calls) = self.errands.get_mut(&(node, job)) else { return };
-        calls.open -= 1;
-        if ended != CallsEnded::Answered {
-            calls.ended = ended;
-            calls.left.clear();
-        }
-        if !calls.left.is_empty() {
-            self.begin_next(node, job, cx);
-        } else if calls.open == 0 {
-            let (ended, told) = (calls.ended, calls.told);
-            self.errands.remove(&(node, job));
-            self.todo.push_back(Todo::Ended(node, job, ended, told));
+        let Some(OpenCall { node, job, .. }) = self.calls.open.remove(&id) else { return };
+        let Some(of_job) = self.calls.by_job.get_mut(&(node, job)) else { return };
+        of_job.calls.call_ended(ended);
+        match of_job.calls.result() {
+            Some((ended, told)) => {
+                self.calls.by_job.remove(&(node, job));
+                self.todo.push_back(Todo::Ended(node, job, ended, told));
+            }
+            None => self.begin_next(node, job, cx),
         }
     }
 }
-
-/// Held calls of a caller, by the identity that its policy gave them.
-pub(super) type Held = BTreeMap<(usize, JobId), u64>;

@@ -6,7 +6,7 @@ use super::Cluster;
 use crate::{
     calls::{key_of_attempt, key_of_call},
     plant::{Foreseen, Servers},
-    tree::WhenRefused,
+    tree::{CallSpec, WhenRefused},
 };
 
 impl Cluster {
@@ -35,9 +35,10 @@ impl Cluster {
         // All tasks of a service draw alike.
         work[service].add(Foreseen::one(self.nodes[first].plant.foresee(asked.0, asked.1, key)));
         for place in 0..self.services[service].calls.len() {
-            let caller = &self.callers[self.nodes[first].callers[place]];
-            let (called, times, attempts) = (self.pools[caller.pool].service, caller.spec.times, caller.spec.attempts);
-            if caller.spec.when_refused == WhenRefused::Degrade {
+            let caller = &self.calls.callers[self.nodes[first].callers[place]];
+            let CallSpec { times, attempts, when_refused, .. } = caller.machine.spec;
+            let called = self.pools[caller.pool].service;
+            if when_refused == WhenRefused::Degrade {
                 continue;
             }
             for number in 0..times {

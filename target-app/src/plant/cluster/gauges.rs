@@ -4,8 +4,7 @@ use controllers::Timestamp;
 
 use super::{Cluster, Node, Service};
 use crate::{
-    calls::Pool,
-    control::wire::{CallBooks, Gauges, MadeCalls, ReadRequests, StreamedEvent},
+    control::wire::{CallBooks, Gauges, ReadRequests, StreamedEvent},
     tree::{ServiceBooks, add, balancer_of, books_of, gauges_of, requests_of},
 };
 
@@ -31,10 +30,8 @@ impl Cluster {
     /// The tasks of a service, each with the books of its calls.
     fn shown(&self, service: &Service, now: Timestamp) -> Vec<Gauges> {
         let made = |caller: &usize| {
-            let caller = &self.callers[*caller];
-            let Pool { written, refused: turned_back, .. } = self.pools[caller.pool].pool;
-            let client = caller.clients.as_ref().map(|(clients, _)| clients.gauges().policy).unwrap_or_default();
-            MadeCalls { to: caller.spec.to.clone(), counts: caller.counts, written, turned_back, client }
+            let caller = &self.calls.callers[*caller];
+            caller.machine.made(&self.pools[caller.pool].pool)
         };
         let shown = |node: &Node| {
             let calls = CallBooks { read: node.plant.calls(), made: node.callers.iter().map(made).collect() };

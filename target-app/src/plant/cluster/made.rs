@@ -2,12 +2,16 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{Class, catalogue::Problem, seed_for};
-use workloads::client::Clients;
+use controllers::{Class, seed_for};
 
-use super::{Cluster, Service, ServicePool, calls::Caller, node::Node, pipes::Pipes};
+use super::{
+    Cluster, Service, ServicePool,
+    calls::{Caller, Calls},
+    node::Node,
+    pipes::Pipes,
+};
 use crate::{
-    calls::{CallCounts, Pool},
+    calls::{CallMachine, Pool},
     plant::{PlantError, made::PlantPlan, world::Plant},
     policies::Unfit,
     tree::{Beside, MOST_TASKS, Per, ServiceSpec, TreeSpec},
@@ -31,18 +35,13 @@ impl Cluster {
             nodes: Vec::new(),
             entries: entries(spec),
             pools: Vec::new(),
-            callers: Vec::new(),
             pipes: Pipes::default(),
             users: BTreeMap::new(),
-            calls: BTreeMap::new(),
-            next_call: 0,
-            errands: BTreeMap::new(),
-            held: BTreeMap::new(),
+            calls: Calls::new(),
             beside: Beside::new(spec)?,
             machines_wake: None,
             renewals: plan.renewals.clone(),
             hop,
-            path: Arc::from("/"),
             todo: std::collections::VecDeque::new(),
         };
         for (number, service) in spec.services.iter().enumerate() {
@@ -77,27 +76,13 @@ impl Cluster {
                     let seed = seed_for(seed, &format!("{name} call {place}"));
                     let service = position(tree, &call.to).unwrap_or_default();
                     let pool = pool(service, &tree.services[service], call.connections, seed);
-                    let clients = match &call.client {
-                        Some(client) => {
-                            Some(Clients::new(client, seed).map_err(|problems| unfit(&client.policy, problems))?)
-                        }
-                        None => None,
-                    };
-                    let clients = clients.map(|mut clients| {
-                        let member = clients.join(0);
-                        (clients, member)
-                    });
+                    let machine = CallMachine::new(call, &spec.task.class, seed).map_err(|problems| {
+                        let name = call.client.as_ref().map(|client| client.policy.clone()).unwrap_or_default();
+                        PlantError::Unfit(Unfit { name, problems })
+                    })?;
                     self.pools.push(pool);
-                    let pool = self.pools.len() - 1;
-                    self.callers.push(Caller {
-                        spec: call.clone(),
-                        pool,
-                        clients,
-                        wakes_at: None,
-                        counts: CallCounts::default(),
-                        class: spec.task.class.clone(),
-                    });
-                    Ok(self.callers.len() - 1)
+                    self.calls.callers.push(Caller { machine, pool: self.pools.len() - 1, wakes_at: None });
+                    Ok(self.calls.callers.len() - 1)
                 })
                 .collect::<Result<_, PlantError>>()?;
             self.nodes.push(Node { plant, service: number, task, callers });
@@ -120,10 +105,6 @@ impl Cluster {
 fn pool(number: usize, to: &ServiceSpec, most: u32, seed: u64) -> ServicePool {
     let tasks = usize::try_from(to.tasks).unwrap_or(usize::MAX);
     ServicePool { service: number, pool: Pool::new(tasks, to.balancer, to.per, most, seed).capped(to.cap) }
-}
-
-fn unfit(name: &str, problems: Vec<Problem>) -> PlantError {
-    PlantError::Unfit(Unfit { name: name.to_owned(), problems })
 }
 
 fn position(spec: &TreeSpec, name: &str) -> Option<usize> {

@@ -12,11 +12,11 @@ use super::{
     service::{self, Stages},
 };
 use crate::{
-    app::{Answer, App},
+    app::{Answer, App, Sites},
     clock::{Clock, manual::ManualClock},
     control::events::Events,
     policies::{Resolved, Seating},
-    serve::{Ground, assemble},
+    serve::assemble,
     service::Service,
     spec::TargetSpec,
     tree::TaskSpec,
@@ -48,11 +48,9 @@ async fn drive(target: &TargetSpec, operations: &[Timed]) -> Outcome {
     let chosen = Resolved::live(&target.policy).expect("a policy");
     let service: Arc<dyn Service> = Arc::new(service::Live::new(clock, Stages::of(&chosen)));
     let graph = Arc::new(service.graph());
-    let events = Events::default();
-    let seating = Seating::new(Arc::clone(&graph), target.objective, target.seed, events.clone());
+    let seating = Seating::new(graph, target.objective, target.seed, Events::default());
     let seating = seating.wrapped(Some(recording::wrap));
-    let ground = Ground { graph, seating: seating.clone(), events, clock };
-    let built = assemble(&TaskSpec::alone(target.clone()), &chosen, service, ground).expect("a service");
+    let built = assemble(&TaskSpec::alone(target.clone()), &chosen, service, &seating, clock).expect("a service");
     built.start();
     let app = Arc::clone(&built.app);
     let mut driver = Driver { clock: manual, app, replies: Rc::default(), requests: Vec::new() };
@@ -66,15 +64,13 @@ async fn drive(target: &TargetSpec, operations: &[Timed]) -> Outcome {
             Operation::Arrive(arrival) => driver.arrive(arrival),
             Operation::Leave(nth) => driver.leave(*nth),
             Operation::Renew => {
-                let app = &driver.app;
-                app.dispatch.replace(seating.policy(&chosen, app.graph.dispatch()));
-                for (stage, (site, _)) in app.stages.iter().zip(app.graph.branches()) {
-                    stage.replace(seating.policy(&chosen, site));
-                }
+                let sites = &driver.app.sites;
+                let but_accept = sites.all().filter(|site| *site != sites.graph.accept());
+                but_accept.for_each(|site| sites.replace(site, seating.policy(&chosen, site)));
             }
         }
         settle().await;
-        let App { dispatch, stages, dispatchers, .. } = &*driver.app;
+        let Sites { dispatch, stages, dispatchers, .. } = &driver.app.sites;
         let gauges = std::iter::once(dispatch.gauges()).chain(stages.iter().map(|stage| stage.gauges()));
         outcome.gauges.push((gauges.collect(), dispatchers.counts()));
     }
@@ -93,7 +89,7 @@ impl Driver {
 
     fn arrive(&mut self, arrival: &Arrival) {
         // The edge asks the gate at accept first, under an identity of its own.
-        let _ = self.app.job_id();
+        let _ = self.app.arrivals.connection(Timestamp::ZERO);
         let (app, replies, number) = (Arc::clone(&self.app), Rc::clone(&self.replies), self.requests.len());
         let (head, ()) = request(arrival).into_parts();
         let clock = self.clock;

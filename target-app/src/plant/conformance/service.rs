@@ -15,7 +15,7 @@ use workloads::{persona::Call, sim};
 use crate::{
     clock::Clock,
     graph::{Branch, Graph, Role},
-    plant::{backend::Backend, machine::Step},
+    plant::{backend::Backend, cpu::Step},
     policies::Resolved,
     service::{At, Boxed, Bytes, Cost, Handled, Page, Request, Route, Service},
 };

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     control::events::Events,
-    plant::{Event, Plant, PlantPlan, around::Around, backend::Backend as _, made::Parts},
+    plant::{Event, Plant, PlantPlan, around::Around, backend::Backend as _},
     policies::{Resolved, Seating},
     spec::TargetSpec,
 };
@@ -24,12 +24,10 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed]) -> Outcome {
     let chosen = Resolved::live(&target.policy).expect("a policy");
     let backend = Box::new(InPlant(Stages::of(&chosen)));
     let graph = Arc::new(backend.graph());
-    let events = Events::default();
-    let reader = events.subscribe();
-    let seating = Seating::new(Arc::clone(&graph), target.objective, target.seed, events);
+    let seating = Seating::new(graph, target.objective, target.seed, Events::default());
     let seating = seating.wrapped(Some(recording::wrap));
-    let parts = Parts { backend, cores: CORES, graph, seating, reader };
-    let mut plant = Plant::of_parts(target, &PlantPlan::default(), chosen, parts).expect("a plant");
+    let plan = PlantPlan::default();
+    let mut plant = Plant::of_service(target, &plan, chosen, backend, CORES, seating).expect("a plant");
     let mut heap = Heap::default();
     plant.starts(&mut heap);
     let mut outcome = Outcome::default();
@@ -52,11 +50,11 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed]) -> Outcome {
             }
             Operation::Renew => plant.renew(&mut heap),
         }
-        let stages = plant.stages.iter().map(|stage| stage.site.gauges());
-        let dispatch = &plant.dispatchers;
+        let stages = plant.sites.stages.iter().map(|stage| stage.site.gauges());
+        let dispatch = &plant.sites.dispatchers;
         let workers = [dispatch.waiting(), dispatch.idle(), dispatch.blocked()].map(u64::from);
         let counts = [workers[0], workers[1], workers[2], dispatch.full()];
-        outcome.gauges.push((std::iter::once(plant.dispatch.gauges()).chain(stages).collect(), counts));
+        outcome.gauges.push((std::iter::once(plant.sites.dispatch.gauges()).chain(stages).collect(), counts));
     }
     heap.until(&mut plant, now + AFTERWARDS);
     outcome.calls = recording::end();

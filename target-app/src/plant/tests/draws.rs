@@ -33,7 +33,7 @@ impl Watched {
     }
 
     fn look(&mut self) {
-        for visit in self.plant.visits.values().filter(|visit| !visit.steps.is_empty()) {
+        for visit in self.plant.requests.in_flight.values().filter(|visit| !visit.steps.is_empty()) {
             let work = visit.steps.iter().map(|step| step.demand).sum();
             self.work.entry(visit.asked.key).or_insert(work);
         }

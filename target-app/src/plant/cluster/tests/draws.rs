@@ -12,7 +12,7 @@ struct Watched {
 
 impl Watched {
     fn look(&mut self) {
-        for visit in self.cluster.nodes.iter().flat_map(|node| node.plant.visits.values()) {
+        for visit in self.cluster.nodes.iter().flat_map(|node| node.plant.requests.in_flight.values()) {
             if !visit.steps.is_empty() {
                 let work = visit.steps.iter().map(|step| step.demand).sum();
                 self.work.entry(visit.asked.key).or_insert(work);

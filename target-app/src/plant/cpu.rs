@@ -32,17 +32,22 @@ pub(super) enum Task {
 
 /// Cores and pools.
 #[derive(Debug)]
-pub(super) struct Machine {
+pub(super) struct CpuModel {
     cores: Sharing<Task>,
+    count: u32,
     pools: Vec<Pool>,
     /// How much longer work takes with one connection of the first pool in use, two, …; the last holds for more.
     slowdown: Vec<f64>,
-    /// How fast the cores are beside that.
+    /// Speed of the cores without faults, 1 as usual.
+    usual_speed: f64,
+    /// Speed of the cores now, but for the slowdown.
     speed: f64,
     /// CPU time used.
     used: Duration,
+    /// When the next end of work is planned for.
+    planned: Option<Timestamp>,
     /// How many plans for the next end have been made: an older one means nothing.
-    pub(super) plans: u64,
+    plans: u64,
 }
 
 #[derive(Debug)]
@@ -52,17 +57,52 @@ struct Pool {
     waiting: VecDeque<(JobId, Duration)>,
 }
 
-impl Machine {
-    /// So many cores, and pools of these sizes; `slowdown` by the connections of the first pool that are in use, none: never.
-    pub(super) fn new(cores: u32, pools: &[u32], slowdown: &[f64]) -> Self {
+impl CpuModel {
+    /// So many cores of this speed, and pools of these sizes; `slowdown` by the connections of the first pool that are in use, none: never.
+    pub(super) fn new(count: u32, speed: f64, pools: &[u32], slowdown: &[f64]) -> Self {
         let pool = |&size: &u32| Pool { size: size.max(1), free: size.max(1), waiting: VecDeque::new() };
-        Self {
-            cores: Sharing::new(cores),
+        let mut model = Self {
+            cores: Sharing::new(count),
+            count,
             pools: pools.iter().map(pool).collect(),
             slowdown: slowdown.to_vec(),
-            speed: 1.0,
+            usual_speed: speed,
+            speed,
             used: Duration::ZERO,
+            planned: None,
             plans: 0,
+        };
+        model.adapt(Timestamp::ZERO);
+        model
+    }
+
+    /// How many cores there are.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Speed of the cores without faults.
+    pub(super) fn usual_speed(&self) -> f64 {
+        self.usual_speed
+    }
+
+    /// The time that work takes alone on a core without faults.
+    pub(super) fn time(&self, work: Duration) -> Duration {
+        work.div_f64(self.usual_speed)
+    }
+
+    /// The next end of work and the number of the plan for it, unless it is planned already.
+    pub(super) fn plan(&mut self) -> Option<(Timestamp, u64)> {
+        let at = self.cores.next_done().filter(|at| self.planned.is_none_or(|planned| *at < planned))?;
+        self.planned = Some(at);
+        self.plans += 1;
+        Some((at, self.plans))
+    }
+
+    /// The time of the plan with this number has come.
+    pub(super) fn plan_is_due(&mut self, plan: u64) {
+        if plan == self.plans {
+            self.planned = None;
         }
     }
 
@@ -107,14 +147,10 @@ impl Machine {
         self.cores.leave(now)
     }
 
-    /// When the next task will be done.
-    pub(super) fn next_done(&self) -> Option<Timestamp> {
-        self.cores.next_done()
-    }
-
-    /// From now on the cores work at this speed.
-    pub(super) fn set_speed(&mut self, now: Timestamp, speed: f64) {
-        self.speed = speed;
+    /// Faults leave this share of the usual speed from now on.
+    pub(super) fn set_share(&mut self, now: Timestamp, share: f64) {
+        self.speed = self.usual_speed * share;
+        self.planned = None;
         self.adapt(now);
     }
 
@@ -139,24 +175,24 @@ mod tests {
 
     #[test]
     fn work_alone_takes_longer_by_the_factor_and_together_it_does_not() {
-        let mut machine = Machine::new(1, &[4], &[1.5, 1.0]);
-        machine.start(Timestamp::ZERO, JobId(1), WORK);
-        assert_eq!(machine.next_done(), Some(Timestamp::from_millis(15)));
+        let mut cpu = CpuModel::new(1, 1.0, &[4], &[1.5, 1.0]);
+        cpu.start(Timestamp::ZERO, JobId(1), WORK);
+        assert_eq!(cpu.cores.next_done(), Some(Timestamp::from_millis(15)));
         // After 3 ms, 2 ms of its work are done. Two share the core from then on: 8 ms more are 16 ms.
-        machine.start(Timestamp::from_millis(3), JobId(2), WORK);
-        assert_eq!(machine.next_done(), Some(Timestamp::from_millis(19)));
-        assert!(matches!(machine.done(Timestamp::from_millis(19)), Some(Task::Job(JobId(1)))));
-        machine.release(Timestamp::from_millis(19), WORK);
+        cpu.start(Timestamp::from_millis(3), JobId(2), WORK);
+        assert_eq!(cpu.cores.next_done(), Some(Timestamp::from_millis(19)));
+        assert!(matches!(cpu.done(Timestamp::from_millis(19)), Some(Task::Job(JobId(1)))));
+        cpu.release(Timestamp::from_millis(19), WORK);
         // The second has 2 ms left, and is alone: 3 ms.
-        assert_eq!(machine.next_done(), Some(Timestamp::from_millis(22)));
-        assert_eq!(machine.used(), Duration::from_millis(25), "booked at the factor of its beginning");
+        assert_eq!(cpu.cores.next_done(), Some(Timestamp::from_millis(22)));
+        assert_eq!(cpu.used(), Duration::from_millis(25), "booked at the factor of its beginning");
     }
 
     #[test]
     fn a_fault_and_the_slowdown_multiply() {
-        let mut machine = Machine::new(1, &[4], &[1.5, 1.0]);
-        machine.set_speed(Timestamp::ZERO, 0.5);
-        machine.start(Timestamp::ZERO, JobId(1), WORK);
-        assert_eq!(machine.next_done(), Some(Timestamp::from_millis(30)));
+        let mut cpu = CpuModel::new(1, 1.0, &[4], &[1.5, 1.0]);
+        cpu.set_share(Timestamp::ZERO, 0.5);
+        cpu.start(Timestamp::ZERO, JobId(1), WORK);
+        assert_eq!(cpu.cores.next_done(), Some(Timestamp::from_millis(30)));
     }
 }

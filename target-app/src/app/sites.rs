@@ -1,0 +1,99 @@
+//! The sites of a live service, by the numbers that its graph gives them.
+
+use std::sync::{Arc, Weak};
+
+use controllers::{
+    Seen, SiteId,
+    site::{InstalledPolicy, StageGauges},
+};
+
+use super::{Dispatchers, Job};
+use crate::{
+    graph::{Graph, Role},
+    stage::{Door, Ear, Neighbours, Stage, keep_time, spawn},
+};
+
+/// The sites of a live service.
+#[derive(Debug)]
+pub struct Sites {
+    /// Names and links.
+    pub graph: Arc<Graph>,
+    /// The gate at accept.
+    pub accept: Arc<Door>,
+    /// The gate at dispatch.
+    pub dispatch: Arc<Door>,
+    /// The workers of dispatch, of which back-pressure holds some.
+    pub dispatchers: Arc<Dispatchers>,
+    /// The service's own stages, in the order of the graph's branches.
+    pub stages: Vec<Arc<Stage<Job>>>,
+}
+
+impl Sites {
+    /// Starts stages and timers, on the current runtime.
+    pub(crate) fn start(&self) {
+        for (branch, stage) in self.stages.iter().enumerate() {
+            let dispatchers = Arc::downgrade(&self.dispatchers);
+            stage.start(Neighbours {
+                upstream: vec![self.ear_of_dispatch()],
+                room: Box::new(move || Dispatchers::room(&dispatchers, branch)),
+            });
+        }
+        spawn(keep_time(Arc::downgrade(&self.dispatchers)));
+        for gate in [&self.dispatch, &self.accept] {
+            spawn(keep_time(Arc::downgrade(gate)));
+        }
+    }
+
+    /// All sites with a policy.
+    pub fn all(&self) -> impl Iterator<Item = SiteId> + '_ {
+        [self.graph.accept(), self.graph.dispatch()].into_iter().chain(self.graph.branches().map(|(site, _)| site))
+    }
+
+    /// Tells the policy of a site a fact that another site saw.
+    pub fn hear(&self, site: SiteId, seen: &Seen) {
+        match self.gate(site) {
+            Some(gate) => gate.hear(seen),
+            None => self.stage(site).into_iter().for_each(|stage| stage.hear(seen)),
+        }
+    }
+
+    /// Switches the policy of a site.
+    pub fn replace(&self, site: SiteId, policy: InstalledPolicy) {
+        match (self.gate(site), self.stage(site)) {
+            (Some(gate), _) => gate.replace(policy),
+            (None, Some(stage)) => stage.replace(policy),
+            (None, None) => {}
+        }
+    }
+
+    /// What can be seen of dispatch.
+    pub(crate) fn gauges_of_dispatch(&self) -> StageGauges {
+        let (queue, idle) = (self.dispatchers.waiting(), self.dispatchers.idle());
+        StageGauges { queue, idle, ..self.dispatch.gauges() }
+    }
+
+    /// The sites that hear monitors of the whole process: every dynamic stage, and dispatch.
+    pub(crate) fn monitored(&self) -> Vec<Ear> {
+        let dynamic = self.stages.iter().zip(self.graph.branches()).filter(|(_, (_, node))| node.role == Role::Dynamic);
+        let stages = dynamic.map(|(stage, (site, _))| {
+            let stage = Arc::downgrade(stage);
+            Ear::new(site, move |seen| stage.upgrade().into_iter().for_each(|stage| stage.hear(seen)))
+        });
+        stages.chain([self.ear_of_dispatch()]).collect()
+    }
+
+    fn ear_of_dispatch(&self) -> Ear {
+        let gate = Arc::downgrade(&self.dispatch);
+        Ear::new(self.graph.dispatch(), move |seen| Weak::upgrade(&gate).into_iter().for_each(|gate| gate.hear(seen)))
+    }
+
+    fn gate(&self, site: SiteId) -> Option<&Arc<Door>> {
+        let gates = [(self.graph.accept(), &self.accept), (self.graph.dispatch(), &self.dispatch)];
+        gates.into_iter().find_map(|(of, gate)| (of == site).then_some(gate))
+    }
+
+    fn stage(&self, site: SiteId) -> Option<&Arc<Stage<Job>>> {
+        let place = self.graph.branches().position(|(of, _)| of == site)?;
+        self.stages.get(place)
+    }
+}

@@ -1,0 +1,363 @@
+//! Calls as a machine: which call begins next, what the task's own policy says, what comes after an attempt. It reads no clock and
+//! sends nothing: a host says what time it is, sends attempts, waits, and says what came of it.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds, catalogue::Problem};
+use workloads::client::{Asked, Clients, Decided, Member, Pass};
+
+use super::{AfterAttempt, CallCounts, CallsEnded, Pool, Reply, Told, carried, key_of_attempt, key_of_call};
+use crate::{control::wire::MadeCalls, tree::CallSpec};
+
+/// What the calls on behalf of a request carry on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallContext {
+    /// The request's tags, from its stage on.
+    pub(crate) tags: Tags,
+    /// The key of the request's draws, if it has one.
+    pub(crate) key: Option<u64>,
+    /// What came with the request.
+    pub(crate) note: Option<Note>,
+}
+
+/// The calls on behalf of one request: one after the other, or all at once.
+#[derive(Debug)]
+pub(crate) struct RequestCalls {
+    fan_out: bool,
+    /// Calls that have not begun: the place of the called service, and the call's number among those to it.
+    left: VecDeque<(usize, u32)>,
+    under_way: u32,
+    ended: CallsEnded,
+    note: Option<Note>,
+}
+
+impl RequestCalls {
+    /// `times`: how many calls go to each called service.
+    pub(crate) fn new(times: impl IntoIterator<Item = u32>, fan_out: bool) -> Self {
+        let each = times.into_iter().enumerate();
+        let left = each.flat_map(|(place, times)| (0..times).map(move |number| (place, number))).collect();
+        Self { fan_out, left, under_way: 0, ended: CallsEnded::Answered, note: None }
+    }
+
+    /// The call to begin now, if there is one.
+    pub(crate) fn begin_next(&mut self) -> Option<(usize, u32)> {
+        if self.under_way > 0 && !self.fan_out {
+            return None;
+        }
+        let next = self.left.pop_front()?;
+        self.under_way += 1;
+        Some(next)
+    }
+
+    /// A reply carried this note: the last one counts.
+    pub(crate) fn replied(&mut self, note: Option<Note>) {
+        self.note = note.or(self.note);
+    }
+
+    /// A call has ended. After one that was not answered no more begin.
+    pub(crate) fn call_ended(&mut self, ended: CallsEnded) {
+        self.under_way -= 1;
+        if ended != CallsEnded::Answered {
+            self.ended = ended;
+            self.left.clear();
+        }
+    }
+
+    /// How the calls ended, and the note of the last reply, once all calls are over.
+    pub(crate) fn result(&self) -> Option<(CallsEnded, Option<Note>)> {
+        (self.under_way == 0 && self.left.is_empty()).then_some((self.ended, self.note))
+    }
+}
+
+/// One call, with all its attempts.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) tags: Tags,
+    /// The key of the call's draws.
+    key: Option<u64>,
+    /// What came with the request.
+    brought: Option<Note>,
+    pub(crate) entered: Timestamp,
+    pub(crate) deadline: Timestamp,
+    pass: Option<Pass>,
+    held: Option<JobId>,
+}
+
+impl Call {
+    /// The key of the draws for the attempt under way.
+    pub(crate) fn attempt_key(&self) -> Option<u64> {
+        self.key.map(|call| key_of_attempt(call, self.tags.attempt))
+    }
+}
+
+/// What the host does next with a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
+pub(crate) enum CallStep {
+    /// Begin the next attempt: [`CallMachine::attempt`].
+    Attempt,
+    /// Send the attempt, and report what came of it: [`CallMachine::replied`], or [`CallMachine::timed_out`] at the call's deadline.
+    Send,
+    /// Ask the policy again after this wait: [`CallMachine::ask`].
+    AskAgain(Duration),
+    /// Wait until the policy has decided: [`CallMachine::decided`].
+    Wait,
+    /// Nothing: the call has ended.
+    Over(CallsEnded),
+}
+
+/// A task's side of the calls to one service. `H`: what a host keeps of a call that the task's own policy holds.
+#[derive(Debug)]
+pub(crate) struct CallMachine<H> {
+    pub(crate) spec: CallSpec,
+    /// How requests say their class.
+    class: ClassRule,
+    policy: Option<(Clients, Member)>,
+    held: BTreeMap<JobId, H>,
+    counts: CallCounts,
+}
+
+impl<H> CallMachine<H> {
+    /// `seed`: the root of the policy's randomness.
+    pub(crate) fn new(spec: &CallSpec, class: &ClassRule, seed: u64) -> Result<Self, Vec<Problem>> {
+        let clients = spec.client.as_ref().map(|client| Clients::new(client, seed)).transpose()?;
+        let policy = clients.map(|mut clients| {
+            let member = clients.join(0);
+            (clients, member)
+        });
+        let counts = CallCounts::default();
+        Ok(Self { spec: spec.clone(), class: class.clone(), policy, held: BTreeMap::new(), counts })
+    }
+
+    /// A call on behalf of a request begins: call number `number` to the called service at `place`.
+    pub(crate) fn begin(&self, context: &CallContext, place: usize, number: u32, now: Timestamp) -> Call {
+        let by_timeout = now + self.spec.timeout;
+        let deadline = context.tags.deadline.map_or(by_timeout, |deadline| deadline.min(by_timeout));
+        Call {
+            tags: Tags { attempt: 0, told_not_to_retry: false, deadline: Some(deadline), ..context.tags },
+            key: context.key.map(|request| key_of_call(request, place, number)),
+            brought: context.note,
+            entered: now,
+            deadline,
+            pass: None,
+            held: None,
+        }
+    }
+
+    /// Begins an attempt: counts it, and asks the policy. `handle` makes what the host keeps of the call if the policy holds it.
+    pub(crate) fn attempt(
+        &mut self,
+        call: &mut Call,
+        now: Timestamp,
+        wall: UnixSeconds,
+        handle: impl FnOnce() -> H,
+    ) -> CallStep {
+        self.counts.begins(call.tags.attempt);
+        self.ask(call, now, wall, handle)
+    }
+
+    /// Asks the policy, if there is one.
+    pub(crate) fn ask(
+        &mut self,
+        call: &mut Call,
+        now: Timestamp,
+        wall: UnixSeconds,
+        handle: impl FnOnce() -> H,
+    ) -> CallStep {
+        let Some((clients, member)) = &mut self.policy else { return CallStep::Send };
+        clients.set_wall(wall);
+        match clients.ask(*member, call.tags, call.entered, call.brought, now) {
+            Asked::Go(pass) => self.resume(call, Some(pass)),
+            Asked::Refused(_) => self.resume(call, None),
+            Asked::ComeBack(wait) => CallStep::AskAgain(wait),
+            Asked::Held(job) => {
+                call.held = Some(job);
+                self.held.insert(job, handle());
+                CallStep::Wait
+            }
+        }
+    }
+
+    /// The next call that the policy held and has decided about, with a pass if it may be sent. To be asked after every other method
+    /// but those that take `&self`.
+    pub(crate) fn decided(&mut self) -> Option<(H, Option<Pass>)> {
+        let (clients, _) = self.policy.as_mut()?;
+        std::iter::from_fn(|| clients.decided()).find_map(|decided| {
+            let (job, pass) = match decided {
+                Decided::Go(job, pass) => (job, Some(pass)),
+                Decided::Refused(job, _) => (job, None),
+            };
+            self.held.remove(&job).map(|handle| (handle, pass))
+        })
+    }
+
+    /// Goes on with a call about which the policy has decided; without a pass it is refused.
+    pub(crate) fn resume(&mut self, call: &mut Call, pass: Option<Pass>) -> CallStep {
+        call.held = None;
+        call.pass = pass;
+        if call.pass.is_some() {
+            return CallStep::Send;
+        }
+        self.counts.refused_at_home();
+        CallStep::Over(self.spec.given_up())
+    }
+
+    /// The header lines of the attempt under way.
+    pub(crate) fn headers(&self, call: &Call, now: Timestamp) -> String {
+        let note = call.pass.as_ref().and_then(Pass::note).or(call.brought);
+        carried(&call.tags, call.deadline.since(now), &self.class, note)
+    }
+
+    /// The attempt under way has ended.
+    pub(crate) fn replied(&mut self, call: &mut Call, told: Told, now: Timestamp) -> CallStep {
+        let Told { reply, note } = told;
+        self.counts.ended(reply);
+        self.tell_end(call.pass.take(), reply.outcome(), note, now);
+        match self.spec.after(reply, call.tags.attempt) {
+            AfterAttempt::Again { told_not_to } => {
+                call.tags.attempt += 1;
+                call.tags.told_not_to_retry = told_not_to;
+                CallStep::Attempt
+            }
+            AfterAttempt::Over(ended) => CallStep::Over(ended),
+        }
+    }
+
+    /// The call has reached its deadline.
+    pub(crate) fn timed_out(&mut self, call: &mut Call, now: Timestamp) -> CallStep {
+        if let (Some(job), Some((clients, _))) = (call.held.take(), &mut self.policy)
+            && self.held.remove(&job).is_some()
+        {
+            clients.left(job, now);
+        }
+        self.replied(call, Reply::TimedOut.into(), now)
+    }
+
+    /// Nobody uses the pass of a call that was held.
+    pub(crate) fn unused(&mut self, pass: Option<Pass>, now: Timestamp) {
+        self.tell_end(pass, Outcome::Abandoned, None, now);
+    }
+
+    /// When the policy is due.
+    pub(crate) fn next_wake(&self) -> Option<Timestamp> {
+        self.policy.as_ref().and_then(|(clients, _)| clients.next_wake())
+    }
+
+    /// Lets the policy do what is due.
+    pub(crate) fn wake(&mut self, now: Timestamp) {
+        self.policy.iter_mut().for_each(|(clients, _)| clients.wake(now));
+    }
+
+    /// Puts a new policy in place of the one that has learnt.
+    pub(crate) fn renew(&mut self, now: Timestamp) {
+        self.policy.iter_mut().for_each(|(clients, _)| clients.renew(now));
+    }
+
+    /// What became of the calls so far, which go through this pool.
+    pub(crate) fn made<C, W>(&self, pool: &Pool<C, W>) -> MadeCalls {
+        let client = self.policy.as_ref().map(|(clients, _)| clients.gauges().policy).unwrap_or_default();
+        let Pool { written, refused: turned_back, .. } = *pool;
+        MadeCalls { to: self.spec.to.clone(), counts: self.counts, written, turned_back, client }
+    }
+
+    fn tell_end(&mut self, pass: Option<Pass>, outcome: Outcome, note: Option<Note>, now: Timestamp) {
+        if let (Some(pass), Some((clients, _))) = (pass, &mut self.policy) {
+            clients.ended(pass, outcome, note, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use controllers::{Kind, RetryHint};
+    use workloads::plan::{ClientScope, ClientSpec};
+
+    use super::*;
+    use crate::tree::WhenRefused;
+
+    const NOW: Timestamp = Timestamp::from_secs(1);
+    const WALL: UnixSeconds = UnixSeconds(1);
+
+    fn machine(client: Option<ClientSpec>) -> CallMachine<u32> {
+        let spec = CallSpec {
+            to: "back".to_owned(),
+            times: 1,
+            attempts: 2,
+            heed_dont_retry: true,
+            when_refused: WhenRefused::Overloaded,
+            timeout: Duration::from_secs(5),
+            connections: 0,
+            client,
+        };
+        CallMachine::new(&spec, &ClassRule::None, 1).unwrap()
+    }
+
+    /// Refuses what is beyond one call in flight.
+    fn one_at_a_time() -> Option<ClientSpec> {
+        let settings = [("max".to_owned(), 1_u32.into())].into();
+        let objective = controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+        let (policy, scope) = ("concurrency".to_owned(), ClientScope::All);
+        Some(ClientSpec { policy, settings, scope, objective, renewed_in: Vec::new() })
+    }
+
+    fn begin(machine: &CallMachine<u32>) -> Call {
+        let tags = Tags { kind: Kind(3), attempt: 7, ..Tags::default() };
+        machine.begin(&CallContext { tags, key: Some(42), note: None }, 0, 0, NOW)
+    }
+
+    fn refused(retry: bool) -> Told {
+        Reply::Refused { retry }.into()
+    }
+
+    #[test]
+    fn calls_begin_one_after_the_other_or_all_at_once_and_none_after_a_failure() {
+        let mut calls = RequestCalls::new([2, 1], false);
+        assert_eq!((calls.begin_next(), calls.begin_next()), (Some((0, 0)), None));
+        calls.call_ended(CallsEnded::Answered);
+        assert_eq!((calls.begin_next(), calls.result()), (Some((0, 1)), None));
+        calls.replied(Some(Note(5)));
+        calls.call_ended(CallsEnded::Failed);
+        assert_eq!((calls.begin_next(), calls.result()), (None, Some((CallsEnded::Failed, Some(Note(5))))));
+        let mut calls = RequestCalls::new([2, 1], true);
+        assert_eq!([(); 4].map(|()| calls.begin_next()), [Some((0, 0)), Some((0, 1)), Some((1, 0)), None]);
+    }
+
+    #[test]
+    fn a_refused_attempt_is_followed_by_another_one_with_its_own_draws() {
+        let mut machine = machine(None);
+        let mut call = begin(&machine);
+        assert_eq!((call.tags.kind, call.tags.attempt, call.deadline), (Kind(3), 0, Timestamp::from_secs(6)));
+        assert_eq!(machine.attempt(&mut call, NOW, WALL, || 1), CallStep::Send);
+        let first = call.attempt_key();
+        assert_eq!(machine.replied(&mut call, refused(true), NOW), CallStep::Attempt);
+        assert_ne!(call.attempt_key(), first);
+        assert_eq!(machine.attempt(&mut call, NOW, WALL, || 1), CallStep::Send);
+        let over = CallStep::Over(CallsEnded::Refused(RetryHint::Unsaid));
+        assert_eq!(machine.replied(&mut call, refused(true), NOW), over);
+        assert!(machine.counts.balances() && machine.counts.retries == 1, "{:?}", machine.counts);
+    }
+
+    #[test]
+    fn a_pass_of_the_policy_ends_with_the_attempt_however_that_ends() {
+        let mut machine = machine(one_at_a_time());
+        let (mut first, mut second) = (begin(&machine), begin(&machine));
+        assert_eq!(machine.attempt(&mut first, NOW, WALL, || 1), CallStep::Send);
+        let given_up = CallStep::Over(CallsEnded::Refused(RetryHint::Unsaid));
+        assert_eq!(machine.attempt(&mut second, NOW, WALL, || 2), given_up, "one is in flight");
+        let deadline = first.deadline;
+        assert_eq!(machine.timed_out(&mut first, deadline), CallStep::Over(CallsEnded::Failed));
+        let mut third = begin(&machine);
+        assert_eq!(machine.attempt(&mut third, NOW, WALL, || 3), CallStep::Send, "none is in flight any more");
+        let answered = CallStep::Over(CallsEnded::Answered);
+        assert_eq!(machine.replied(&mut third, Reply::Answered.into(), NOW), answered);
+        assert!(machine.decided().is_none());
+        let counts = machine.counts;
+        assert!(
+            counts.balances() && (counts.answered, counts.failed, counts.refused_locally) == (1, 1, 1),
+            "{counts:?}"
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! What a request's head says of the request: a header that is missing or malformed means the default.
+
+use std::time::Duration;
+
+use controllers::{Criticality, Kind, Note, Tags, Timestamp};
+use http::{HeaderName, request::Parts};
+use workloads::client::NOTE;
+
+use crate::class::{Ranks, Shown};
+
+/// The number of the attempt; the first one is 0 and may be left out.
+pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
+/// For how many milliseconds from now on the sender waits.
+static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
+/// One of the names of [`Criticality`].
+static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
+/// Who asks, a number.
+static USER: HeaderName = HeaderName::from_static("x-user");
+/// Who pays, a number.
+static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
+
+/// What is known of a request of this type when it arrives.
+pub(super) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
+    let head = shown.head;
+    let timeout = number(head, &TIMEOUT).map(Duration::from_millis);
+    let tags = Tags {
+        kind,
+        deadline: timeout.map(|timeout| entered + timeout),
+        attempt: number(head, &ATTEMPT).unwrap_or_default(),
+        user: number(head, &USER).unwrap_or_else(|| shown.user()),
+        customer: number(head, &CUSTOMER).unwrap_or_default(),
+        ..Tags::default()
+    };
+    ranks.ranked(tags, text(head, &CRITICALITY).and_then(Criticality::named), shown)
+}
+
+/// What the sender's policy put on a request.
+pub(super) fn note(head: &Parts) -> Option<Note> {
+    workloads::client::note(head.headers.get(NOTE)?.as_bytes())
+}
+
+fn text<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
+    Some(head.headers.get(name)?.to_str().ok()?.trim())
+}
+
+fn number<N: std::str::FromStr>(head: &Parts, name: &HeaderName) -> Option<N> {
+    text(head, name)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tags(headers: &[(&str, &str)]) -> Tags {
+        let mut request = http::Request::builder();
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let head = request.body(()).unwrap().into_parts().0;
+        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap(), session: Some(0) };
+        super::tags(&Ranks::default(), &shown, Kind(0), Timestamp::ZERO)
+    }
+
+    #[test]
+    fn headers_say_criticality_customer_and_attempt() {
+        let said = tags(&[("X-Criticality", " SHEDDABLE_PLUS"), ("X-Customer", "4000000000"), ("X-Attempt", "2")]);
+        assert_eq!((said.criticality, said.customer, said.attempt), (Criticality::SheddablePlus, 4_000_000_000, 2));
+    }
+
+    #[test]
+    fn a_user_is_who_the_request_says_else_its_session_else_its_address() {
+        let user = |header: Option<&str>, session, peer: &str| {
+            let mut request = http::Request::builder();
+            if let Some(number) = header {
+                request = request.header("X-User", number);
+            }
+            let head = request.body(()).unwrap().into_parts().0;
+            let shown = Shown { head: &head, peer: peer.parse().unwrap(), session };
+            super::tags(&Ranks::default(), &shown, Kind(0), Timestamp::ZERO).user
+        };
+        assert_eq!(user(Some("18446744073709551615"), Some(7), "127.0.0.1:1"), u64::MAX);
+        assert_eq!(user(Some("-1"), Some(7), "127.0.0.1:1"), 7, "malformed");
+        assert_eq!(user(None, Some(7), "127.0.0.1:1"), 7);
+        let one = user(None, None, "127.0.0.1:1");
+        assert_eq!(user(None, None, "127.0.0.1:2"), one, "a port is no user");
+        assert_eq!(user(None, None, "[::ffff:127.0.0.1]:2"), one, "the same address");
+        assert_ne!(user(None, None, "127.0.0.2:1"), one);
+        assert_ne!(user(None, None, "[::1]:1"), user(None, None, "[1::1]:1"));
+    }
+
+    #[test]
+    fn missing_and_malformed_headers_mean_the_defaults() {
+        assert_eq!(tags(&[]), Tags::default());
+        let wrong = [("X-Criticality", "sheddable"), ("X-Customer", "-1"), ("X-Attempt", "256")];
+        assert_eq!(tags(&wrong), Tags::default());
+    }
+}
