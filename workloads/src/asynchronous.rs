@@ -6,7 +6,7 @@
 //! connection has come of it; until then a window counts it as connecting.
 
 mod client;
-mod crowd;
+mod worker;
 
 use std::{
     cell::{Cell, RefCell},
@@ -22,13 +22,13 @@ use tokio::{
 };
 
 use crate::{
+    background::Role,
     clock::{Clock, Clocks},
     crowd::Crowd,
     health::{ClockMeter, DescriptorMeter, GapMeter, Health, MachineSample, ProcessSample, ThreadMeter},
     host::{Crew, Cut, Options, Orders, RunError, StopFlag, check},
     measure::{Report, Window},
     plan::{Load, LoadPlan},
-    presence::Role,
 };
 use client::{Client, Clients};
 
@@ -135,7 +135,7 @@ impl Pace<'_> {
             }
             while tasks.len() < self.limit as usize {
                 let Some(guest) = floor.crew.borrow_mut().take(now) else { break };
-                tasks.spawn_local(crowd::serve(Rc::clone(floor), guest));
+                tasks.spawn_local(worker::serve(Rc::clone(floor), guest));
             }
             health.waited_for_fiber += floor.crew.borrow().ready() as u64;
             if now.since(beat) >= GapMeter::HEARTBEAT {

@@ -12,9 +12,9 @@ mod deadline;
 mod exchange;
 mod pacer;
 mod polled;
+mod pool;
 mod routes;
 mod runtime;
-mod squad;
 mod watch;
 mod worker;
 
@@ -33,8 +33,8 @@ use crate::{
 };
 use exchange::Network;
 use pacer::Pacer;
+use pool::Squad;
 use routes::Routes;
-use squad::Squad;
 use watch::Watch;
 
 /// What the pacer tells the thread that called [`run`].

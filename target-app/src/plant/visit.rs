@@ -5,8 +5,8 @@ use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 use controllers::{Note, Offer, Tags, Timestamp, site::Permit};
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
+    background::HEALTH,
     persona::{Call, Method},
-    presence::HEALTH,
     sim::Asked,
 };
 

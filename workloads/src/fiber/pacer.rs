@@ -6,7 +6,7 @@ use std::{
 use controllers::Timestamp;
 use nix::sys::epoll::EpollEvent;
 
-use super::{News, Watched, squad::Squad};
+use super::{News, Watched, pool::Squad};
 use crate::{
     clock::Clocks,
     health::{ClockMeter, GapMeter, MachineSample, ThreadMeter},

@@ -10,7 +10,7 @@ use super::{
     connection::Connection,
     deadline::Deadline,
     exchange::{Desk, Errand, Witness},
-    squad::Squad,
+    pool::Squad,
 };
 use crate::{
     host::{End, Guest, Outcome},

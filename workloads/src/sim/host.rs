@@ -3,8 +3,9 @@ use std::time::Duration;
 use controllers::{Timestamp, random::mix, seed_for};
 
 use super::{
-    Agenda, Asked, ConnId, Cx, Identity, Knock, LinkSpec, Response, Visitor, World, identity_of,
-    lines::{Handle, Lines, Waiting},
+    Agenda, Asked, ConnId, Cx, Identity, Knock, LinkSpec, Response, Visitor, World,
+    connections::{Handle, Lines, Waiting},
+    identity_of,
     link::{SYN_RETRIES, syn_again},
 };
 use crate::{

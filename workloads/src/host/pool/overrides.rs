@@ -9,7 +9,7 @@ use controllers::{Timestamp, seed_for};
 
 use super::{
     Crew,
-    guest::{Due, Guest, Sleeper},
+    user::{Due, Guest, Sleeper},
 };
 use crate::{
     host::Order,

@@ -7,8 +7,8 @@ use crate::{
     testing::url_plan,
 };
 
-mod asked;
-mod door;
+mod gate;
+mod overrides;
 mod setback;
 
 /// First draws of the users of a class, in order of arrival.

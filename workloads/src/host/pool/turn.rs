@@ -4,8 +4,8 @@ use controllers::Timestamp;
 
 use super::{
     Crew,
-    door::Said,
-    guest::{Due, Guest, NeverSent, Sleeper},
+    gate::Said,
+    user::{Due, Guest, NeverSent, Sleeper},
 };
 use crate::{
     behaviour::full_jitter,

@@ -9,8 +9,8 @@ use controllers::{JobId, Note, Outcome, RetryHint, Tags, Timestamp, seed_for};
 
 use super::{
     Crew,
-    guest::{Due, Guest, NeverSent, Sleeper},
     turn::LEAST_PAUSE,
+    user::{Due, Guest, NeverSent, Sleeper},
 };
 use crate::{
     client::{Asked, ClientGauges, Clients, Decided, Member, NOTE},

@@ -2,18 +2,19 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet, VecDeque};
 
 use controllers::Timestamp;
 
-mod asked;
-mod door;
-mod guest;
+mod gate;
+mod overrides;
 mod turn;
+mod user;
 
-pub(crate) use guest::{Guest, Outcome};
+pub(crate) use user::{Guest, Outcome};
 
-use asked::AskedFor;
-use door::Door;
-use guest::{Due, Setback, Sleeper, Visit};
+use gate::Door;
+use overrides::AskedFor;
+use user::{Due, Setback, Sleeper, Visit};
 
 use crate::{
+    background::Presence,
     balance::TurnedBack,
     behaviour::forbids_retry,
     client::{NOTE, note},
@@ -21,7 +22,6 @@ use crate::{
     measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
     persona::{Ending, Pause, Persona as _, Reply, Stay, Want},
     plan::LoadPlan,
-    presence::Presence,
     schedule::{Ahead, Arrival, What},
 };
 
