@@ -14,7 +14,7 @@ pub(crate) use end::{End, Limit};
 pub(crate) use limits::{Allowance, MEMORY_FOR_ANSWERS, check};
 pub(crate) use options::Cut;
 pub use options::{HostChoice, Options, RunError, StopFlag};
-pub(crate) use pool::{Crew, Guest, Outcome};
+pub(crate) use pool::{Outcome, UserPool, UserTask};
 
 use crate::{
     asynchronous, fiber,

@@ -7,11 +7,11 @@ mod overrides;
 mod turn;
 mod user;
 
-pub(crate) use user::{Guest, Outcome};
+pub(crate) use user::{Outcome, UserTask};
 
-use gate::Door;
-use overrides::AskedFor;
-use user::{Due, Setback, Sleeper, Visit};
+use gate::UserGate;
+use overrides::Overrides;
+use user::{ClientState, Due, Setback, TimerEntry};
 
 use crate::{
     background::Presence,
@@ -31,14 +31,14 @@ use crate::{
 /// ([`take`](Self::take)), which comes back with what became of it ([`settle`](Self::settle)). `C` is the host's kind of
 /// connection: a user keeps its own.
 #[derive(Debug)]
-pub(crate) struct Crew<C> {
+pub(crate) struct UserPool<C> {
     crowd: Crowd,
     schedule: Ahead,
     recorder: Recorder,
     /// `None`: requests carry no number.
     numbers: Option<Numbers>,
-    sleepers: BinaryHeap<Sleeper<C>>,
-    ready: VecDeque<Box<Guest<C>>>,
+    timers: BinaryHeap<TimerEntry<C>>,
+    ready: VecDeque<Box<UserTask<C>>>,
     /// Closed users that are there: whom the plan may still let go. A tree, since a table of a hundred thousand would stop
     /// everything for some milliseconds whenever it grows.
     present: BTreeSet<u64>,
@@ -62,22 +62,22 @@ pub(crate) struct Crew<C> {
     faults: Vec<String>,
     /// Who left with the end of the run. They and their connections are let go after it: ten thousand connections take a tenth
     /// of a second to close, in which the requests still in flight would wait.
-    gone: Vec<Sleeper<C>>,
+    gone: Vec<TimerEntry<C>>,
     /// Where users ask their own policy; `None`: there is none.
-    door: Option<Box<Door<C>>>,
-    asked: AskedFor<C>,
+    gate: Option<Box<UserGate<C>>>,
+    overrides: Overrides<C>,
     /// What balancers before services have refused.
     turned_back: BTreeMap<String, TurnedBack>,
 }
 
-impl<C> Crew<C> {
+impl<C> UserPool<C> {
     pub(crate) fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>, numbered: bool) -> Self {
         Self {
             recorder: Recorder::new(plan, crowd.kinds()),
             numbers: numbered.then(Numbers::default),
             schedule: Ahead::of(plan),
             crowd,
-            sleepers: BinaryHeap::new(),
+            timers: BinaryHeap::new(),
             ready: VecDeque::new(),
             present: BTreeSet::new(),
             departed: HashSet::new(),
@@ -92,8 +92,8 @@ impl<C> Crew<C> {
             over: false,
             faults: Vec::new(),
             gone: Vec::new(),
-            door: Door::of(plan).map(Box::new),
-            asked: AskedFor::default(),
+            gate: UserGate::of(plan).map(Box::new),
+            overrides: Overrides::default(),
             turned_back: BTreeMap::new(),
         }
     }
@@ -107,10 +107,10 @@ impl<C> Crew<C> {
     pub(crate) fn advance(&mut self, now: Timestamp) {
         loop {
             let planned = self.schedule.next_due();
-            let unplanned = self.asked.next_due();
-            let wake = self.sleepers.peek().map(|sleeper| sleeper.at);
-            let door = self.door.as_ref().and_then(|door| door.next_due());
-            let next = [planned, unplanned, wake, door].into_iter().flatten().min();
+            let unplanned = self.overrides.next_due();
+            let wake = self.timers.peek().map(|entry| entry.at);
+            let gate = self.gate.as_ref().and_then(|gate| gate.next_due());
+            let next = [planned, unplanned, wake, gate].into_iter().flatten().min();
             if next.is_none_or(|at| at > now) {
                 return;
             }
@@ -120,8 +120,8 @@ impl<C> Crew<C> {
                 self.happen(now);
             } else if unplanned == next {
                 self.happen_unplanned();
-            } else if door == next {
-                self.tend_door(now);
+            } else if gate == next {
+                self.tend_gate(now);
             } else {
                 self.wake();
             }
@@ -130,9 +130,9 @@ impl<C> Crew<C> {
 
     /// When something is due next.
     pub(crate) fn next_due(&mut self) -> Option<Timestamp> {
-        let wake = self.sleepers.peek().map(|sleeper| sleeper.at);
-        let door = self.door.as_ref().and_then(|door| door.next_due());
-        [self.schedule.next_due(), self.asked.next_due(), wake, door].into_iter().flatten().min()
+        let wake = self.timers.peek().map(|entry| entry.at);
+        let gate = self.gate.as_ref().and_then(|gate| gate.next_due());
+        [self.schedule.next_due(), self.overrides.next_due(), wake, gate].into_iter().flatten().min()
     }
 
     /// Users that wait for the host to take them.
@@ -152,23 +152,23 @@ impl<C> Crew<C> {
 
     /// Over, and nobody is at anything.
     pub(crate) fn is_drained(&self) -> bool {
-        let held = self.door.as_ref().is_some_and(|door| door.is_held());
-        self.over && self.active == 0 && self.ready.is_empty() && self.sleepers.is_empty() && !held
+        let held = self.gate.as_ref().is_some_and(|gate| gate.is_held());
+        self.over && self.active == 0 && self.ready.is_empty() && self.timers.is_empty() && !held
     }
 
     /// What one user does may make others due at once: those who share a policy of their own.
     pub(crate) fn is_shared(&self) -> bool {
-        self.door.is_some()
+        self.gate.is_some()
     }
 
     /// The next user that has something to send.
-    pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<Guest<C>>> {
-        while let Some(guest) = self.ready.pop_front() {
+    pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
+        while let Some(user) = self.ready.pop_front() {
             // Counted before the user is asked: should it panic, `lost` sets that right.
             self.active += 1;
-            if let Some(guest) = self.turn(guest, now) {
+            if let Some(user) = self.turn(user, now) {
                 self.active_peak = self.active_peak.max(self.active);
-                return Some(guest);
+                return Some(user);
             }
             self.active -= 1;
         }
@@ -176,30 +176,30 @@ impl<C> Crew<C> {
     }
 
     /// A connection was made for the user's request.
-    pub(crate) fn connected(&mut self, guest: &Guest<C>, took: std::time::Duration) {
-        if let Some(ticket) = &guest.ticket {
+    pub(crate) fn connected(&mut self, user: &UserTask<C>, took: std::time::Duration) {
+        if let Some(ticket) = &user.ticket {
             self.recorder.connected(ticket, took);
         }
-        if let Some(phase) = guest.beside {
+        if let Some(phase) = user.beside {
             self.recorder.connected_beside(phase);
         }
     }
 
     /// The number of the user's request, which is about to be written if there is a connection for it.
-    pub(crate) fn number(&mut self, guest: &mut Guest<C>) -> Option<u64> {
+    pub(crate) fn number(&mut self, user: &mut UserTask<C>) -> Option<u64> {
         // Only requests have numbers: nobody joins the books of others.
-        guest.request = self.numbers.as_mut().filter(|_| guest.beside.is_none()).map(Numbers::give);
-        guest.request
+        user.request = self.numbers.as_mut().filter(|_| user.beside.is_none()).map(Numbers::give);
+        user.request
     }
 
     /// The balancer before this service refused the user's request, as if it had been written and answered.
-    pub(crate) fn turned_back(&mut self, guest: &mut Guest<C>, service: &str) {
-        guest.setback.turned_back = true;
+    pub(crate) fn turned_back(&mut self, user: &mut UserTask<C>, service: &str) {
+        user.setback.turned_back = true;
         if !self.turned_back.contains_key(service) {
             self.turned_back.insert(service.to_owned(), TurnedBack::default());
         }
         let Some(counts) = self.turned_back.get_mut(service) else { return };
-        if guest.beside.is_some() {
+        if user.beside.is_some() {
             counts.checks += 1;
         } else {
             counts.requests += 1;
@@ -207,10 +207,10 @@ impl<C> Crew<C> {
     }
 
     /// The user's request is written now.
-    pub(crate) fn sends(&mut self, guest: &mut Guest<C>, now: Timestamp) {
-        let hop = guest.errand.as_ref().is_some_and(|call| call.hop > 0);
-        let again = std::mem::replace(&mut guest.written, true);
-        let Some(ticket) = &mut guest.ticket else { return };
+    pub(crate) fn sends(&mut self, user: &mut UserTask<C>, now: Timestamp) {
+        let hop = user.errand.as_ref().is_some_and(|call| call.hop > 0);
+        let again = std::mem::replace(&mut user.written, true);
+        let Some(ticket) = &mut user.ticket else { return };
         if !again {
             self.numbers.as_mut().into_iter().for_each(Numbers::wrote);
         }
@@ -219,7 +219,7 @@ impl<C> Crew<C> {
                 self.recorder.hop(ticket);
             }
         } else {
-            self.recorder.begin(ticket, guest.begun.unwrap_or(now));
+            self.recorder.begin(ticket, user.begun.unwrap_or(now));
             self.recorder.sent(ticket, now);
         }
     }
@@ -227,22 +227,22 @@ impl<C> Crew<C> {
     /// The user's request has ended so. Gives the user back if it wants to send another at once.
     pub(crate) fn settle(
         &mut self,
-        mut guest: Box<Guest<C>>,
+        mut user: Box<UserTask<C>>,
         is: Outcome<'_>,
         now: Timestamp,
-    ) -> Option<Box<Guest<C>>> {
+    ) -> Option<Box<UserTask<C>>> {
         let answered = matches!(is.reply, Reply::Answer(_));
-        self.wait_is_over(&mut guest, (!answered).then_some(is.fate));
-        self.note_outcome(&mut guest, &is);
-        if let Some(visit) = &mut guest.visit {
-            visit.told_not_to_retry = matches!(is.reply, Reply::Answer(answer) if forbids_retry(&answer));
-            visit.note = match is.reply {
+        self.wait_is_over(&mut user, (!answered).then_some(is.fate));
+        self.note_outcome(&mut user, &is);
+        if let Some(client) = &mut user.client {
+            client.told_not_to_retry = matches!(is.reply, Reply::Answer(answer) if forbids_retry(&answer));
+            client.note = match is.reply {
                 Reply::Answer(answer) => answer.header(NOTE).and_then(|value| note(value.as_bytes())),
                 _ => None,
             };
         }
-        let turn = guest.user.next(is.reply, now, &mut guest.draws);
-        self.end_beside(&mut guest, is.fate, turn.ending);
+        let turn = user.persona.next(is.reply, now, &mut user.draws);
+        self.end_beside(&mut user, is.fate, turn.ending);
         let fate = match turn.ending {
             Ending::Continued => None,
             Ending::Unasked => Some(is.fate),
@@ -252,38 +252,38 @@ impl<C> Crew<C> {
             Ending::Elsewhere => Some(Fate::Elsewhere),
         };
         if let Some(fate) = fate {
-            self.leave_door(&mut guest, fate, now);
-            self.close(&mut guest, fate, now);
+            self.leave_gate(&mut user, fate, now);
+            self.close(&mut user, fate, now);
         }
-        guest.at = now;
+        user.at = now;
         let may_begin = !self.over;
-        let onward = self.go_on(guest, turn.then, may_begin, now);
+        let onward = self.go_on(user, turn.then, may_begin, now);
         self.active -= u32::from(onward.is_none());
         onward
     }
 
     /// Counts what the service said, or why it said nothing. A time-out is no setback: it has taken its time.
-    fn note_outcome(&mut self, guest: &mut Guest<C>, is: &Outcome<'_>) {
-        let setback = &mut guest.setback;
+    fn note_outcome(&mut self, user: &mut UserTask<C>, is: &Outcome<'_>) {
+        let setback = &mut user.setback;
         setback.unanswered =
             matches!((&is.reply, is.fate), (Reply::ConnectFailed | Reply::Broken, Fate::ConnectFailed | Fate::Failed));
         setback.in_a_row = if setback.unanswered { setback.in_a_row.saturating_add(1) } else { 0 };
-        let Some(ticket) = &guest.ticket else { return };
+        let Some(ticket) = &user.ticket else { return };
         match (is.reply, is.error) {
             // A balancer's refusal is no answer of the service's, though users take it for one.
-            (Reply::Answer(answer), _) if !guest.setback.turned_back => self.recorder.answered(ticket, answer.status),
+            (Reply::Answer(answer), _) if !user.setback.turned_back => self.recorder.answered(ticket, answer.status),
             (_, Some(error)) => self.recorder.went_wrong(ticket, error),
             _ => {}
         }
     }
 
     /// The request is let go because the run ends.
-    pub(crate) fn cut(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) {
+    pub(crate) fn cut(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) {
         self.active -= 1;
-        self.wait_is_over(&mut guest, Some(Fate::InFlight));
-        self.at_beside -= u64::from(guest.beside.take().is_some());
-        self.leave_door(&mut guest, Fate::InFlight, now);
-        self.close(&mut guest, Fate::InFlight, now);
+        self.wait_is_over(&mut user, Some(Fate::InFlight));
+        self.at_beside -= u64::from(user.beside.take().is_some());
+        self.leave_gate(&mut user, Fate::InFlight, now);
+        self.close(&mut user, Fate::InFlight, now);
     }
 
     /// A user was lost to a panic: the ledger will show the request as in flight.
@@ -304,12 +304,12 @@ impl<C> Crew<C> {
         if std::mem::replace(&mut self.over, true) {
             return;
         }
-        let mut sleepers = std::mem::take(&mut self.sleepers).into_vec();
-        sleepers.extend(self.asked.end());
-        let (stay, leave): (Vec<_>, Vec<_>) = sleepers.into_iter().partition(|sleeper| sleeper.guest.ticket.is_some());
-        self.sleepers = stay.into();
-        for sleeper in &leave {
-            self.count(sleeper.guest.pause, -1);
+        let mut timers = std::mem::take(&mut self.timers).into_vec();
+        timers.extend(self.overrides.end());
+        let (stay, leave): (Vec<_>, Vec<_>) = timers.into_iter().partition(|entry| entry.user.ticket.is_some());
+        self.timers = stay.into();
+        for entry in &leave {
+            self.count(entry.user.pause, -1);
         }
         self.gone = leave;
     }
@@ -317,24 +317,24 @@ impl<C> Crew<C> {
     /// The next second that is over by `now`.
     pub(crate) fn next_window(&mut self, now: Timestamp) -> Option<Window> {
         let window = self.recorder.next_window(now, self.states())?;
-        let (client, turned_back) = (self.door.as_ref().map(|door| door.gauges()), self.turned_back.clone());
+        let (client, turned_back) = (self.gate.as_ref().map(|gate| gate.gauges()), self.turned_back.clone());
         Some(Window { client, turned_back, ..window })
     }
 
     /// Closes the books.
     pub(crate) fn finish(mut self, now: Timestamp, health: Health) -> Report {
-        let held = self.door.take().map(|door| door.close()).unwrap_or_default();
-        let asleep = std::mem::take(&mut self.sleepers).into_iter().map(|sleeper| sleeper.guest);
-        let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|guest| guest.ticket.is_some());
-        for mut guest in held.into_iter().chain(asleep).chain(open) {
-            let fate = if guest.is_kept_back() { Fate::RefusedLocally } else { Fate::InFlight };
-            self.close(&mut guest, fate, now);
+        let held = self.gate.take().map(|gate| gate.close()).unwrap_or_default();
+        let asleep = std::mem::take(&mut self.timers).into_iter().map(|entry| entry.user);
+        let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|user| user.ticket.is_some());
+        for mut user in held.into_iter().chain(asleep).chain(open) {
+            let fate = if user.is_kept_back() { Fate::RefusedLocally } else { Fate::InFlight };
+            self.close(&mut user, fate, now);
         }
         // Whoever was due and never had a turn is unsent.
         self.over = false;
         self.ready.extend(due);
-        while let Some(mut guest) = self.take(now) {
-            self.close(&mut guest, Fate::Unsent, now);
+        while let Some(mut user) = self.take(now) {
+            self.close(&mut user, Fate::Unsent, now);
         }
         let mut report = self.recorder.finish(now, health);
         report.transitions = self.crowd.transitions();
@@ -376,7 +376,7 @@ impl<C> Crew<C> {
     fn happens(&mut self, at: Timestamp, now: Timestamp, what: What) {
         match what {
             // In a rest single requests and sessions do not come; closed users do, and wait.
-            What::Arrive(arrival) if arrival.stay != Stay::Forever && self.asked.is_resting() => {}
+            What::Arrive(arrival) if arrival.stay != Stay::Forever && self.overrides.is_resting() => {}
             What::Arrive(arrival) => self.arrive(at, &arrival),
             What::Depart(user) => {
                 // One that went by itself is not waited for: nobody would ever take its number out again.
@@ -384,7 +384,7 @@ impl<C> Crew<C> {
                     self.departed.insert(user);
                 }
             }
-            What::Phase(index) => self.renew_door(index, now),
+            What::Phase(index) => self.renew_gate(index, now),
             What::Broken(reason) => self.faults.push(reason),
             What::End => self.end(),
         }
@@ -394,15 +394,15 @@ impl<C> Crew<C> {
         if arrival.stay == Stay::Forever {
             self.present.insert(arrival.user);
         }
-        let user = match arrival.role {
+        let persona = match arrival.role {
             None => self.crowd.user(arrival),
             Some(role) => User::Presence(Presence::new(role, arrival.class)),
         };
         // Only users have a policy of their own.
-        let door = self.door.as_mut().filter(|_| arrival.role.is_none());
-        let visit = door.map(|door| Box::new(Visit::of(door.join(arrival.user))));
-        self.ready.push_back(Box::new(Guest {
-            user,
+        let gate = self.gate.as_mut().filter(|_| arrival.role.is_none());
+        let client = gate.map(|gate| Box::new(ClientState::of(gate.join(arrival.user))));
+        self.ready.push_back(Box::new(UserTask {
+            persona,
             draws: self.crowd.draws(arrival.key),
             number: arrival.user,
             connection: None,
@@ -417,15 +417,15 @@ impl<C> Crew<C> {
             pause: None,
             due: Due::Start,
             beside: None,
-            visit,
-            haste: None,
+            client,
+            patience_factor: None,
         }));
     }
 
     fn wake(&mut self) {
-        if let Some(Sleeper { guest, .. }) = self.sleepers.pop() {
-            self.count(guest.pause, -1);
-            self.ready.push_back(guest);
+        if let Some(TimerEntry { user, .. }) = self.timers.pop() {
+            self.count(user.pause, -1);
+            self.ready.push_back(user);
         }
     }
 
@@ -448,25 +448,25 @@ impl<C> Crew<C> {
         !self.departed.is_empty() && self.departed.contains(&user)
     }
 
-    fn close(&mut self, guest: &mut Guest<C>, fate: Fate, now: Timestamp) {
-        let Some(mut ticket) = guest.ticket.take() else { return };
-        if let Some(begun) = guest.begun {
+    fn close(&mut self, user: &mut UserTask<C>, fate: Fate, now: Timestamp) {
+        let Some(mut ticket) = user.ticket.take() else { return };
+        if let Some(begun) = user.begun {
             self.recorder.begin(&mut ticket, begun);
         }
         self.recorder.end(ticket, fate, now);
     }
 
     /// What it was at beside requests has ended.
-    fn end_beside(&mut self, guest: &mut Guest<C>, fate: Fate, ending: Ending) {
-        let Some(phase) = guest.beside.take() else { return };
-        let want = guest.errand.as_ref().map_or(Want::Connection, |call| call.want);
+    fn end_beside(&mut self, user: &mut UserTask<C>, fate: Fate, ending: Ending) {
+        let Some(phase) = user.beside.take() else { return };
+        let want = user.errand.as_ref().map_or(Want::Connection, |call| call.want);
         self.at_beside -= 1;
         self.recorder.end_beside(phase, want, fate, ending);
     }
 
     /// The user does not wait for an answer to its request any more; `without`: why there was none.
-    fn wait_is_over(&mut self, guest: &mut Guest<C>, without: Option<Fate>) {
-        let written = guest.request.take().filter(|_| guest.written);
+    fn wait_is_over(&mut self, user: &mut UserTask<C>, without: Option<Fate>) {
+        let written = user.request.take().filter(|_| user.written);
         if let (Some(numbers), Some(number), Some(fate)) = (&mut self.numbers, written, without) {
             numbers.unanswered(number, fate);
         }

@@ -8,9 +8,9 @@ use std::{
 use controllers::{JobId, Note, Outcome, RetryHint, Tags, Timestamp, seed_for};
 
 use super::{
-    Crew,
+    UserPool,
     turn::LEAST_PAUSE,
-    user::{Due, Guest, NeverSent, Sleeper},
+    user::{Due, NeverSent, TimerEntry, UserTask},
 };
 use crate::{
     client::{Asked, ClientGauges, Clients, Decided, Member, NOTE},
@@ -21,7 +21,7 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(super) struct Door<C> {
+pub(super) struct UserGate<C> {
     clients: Clients,
     marks: Marks,
     timeout: Duration,
@@ -33,20 +33,20 @@ pub(super) struct Door<C> {
 
 #[derive(Debug)]
 struct Held<C> {
-    guest: Box<Guest<C>>,
+    user: Box<UserTask<C>>,
     limit: Limit,
 }
 
 /// What a user's own policy said to its request.
 #[derive(Debug)]
-pub(super) enum Said<C> {
-    Go(Box<Guest<C>>),
-    Refused(Box<Guest<C>>, RetryHint),
+pub(super) enum GateAnswer<C> {
+    Go(Box<UserTask<C>>),
+    Refused(Box<UserTask<C>>, RetryHint),
     /// The user is looked after.
     Wait,
 }
 
-impl<C> Door<C> {
+impl<C> UserGate<C> {
     pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
         // A crowd is made of the same plan, which checks it.
         let clients = Clients::new(plan.client.as_ref()?, seed_for(plan.seed, "clients")).ok()?;
@@ -86,8 +86,8 @@ impl<C> Door<C> {
     }
 
     /// Lets everybody go who is held.
-    pub(super) fn close(self) -> Vec<Box<Guest<C>>> {
-        self.held.into_values().map(|held| held.guest).collect()
+    pub(super) fn close(self) -> Vec<Box<UserTask<C>>> {
+        self.held.into_values().map(|held| held.user).collect()
     }
 
     /// What the policy knows of a request; `told`: the answer before said not to retry.
@@ -104,43 +104,43 @@ impl<C> Door<C> {
     }
 }
 
-impl<C> Crew<C> {
+impl<C> UserPool<C> {
     /// Asks the user's policy about the request that it wants to send now.
-    pub(super) fn ask(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) -> Said<C> {
-        let (Some(door), Some(visit), Some(call)) = (&mut self.door, &mut guest.visit, &guest.errand) else {
-            return Said::Go(guest);
+    pub(super) fn ask(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) -> GateAnswer<C> {
+        let (Some(gate), Some(client), Some(call)) = (&mut self.gate, &mut user.client, &user.errand) else {
+            return GateAnswer::Go(user);
         };
-        let limit = Limit::of(door.timeout, call, guest.at, guest.haste);
-        let tags = door.tags(call, visit.told_not_to_retry, limit);
-        if let Some(ticket) = &mut guest.ticket {
+        let limit = Limit::of(gate.timeout, call, user.at, user.patience_factor);
+        let tags = gate.tags(call, client.told_not_to_retry, limit);
+        if let Some(ticket) = &mut user.ticket {
             self.recorder.asked(ticket, now);
         }
-        let said = match door.clients.ask(visit.member, tags, guest.at, None, now) {
+        let said = match gate.clients.ask(client.member, tags, user.at, None, now) {
             Asked::Go(pass) => {
-                put_note(&mut guest.errand, pass.note());
-                visit.pass = Some(pass);
-                if let (Some(until), Some(ticket)) = (visit.kept_until.take(), &mut guest.ticket) {
+                put_note(&mut user.errand, pass.note());
+                client.pass = Some(pass);
+                if let (Some(until), Some(ticket)) = (client.kept_until.take(), &mut user.ticket) {
                     self.recorder.let_go(ticket, until);
                 }
-                Said::Go(guest)
+                GateAnswer::Go(user)
             }
-            Asked::Refused(hint) => Said::Refused(guest, hint),
+            Asked::Refused(hint) => GateAnswer::Refused(user, hint),
             Asked::ComeBack(wait) => {
                 // One that sends users back at once must not stop the time.
                 let again = now + if wait.is_zero() { LEAST_PAUSE } else { wait };
                 let late = limit.at <= again;
                 let (at, due) = if late { (limit.at.max(now), over(limit)) } else { (again, Due::Ask) };
-                visit.kept_until = Some(at);
-                self.park(guest, due, at);
-                Said::Wait
+                client.kept_until = Some(at);
+                self.park(user, due, at);
+                GateAnswer::Wait
             }
             Asked::Held(id) => {
-                visit.kept_until = Some(now);
-                guest.pause = Some(Pause::Waiting);
-                door.limits.insert((limit.at, id));
-                door.held.insert(id, Held { guest, limit });
+                client.kept_until = Some(now);
+                user.pause = Some(Pause::Waiting);
+                gate.limits.insert((limit.at, id));
+                gate.held.insert(id, Held { user, limit });
                 self.count(Some(Pause::Waiting), 1);
-                Said::Wait
+                GateAnswer::Wait
             }
         };
         self.decide(now);
@@ -148,80 +148,80 @@ impl<C> Crew<C> {
     }
 
     /// A request that the user's policy had let go has ended so.
-    pub(super) fn leave_door(&mut self, guest: &mut Guest<C>, fate: Fate, now: Timestamp) {
-        let (Some(door), Some(visit)) = (&mut self.door, &mut guest.visit) else { return };
-        let Some(pass) = visit.pass.take() else { return };
+    pub(super) fn leave_gate(&mut self, user: &mut UserTask<C>, fate: Fate, now: Timestamp) {
+        let (Some(gate), Some(client)) = (&mut self.gate, &mut user.client) else { return };
+        let Some(pass) = client.pass.take() else { return };
         let outcome = match fate {
             Fate::Served => Outcome::Served,
-            Fate::Rejected => Outcome::Overloaded { retry: !visit.told_not_to_retry },
+            Fate::Rejected => Outcome::Overloaded { retry: !client.told_not_to_retry },
             // The generator came too late to begin with it.
-            _ if guest.begun.is_none() => Outcome::Ignored,
+            _ if user.begun.is_none() => Outcome::Ignored,
             Fate::TimedOut => Outcome::TimedOut,
             Fate::ConnectTimedOut | Fate::ConnectFailed => Outcome::Unavailable,
-            Fate::Failed if guest.setback.unanswered => Outcome::Unavailable,
+            Fate::Failed if user.setback.unanswered => Outcome::Unavailable,
             Fate::Failed | Fate::Elsewhere => Outcome::Failed,
             Fate::Abandoned | Fate::InFlight | Fate::RefusedLocally | Fate::Unsent => Outcome::Abandoned,
         };
-        door.clients.ended(pass, outcome, visit.note.take(), now);
+        gate.clients.ended(pass, outcome, client.note.take(), now);
         self.decide(now);
     }
 
     /// A phase begins.
-    pub(super) fn renew_door(&mut self, phase: usize, now: Timestamp) {
-        let Some(door) = self.door.as_mut().filter(|door| door.renewed_in.contains(&phase)) else { return };
-        door.clients.renew(now);
+    pub(super) fn renew_gate(&mut self, phase: usize, now: Timestamp) {
+        let Some(gate) = self.gate.as_mut().filter(|gate| gate.renewed_in.contains(&phase)) else { return };
+        gate.clients.renew(now);
         self.decide(now);
     }
 
     /// Does the first thing that is due: a policy's own, or the end of somebody's patience.
-    pub(super) fn tend_door(&mut self, now: Timestamp) {
-        let Some(door) = &mut self.door else { return };
-        let limit = door.limits.first().copied();
+    pub(super) fn tend_gate(&mut self, now: Timestamp) {
+        let Some(gate) = &mut self.gate else { return };
+        let limit = gate.limits.first().copied();
         match limit {
-            Some((at, id)) if door.clients.next_wake().is_none_or(|wake| at < wake) => {
-                door.limits.pop_first();
-                door.clients.left(id, now);
-                if let Some(Held { guest, limit }) = door.held.remove(&id) {
-                    self.rouse(guest, over(limit), now);
+            Some((at, id)) if gate.clients.next_wake().is_none_or(|wake| at < wake) => {
+                gate.limits.pop_first();
+                gate.clients.left(id, now);
+                if let Some(Held { user, limit }) = gate.held.remove(&id) {
+                    self.rouse(user, over(limit), now);
                 }
             }
-            _ => door.clients.wake(now),
+            _ => gate.clients.wake(now),
         }
         self.decide(now);
     }
 
     /// Does what policies have decided about those that they held.
     fn decide(&mut self, now: Timestamp) {
-        while let Some(door) = &mut self.door
-            && let Some(decided) = door.clients.decided()
+        while let Some(gate) = &mut self.gate
+            && let Some(decided) = gate.clients.decided()
         {
             let (id, due, pass) = match decided {
                 Decided::Go(id, pass) => (id, Due::Go, Some(pass)),
                 Decided::Refused(id, hint) => (id, Due::Over(NeverSent::Refused(hint)), None),
             };
-            let Some(Held { mut guest, limit }) = door.held.remove(&id) else { continue };
-            door.limits.remove(&(limit.at, id));
-            if let (Some(pass), Some(visit), Some(ticket)) = (pass, &mut guest.visit, &mut guest.ticket) {
-                visit.kept_until = None;
-                put_note(&mut guest.errand, pass.note());
-                visit.pass = Some(pass);
+            let Some(Held { mut user, limit }) = gate.held.remove(&id) else { continue };
+            gate.limits.remove(&(limit.at, id));
+            if let (Some(pass), Some(client), Some(ticket)) = (pass, &mut user.client, &mut user.ticket) {
+                client.kept_until = None;
+                put_note(&mut user.errand, pass.note());
+                client.pass = Some(pass);
                 self.recorder.let_go(ticket, now);
             }
-            self.rouse(guest, due, now);
+            self.rouse(user, due, now);
         }
     }
 
     /// The user waits for its turn with its policy.
-    fn park(&mut self, mut guest: Box<Guest<C>>, due: Due, at: Timestamp) {
-        guest.pause = Some(Pause::Waiting);
-        self.count(guest.pause, 1);
-        self.rouse(guest, due, at);
+    fn park(&mut self, mut user: Box<UserTask<C>>, due: Due, at: Timestamp) {
+        user.pause = Some(Pause::Waiting);
+        self.count(user.pause, 1);
+        self.rouse(user, due, at);
     }
 
     /// A user that is counted as waiting has its turn then.
-    fn rouse(&mut self, mut guest: Box<Guest<C>>, due: Due, at: Timestamp) {
-        guest.due = due;
-        self.sleepers.push(Sleeper { at, number: guest.number, guest });
+    fn rouse(&mut self, mut user: Box<UserTask<C>>, due: Due, at: Timestamp) {
+        user.due = due;
+        self.timers.push(TimerEntry { at, number: user.number, user });
     }
 }
 

@@ -3,9 +3,9 @@ use std::time::Duration;
 use controllers::Timestamp;
 
 use super::{
-    Crew,
-    gate::Said,
-    user::{Due, Guest, NeverSent, Sleeper},
+    UserPool,
+    gate::GateAnswer,
+    user::{Due, NeverSent, TimerEntry, UserTask},
 };
 use crate::{
     behaviour::full_jitter,
@@ -22,132 +22,132 @@ pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 /// try a service that is down thousands of times a second; with it they find the service again within a second of its return.
 const SETBACK_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-impl<C> Crew<C> {
+impl<C> UserPool<C> {
     /// It is the user's turn. `None` if it has nothing to send.
-    pub(super) fn turn(&mut self, mut guest: Box<Guest<C>>, now: Timestamp) -> Option<Box<Guest<C>>> {
-        guest.pause = None;
-        let reply = match std::mem::replace(&mut guest.due, Due::Woke) {
-            Due::Go => return Some(guest),
-            Due::Over(why) => return self.never_sent(guest, why, now),
-            Due::Ask => match guest.errand.take() {
-                Some(call) if guest.ticket.is_none() => return self.go_on(guest, Move::Send(call), true, now),
+    pub(super) fn turn(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) -> Option<Box<UserTask<C>>> {
+        user.pause = None;
+        let reply = match std::mem::replace(&mut user.due, Due::Woke) {
+            Due::Go => return Some(user),
+            Due::Over(why) => return self.never_sent(user, why, now),
+            Due::Ask => match user.errand.take() {
+                Some(call) if user.ticket.is_none() => return self.go_on(user, Move::Send(call), true, now),
                 errand => {
-                    guest.errand = errand;
-                    return match self.ask(guest, now) {
-                        Said::Go(guest) => Some(guest),
-                        Said::Wait => None,
-                        Said::Refused(guest, hint) => self.never_sent(guest, NeverSent::Refused(hint), now),
+                    user.errand = errand;
+                    return match self.ask(user, now) {
+                        GateAnswer::Go(user) => Some(user),
+                        GateAnswer::Wait => None,
+                        GateAnswer::Refused(user, hint) => self.never_sent(user, NeverSent::Refused(hint), now),
                     };
                 }
             },
             Due::Start => Reply::Start,
             Due::Woke => Reply::Woke,
         };
-        let turn = guest.user.next(reply, guest.at, &mut guest.draws);
+        let turn = user.persona.next(reply, user.at, &mut user.draws);
         // It was due before the run was over, so it still has its turn.
-        self.go_on(guest, turn.then, true, now)
+        self.go_on(user, turn.then, true, now)
     }
 
-    fn never_sent(&mut self, mut guest: Box<Guest<C>>, why: NeverSent, now: Timestamp) -> Option<Box<Guest<C>>> {
-        let then = self.is_refused(&mut guest, why, now);
+    fn never_sent(&mut self, mut user: Box<UserTask<C>>, why: NeverSent, now: Timestamp) -> Option<Box<UserTask<C>>> {
+        let then = self.is_refused(&mut user, why, now);
         let may_begin = !self.over;
-        self.go_on(guest, then, may_begin, now)
+        self.go_on(user, then, may_begin, now)
     }
 
     /// The user hears that its own policy refused its request, or kept it back too long.
-    fn is_refused(&mut self, guest: &mut Guest<C>, why: NeverSent, now: Timestamp) -> Move {
-        self.close(guest, Fate::RefusedLocally, now);
-        if let Some(visit) = &mut guest.visit {
-            visit.kept_until = None;
+    fn is_refused(&mut self, user: &mut UserTask<C>, why: NeverSent, now: Timestamp) -> Move {
+        self.close(user, Fate::RefusedLocally, now);
+        if let Some(client) = &mut user.client {
+            client.kept_until = None;
         }
-        guest.at = now;
-        guest.user.next(why.reply(), now, &mut guest.draws).then
+        user.at = now;
+        user.persona.next(why.reply(), now, &mut user.draws).then
     }
 
     /// Does what the user wants next, as far as that is no request to send.
     pub(super) fn go_on(
         &mut self,
-        mut guest: Box<Guest<C>>,
+        mut user: Box<UserTask<C>>,
         mut then: Move,
         mut may_begin: bool,
         now: Timestamp,
-    ) -> Option<Box<Guest<C>>> {
-        let mut setback = pause_after_setback(&mut guest);
+    ) -> Option<Box<UserTask<C>>> {
+        let mut setback = pause_after_setback(&mut user);
         loop {
-            guest.errand = None;
-            guest.begun = None;
-            guest.written = false;
+            user.errand = None;
+            user.begun = None;
+            user.written = false;
             // A request that is being redirected is ended first.
-            let leaves = guest.ticket.is_none() && (!may_begin || self.departs(guest.number));
-            let may_sleep = !leaves && (!self.over || guest.ticket.is_some());
+            let leaves = user.ticket.is_none() && (!may_begin || self.departs(user.number));
+            let may_sleep = !leaves && (!self.over || user.ticket.is_some());
             match then {
-                Move::Send(call) if self.asked.is_resting() && may_sleep && call.hop == 0 => {
-                    self.rests_before(guest, call);
+                Move::Send(call) if self.overrides.is_resting() && may_sleep && call.hop == 0 => {
+                    self.rests_before(user, call);
                     return None;
                 }
                 Move::Send(call) if call.want != Want::Answer && !leaves => {
-                    guest.ordinal += 1;
-                    guest.beside = Some(self.recorder.begin_beside(guest.at, call.want));
+                    user.ordinal += 1;
+                    user.beside = Some(self.recorder.begin_beside(user.at, call.want));
                     self.at_beside += 1;
-                    guest.errand = Some(call);
-                    return Some(guest);
+                    user.errand = Some(call);
+                    return Some(user);
                 }
-                Move::Send(call) if guest.is_to_wait_for(&call) && may_sleep => {
-                    guest.at = guest.setback.quiet_until;
+                Move::Send(call) if user.is_to_wait_for(&call) && may_sleep => {
+                    user.at = user.setback.quiet_until;
                     // The first attempt at a request is wanted when it is made; a retry was wanted before.
-                    let wanted_at = if call.attempt == 0 { guest.at } else { call.wanted_at };
-                    guest.errand = Some(Call { wanted_at, ..call });
-                    guest.due = Due::Ask;
-                    self.sleep(guest, Pause::BackingOff);
+                    let wanted_at = if call.attempt == 0 { user.at } else { call.wanted_at };
+                    user.errand = Some(Call { wanted_at, ..call });
+                    user.due = Due::Ask;
+                    self.sleep(user, Pause::BackingOff);
                     return None;
                 }
                 Move::Send(call) if setback.is_some() && call.attempt == 0 && may_sleep => {
-                    guest.at = guest.at + setback.unwrap_or(LEAST_PAUSE);
-                    guest.errand = Some(Call { wanted_at: guest.at, ..call });
-                    guest.due = Due::Ask;
-                    self.sleep(guest, Pause::BackingOff);
+                    user.at = user.at + setback.unwrap_or(LEAST_PAUSE);
+                    user.errand = Some(Call { wanted_at: user.at, ..call });
+                    user.due = Due::Ask;
+                    self.sleep(user, Pause::BackingOff);
                     return None;
                 }
                 Move::Send(call) if !leaves && (call.hop > 0 || self.may_take_one()) => {
                     let first_hop = call.hop == 0;
                     if first_hop {
-                        guest.ordinal += u64::from(call.attempt == 0);
+                        user.ordinal += u64::from(call.attempt == 0);
                         // One that was left open by mistake shows up as in flight, rather than to be counted twice.
-                        guest.ticket = Some(self.recorder.plan(guest.number, &call, guest.at));
-                        guest.user.begins();
-                        guest.haste = self.asked.haste;
+                        user.ticket = Some(self.recorder.plan(user.number, &call, user.at));
+                        user.persona.begins();
+                        user.patience_factor = self.overrides.patience_factor;
                     }
-                    guest.errand = Some(call);
+                    user.errand = Some(call);
                     if !first_hop {
-                        return Some(guest);
+                        return Some(user);
                     }
-                    match self.ask(guest, now) {
-                        Said::Go(guest) => return Some(guest),
-                        Said::Wait => return None,
-                        Said::Refused(other, hint) => {
-                            guest = other;
-                            then = self.is_refused(&mut guest, NeverSent::Refused(hint), now);
+                    match self.ask(user, now) {
+                        GateAnswer::Go(user) => return Some(user),
+                        GateAnswer::Wait => return None,
+                        GateAnswer::Refused(other, hint) => {
+                            user = other;
+                            then = self.is_refused(&mut user, NeverSent::Refused(hint), now);
                             setback = Some(LEAST_PAUSE);
                             may_begin = !self.over;
                         }
                     }
                 }
                 Move::Think(pause, why) if may_sleep => {
-                    guest.at = guest.at + pause;
-                    self.sleep(guest, why);
+                    user.at = user.at + pause;
+                    self.sleep(user, why);
                     return None;
                 }
                 Move::Until(moment, why) if may_sleep => {
-                    guest.at = guest.at.max(moment);
-                    self.sleep(guest, why);
+                    user.at = user.at.max(moment);
+                    self.sleep(user, why);
                     return None;
                 }
                 Move::Send(_) | Move::Think(..) | Move::Until(..) | Move::Leave => {
-                    let was_to_stay = self.present.remove(&guest.number);
-                    let was_let_go = self.departed.remove(&guest.number);
+                    let was_to_stay = self.present.remove(&user.number);
+                    let was_let_go = self.departed.remove(&user.number);
                     self.left_for_good += u64::from(was_to_stay && !was_let_go && !self.over);
-                    if let (Some(door), Some(visit)) = (&mut self.door, &guest.visit) {
-                        door.part(visit.member);
+                    if let (Some(gate), Some(client)) = (&mut self.gate, &user.client) {
+                        gate.part(client.member);
                     }
                     return None;
                 }
@@ -156,27 +156,27 @@ impl<C> Crew<C> {
     }
 
     /// The user is quiet until it is due.
-    pub(super) fn sleep(&mut self, mut guest: Box<Guest<C>>, why: Pause) {
-        guest.pause = (!matches!(guest.user, User::Presence(_))).then_some(why);
-        self.count(guest.pause, 1);
-        let under_way = guest.ticket.is_some();
-        let sleeper = Sleeper { at: guest.at, number: guest.number, guest };
-        let awake = if under_way { Some(sleeper) } else { self.asked.put_to_rest(sleeper) };
-        if let Some(sleeper) = awake {
-            self.sleepers.push(sleeper);
+    pub(super) fn sleep(&mut self, mut user: Box<UserTask<C>>, why: Pause) {
+        user.pause = (!matches!(user.persona, User::Presence(_))).then_some(why);
+        self.count(user.pause, 1);
+        let under_way = user.ticket.is_some();
+        let entry = TimerEntry { at: user.at, number: user.number, user };
+        let awake = if under_way { Some(entry) } else { self.overrides.put_to_rest(entry) };
+        if let Some(entry) = awake {
+            self.timers.push(entry);
         }
     }
 }
 
 /// How long a user has to wait that begins anew at once, since a balancer refused its last request. After a request without an
 /// answer it is quiet for a while, whatever it does next and whenever it would do so by itself.
-fn pause_after_setback<C>(guest: &mut Guest<C>) -> Option<Duration> {
-    let setback = &mut guest.setback;
+fn pause_after_setback<C>(user: &mut UserTask<C>) -> Option<Duration> {
+    let setback = &mut user.setback;
     if std::mem::take(&mut setback.unanswered) {
         let (base, cap) = SETBACK_PAUSE;
         let nth = setback.in_a_row.saturating_sub(1);
-        let pause = full_jitter(base, cap, nth, (Purpose::Setback, nth), &guest.draws);
-        setback.quiet_until = guest.at + pause.max(LEAST_PAUSE);
+        let pause = full_jitter(base, cap, nth, (Purpose::Setback, nth), &user.draws);
+        setback.quiet_until = user.at + pause.max(LEAST_PAUSE);
     }
     std::mem::take(&mut setback.turned_back).then_some(LEAST_PAUSE)
 }

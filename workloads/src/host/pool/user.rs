@@ -11,8 +11,8 @@ use crate::{
 
 /// One user, between and during its requests.
 #[derive(Debug)]
-pub(crate) struct Guest<C> {
-    pub(super) user: User,
+pub(crate) struct UserTask<C> {
+    pub(super) persona: User,
     pub(super) draws: Draws,
     pub(crate) number: u64,
     /// The connection that it keeps.
@@ -36,9 +36,9 @@ pub(crate) struct Guest<C> {
     /// It is at something beside requests, which is in the books of this phase.
     pub(super) beside: Option<usize>,
     /// What there is between it and its own policy, if it has one. Apart, since most runs have none and all users take memory.
-    pub(super) visit: Option<Box<Visit>>,
+    pub(super) client: Option<Box<ClientState>>,
     /// The share of time-out and patience that it waits for its request; `None`: all.
-    pub(crate) haste: Option<f64>,
+    pub(crate) patience_factor: Option<f64>,
 }
 
 /// A user whose request ends at once, and who begins anew at once, would do so for ever at one moment.
@@ -57,7 +57,7 @@ pub(super) struct Setback {
 
 /// A user and its policy.
 #[derive(Debug)]
-pub(super) struct Visit {
+pub(super) struct ClientState {
     /// Its place among those who share one.
     pub(super) member: Member,
     /// Its request has been let go.
@@ -130,13 +130,13 @@ impl<'a> Outcome<'a> {
     }
 }
 
-impl Visit {
+impl ClientState {
     pub(super) fn of(member: Member) -> Self {
         Self { member, pass: None, told_not_to_retry: false, note: None, kept_until: None }
     }
 }
 
-impl<C> Guest<C> {
+impl<C> UserTask<C> {
     /// The request that the user wants sent.
     pub(crate) fn call(&self) -> Option<&Call> {
         self.errand.as_ref()
@@ -144,7 +144,7 @@ impl<C> Guest<C> {
 
     /// It is too early for this request, after one without an answer. Recorded requests are due when they are.
     pub(super) fn is_to_wait_for(&self, call: &Call) -> bool {
-        self.at < self.setback.quiet_until && call.hop == 0 && !(call.attempt == 0 && self.user.keeps_times())
+        self.at < self.setback.quiet_until && call.hop == 0 && !(call.attempt == 0 && self.persona.keeps_times())
     }
 
     /// The key of all draws that belong to its request.
@@ -155,7 +155,7 @@ impl<C> Guest<C> {
 
     /// Its own policy has not let its request go.
     pub(super) fn is_kept_back(&self) -> bool {
-        let kept = self.visit.as_ref().is_some_and(|visit| visit.kept_until.is_some());
+        let kept = self.client.as_ref().is_some_and(|client| client.kept_until.is_some());
         kept || matches!(self.due, Due::Over(_))
     }
 
@@ -172,31 +172,31 @@ impl<C> Guest<C> {
 
 /// A user in the heap: the one that is due first is on top.
 #[derive(Debug)]
-pub(super) struct Sleeper<C> {
-    /// When, and whose: here as well as in the guest, since a heap of 100 000 compares 17 times for each that it gives out,
+pub(super) struct TimerEntry<C> {
+    /// When, and whose: here as well as in the user, since a heap of 100 000 compares 17 times for each that it gives out,
     /// and each look into a box is memory that no cache has.
     pub(super) at: Timestamp,
     pub(super) number: u64,
-    pub(super) guest: Box<Guest<C>>,
+    pub(super) user: Box<UserTask<C>>,
 }
 
-impl<C> Ord for Sleeper<C> {
+impl<C> Ord for TimerEntry<C> {
     /// By time, then by number, so that the order of a run does not depend on the heap's.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.number).cmp(&(self.at, self.number))
     }
 }
 
-impl<C> PartialOrd for Sleeper<C> {
+impl<C> PartialOrd for TimerEntry<C> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<C> PartialEq for Sleeper<C> {
+impl<C> PartialEq for TimerEntry<C> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl<C> Eq for Sleeper<C> {}
+impl<C> Eq for TimerEntry<C> {}
