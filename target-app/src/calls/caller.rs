@@ -1,7 +1,6 @@
 //! Calls of a live task: over kept connections, past the caller's own policy.
 
 use std::{
-    collections::BTreeMap,
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -13,7 +12,7 @@ use tokio::{
     time::timeout_at,
 };
 use workloads::{
-    client::{Asked, Clients, Decided, Member, Pass},
+    client::{Asked, Clients, Decided, Member, Pass, clients},
     http1::names::CALLER,
     http1::{Known, Outgoing},
 };
@@ -53,8 +52,7 @@ struct Caller {
 struct Desk {
     /// Who waits in it is given a place, or hears that it is refused.
     pool: Pool<Wire, oneshot::Sender<Option<Lease>>>,
-    clients: Option<(Clients, Member)>,
-    held: BTreeMap<JobId, oneshot::Sender<Option<Pass>>>,
+    clients: Option<(Clients<oneshot::Sender<Option<Pass>>>, Member)>,
     counts: CallCounts,
     armed: Option<Timestamp>,
 }
@@ -83,7 +81,7 @@ impl Callers {
                 return Err(vec![Problem { key: callee.call.to.clone(), message }]);
             }
             let seed = seed_for(task.target.seed, &format!("call {place}"));
-            let clients = callee.call.client.as_ref().map(|client| Clients::new(client, seed)).transpose()?;
+            let clients = callee.call.client.as_ref().map(|client| clients(client, seed)).transpose()?;
             let clients = clients.map(|mut clients| {
                 let member = clients.join(0);
                 (clients, member)
@@ -98,7 +96,6 @@ impl Callers {
                     pool: Pool::new(callee.tasks.len(), callee.balancer, callee.per, callee.call.connections, seed)
                         .capped(callee.cap),
                     clients,
-                    held: BTreeMap::new(),
                     counts: CallCounts::default(),
                     armed: None,
                 }),
@@ -219,14 +216,15 @@ impl Caller {
                 let now = self.clock.now();
                 let Some((clients, member)) = &mut desk.clients else { return Allowed::Go(None) };
                 clients.set_wall(self.clock.wall());
-                let asked = clients.ask(*member, tags, entered, brought, now);
-                let decision = match asked {
-                    Asked::Held(job) => {
-                        let (decided, decision) = oneshot::channel();
-                        desk.held.insert(job, decided);
-                        Ok((job, decision))
-                    }
-                    at_once => Err(at_once),
+                let mut held = None;
+                let hold = |_| {
+                    let (decided, decision) = oneshot::channel();
+                    held = Some(decision);
+                    decided
+                };
+                let decision = match (clients.ask(*member, tags, entered, brought, now, hold), held) {
+                    (Asked::Held(job), Some(decision)) => Ok((job, decision)),
+                    (at_once, _) => Err(at_once),
                 };
                 self.look_at_policy(&mut desk, now);
                 decision
@@ -262,13 +260,11 @@ impl Caller {
         decision.close();
         let mut desk = self.lock();
         let now = self.clock.now();
-        let was_held = desk.held.remove(&job).is_some();
-        if let Some((clients, _)) = &mut desk.clients {
+        if let Some((clients, member)) = &mut desk.clients {
             match decision.try_recv() {
                 // It was let go this very moment.
                 Ok(Some(pass)) => clients.ended(pass, Outcome::TimedOut, None, now),
-                _ if was_held => clients.left(job, now),
-                _ => {}
+                _ => drop(clients.left(*member, job, now)),
             }
         }
         self.look_at_policy(&mut desk, now);
@@ -286,18 +282,13 @@ impl Caller {
 
     /// Takes in what the policy has decided about calls that it held, and when it wants to be woken.
     fn look_at_policy(&self, desk: &mut Desk, now: Timestamp) {
-        let Desk { clients: Some((clients, _)), held, armed, .. } = desk else { return };
-        while let Some(decided) = clients.decided() {
-            let (job, pass) = match decided {
-                Decided::Go(job, pass) => (job, Some(pass)),
-                Decided::Refused(job, _) => (job, None),
+        let Desk { clients: Some((clients, _)), armed, .. } = desk else { return };
+        while let Some(decided) = clients.poll(now) {
+            let (waits, pass) = match decided {
+                Decided::Go(waits, pass) => (waits, Some(pass)),
+                Decided::Refused(waits, _) => (waits, None),
             };
-            let waits = held.remove(&job);
-            let unheard = match waits {
-                Some(waits) => waits.send(pass).err().flatten(),
-                None => pass,
-            };
-            if let Some(pass) = unheard {
+            if let Some(pass) = waits.send(pass).err().flatten() {
                 clients.ended(pass, Outcome::Abandoned, None, now);
             }
         }
@@ -426,9 +417,6 @@ impl Timed for Caller {
         let mut desk = self.lock();
         let now = self.clock.now();
         desk.armed = None;
-        if let Some((clients, _)) = &mut desk.clients {
-            clients.wake(now);
-        }
         self.look_at_policy(&mut desk, now);
         desk.armed
     }

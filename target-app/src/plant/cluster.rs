@@ -34,7 +34,7 @@ use crate::{
     ledger::{Ending, Ledger},
     tree::{Beside, local},
 };
-use calls::{Call, Caller, Calls, Held};
+use calls::{Call, Caller, Calls};
 use node::{Inside, Node, Todo};
 use pipes::{Owner, Pipe, Pipes};
 
@@ -53,7 +53,6 @@ pub struct Cluster {
     calls: BTreeMap<u64, Call>,
     next_call: u64,
     errands: BTreeMap<(usize, JobId), Calls>,
-    held: Held,
     beside: Beside,
     machines_wake: Option<Timestamp>,
     renewals: Vec<Duration>,
@@ -442,9 +441,6 @@ impl World for Cluster {
             ClusterEvent::AskAgain(call) => self.ask_policy(call, cx),
             ClusterEvent::CallerWakes(caller) => {
                 self.callers[caller].wakes_at = None;
-                if let Some((clients, _)) = &mut self.callers[caller].clients {
-                    clients.wake(cx.now());
-                }
                 self.look_at_policy(caller, cx);
             }
             ClusterEvent::Report(report) => self.report(report, cx),

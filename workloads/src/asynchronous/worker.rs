@@ -38,7 +38,7 @@ pub(super) async fn serve(host: Rc<TaskHost>, user: Box<UserTask<Client>>) {
 async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<Result<Received, Lost>> {
     let Some(call) = user.call().cloned() else { return Some(Err(End::Broken.into())) };
     let began = host.clock.now();
-    let limit = Limit::of(host.timeout, &call, user.at, user.patience_factor);
+    let limit = Limit::of(host.timeout, &call, user.at, user.patience_factor());
     if let Some(end) = limit.passed(began) {
         return Some(Err(end.into()));
     }
@@ -69,7 +69,7 @@ async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<R
         }))
     );
     if !unconnected {
-        host.pool.borrow_mut().sends(user, began);
+        host.pool.borrow_mut().books.sends(user, began);
     }
     if call.connection != Connection::Once && matches!(answer, Some(Ok(_))) {
         user.connection = Some(client);

@@ -71,7 +71,7 @@ impl Worker {
         let Some(call) = user.call().cloned() else { return End::Broken };
         let mut kept = user.connection.take();
         let errand =
-            Errand { call: &call, user: user.number, intended: user.at, patience_factor: user.patience_factor };
+            Errand { call: &call, user: user.number, intended: user.at, patience_factor: user.patience_factor() };
         let end = exchange.exchange(&self.fibers.network, &mut kept, errand, &mut Book { fibers: &self.fibers, user });
         user.connection = kept;
         end
@@ -115,16 +115,16 @@ impl Witness for Book<'_> {
     }
 
     fn connected(&mut self, took: Duration) {
-        self.fibers.users(|users| users.connected(self.user, took));
+        self.fibers.users(|users| users.books.connected(self.user, took));
     }
 
     fn known(&mut self) -> Option<Known> {
-        let number = self.fibers.users(|users| users.number(self.user))?;
+        let number = self.fibers.users(|users| users.books.number(self.user))?;
         Some(Known { number: Some(number), draw: self.user.key() })
     }
 
     fn sends(&mut self, now: Timestamp) {
-        self.fibers.users(|users| users.sends(self.user, now));
+        self.fibers.users(|users| users.books.sends(self.user, now));
     }
 
     fn opened(&mut self, descriptor: RawFd) {
@@ -138,6 +138,6 @@ impl Witness for Book<'_> {
     }
 
     fn turned_back(&mut self, service: &str) {
-        self.fibers.users(|users| users.turned_back(self.user, service));
+        self.fibers.users(|users| users.books.turned_back(self.user, service));
     }
 }

@@ -1,31 +1,36 @@
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use controllers::Timestamp;
 
+mod books;
 mod gate;
 mod overrides;
+mod population;
+mod timers;
 mod turn;
 mod user;
 
 pub(crate) use user::{Outcome, UserTask};
 
+use books::Books;
 use gate::UserGate;
 use overrides::Overrides;
-use user::{ClientState, Due, Setback, TimerEntry};
+use population::Population;
+use timers::{QuietUsers, Timers};
+use user::{Setback, UserPhase};
 
 use crate::{
     background::Presence,
-    balance::TurnedBack,
     behaviour::forbids_retry,
     client::{NOTE, note},
     crowd::{Crowd, User},
-    measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
-    persona::{Ending, Pause, Persona as _, Reply, Stay, Want},
+    measure::{Fate, Health, Report, UserStates, Window},
+    persona::{Ending, Persona as _, Reply, Stay},
     plan::LoadPlan,
     schedule::{Ahead, Arrival, What},
 };
 
-/// The users of a run as every host sees them: who is due, who thinks, who is at work, and the books.
+/// The users of a run as every host sees them: who is due, who is quiet, who is at work, and the ledgers.
 ///
 /// A user that thinks or waits is an entry in a heap; only one that has a request to send is given to the host
 /// ([`take`](Self::take)), which comes back with what became of it ([`settle`](Self::settle)). `C` is the host's kind of
@@ -34,105 +39,75 @@ use crate::{
 pub(crate) struct UserPool<C> {
     crowd: Crowd,
     schedule: Ahead,
-    recorder: Recorder,
-    /// `None`: requests carry no number.
-    numbers: Option<Numbers>,
-    timers: BinaryHeap<TimerEntry<C>>,
-    ready: VecDeque<Box<UserTask<C>>>,
-    /// Closed users that are there: whom the plan may still let go. A tree, since a table of a hundred thousand would stop
-    /// everything for some milliseconds whenever it grows.
-    present: BTreeSet<u64>,
-    /// Of these, the ones that are to leave as soon as their request has ended.
-    departed: HashSet<u64>,
-    thinking: u64,
-    waiting: u64,
-    backing_off: u64,
-    /// Users that were to stay and have left by themselves.
-    left_for_good: u64,
-    /// Users that the host has.
-    active: u32,
-    /// Of these, at something beside requests.
-    at_beside: u64,
-    active_peak: u32,
-    /// Requests that may still be begun; `None`: as many as come.
-    left: Option<u64>,
-    /// Nobody begins anything any more.
-    over: bool,
-    /// Why not all was sent that was to be.
-    faults: Vec<String>,
-    /// Who left with the end of the run. They and their connections are let go after it: ten thousand connections take a tenth
-    /// of a second to close, in which the requests still in flight would wait.
-    gone: Vec<TimerEntry<C>>,
+    pub(crate) books: Books,
+    timers: Timers<C>,
+    population: Population,
     /// Where users ask their own policy; `None`: there is none.
     gate: Option<Box<UserGate<C>>>,
-    overrides: Overrides<C>,
-    /// What balancers before services have refused.
-    turned_back: BTreeMap<String, TurnedBack>,
+    overrides: Overrides,
+    /// Users that wait for the host to take them.
+    ready: VecDeque<Box<UserTask<C>>>,
+    /// Users that the host has.
+    active: u32,
+    active_peak: u32,
+    /// Requests that may still be begun; `None`: as many as come.
+    requests_left: Option<u64>,
+    /// Nobody begins anything any more.
+    over: bool,
 }
 
 impl<C> UserPool<C> {
     pub(crate) fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>, numbered: bool) -> Self {
         Self {
-            recorder: Recorder::new(plan, crowd.kinds()),
-            numbers: numbered.then(Numbers::default),
+            books: Books::new(plan, &crowd, numbered),
             schedule: Ahead::of(plan),
             crowd,
-            timers: BinaryHeap::new(),
-            ready: VecDeque::new(),
-            present: BTreeSet::new(),
-            departed: HashSet::new(),
-            thinking: 0,
-            waiting: 0,
-            backing_off: 0,
-            left_for_good: 0,
-            active: 0,
-            at_beside: 0,
-            active_peak: 0,
-            left: most_requests,
-            over: false,
-            faults: Vec::new(),
-            gone: Vec::new(),
+            timers: Timers::default(),
+            population: Population::default(),
             gate: UserGate::of(plan).map(Box::new),
             overrides: Overrides::default(),
-            turned_back: BTreeMap::new(),
+            ready: VecDeque::new(),
+            active: 0,
+            active_peak: 0,
+            requests_left: most_requests,
+            over: false,
         }
     }
 
     /// Windows have their times, or not.
-    pub(crate) fn keeping_times(self, keep: bool) -> Self {
-        if keep { Self { recorder: self.recorder.keeping_times(), ..self } } else { self }
+    pub(crate) fn keeping_times(mut self, keep: bool) -> Self {
+        if keep {
+            self.books.recorder = self.books.recorder.keeping_times();
+        }
+        self
     }
 
     /// Lets everything happen that is due by `now`.
     pub(crate) fn advance(&mut self, now: Timestamp) {
-        loop {
-            let planned = self.schedule.next_due();
-            let unplanned = self.overrides.next_due();
-            let wake = self.timers.peek().map(|entry| entry.at);
-            let gate = self.gate.as_ref().and_then(|gate| gate.next_due());
-            let next = [planned, unplanned, wake, gate].into_iter().flatten().min();
-            if next.is_none_or(|at| at > now) {
-                return;
-            }
+        while let Some(next) = self.next_due().filter(|next| *next <= now) {
             // At the same time, what is planned goes first: a user let go now does not begin anew. And who is let in at the
             // last moment is in.
-            if planned == next {
-                self.happen(now);
-            } else if unplanned == next {
-                self.happen_unplanned();
-            } else if gate == next {
+            if self.schedule.next_due() == Some(next) {
+                if let Some(event) = self.schedule.next() {
+                    self.happens(event.at, now, event.what);
+                }
+            } else if self.overrides.next_due() == Some(next) {
+                if let Some((at, what)) = self.overrides.next() {
+                    self.happens(at, at, what);
+                }
+            } else if self.gate.as_ref().is_some_and(|gate| gate.next_due() == Some(next)) {
                 self.tend_gate(now);
             } else {
-                self.wake();
+                self.ready.extend(self.timers.wake());
             }
         }
     }
 
     /// When something is due next.
     pub(crate) fn next_due(&mut self) -> Option<Timestamp> {
-        let wake = self.timers.peek().map(|entry| entry.at);
         let gate = self.gate.as_ref().and_then(|gate| gate.next_due());
-        [self.schedule.next_due(), self.overrides.next_due(), wake, gate].into_iter().flatten().min()
+        let due = [self.schedule.next_due(), self.overrides.next_due(), gate, self.timers.next_due()];
+        due.into_iter().flatten().min()
     }
 
     /// Users that wait for the host to take them.
@@ -152,7 +127,7 @@ impl<C> UserPool<C> {
 
     /// Over, and nobody is at anything.
     pub(crate) fn is_drained(&self) -> bool {
-        let held = self.gate.as_ref().is_some_and(|gate| gate.is_held());
+        let held = self.gate.as_ref().is_some_and(|gate| gate.holds_users());
         self.over && self.active == 0 && self.ready.is_empty() && self.timers.is_empty() && !held
     }
 
@@ -164,7 +139,7 @@ impl<C> UserPool<C> {
     /// The next user that has something to send.
     pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
         while let Some(user) = self.ready.pop_front() {
-            // Counted before the user is asked: should it panic, `lost` sets that right.
+            // Counted before the persona is asked: should it panic, `lost` sets that right.
             self.active += 1;
             if let Some(user) = self.turn(user, now) {
                 self.active_peak = self.active_peak.max(self.active);
@@ -175,55 +150,6 @@ impl<C> UserPool<C> {
         None
     }
 
-    /// A connection was made for the user's request.
-    pub(crate) fn connected(&mut self, user: &UserTask<C>, took: std::time::Duration) {
-        if let Some(ticket) = &user.ticket {
-            self.recorder.connected(ticket, took);
-        }
-        if let Some(phase) = user.beside {
-            self.recorder.connected_beside(phase);
-        }
-    }
-
-    /// The number of the user's request, which is about to be written if there is a connection for it.
-    pub(crate) fn number(&mut self, user: &mut UserTask<C>) -> Option<u64> {
-        // Only requests have numbers: nobody joins the books of others.
-        user.request = self.numbers.as_mut().filter(|_| user.beside.is_none()).map(Numbers::give);
-        user.request
-    }
-
-    /// The balancer before this service refused the user's request, as if it had been written and answered.
-    pub(crate) fn turned_back(&mut self, user: &mut UserTask<C>, service: &str) {
-        user.setback.turned_back = true;
-        if !self.turned_back.contains_key(service) {
-            self.turned_back.insert(service.to_owned(), TurnedBack::default());
-        }
-        let Some(counts) = self.turned_back.get_mut(service) else { return };
-        if user.beside.is_some() {
-            counts.checks += 1;
-        } else {
-            counts.requests += 1;
-        }
-    }
-
-    /// The user's request is written now.
-    pub(crate) fn sends(&mut self, user: &mut UserTask<C>, now: Timestamp) {
-        let hop = user.errand.as_ref().is_some_and(|call| call.hop > 0);
-        let again = std::mem::replace(&mut user.written, true);
-        let Some(ticket) = &mut user.ticket else { return };
-        if !again {
-            self.numbers.as_mut().into_iter().for_each(Numbers::wrote);
-        }
-        if hop {
-            if !again {
-                self.recorder.hop(ticket);
-            }
-        } else {
-            self.recorder.begin(ticket, user.begun.unwrap_or(now));
-            self.recorder.sent(ticket, now);
-        }
-    }
-
     /// The user's request has ended so. Gives the user back if it wants to send another at once.
     pub(crate) fn settle(
         &mut self,
@@ -231,9 +157,11 @@ impl<C> UserPool<C> {
         is: Outcome<'_>,
         now: Timestamp,
     ) -> Option<Box<UserTask<C>>> {
-        let answered = matches!(is.reply, Reply::Answer(_));
-        self.wait_is_over(&mut user, (!answered).then_some(is.fate));
-        self.note_outcome(&mut user, &is);
+        let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else {
+            unreachable!("only a user in flight has a request that can end")
+        };
+        user.setback.note(&is);
+        self.books.wait_is_over(&user, &sending, &is);
         if let Some(client) = &mut user.client {
             client.told_not_to_retry = matches!(is.reply, Reply::Answer(answer) if forbids_retry(&answer));
             client.note = match is.reply {
@@ -242,7 +170,7 @@ impl<C> UserPool<C> {
             };
         }
         let turn = user.persona.next(is.reply, now, &mut user.draws);
-        self.end_beside(&mut user, is.fate, turn.ending);
+        self.books.end_background(&sending, Some((is.fate, turn.ending)));
         let fate = match turn.ending {
             Ending::Continued => None,
             Ending::Unasked => Some(is.fate),
@@ -252,8 +180,8 @@ impl<C> UserPool<C> {
             Ending::Elsewhere => Some(Fate::Elsewhere),
         };
         if let Some(fate) = fate {
-            self.leave_gate(&mut user, fate, now);
-            self.close(&mut user, fate, now);
+            self.leave_gate(&mut user, sending.begun, fate, now);
+            self.books.end(&mut user, sending.begun, fate, now);
         }
         user.at = now;
         let may_begin = !self.over;
@@ -262,28 +190,15 @@ impl<C> UserPool<C> {
         onward
     }
 
-    /// Counts what the service said, or why it said nothing. A time-out is no setback: it has taken its time.
-    fn note_outcome(&mut self, user: &mut UserTask<C>, is: &Outcome<'_>) {
-        let setback = &mut user.setback;
-        setback.unanswered =
-            matches!((&is.reply, is.fate), (Reply::ConnectFailed | Reply::Broken, Fate::ConnectFailed | Fate::Failed));
-        setback.in_a_row = if setback.unanswered { setback.in_a_row.saturating_add(1) } else { 0 };
-        let Some(ticket) = &user.ticket else { return };
-        match (is.reply, is.error) {
-            // A balancer's refusal is no answer of the service's, though users take it for one.
-            (Reply::Answer(answer), _) if !user.setback.turned_back => self.recorder.answered(ticket, answer.status),
-            (_, Some(error)) => self.recorder.went_wrong(ticket, error),
-            _ => {}
-        }
-    }
-
     /// The request is let go because the run ends.
     pub(crate) fn cut(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) {
         self.active -= 1;
-        self.wait_is_over(&mut user, Some(Fate::InFlight));
-        self.at_beside -= u64::from(user.beside.take().is_some());
-        self.leave_gate(&mut user, Fate::InFlight, now);
-        self.close(&mut user, Fate::InFlight, now);
+        let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else { return };
+        let is = Outcome { reply: Reply::Broken, fate: Fate::InFlight, error: None };
+        self.books.wait_is_over(&user, &sending, &is);
+        self.books.end_background(&sending, None);
+        self.leave_gate(&mut user, sending.begun, Fate::InFlight, now);
+        self.books.end(&mut user, sending.begun, Fate::InFlight, now);
     }
 
     /// A user was lost to a panic: the ledger will show the request as in flight.
@@ -294,105 +209,72 @@ impl<C> UserPool<C> {
     /// Somebody ends the run before its plan does: phases are cut off here.
     pub(crate) fn stop(&mut self, now: Timestamp) {
         if !self.over {
-            self.recorder.stop(now);
+            self.books.recorder.stop(now);
             self.end();
         }
     }
 
     /// Nobody begins anything any more. Who thinks, leaves; who is at a request, or between two hops of one, ends it.
     pub(crate) fn end(&mut self) {
-        if std::mem::replace(&mut self.over, true) {
-            return;
+        if !std::mem::replace(&mut self.over, true) {
+            self.overrides.clear();
+            self.timers.stop();
         }
-        let mut timers = std::mem::take(&mut self.timers).into_vec();
-        timers.extend(self.overrides.end());
-        let (stay, leave): (Vec<_>, Vec<_>) = timers.into_iter().partition(|entry| entry.user.ticket.is_some());
-        self.timers = stay.into();
-        for entry in &leave {
-            self.count(entry.user.pause, -1);
-        }
-        self.gone = leave;
     }
 
     /// The next second that is over by `now`.
     pub(crate) fn next_window(&mut self, now: Timestamp) -> Option<Window> {
-        let window = self.recorder.next_window(now, self.states())?;
-        let (client, turned_back) = (self.gate.as_ref().map(|gate| gate.gauges()), self.turned_back.clone());
-        Some(Window { client, turned_back, ..window })
+        let window = self.books.next_window(now, self.states())?;
+        Some(Window { client: self.gate.as_ref().map(|gate| gate.gauges()), ..window })
     }
 
     /// Closes the books.
     pub(crate) fn finish(mut self, now: Timestamp, health: Health) -> Report {
-        let held = self.gate.take().map(|gate| gate.close()).unwrap_or_default();
-        let asleep = std::mem::take(&mut self.timers).into_iter().map(|entry| entry.user);
-        let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|user| user.ticket.is_some());
-        for mut user in held.into_iter().chain(asleep).chain(open) {
-            let fate = if user.is_kept_back() { Fate::RefusedLocally } else { Fate::InFlight };
-            self.close(&mut user, fate, now);
+        let held = self.gate.take().map(|gate| gate.close(now)).unwrap_or_default();
+        let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|user| user.open.is_some());
+        for mut user in held.into_iter().chain(self.timers.take_all()).chain(open) {
+            let fate = user.fate_at_end();
+            self.books.end(&mut user, None, fate, now);
         }
         // Whoever was due and never had a turn is unsent.
         self.over = false;
         self.ready.extend(due);
         while let Some(mut user) = self.take(now) {
-            self.close(&mut user, Fate::Unsent, now);
+            self.books.end(&mut user, None, Fate::Unsent, now);
         }
-        let mut report = self.recorder.finish(now, health);
-        report.transitions = self.crowd.transitions();
-        report.offered = self.crowd.offered();
-        report.replayed = self.crowd.replayed();
-        report.turned_back = self.turned_back;
-        if let Some(numbers) = &self.numbers
-            && numbers.written() != report.total.ledger.written()
-        {
-            let (numbered, written) = (numbers.written(), report.total.ledger.written());
-            report
-                .faults
-                .push(format!("{numbered} requests were written by their numbers, and {written} by the ledger"));
-        }
-        report.numbers = self.numbers;
-        report.faults.append(&mut self.faults);
-        report
+        self.books.finish(&self.crowd, now, health)
     }
 
     fn states(&self) -> UserStates {
-        let in_flight = self.recorder.in_flight().min(u64::from(self.active));
+        let (written, background) = self.books.in_flight();
+        let in_flight = written.min(u64::from(self.active));
+        let QuietUsers { thinking, waiting, backing_off } = self.timers.quiet();
         UserStates {
-            thinking: self.thinking,
-            waiting: self.waiting,
-            backing_off: self.backing_off,
-            gone: self.left_for_good,
+            thinking,
+            waiting,
+            backing_off,
+            gone: self.population.left_early(),
             queued: self.ready.len() as u64,
-            connecting: u64::from(self.active).saturating_sub(in_flight + self.at_beside),
+            connecting: u64::from(self.active).saturating_sub(in_flight + background),
             in_flight,
-        }
-    }
-
-    fn happen(&mut self, now: Timestamp) {
-        if let Some(event) = self.schedule.next() {
-            self.happens(event.at, now, event.what);
         }
     }
 
     fn happens(&mut self, at: Timestamp, now: Timestamp, what: What) {
         match what {
-            // In a rest single requests and sessions do not come; closed users do, and wait.
-            What::Arrive(arrival) if arrival.stay != Stay::Forever && self.overrides.is_resting() => {}
+            // While the run is paused single requests and sessions do not arrive; closed users do, and wait.
+            What::Arrive(arrival) if arrival.stay != Stay::Forever && self.timers.is_paused() => {}
             What::Arrive(arrival) => self.arrive(at, &arrival),
-            What::Depart(user) => {
-                // One that went by itself is not waited for: nobody would ever take its number out again.
-                if self.present.contains(&user) {
-                    self.departed.insert(user);
-                }
-            }
+            What::Depart(user) => self.population.let_go(user),
             What::Phase(index) => self.renew_gate(index, now),
-            What::Broken(reason) => self.faults.push(reason),
+            What::Broken(reason) => self.books.fault(reason),
             What::End => self.end(),
         }
     }
 
     fn arrive(&mut self, at: Timestamp, arrival: &Arrival) {
         if arrival.stay == Stay::Forever {
-            self.present.insert(arrival.user);
+            self.population.arrives(arrival.user);
         }
         let persona = match arrival.role {
             None => self.crowd.user(arrival),
@@ -400,38 +282,23 @@ impl<C> UserPool<C> {
         };
         // Only users have a policy of their own.
         let gate = self.gate.as_mut().filter(|_| arrival.role.is_none());
-        let client = gate.map(|gate| Box::new(ClientState::of(gate.join(arrival.user))));
         self.ready.push_back(Box::new(UserTask {
             persona,
             draws: self.crowd.draws(arrival.key),
             number: arrival.user,
             connection: None,
-            errand: None,
             ordinal: 0,
             at,
-            ticket: None,
-            request: None,
-            begun: None,
             setback: Setback::default(),
-            written: false,
-            pause: None,
-            due: Due::Start,
-            beside: None,
-            client,
-            patience_factor: None,
+            client: gate.map(|gate| gate.join(arrival.user)),
+            open: None,
+            phase: UserPhase::Arrived,
         }));
-    }
-
-    fn wake(&mut self) {
-        if let Some(TimerEntry { user, .. }) = self.timers.pop() {
-            self.count(user.pause, -1);
-            self.ready.push_back(user);
-        }
     }
 
     /// One more request, if the number of requests allows it; the run ends with the last one.
     fn may_take_one(&mut self) -> bool {
-        match &mut self.left {
+        match &mut self.requests_left {
             None => true,
             Some(0) => {
                 self.end();
@@ -442,44 +309,6 @@ impl<C> UserPool<C> {
                 true
             }
         }
-    }
-
-    fn departs(&self, user: u64) -> bool {
-        !self.departed.is_empty() && self.departed.contains(&user)
-    }
-
-    fn close(&mut self, user: &mut UserTask<C>, fate: Fate, now: Timestamp) {
-        let Some(mut ticket) = user.ticket.take() else { return };
-        if let Some(begun) = user.begun {
-            self.recorder.begin(&mut ticket, begun);
-        }
-        self.recorder.end(ticket, fate, now);
-    }
-
-    /// What it was at beside requests has ended.
-    fn end_beside(&mut self, user: &mut UserTask<C>, fate: Fate, ending: Ending) {
-        let Some(phase) = user.beside.take() else { return };
-        let want = user.errand.as_ref().map_or(Want::Connection, |call| call.want);
-        self.at_beside -= 1;
-        self.recorder.end_beside(phase, want, fate, ending);
-    }
-
-    /// The user does not wait for an answer to its request any more; `without`: why there was none.
-    fn wait_is_over(&mut self, user: &mut UserTask<C>, without: Option<Fate>) {
-        let written = user.request.take().filter(|_| user.written);
-        if let (Some(numbers), Some(number), Some(fate)) = (&mut self.numbers, written, without) {
-            numbers.unanswered(number, fate);
-        }
-    }
-
-    fn count(&mut self, pause: Option<Pause>, change: i64) {
-        let counter = match pause {
-            Some(Pause::Thinking) => &mut self.thinking,
-            Some(Pause::Waiting) => &mut self.waiting,
-            Some(Pause::BackingOff) => &mut self.backing_off,
-            None => return,
-        };
-        *counter = counter.saturating_add_signed(change);
     }
 }
 

@@ -180,7 +180,7 @@ impl<W: World> Host<'_, W> {
     fn begin(&mut self, mut user: Box<UserTask<Handle>>) {
         loop {
             let Some(call) = user.call().cloned() else { return };
-            let limit = Limit::of(self.plan.timeout, &call, user.at, user.patience_factor);
+            let limit = Limit::of(self.plan.timeout, &call, user.at, user.patience_factor());
             if let Some(end) = limit.passed(self.now) {
                 match self.pool.settle(user, end.without_answer(), self.now) {
                     Some(again) => user = again,
@@ -196,7 +196,7 @@ impl<W: World> Host<'_, W> {
             });
             let key = user.key();
             self.digest(key);
-            let number = self.pool.number(&mut user);
+            let number = self.pool.books.number(&mut user);
             match kept {
                 Some(handle) if call.want == Want::Connection => {
                     user.connection = Some(handle);
@@ -276,7 +276,7 @@ impl<W: World> Host<'_, W> {
 
     fn connected(&mut self, conn: ConnId) {
         let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
-        self.pool.connected(&waiting.user, self.now.since(waiting.began));
+        self.pool.books.connected(&waiting.user, self.now.since(waiting.began));
         let Some(asked) = &waiting.asked else { return };
         if asked.call.want == Want::Connection {
             let Waiting { mut user, handle, asked, .. } = waiting;
@@ -288,13 +288,13 @@ impl<W: World> Host<'_, W> {
             }
             return;
         }
-        let limit = Limit::of(self.plan.timeout, &asked.call, waiting.user.at, waiting.user.patience_factor);
+        let limit = Limit::of(self.plan.timeout, &asked.call, waiting.user.at, waiting.user.patience_factor());
         self.write(waiting, limit);
     }
 
     fn write(&mut self, mut waiting: Waiting, limit: Limit) {
         let conn = waiting.handle.id;
-        self.pool.sends(&mut waiting.user, self.now);
+        self.pool.books.sends(&mut waiting.user, self.now);
         let arrives = self.lines.arrives_at_service(conn, self.now);
         if let (Some(at), Some(asked)) = (arrives, waiting.asked.take()) {
             // Kept for a second try where that is allowed: a GET on a connection that may have been closed.
@@ -334,7 +334,7 @@ impl<W: World> Host<'_, W> {
         // 9.3.1).
         if let Waiting { user, asked: Some(asked), reused: true, .. } = waiting {
             self.stale += 1;
-            let limit = Limit::of(self.plan.timeout, &asked.call, user.at, user.patience_factor);
+            let limit = Limit::of(self.plan.timeout, &asked.call, user.at, user.patience_factor());
             self.connect(user, asked.call, asked.key, asked.number, limit);
             return;
         }

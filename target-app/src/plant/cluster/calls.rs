@@ -1,6 +1,6 @@
 //! Calls that services make on behalf of requests: tried, refused, retried, answered.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use controllers::{ClassRule, JobId, Note, Tags, Timestamp};
 use workloads::{
@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct Caller {
     pub(super) spec: CallSpec,
     pub(super) pool: usize,
-    pub(super) clients: Option<(Clients, Member)>,
+    pub(super) clients: Option<(Clients<u64>, Member)>,
     /// When its policy is to be woken.
     pub(super) wakes_at: Option<Timestamp>,
     pub(super) counts: CallCounts,
@@ -119,26 +119,24 @@ impl Cluster {
         let caller = call.caller;
         let Some((clients, member)) = &mut self.callers[caller].clients else { return self.send_call(id, cx) };
         clients.set_wall(wall(cx.now()));
-        match clients.ask(*member, call.tags, call.entered, call.brought, cx.now()) {
+        match clients.ask(*member, call.tags, call.entered, call.brought, cx.now(), |_| id) {
             Verdict::Go(pass) => {
                 call.pass = Some(pass);
                 self.send_call(id, cx);
             }
             Verdict::Refused(_) => self.refused_locally(id, cx),
             Verdict::ComeBack(wait) => cx.plan(cx.now() + wait, ClusterEvent::AskAgain(id)),
-            Verdict::Held(held) => {
-                call.held = Some(held);
-                self.held.insert((caller, held), id);
-            }
+            Verdict::Held(held) => call.held = Some(held),
         }
         self.look_at_policy(caller, cx);
     }
 
     /// Takes in what a caller's policy has decided about calls that it held, and plans when to wake it.
     pub(super) fn look_at_policy(&mut self, caller: usize, cx: &mut Cx<'_, ClusterEvent>) {
-        while let Some(decided) = self.callers[caller].clients.as_mut().and_then(|(clients, _)| clients.decided()) {
-            let (Decided::Go(held, _) | Decided::Refused(held, _)) = &decided;
-            let Some(id) = self.held.remove(&(caller, *held)) else { continue };
+        while let Some((clients, _)) = &mut self.callers[caller].clients
+            && let Some(decided) = clients.poll(cx.now())
+        {
+            let (Decided::Go(id, _) | Decided::Refused(id, _)) = decided;
             let Some(call) = self.calls.get_mut(&id) else { continue };
             call.held = None;
             match decided {
@@ -206,9 +204,8 @@ impl Cluster {
             self.abandon(conn, cx);
         }
         self.pools[self.callers[caller].pool].pool.waiting.retain(|(owner, _)| *owner != Owner::Call(id));
-        if let (Some(held), Some((clients, _))) = (held, &mut self.callers[caller].clients) {
-            self.held.remove(&(caller, held));
-            clients.left(held, cx.now());
+        if let (Some(held), Some((clients, member))) = (held, &mut self.callers[caller].clients) {
+            clients.left(*member, held, cx.now());
         }
         self.attempt_over(id, Reply::TimedOut.into(), cx);
     }
@@ -256,6 +253,3 @@ impl Cluster {
         }
     }
 }
-
-/// Held calls of a caller, by the identity that its policy gave them.
-pub(super) type Held = BTreeMap<(usize, JobId), u64>;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{Class, catalogue::Problem, seed_for};
-use workloads::client::Clients;
+use workloads::client::clients;
 
 use super::{Cluster, Service, ServicePool, calls::Caller, node::Node, pipes::Pipes};
 use crate::{
@@ -37,7 +37,6 @@ impl Cluster {
             calls: BTreeMap::new(),
             next_call: 0,
             errands: BTreeMap::new(),
-            held: BTreeMap::new(),
             beside: Beside::new(spec)?,
             machines_wake: None,
             renewals: plan.renewals.clone(),
@@ -79,7 +78,7 @@ impl Cluster {
                     let pool = pool(service, &tree.services[service], call.connections, seed);
                     let clients = match &call.client {
                         Some(client) => {
-                            Some(Clients::new(client, seed).map_err(|problems| unfit(&client.policy, problems))?)
+                            Some(clients(client, seed).map_err(|problems| unfit(&client.policy, problems))?)
                         }
                         None => None,
                     };

@@ -1,4 +1,4 @@
-use controllers::Class;
+use controllers::{Class, Timestamp};
 
 use super::*;
 use crate::{
@@ -41,17 +41,18 @@ fn a_redirect_that_is_written_again_on_a_new_connection_is_one_hop() {
     let now = Timestamp::from_secs(1);
     pool.advance(now);
     let mut user = pool.take(now).expect("a user");
-    assert_eq!(pool.number(&mut user), Some(0));
-    pool.sends(&mut user, now);
+    assert_eq!(pool.books.number(&mut user), Some(0));
+    pool.books.sends(&mut user, now);
     // As `go_on` leaves a user that was redirected.
-    user.errand.as_mut().expect("a request").hop = 1;
-    user.written = false;
-    assert_eq!(pool.number(&mut user), Some(1));
-    pool.sends(&mut user, now);
-    pool.sends(&mut user, now);
+    let sending = user.in_flight_mut().expect("a request");
+    sending.call.hop = 1;
+    sending.written = false;
+    assert_eq!(pool.books.number(&mut user), Some(1));
+    pool.books.sends(&mut user, now);
+    pool.books.sends(&mut user, now);
     pool.cut(user, now);
     let mut unconnected = pool.take(now).expect("another user");
-    assert_eq!(pool.number(&mut unconnected), Some(2));
+    assert_eq!(pool.books.number(&mut unconnected), Some(2));
     pool.cut(unconnected, now);
     let report = pool.finish(now, Health::default());
     assert_eq!(report.faults, [""; 0]);
@@ -75,10 +76,17 @@ fn users_that_leave_by_themselves_are_forgotten() {
         let now = Timestamp::from_secs(second);
         pool.advance(now + std::time::Duration::from_millis(500));
         while let Some(mut user) = pool.take(now) {
-            pool.sends(&mut user, now);
+            pool.books.sends(&mut user, now);
             assert!(pool.settle(user, Outcome::answered(rejected), now).is_none(), "it leaves");
         }
-        assert_eq!((pool.present.len(), pool.departed.len()), (0, 0), "second {second}");
+        assert_eq!(pool.population.counts(), (0, 0), "second {second}");
     }
     assert!(pool.schedule.next_due().is_some(), "the run is not over");
+}
+
+#[test]
+fn a_user_between_requests_takes_little_memory() {
+    // A hundred thousand of them wait at a time.
+    let bytes = size_of::<UserTask<()>>();
+    assert!(bytes <= 512, "{bytes}");
 }

@@ -5,16 +5,15 @@ use controllers::Timestamp;
 use super::{
     UserPool,
     gate::GateAnswer,
-    user::{Due, NeverSent, TimerEntry, UserTask},
+    user::{InFlight, NeverSent, OpenRequest, Setback, UserPhase, UserTask},
 };
 use crate::{
     behaviour::full_jitter,
-    crowd::User,
     measure::Fate,
-    persona::{Call, Move, Pause, Persona as _, Purpose, Reply, Want},
+    persona::{Call, Draws, Move, Pause, Persona as _, Purpose, Reply, Want},
 };
 
-/// A user that begins anew without a pause after its own policy has refused it would ask again for ever at one moment.
+/// A user that begins anew without a pause after the client gate has refused it would ask again for ever at one moment.
 pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// Least and greatest bound of the pause after a request that got no connection, or lost it: the bound doubles with each such
@@ -25,23 +24,23 @@ const SETBACK_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration
 impl<C> UserPool<C> {
     /// It is the user's turn. `None` if it has nothing to send.
     pub(super) fn turn(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) -> Option<Box<UserTask<C>>> {
-        user.pause = None;
-        let reply = match std::mem::replace(&mut user.due, Due::Woke) {
-            Due::Go => return Some(user),
-            Due::Over(why) => return self.never_sent(user, why, now),
-            Due::Ask => match user.errand.take() {
-                Some(call) if user.ticket.is_none() => return self.go_on(user, Move::Send(call), true, now),
-                errand => {
-                    user.errand = errand;
-                    return match self.ask(user, now) {
-                        GateAnswer::Go(user) => Some(user),
-                        GateAnswer::Wait => None,
-                        GateAnswer::Refused(user, hint) => self.never_sent(user, NeverSent::Refused(hint), now),
-                    };
-                }
-            },
-            Due::Start => Reply::Start,
-            Due::Woke => Reply::Woke,
+        let reply = match std::mem::take(&mut user.phase) {
+            UserPhase::Arrived => Reply::Start,
+            UserPhase::Pausing(_) => Reply::Woke,
+            UserPhase::PutOff(_, call) => return self.go_on(user, Move::Send(call), true, now),
+            UserPhase::SentBack(call, until) => {
+                return match self.ask(user, call, Some(until), now) {
+                    GateAnswer::Go(user) => Some(user),
+                    GateAnswer::Wait => None,
+                    GateAnswer::Refused(user, hint) => self.never_sent(user, NeverSent::Refused(hint), now),
+                };
+            }
+            UserPhase::NeverSent(why) => return self.never_sent(user, why, now),
+            UserPhase::LetGo(call) => {
+                user.phase = UserPhase::InFlight(InFlight::new(call, None));
+                return Some(user);
+            }
+            UserPhase::AtGate(..) | UserPhase::InFlight(_) => unreachable!("the gate or the host has this user"),
         };
         let turn = user.persona.next(reply, user.at, &mut user.draws);
         // It was due before the run was over, so it still has its turn.
@@ -54,17 +53,15 @@ impl<C> UserPool<C> {
         self.go_on(user, then, may_begin, now)
     }
 
-    /// The user hears that its own policy refused its request, or kept it back too long.
+    /// The persona is told that the client gate refused its request, or kept it back too long.
     fn is_refused(&mut self, user: &mut UserTask<C>, why: NeverSent, now: Timestamp) -> Move {
-        self.close(user, Fate::RefusedLocally, now);
-        if let Some(client) = &mut user.client {
-            client.kept_until = None;
-        }
+        self.books.end(user, None, Fate::RefusedLocally, now);
         user.at = now;
         user.persona.next(why.reply(), now, &mut user.draws).then
     }
 
-    /// Does what the user wants next, as far as that is no request to send.
+    /// Does what the persona wants next, until that is a request for the host (which is given back) or a pause. `may_begin`: it
+    /// may begin another request; one that is being redirected goes on in any case.
     pub(super) fn go_on(
         &mut self,
         mut user: Box<UserTask<C>>,
@@ -72,111 +69,91 @@ impl<C> UserPool<C> {
         mut may_begin: bool,
         now: Timestamp,
     ) -> Option<Box<UserTask<C>>> {
-        let mut setback = pause_after_setback(&mut user);
+        let mut least_pause = user.setback.pause(user.at, &user.draws);
         loop {
-            user.errand = None;
-            user.begun = None;
-            user.written = false;
-            // A request that is being redirected is ended first.
-            let leaves = user.ticket.is_none() && (!may_begin || self.departs(user.number));
-            let may_sleep = !leaves && (!self.over || user.ticket.is_some());
+            let leaves = user.open.is_none() && (!may_begin || self.population.is_leaving(user.number));
+            let may_sleep = !leaves && (!self.over || user.open.is_some());
             match then {
-                Move::Send(call) if self.overrides.is_resting() && may_sleep && call.hop == 0 => {
-                    self.rests_before(user, call);
-                    return None;
+                Move::Think(pause, why) if may_sleep => {
+                    user.at = user.at + pause;
+                    return self.sleep(user, UserPhase::Pausing(why));
                 }
-                Move::Send(call) if call.want != Want::Answer && !leaves => {
+                Move::Until(moment, why) if may_sleep => {
+                    user.at = user.at.max(moment);
+                    return self.sleep(user, UserPhase::Pausing(why));
+                }
+                Move::Send(call) if may_sleep && call.hop == 0 && self.timers.is_paused() => {
+                    return self.sleep(user, UserPhase::PutOff(Pause::Waiting, call));
+                }
+                Move::Send(call) if !leaves && call.want != Want::Answer => {
                     user.ordinal += 1;
-                    user.beside = Some(self.recorder.begin_beside(user.at, call.want));
-                    self.at_beside += 1;
-                    user.errand = Some(call);
+                    let phase = self.books.begin_background(&call, user.at);
+                    user.phase = UserPhase::InFlight(InFlight::new(call, Some(phase)));
                     return Some(user);
                 }
-                Move::Send(call) if user.is_to_wait_for(&call) && may_sleep => {
-                    user.at = user.setback.quiet_until;
+                Move::Send(call) if may_sleep && user.earliest(&call, least_pause) > user.at => {
+                    user.at = user.earliest(&call, least_pause);
                     // The first attempt at a request is wanted when it is made; a retry was wanted before.
                     let wanted_at = if call.attempt == 0 { user.at } else { call.wanted_at };
-                    user.errand = Some(Call { wanted_at, ..call });
-                    user.due = Due::Ask;
-                    self.sleep(user, Pause::BackingOff);
-                    return None;
-                }
-                Move::Send(call) if setback.is_some() && call.attempt == 0 && may_sleep => {
-                    user.at = user.at + setback.unwrap_or(LEAST_PAUSE);
-                    user.errand = Some(Call { wanted_at: user.at, ..call });
-                    user.due = Due::Ask;
-                    self.sleep(user, Pause::BackingOff);
-                    return None;
+                    return self.sleep(user, UserPhase::PutOff(Pause::BackingOff, Call { wanted_at, ..call }));
                 }
                 Move::Send(call) if !leaves && (call.hop > 0 || self.may_take_one()) => {
-                    let first_hop = call.hop == 0;
-                    if first_hop {
-                        user.ordinal += u64::from(call.attempt == 0);
-                        // One that was left open by mistake shows up as in flight, rather than to be counted twice.
-                        user.ticket = Some(self.recorder.plan(user.number, &call, user.at));
-                        user.persona.begins();
-                        user.patience_factor = self.overrides.patience_factor;
-                    }
-                    user.errand = Some(call);
-                    if !first_hop {
+                    if call.hop > 0 {
+                        user.phase = UserPhase::InFlight(InFlight::new(call, None));
                         return Some(user);
                     }
-                    match self.ask(user, now) {
+                    self.plan(&mut user, &call);
+                    match self.ask(user, call, None, now) {
                         GateAnswer::Go(user) => return Some(user),
                         GateAnswer::Wait => return None,
-                        GateAnswer::Refused(other, hint) => {
-                            user = other;
+                        GateAnswer::Refused(refused, hint) => {
+                            user = refused;
                             then = self.is_refused(&mut user, NeverSent::Refused(hint), now);
-                            setback = Some(LEAST_PAUSE);
+                            least_pause = LEAST_PAUSE;
                             may_begin = !self.over;
                         }
                     }
                 }
-                Move::Think(pause, why) if may_sleep => {
-                    user.at = user.at + pause;
-                    self.sleep(user, why);
-                    return None;
-                }
-                Move::Until(moment, why) if may_sleep => {
-                    user.at = user.at.max(moment);
-                    self.sleep(user, why);
-                    return None;
-                }
-                Move::Send(_) | Move::Think(..) | Move::Until(..) | Move::Leave => {
-                    let was_to_stay = self.present.remove(&user.number);
-                    let was_let_go = self.departed.remove(&user.number);
-                    self.left_for_good += u64::from(was_to_stay && !was_let_go && !self.over);
-                    if let (Some(gate), Some(client)) = (&mut self.gate, &user.client) {
-                        gate.part(client.member);
-                    }
-                    return None;
-                }
+                Move::Send(_) | Move::Think(..) | Move::Until(..) | Move::Leave => return self.leave(&user),
             }
         }
     }
 
+    /// Enters a request into the ledger.
+    fn plan(&mut self, user: &mut UserTask<C>, call: &Call) {
+        user.ordinal += u64::from(call.attempt == 0);
+        let ticket = self.books.recorder.plan(user.number, call, user.at);
+        // One that was left open by mistake shows up as in flight, rather than to be counted twice.
+        user.open = Some(OpenRequest { ticket, patience_factor: self.overrides.patience_factor });
+        user.persona.begins();
+    }
+
     /// The user is quiet until it is due.
-    pub(super) fn sleep(&mut self, mut user: Box<UserTask<C>>, why: Pause) {
-        user.pause = (!matches!(user.persona, User::Presence(_))).then_some(why);
-        self.count(user.pause, 1);
-        let under_way = user.ticket.is_some();
-        let entry = TimerEntry { at: user.at, number: user.number, user };
-        let awake = if under_way { Some(entry) } else { self.overrides.put_to_rest(entry) };
-        if let Some(entry) = awake {
-            self.timers.push(entry);
+    fn sleep(&mut self, mut user: Box<UserTask<C>>, phase: UserPhase) -> Option<Box<UserTask<C>>> {
+        user.phase = phase;
+        self.timers.sleep(user);
+        None
+    }
+
+    fn leave(&mut self, user: &UserTask<C>) -> Option<Box<UserTask<C>>> {
+        self.population.leaves(user.number, self.over);
+        if let (Some(gate), Some(client)) = (&mut self.gate, &user.client) {
+            gate.part(client);
         }
+        None
     }
 }
 
-/// How long a user has to wait that begins anew at once, since a balancer refused its last request. After a request without an
-/// answer it is quiet for a while, whatever it does next and whenever it would do so by itself.
-fn pause_after_setback<C>(user: &mut UserTask<C>) -> Option<Duration> {
-    let setback = &mut user.setback;
-    if std::mem::take(&mut setback.unanswered) {
-        let (base, cap) = SETBACK_PAUSE;
-        let nth = setback.in_a_row.saturating_sub(1);
-        let pause = full_jitter(base, cap, nth, (Purpose::Setback, nth), &user.draws);
-        setback.quiet_until = user.at + pause.max(LEAST_PAUSE);
+impl Setback {
+    /// How long a user has to wait, at least, that begins anew at `at`: its last request was refused by a balancer. After a request
+    /// without an answer it is quiet for a while, whatever it does next and whenever it would do so by itself.
+    fn pause(&mut self, at: Timestamp, draws: &Draws) -> Duration {
+        if std::mem::take(&mut self.unanswered) {
+            let (base, cap) = SETBACK_PAUSE;
+            let nth = self.in_a_row.saturating_sub(1);
+            let pause = full_jitter(base, cap, nth, (Purpose::Setback, nth), draws);
+            self.quiet_until = at + pause.max(LEAST_PAUSE);
+        }
+        if std::mem::take(&mut self.turned_back) { LEAST_PAUSE } else { Duration::ZERO }
     }
-    std::mem::take(&mut setback.turned_back).then_some(LEAST_PAUSE)
 }

@@ -1,9 +1,9 @@
-use std::cmp::Ordering;
+use std::time::Duration;
 
-use controllers::{Note, RetryHint, Timestamp};
+use controllers::{JobId, RetryHint, Timestamp};
 
+use super::gate::ClientState;
 use crate::{
-    client::{Member, Pass},
     crowd::User,
     measure::{Fate, Ticket},
     persona::{Answer, Call, Draws, Pause, Persona as _, Reply},
@@ -17,31 +17,63 @@ pub(crate) struct UserTask<C> {
     pub(crate) number: u64,
     /// The connection that it keeps.
     pub(crate) connection: Option<C>,
-    pub(super) errand: Option<Call>,
     /// Requests that it has begun, retries not counted.
     pub(super) ordinal: u64,
     /// The intended start of its request, or the intended end of its pause.
     pub(crate) at: Timestamp,
-    pub(super) ticket: Option<Ticket>,
-    /// The number of its request, if requests are numbered and it has not ended.
-    pub(super) request: Option<u64>,
-    pub(super) begun: Option<Timestamp>,
-    /// What its last request came to at once, and how often in a row: it may not begin anew without a pause.
     pub(super) setback: Setback,
-    /// Its request has been written. A second write is the same request, on a new connection in place of one that was closed.
-    pub(super) written: bool,
-    pub(super) pause: Option<Pause>,
-    /// What its next turn is about.
-    pub(super) due: Due,
-    /// It is at something beside requests, which is in the books of this phase.
-    pub(super) beside: Option<usize>,
-    /// What there is between it and its own policy, if it has one. Apart, since most runs have none and all users take memory.
+    /// Its place at the client gate, if the run has one. Apart, since most runs have none and all users take memory.
     pub(super) client: Option<Box<ClientState>>,
-    /// The share of time-out and patience that it waits for its request; `None`: all.
-    pub(crate) patience_factor: Option<f64>,
+    /// Its request that is in the ledger and has not ended: from when it is planned to the end of its last hop.
+    pub(super) open: Option<OpenRequest>,
+    pub(super) phase: UserPhase,
 }
 
-/// A user whose request ends at once, and who begins anew at once, would do so for ever at one moment.
+/// What a user is doing.
+#[derive(Debug, Default)]
+pub(super) enum UserPhase {
+    /// It has arrived, and its persona has not been asked yet.
+    #[default]
+    Arrived,
+    /// It is quiet for this reason, perhaps between two hops of its request.
+    Pausing(Pause),
+    /// Its next request is put off, for this reason, and not in the ledger yet.
+    PutOff(Pause, Call),
+    /// The client gate holds its request.
+    AtGate(Call, JobId),
+    /// The client gate has sent its request back until then.
+    SentBack(Call, Timestamp),
+    /// The client gate has let its request go.
+    LetGo(Call),
+    /// Its request will not be sent, and its persona has not been told yet.
+    NeverSent(NeverSent),
+    /// The host has its request.
+    InFlight(InFlight),
+}
+
+/// A request in the ledger.
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    pub(super) ticket: Ticket,
+    /// The share of time-out and patience that its user waits; `None`: all.
+    pub(super) patience_factor: Option<f64>,
+}
+
+/// What the host is to send, and how far it has come.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    pub(super) call: Call,
+    /// It is background activity, in the ledger of this phase of the plan.
+    pub(super) background: Option<usize>,
+    /// When the host began with it.
+    pub(super) begun: Option<Timestamp>,
+    /// Its number, if requests are numbered.
+    pub(super) number: Option<u64>,
+    /// It has been written. A second write is the same request, on a new connection in place of one that was closed.
+    pub(super) written: bool,
+}
+
+/// A user whose request ends at once, and who begins another at once, would do so for ever at one moment.
 /// What a pause was made for is forgotten with it; how many there were in a row is not, until there is an answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Setback {
@@ -55,49 +87,19 @@ pub(super) struct Setback {
     pub(super) quiet_until: Timestamp,
 }
 
-/// A user and its policy.
-#[derive(Debug)]
-pub(super) struct ClientState {
-    /// Its place among those who share one.
-    pub(super) member: Member,
-    /// Its request has been let go.
-    pub(super) pass: Option<Pass>,
-    /// The last answer said not to try the same again.
-    pub(super) told_not_to_retry: bool,
-    /// What the last answer told beside it.
-    pub(super) note: Option<Note>,
-    /// Until when its request has been kept back, if it has.
-    pub(super) kept_until: Option<Timestamp>,
-}
-
-/// What a user's turn is about.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Due {
-    /// It has arrived.
-    Start,
-    /// Its pause is over.
-    Woke,
-    /// Its policy is to be asked about its request, perhaps once more.
-    Ask,
-    /// Its policy has let its request go.
-    Go,
-    /// Its request is over, and was never sent.
-    Over(NeverSent),
-}
-
 /// Why a request was never sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NeverSent {
-    /// Its policy refused it.
+    /// The client gate refused it.
     Refused(RetryHint),
-    /// Its policy kept it back until the user's patience ended.
+    /// The client gate kept it back until the user's patience ended.
     GaveUp,
     /// Or until the time-out.
     TimedOut,
 }
 
 impl NeverSent {
-    /// What the user hears.
+    /// What the persona is told.
     pub(super) fn reply(self) -> Reply<'static> {
         match self {
             Self::Refused(hint) => Reply::RefusedLocally(hint),
@@ -130,73 +132,85 @@ impl<'a> Outcome<'a> {
     }
 }
 
-impl ClientState {
-    pub(super) fn of(member: Member) -> Self {
-        Self { member, pass: None, told_not_to_retry: false, note: None, kept_until: None }
+impl Setback {
+    /// A request has ended so. A time-out is no setback: it has taken its time.
+    pub(super) fn note(&mut self, is: &Outcome<'_>) {
+        self.unanswered =
+            matches!((&is.reply, is.fate), (Reply::ConnectFailed | Reply::Broken, Fate::ConnectFailed | Fate::Failed));
+        self.in_a_row = if self.unanswered { self.in_a_row.saturating_add(1) } else { 0 };
+    }
+}
+
+impl InFlight {
+    pub(super) fn new(call: Call, background: Option<usize>) -> Self {
+        Self { call, background, begun: None, number: None, written: false }
     }
 }
 
 impl<C> UserTask<C> {
-    /// The request that the user wants sent.
+    /// The request that the host is to send.
     pub(crate) fn call(&self) -> Option<&Call> {
-        self.errand.as_ref()
+        self.in_flight().map(|sending| &sending.call)
     }
 
-    /// It is too early for this request, after one without an answer. Recorded requests are due when they are.
-    pub(super) fn is_to_wait_for(&self, call: &Call) -> bool {
-        self.at < self.setback.quiet_until && call.hop == 0 && !(call.attempt == 0 && self.persona.keeps_times())
+    /// The share of time-out and patience that it waits for its request; `None`: all.
+    pub(crate) fn patience_factor(&self) -> Option<f64> {
+        self.open.as_ref()?.patience_factor
     }
 
     /// The key of all draws that belong to its request.
     pub(crate) fn key(&self) -> u64 {
-        let attempt = self.errand.as_ref().map_or(0, |call| call.attempt);
-        self.draws.key_of_request(self.ordinal, attempt)
-    }
-
-    /// Its own policy has not let its request go.
-    pub(super) fn is_kept_back(&self) -> bool {
-        let kept = self.client.as_ref().is_some_and(|client| client.kept_until.is_some());
-        kept || matches!(self.due, Due::Over(_))
+        self.draws.key_of_request(self.ordinal, self.call().map_or(0, |call| call.attempt))
     }
 
     /// The host has begun with the request: it did not come too late for it.
     pub(crate) fn has_begun(&self) -> bool {
-        self.begun.is_some()
+        self.in_flight().is_some_and(|sending| sending.begun.is_some())
     }
 
     /// The host begins with the request.
     pub(crate) fn begins(&mut self, now: Timestamp) {
-        self.begun = Some(now);
+        self.in_flight_mut().into_iter().for_each(|sending| sending.begun = Some(now));
+    }
+
+    pub(super) fn in_flight(&self) -> Option<&InFlight> {
+        if let UserPhase::InFlight(sending) = &self.phase { Some(sending) } else { None }
+    }
+
+    pub(super) fn in_flight_mut(&mut self) -> Option<&mut InFlight> {
+        if let UserPhase::InFlight(sending) = &mut self.phase { Some(sending) } else { None }
+    }
+
+    /// Why it is quiet; `None`: it is not, or is not counted since it is no user.
+    pub(super) fn pause(&self) -> Option<Pause> {
+        let pause = match self.phase {
+            UserPhase::Pausing(why) | UserPhase::PutOff(why, _) => why,
+            UserPhase::Arrived | UserPhase::InFlight(_) => return None,
+            _ => Pause::Waiting,
+        };
+        (!matches!(self.persona, User::Presence(_))).then_some(pause)
+    }
+
+    /// How its request ends if the run ends now.
+    pub(super) fn fate_at_end(&self) -> Fate {
+        match self.phase {
+            UserPhase::AtGate(..) | UserPhase::SentBack(..) | UserPhase::NeverSent(_) => Fate::RefusedLocally,
+            _ => Fate::InFlight,
+        }
+    }
+
+    /// The earliest moment for this request, after one without an answer or one that was refused at once (`least_pause`). The hops
+    /// of a request are not put off, and recorded requests are due when they are.
+    pub(super) fn earliest(&self, call: &Call, least_pause: Duration) -> Timestamp {
+        let first = call.attempt == 0;
+        if call.hop > 0 {
+            self.at
+        } else if self.at < self.setback.quiet_until && !(first && self.persona.keeps_times()) {
+            self.setback.quiet_until
+        } else if first {
+            self.at + least_pause
+        } else {
+            self.at
+        }
     }
 }
-
-/// A user in the heap: the one that is due first is on top.
-#[derive(Debug)]
-pub(super) struct TimerEntry<C> {
-    /// When, and whose: here as well as in the user, since a heap of 100 000 compares 17 times for each that it gives out,
-    /// and each look into a box is memory that no cache has.
-    pub(super) at: Timestamp,
-    pub(super) number: u64,
-    pub(super) user: Box<UserTask<C>>,
-}
-
-impl<C> Ord for TimerEntry<C> {
-    /// By time, then by number, so that the order of a run does not depend on the heap's.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.number).cmp(&(self.at, self.number))
-    }
-}
-
-impl<C> PartialOrd for TimerEntry<C> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<C> PartialEq for TimerEntry<C> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<C> Eq for TimerEntry<C> {}

@@ -61,10 +61,14 @@ fn go(plan: &LoadPlan, service: Service<'_>) -> Found {
     run(plan, UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, true), service)
 }
 
+fn clients_of<J>(entry: &'static Entry, scope: ClientScope) -> Clients<J> {
+    Clients::new(entry, Values::default(), scope, client("none", &[], scope).objective, 1)
+}
+
 /// With a policy that is in no catalogue.
 fn go_with(entry: &'static Entry, scope: ClientScope, plan: &LoadPlan, service: Service<'_>) -> Found {
     let mut pool = UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, true);
-    let clients = Clients::of(entry, Values::default(), &client("none", &[], scope), 1);
+    let clients = clients_of(entry, scope);
     pool.gate = Some(Box::new(UserGate::with(clients, plan)));
     run(plan, pool, service)
 }
@@ -79,8 +83,8 @@ fn run_at(plan: &LoadPlan, mut pool: UserPool<()>, at: impl Fn(Timestamp) -> Tim
     let mut begin = |mut user: Box<UserTask<()>>, now, pool: &mut UserPool<()>, agenda: &mut BTreeMap<_, _>| {
         let call = user.call().expect("a request").clone();
         user.begins(now);
-        pool.number(&mut user);
-        pool.sends(&mut user, now);
+        pool.books.number(&mut user);
+        pool.books.sends(&mut user, now);
         let (takes, answer) = service(&call, now);
         sequence += 1;
         agenda.insert((now + takes, sequence), (user, answer));
@@ -373,13 +377,13 @@ impl Policy for Scribe {
 fn told(end: host::End) -> Outcome {
     let plan = plan(1, 50 * MS);
     let mut pool = UserPool::<()>::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
-    let clients = Clients::of(&SCRIBE, Values::default(), &client("none", &[], ClientScope::All), 1);
+    let clients = clients_of(&SCRIBE, ClientScope::All);
     pool.gate = Some(Box::new(UserGate::with(clients, &plan)));
     pool.advance(Timestamp::ZERO);
     let mut user = pool.take(Timestamp::ZERO).expect("a user has a request");
     user.begins(Timestamp::ZERO);
     if !matches!(end, host::End::ConnectFailed | host::End::ConnectTimedOut) {
-        pool.sends(&mut user, Timestamp::ZERO);
+        pool.books.sends(&mut user, Timestamp::ZERO);
     }
     let _ = pool.settle(user, end.without_answer(), Timestamp::ZERO + MS);
     NOTES.take();
@@ -514,7 +518,7 @@ fn a_phase_may_begin_with_a_policy_as_new() {
     // Who is held asks the new policy, which lets nobody go before its first beat.
     plan.client = Some(ClientSpec { renewed_in: vec![1], ..client("none", &[], ClientScope::All) });
     let mut pool = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
-    let clients = Clients::of(&HOLDING, Values::default(), &client("none", &[], ClientScope::All), 1);
+    let clients = clients_of(&HOLDING, ClientScope::All);
     pool.gate = Some(Box::new(UserGate::with(clients, &plan)));
     let ledger = run(&plan, pool, &mut |_, _| (10 * MS, OK)).ledger;
     assert!(ledger.served > 20 && ledger.unsent == 0, "{ledger:?}");

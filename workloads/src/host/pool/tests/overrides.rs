@@ -50,7 +50,7 @@ impl Play {
     }
 
     fn send(&mut self, mut user: Box<UserTask<()>>) {
-        self.pool.sends(&mut user, self.now);
+        self.pool.books.sends(&mut user, self.now);
         self.begun.push((self.now, user.number));
         self.open.push((self.now + MS * 50, user));
     }
@@ -157,7 +157,7 @@ fn hurried_users_wait_for_a_share_of_what_was_planned() {
             }
         };
         let call = user.call().expect("a request").clone();
-        let limit = Limit::of(plan.timeout, &call, user.at, user.patience_factor);
+        let limit = Limit::of(plan.timeout, &call, user.at, user.patience_factor());
         let waits = limit.at.since(user.at);
         play.send(user);
         play.until(play.now.as_secs_f64() + 0.06);

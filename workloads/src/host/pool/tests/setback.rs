@@ -34,7 +34,7 @@ fn ends(pool: &mut UserPool<()>, now: Timestamp, end: End) -> Option<Duration> {
     let mut user = pool.take(now).expect("a user has a request");
     user.begins(now);
     if end != End::ConnectFailed {
-        pool.sends(&mut user, now);
+        pool.books.sends(&mut user, now);
     }
     assert!(pool.settle(user, end.without_answer(), now).is_none(), "it does not begin anew at one moment");
     pool.next_due().map(|due| due.since(now))
@@ -80,7 +80,7 @@ fn an_answer_ends_the_row_and_a_time_out_is_no_setback() {
         pool.advance(now);
     }
     let mut user = pool.take(now).expect("it is due");
-    pool.sends(&mut user, now);
+    pool.books.sends(&mut user, now);
     let ok = Answer { status: 200, headers: &[], body: b"" };
     let again = pool.settle(user, Outcome::answered(ok), now).expect("it begins anew at once");
     let again = pool.settle(again, End::TimedOut.without_answer(), now).expect("and after a time-out, too");
@@ -101,7 +101,7 @@ fn what_the_pause_takes_is_no_part_of_the_response_time() {
         pool.advance(now);
     }
     let mut user = pool.take(now).expect("it is due");
-    pool.sends(&mut user, now);
+    pool.books.sends(&mut user, now);
     let ok = Answer { status: 200, headers: &[], body: b"" };
     pool.settle(user, Outcome::answered(ok), now + 5 * MS);
     let report = pool.finish(now + 5 * MS, Health::default());
@@ -171,7 +171,7 @@ fn tried(plan: &LoadPlan, end: End) -> Vec<Timestamp> {
             assert!(tried.len() < 100_000, "a loop, at {now:?}");
             user.begins(now);
             if end != End::ConnectFailed {
-                pool.sends(&mut user, now);
+                pool.books.sends(&mut user, now);
             }
             next = pool.settle(user, end.without_answer(), now).or_else(|| pool.take(now));
         }
