@@ -24,7 +24,7 @@ use nix::{
 };
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::unix::AsyncFd;
-use workloads::presence::HEALTH;
+use workloads::background::HEALTH;
 
 use crate::{
     app::{Answer, App},

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use controllers::{Catalogue, PeerReport, Seen};
+use controllers::{Catalogue, PeerReport, Seen, catalogue::Setting};
 use tokio::sync::Notify;
 
 use crate::{

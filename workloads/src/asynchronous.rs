@@ -6,7 +6,7 @@
 //! connection has come of it; until then a window counts it as connecting.
 
 mod client;
-mod crowd;
+mod worker;
 
 use std::{
     cell::{Cell, RefCell},
@@ -22,13 +22,13 @@ use tokio::{
 };
 
 use crate::{
+    background::Role,
     clock::{Clock, Clocks},
     crowd::Crowd,
     health::{ClockMeter, DescriptorMeter, GapMeter, Health, MachineSample, ProcessSample, ThreadMeter},
-    host::{Crew, Cut, Options, Orders, RunError, StopFlag, check},
+    host::{Cut, Options, Orders, RunError, StopFlag, UserPool, check},
     measure::{Report, Window},
     plan::{Load, LoadPlan},
-    presence::Role,
 };
 use client::{Client, Clients};
 
@@ -37,10 +37,10 @@ const STOP_DRAIN: Duration = Duration::from_secs(10);
 
 /// What the tasks of one run share, on one thread.
 #[derive(Debug)]
-struct Floor {
+struct TaskHost {
     clock: Clock,
     clients: Clients,
-    crew: RefCell<Crew<Client>>,
+    pool: RefCell<UserPool<Client>>,
     /// A user went to sleep: it may be due before the pacer wakes.
     changed: Notify,
     cut: watch::Receiver<bool>,
@@ -70,12 +70,13 @@ pub(crate) fn run(
         .enable_all()
         .build()
         .map_err(|cause| RunError::Setup { what: "an async runtime", cause })?;
-    let crew = Crew::new(plan, Crowd::new(plan)?, options.requests_limit, false).keeping_times(options.second_times);
+    let pool =
+        UserPool::new(plan, Crowd::new(plan)?, options.requests_limit, false).keeping_times(options.second_times);
     let (cutter, cut) = watch::channel(false);
-    let floor = Rc::new(Floor {
+    let host = Rc::new(TaskHost {
         clock: Clock::start(),
         clients,
-        crew: RefCell::new(crew),
+        pool: RefCell::new(pool),
         changed: Notify::new(),
         cut,
         timeout: plan.timeout,
@@ -86,8 +87,8 @@ pub(crate) fn run(
     });
     let before = ProcessSample::take();
     let pace = Pace { stop, orders: &options.orders, drain: plan.drain, limit: allowance.in_flight, cutter };
-    let mut health = LocalSet::new().block_on(&runtime, pace.run(&floor, on_window));
-    // Connections end with the runtime, and with them the last references to the floor.
+    let mut health = LocalSet::new().block_on(&runtime, pace.run(&host, on_window));
+    // Connections end with the runtime, and with them the last references to the host.
     drop(runtime);
 
     let after = ProcessSample::take();
@@ -95,17 +96,17 @@ pub(crate) fn run(
     health.steal = after.steal_since(&before);
     health.major_faults = after.major_faults.saturating_sub(before.major_faults);
     health.resident_peak = after.resident_peak;
-    health.descriptors_peak = floor.descriptors.peak();
+    health.descriptors_peak = host.descriptors.peak();
     health.descriptors_limit = allowance.descriptors;
     health.in_flight_limit = allowance.in_flight;
-    health.out_of_ports = floor.out_of_ports.get();
-    health.out_of_descriptors = floor.out_of_descriptors.get();
-    health.out_of_memory = floor.out_of_memory.get();
-    let now = floor.clock.now();
-    let floor = Rc::into_inner(floor).expect("every task has ended");
-    let crew = floor.crew.into_inner();
-    health.in_flight_peak = crew.active_peak();
-    Ok(crew.finish(now, health))
+    health.out_of_ports = host.out_of_ports.get();
+    health.out_of_descriptors = host.out_of_descriptors.get();
+    health.out_of_memory = host.out_of_memory.get();
+    let now = host.clock.now();
+    let host = Rc::into_inner(host).expect("every task has ended");
+    let pool = host.pool.into_inner();
+    health.in_flight_peak = pool.active_peak();
+    Ok(pool.finish(now, health))
 }
 
 /// Makes things happen when they are due.
@@ -118,7 +119,7 @@ struct Pace<'a> {
 }
 
 impl Pace<'_> {
-    async fn run(self, floor: &Rc<Floor>, mut on_window: impl FnMut(Window)) -> Health {
+    async fn run(self, host: &Rc<TaskHost>, mut on_window: impl FnMut(Window)) -> Health {
         let thread = ThreadMeter::of_this_thread();
         let began = thread.sample();
         let mut gaps = GapMeter::new(began, MachineSample::take());
@@ -128,44 +129,44 @@ impl Pace<'_> {
         let mut drain_until = None;
         let mut beat = Timestamp::ZERO;
         loop {
-            let now = floor.clock.now();
-            floor.crew.borrow_mut().advance(now);
+            let now = host.clock.now();
+            host.pool.borrow_mut().advance(now);
             while let Some(ended) = tasks.try_join_next() {
-                count_panic(floor, &mut health, ended.is_err());
+                count_panic(host, &mut health, ended.is_err());
             }
             while tasks.len() < self.limit as usize {
-                let Some(guest) = floor.crew.borrow_mut().take(now) else { break };
-                tasks.spawn_local(crowd::serve(Rc::clone(floor), guest));
+                let Some(user) = host.pool.borrow_mut().take(now) else { break };
+                tasks.spawn_local(worker::serve(Rc::clone(host), user));
             }
-            health.waited_for_fiber += floor.crew.borrow().ready() as u64;
+            health.waited_for_fiber += host.pool.borrow().ready() as u64;
             if now.since(beat) >= GapMeter::HEARTBEAT {
                 beat = now;
                 gaps.refresh(thread.sample());
-                floor.descriptors.look();
-                floor.crew.borrow_mut().obey(self.orders.take(), now);
-                while let Some(window) = next_window(floor, now) {
+                host.descriptors.look();
+                host.pool.borrow_mut().apply(self.orders.take(), now);
+                while let Some(window) = next_window(host, now) {
                     on_window(window);
                     gaps.refresh_machine(MachineSample::take());
                     clocks.look(Clocks::read());
                 }
             }
-            if self.is_done(floor, now, &mut drain_until) {
+            if self.is_done(host, now, &mut drain_until) {
                 break;
             }
-            let due = floor.crew.borrow_mut().next_due().unwrap_or(Timestamp::MAX);
+            let due = host.pool.borrow_mut().next_due().unwrap_or(Timestamp::MAX);
             let rings = due.max(now).min(now + GapMeter::HEARTBEAT);
             tokio::select! {
-                () = sleep(rings.since(now)) => gaps.woke(rings, floor.clock.now(), || (thread.sample(), MachineSample::take())),
-                () = floor.changed.notified() => {}
+                () = sleep(rings.since(now)) => gaps.woke(rings, host.clock.now(), || (thread.sample(), MachineSample::take())),
+                () = host.changed.notified() => {}
             }
         }
         // Nobody listens if no task is left.
         let _ = self.cutter.send(true);
         while let Some(ended) = tasks.join_next().await {
-            count_panic(floor, &mut health, ended.is_err());
+            count_panic(host, &mut health, ended.is_err());
         }
         let ended = thread.sample();
-        health.wall = floor.clock.now().since(Timestamp::ZERO);
+        health.wall = host.clock.now().since(Timestamp::ZERO);
         health.sender_cpu = ended.cpu.saturating_sub(began.cpu);
         health.run_queue_delay = ended.run_queue_delay.saturating_sub(began.run_queue_delay);
         health.sender_turns = ended.turns.saturating_sub(began.turns);
@@ -177,28 +178,28 @@ impl Pace<'_> {
         health
     }
 
-    fn is_done(&self, floor: &Floor, now: Timestamp, drain_until: &mut Option<Timestamp>) -> bool {
+    fn is_done(&self, host: &TaskHost, now: Timestamp, drain_until: &mut Option<Timestamp>) -> bool {
         let cut = self.stop.cut();
-        let mut crew = floor.crew.borrow_mut();
+        let mut pool = host.pool.borrow_mut();
         if cut > Cut::RunOn {
-            crew.stop(now);
+            pool.stop(now);
         }
-        if !crew.is_over() {
+        if !pool.is_over() {
             return false;
         }
         let drain = if cut > Cut::RunOn { self.drain.min(STOP_DRAIN) } else { self.drain };
         let until = *drain_until.get_or_insert(now + drain);
-        crew.is_drained() || now >= until || cut == Cut::Now
+        pool.is_drained() || now >= until || cut == Cut::Now
     }
 }
 
-fn next_window(floor: &Floor, now: Timestamp) -> Option<Window> {
-    floor.crew.borrow_mut().next_window(now)
+fn next_window(host: &TaskHost, now: Timestamp) -> Option<Window> {
+    host.pool.borrow_mut().next_window(now)
 }
 
-fn count_panic(floor: &Floor, health: &mut Health, panicked: bool) {
+fn count_panic(host: &TaskHost, health: &mut Health, panicked: bool) {
     if panicked {
         health.fiber_panics += 1;
-        floor.crew.borrow_mut().lost();
+        host.pool.borrow_mut().lost();
     }
 }

@@ -3,11 +3,11 @@
 use controllers::Timestamp;
 
 use crate::{
+    background::Presence,
     behaviour::Home,
     mail::{MailCrowd, MailUser, Offered, REQUEST_TYPES, TransitionCount},
     persona::{Draws, Persona, Reply, Turn},
     plan::{LoadPlan, PlanError, Users},
-    presence::Presence,
     replay::Replayed,
     schedule::Arrival,
     url::{UrlCrowd, UrlUser},

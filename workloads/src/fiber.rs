@@ -12,9 +12,9 @@ mod deadline;
 mod exchange;
 mod pacer;
 mod polled;
+mod pool;
 mod routes;
 mod runtime;
-mod squad;
 mod watch;
 mod worker;
 
@@ -26,15 +26,15 @@ use crate::{
     clock::Clock,
     crowd::Crowd,
     health::{ProcessSample, ThreadSample},
-    host::{Allowance, Crew, MEMORY_FOR_ANSWERS, Options, RunError, StopFlag, check},
+    host::{Allowance, MEMORY_FOR_ANSWERS, Options, RunError, StopFlag, UserPool, check},
     http1::{Budget, Limits},
     measure::{Health, Report, Window},
     plan::LoadPlan,
 };
 use exchange::Network;
 use pacer::Pacer;
+use pool::FiberPool;
 use routes::Routes;
-use squad::Squad;
 use watch::Watch;
 
 /// What the pacer tells the thread that called [`run`].
@@ -76,9 +76,9 @@ pub(crate) fn run(
     };
     let process = ProcessSample::take();
     let (tell, news) = mpsc::channel();
-    let crew = Crew::new(plan, crowd, options.requests_limit, options.numbered).keeping_times(options.second_times);
-    let squad = Squad::new(Clock::start(), network, crew, allowance.in_flight);
-    let pacer = Pacer::new(Arc::clone(&squad), plan, options, stop.clone(), tell);
+    let pool = UserPool::new(plan, crowd, options.requests_limit, options.numbered).keeping_times(options.second_times);
+    let fibers = FiberPool::new(Clock::start(), network, pool, allowance.in_flight);
+    let pacer = Pacer::new(Arc::clone(&fibers), plan, options, stop.clone(), tell);
     let pacing = runtime::spawn(move || pacer.run()).map_err(|cause| RunError::Setup { what: "a fiber", cause })?;
 
     let mut watched = None;
@@ -90,23 +90,23 @@ pub(crate) fn run(
         }
     }
     let pacer_panicked = pacing.join().is_err();
-    let now = squad.clock.now();
-    let mut health = health(&squad, allowance, watched, &ProcessSample::take(), &process);
+    let now = fibers.clock.now();
+    let mut health = health(&fibers, allowance, watched, &ProcessSample::take(), &process);
     if pacer_panicked {
         health.fiber_panics += 1;
     }
-    Ok(squad.into_report(now, health))
+    Ok(fibers.into_report(now, health))
 }
 
 fn health(
-    squad: &Squad,
+    fibers: &FiberPool,
     allowance: Allowance,
     watched: Option<Watched>,
     after: &ProcessSample,
     before: &ProcessSample,
 ) -> Health {
-    let wall = squad.clock.now().since(Timestamp::ZERO);
-    let counts = squad.counts();
+    let wall = fibers.clock.now().since(Timestamp::ZERO);
+    let counts = fibers.counts();
     let mut health = Health {
         wall,
         process_cpu: after.cpu.saturating_sub(before.cpu),

@@ -3,18 +3,18 @@
 //! [`run`] is the way in. The fiber host speaks plain HTTP/1.1 at little cost; the async host speaks everything that
 //! reqwest does. Both keep the same books of the same users.
 
-mod crew;
+mod commands;
 mod end;
 mod limits;
 mod options;
-mod orders;
+mod pool;
 
-pub(crate) use crew::{Crew, Guest, Outcome};
+pub use commands::{Order, OrderError, Orders};
 pub(crate) use end::{End, Limit};
 pub(crate) use limits::{Allowance, MEMORY_FOR_ANSWERS, check};
 pub(crate) use options::Cut;
 pub use options::{HostChoice, Options, RunError, StopFlag};
-pub use orders::{Order, OrderError, Orders};
+pub(crate) use pool::{Outcome, UserPool, UserTask};
 
 use crate::{
     asynchronous, fiber,

@@ -19,12 +19,12 @@ pub mod host;
 pub mod http1;
 pub mod mail;
 
+pub mod background;
 pub mod measure;
 pub mod null;
 pub mod page;
 pub mod persona;
 pub mod plan;
-pub mod presence;
 pub mod replay;
 pub mod schedule;
 pub mod sim;

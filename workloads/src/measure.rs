@@ -6,7 +6,7 @@
 //! classes, never by requests; only [`Numbers`] of requests without an answer are kept one by one, and what each user got
 //! ([`Fairness`]), both up to a limit.
 
-mod beside;
+mod background;
 mod cell;
 mod distribution;
 mod groups;
@@ -22,7 +22,7 @@ mod user_set;
 mod window;
 
 pub use crate::health::Health;
-pub use beside::Beside;
+pub use background::Beside;
 pub use cell::Family;
 pub use distribution::{Distribution, Percentile, Times, least_samples};
 pub use groups::Group;

@@ -14,8 +14,8 @@ pub use check::PlanError;
 pub use client::{ClientScope, ClientSpec};
 
 use crate::{
+    background::Role,
     http1::names::{CRITICALITY, CUSTOMER},
-    presence::Role,
     replay::{Pace, Sessions},
 };
 

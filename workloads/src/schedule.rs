@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     arrivals::{Crossings, OpenArrivals},
+    background::Role,
     persona::Stay,
     plan::{Load, LoadPlan, Phase},
-    presence::Role,
     replay::Script,
 };
 use recorded::Recorded;

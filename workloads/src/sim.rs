@@ -6,19 +6,19 @@
 //! link and has the same [key](Asked::key) for its service time under every policy, and its retries are keyed by
 //! (request, attempt).
 
-mod agenda;
+mod connections;
 mod host;
 mod identity;
-mod lines;
 mod link;
 mod mailbox;
+mod queue;
+mod server;
 #[cfg(test)]
 mod tests;
-mod world;
 
-pub use agenda::Agenda;
 pub use host::{Finished, run};
 pub use identity::{Identity, identity_of};
 pub use link::LinkSpec;
 pub use mailbox::Mailboxes;
-pub use world::{Asked, ConnId, Cx, Knock, Response, Visitor, World};
+pub use queue::Agenda;
+pub use server::{Asked, ConnId, Cx, Knock, Response, Visitor, World};

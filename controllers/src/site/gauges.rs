@@ -48,13 +48,9 @@ pub(super) fn counts_beside(counts: Counts) -> BTreeMap<String, u64> {
     wrong.into_iter().collect()
 }
 
-/// Writes a gauge down by its name; with a class, `name[class]`.
-pub(super) fn write_down(into: &mut BTreeMap<String, f64>, gauge: Gauge, value: f64) {
-    let name = match gauge.class {
-        Some(class) => format!("{}[{}]", gauge.name, class.0),
-        None => gauge.name.to_owned(),
-    };
-    into.insert(name, value);
+/// A gauge's name; with a class, `name[class]`.
+pub(super) fn name_of(gauge: Gauge) -> String {
+    gauge.class.map_or_else(|| gauge.name.to_owned(), |class| format!("{}[{}]", gauge.name, class.0))
 }
 
 /// A length as gauges and facts have it.

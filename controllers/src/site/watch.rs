@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Action, TurnedAway,
-    gauges::write_down,
+    gauges::name_of,
     sampler::{Probe, Sampler, ready},
 };
 use crate::{
@@ -78,7 +78,7 @@ impl SiteMachine {
 
     /// Collects the machine's gauges.
     pub fn gauges(&self, into: &mut BTreeMap<String, f64>) {
-        self.seat.gauges(&mut |gauge, value| write_down(into, gauge, value));
+        self.seat.gauges(&mut |gauge, value| _ = into.insert(name_of(gauge), value));
     }
 }
 
@@ -312,7 +312,7 @@ impl<J> PolicySite<J> {
         for machine in &self.machines {
             machine.gauges(&mut into);
         }
-        self.seat.gauges(&mut |gauge, value| write_down(&mut into, gauge, value));
+        self.seat.gauges(&mut |gauge, value| _ = into.insert(name_of(gauge), value));
         into
     }
 

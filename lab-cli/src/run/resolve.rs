@@ -9,8 +9,8 @@ use target_app::{
     spec::{self, EdgeSpec, TargetSpec, WorkSpec},
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
+use workloads::background::Role;
 use workloads::plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers};
-use workloads::presence::Role;
 
 use super::{Cpus, RunFailure};
 use crate::{

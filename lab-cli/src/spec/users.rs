@@ -5,8 +5,8 @@ use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
 use controllers::catalogue::parse_time;
 use traces::Think;
 use workloads::{
+    background::Role,
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, OnTrouble, Patience, PreviousPage},
-    presence::Role,
 };
 
 use super::{

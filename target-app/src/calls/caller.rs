@@ -186,7 +186,7 @@ impl Caller {
         let now = self.clock.now();
         let State { machine, armed, .. } = &mut *state;
         let result = act(machine, now);
-        while let Some((waits, pass)) = machine.decided() {
+        while let Some((waits, pass)) = machine.decided(now) {
             machine.unused(waits.send(pass).err().flatten(), now);
         }
         if rearm(armed, machine.next_wake()) {
@@ -333,7 +333,7 @@ impl Drop for Lease {
 impl Timed for Caller {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
         self.lock().armed = None;
-        self.with(CallMachine::wake);
+        self.with(|_, _| ());
         self.lock().armed
     }
 

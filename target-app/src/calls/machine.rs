@@ -1,13 +1,10 @@
 //! Calls as a machine: which call begins next, what the task's own policy says, what comes after an attempt. It reads no clock and
 //! sends nothing: a host says what time it is, sends attempts, waits, and says what came of it.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    time::Duration,
-};
+use std::{collections::VecDeque, time::Duration};
 
 use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds, catalogue::Problem};
-use workloads::client::{Asked, Clients, Decided, Member, Pass};
+use workloads::client::{Asked, Clients, Decided, Member, Pass, clients};
 
 use super::{AfterAttempt, CallCounts, CallsEnded, Pool, Reply, Told, carried, key_of_attempt, key_of_call};
 use crate::{control::wire::MadeCalls, tree::CallSpec};
@@ -115,21 +112,19 @@ pub(crate) struct CallMachine<H> {
     pub(crate) spec: CallSpec,
     /// How requests say their class.
     class: ClassRule,
-    policy: Option<(Clients, Member)>,
-    held: BTreeMap<JobId, H>,
+    policy: Option<(Clients<H>, Member)>,
     counts: CallCounts,
 }
 
 impl<H> CallMachine<H> {
     /// `seed`: the root of the policy's randomness.
     pub(crate) fn new(spec: &CallSpec, class: &ClassRule, seed: u64) -> Result<Self, Vec<Problem>> {
-        let clients = spec.client.as_ref().map(|client| Clients::new(client, seed)).transpose()?;
+        let clients = spec.client.as_ref().map(|client| clients(client, seed)).transpose()?;
         let policy = clients.map(|mut clients| {
             let member = clients.join(0);
             (clients, member)
         });
-        let counts = CallCounts::default();
-        Ok(Self { spec: spec.clone(), class: class.clone(), policy, held: BTreeMap::new(), counts })
+        Ok(Self { spec: spec.clone(), class: class.clone(), policy, counts: CallCounts::default() })
     }
 
     /// A call on behalf of a request begins: call number `number` to the called service at `place`.
@@ -169,13 +164,12 @@ impl<H> CallMachine<H> {
     ) -> CallStep {
         let Some((clients, member)) = &mut self.policy else { return CallStep::Send };
         clients.set_wall(wall);
-        match clients.ask(*member, call.tags, call.entered, call.brought, now) {
+        match clients.ask(*member, call.tags, call.entered, call.brought, now, |_| handle()) {
             Asked::Go(pass) => self.resume(call, Some(pass)),
             Asked::Refused(_) => self.resume(call, None),
             Asked::ComeBack(wait) => CallStep::AskAgain(wait),
             Asked::Held(job) => {
                 call.held = Some(job);
-                self.held.insert(job, handle());
                 CallStep::Wait
             }
         }
@@ -183,14 +177,11 @@ impl<H> CallMachine<H> {
 
     /// The next call that the policy held and has decided about, with a pass if it may be sent. To be asked after every other method
     /// but those that take `&self`.
-    pub(crate) fn decided(&mut self) -> Option<(H, Option<Pass>)> {
+    pub(crate) fn decided(&mut self, now: Timestamp) -> Option<(H, Option<Pass>)> {
         let (clients, _) = self.policy.as_mut()?;
-        std::iter::from_fn(|| clients.decided()).find_map(|decided| {
-            let (job, pass) = match decided {
-                Decided::Go(job, pass) => (job, Some(pass)),
-                Decided::Refused(job, _) => (job, None),
-            };
-            self.held.remove(&job).map(|handle| (handle, pass))
+        clients.poll(now).map(|decided| match decided {
+            Decided::Go(handle, pass) => (handle, Some(pass)),
+            Decided::Refused(handle, _) => (handle, None),
         })
     }
 
@@ -228,10 +219,8 @@ impl<H> CallMachine<H> {
 
     /// The call has reached its deadline.
     pub(crate) fn timed_out(&mut self, call: &mut Call, now: Timestamp) -> CallStep {
-        if let (Some(job), Some((clients, _))) = (call.held.take(), &mut self.policy)
-            && self.held.remove(&job).is_some()
-        {
-            clients.left(job, now);
+        if let (Some(job), Some((clients, member))) = (call.held.take(), &mut self.policy) {
+            drop(clients.left(*member, job, now));
         }
         self.replied(call, Reply::TimedOut.into(), now)
     }
@@ -244,11 +233,6 @@ impl<H> CallMachine<H> {
     /// When the policy is due.
     pub(crate) fn next_wake(&self) -> Option<Timestamp> {
         self.policy.as_ref().and_then(|(clients, _)| clients.next_wake())
-    }
-
-    /// Lets the policy do what is due.
-    pub(crate) fn wake(&mut self, now: Timestamp) {
-        self.policy.iter_mut().for_each(|(clients, _)| clients.wake(now));
     }
 
     /// Puts a new policy in place of the one that has learnt.
@@ -353,7 +337,7 @@ mod tests {
         assert_eq!(machine.attempt(&mut third, NOW, WALL, || 3), CallStep::Send, "none is in flight any more");
         let answered = CallStep::Over(CallsEnded::Answered);
         assert_eq!(machine.replied(&mut third, Reply::Answered.into(), NOW), answered);
-        assert!(machine.decided().is_none());
+        assert!(machine.decided(NOW).is_none());
         let counts = machine.counts;
         assert!(
             counts.balances() && (counts.answered, counts.failed, counts.refused_locally) == (1, 1, 1),

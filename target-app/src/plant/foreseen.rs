@@ -53,7 +53,10 @@ impl Plant {
     pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Duration {
         let head = head_of(call);
         let kind = self.backend.route(&head).kind;
-        let class = self.arrivals.tags(&Shown { head: &head, peer: peer_of(user), session: Some(user) }, kind, Timestamp::ZERO).class;
+        let class = self
+            .arrivals
+            .tags(&Shown { head: &head, peer: peer_of(user), session: Some(user) }, kind, Timestamp::ZERO)
+            .class;
         self.backend.steps(kind, class, key, 1.0).iter().map(|step| step.demand).sum()
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use controllers::Settings;
 use workloads::{
     StopFlag,
+    background::Role,
     plan::{ArrivalLaw, ConnectionHabit, Load, LoadPlan, Users},
-    presence::Role,
     sim::{Finished, LinkSpec, run},
     testing::url_plan,
 };

@@ -12,8 +12,8 @@ use controllers::{
 };
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
+    background::HEALTH,
     persona::{Call, Method},
-    presence::HEALTH,
     sim::Asked,
 };
 

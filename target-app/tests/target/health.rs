@@ -6,8 +6,8 @@ use controllers::Class;
 use target_app::spec::{EdgeSpec, Health, TargetSpec};
 use workloads::{
     HostChoice, Options, StopFlag,
+    background::Role,
     plan::{ArrivalLaw, Load, Target},
-    presence::Role,
     run,
     testing::url_plan,
 };

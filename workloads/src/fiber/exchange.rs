@@ -79,12 +79,12 @@ pub(super) struct Errand<'a> {
     /// Intended start, from which time-out and patience count.
     pub(super) intended: Timestamp,
     /// The share of both that the user waits, if it is in more of a hurry than planned.
-    pub(super) haste: Option<f64>,
+    pub(super) patience_factor: Option<f64>,
 }
 
 /// What a fiber works with, reused for one request after the other.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct HttpExchange {
     out: Vec<u8>,
     pub(super) inbox: Inbox,
     pub(super) deadline: Arc<Deadline>,
@@ -93,7 +93,7 @@ pub(super) struct Desk {
     clock: Clock,
 }
 
-impl Desk {
+impl HttpExchange {
     pub(super) fn new(clock: Clock, deadline: Arc<Deadline>, net: &Network) -> Self {
         let inbox = Inbox::new(net.limits).sharing(net.memory.clone());
         Self { out: Vec::with_capacity(1024), inbox, deadline, error: String::new(), clock }
@@ -123,7 +123,7 @@ impl Desk {
     ) -> End {
         self.error.clear();
         let now = self.clock.now();
-        let limit = Limit::of(net.timeout, errand.call, errand.intended, errand.haste);
+        let limit = Limit::of(net.timeout, errand.call, errand.intended, errand.patience_factor);
         if let Some(end) = limit.passed(now) {
             // The generator came too late to begin: this is its own fault, and shows as unsent.
             return end;

@@ -6,11 +6,11 @@ use std::{
 use controllers::Timestamp;
 use nix::sys::epoll::EpollEvent;
 
-use super::{News, Watched, squad::Squad};
+use super::{News, Watched, pool::FiberPool};
 use crate::{
     clock::Clocks,
     health::{ClockMeter, GapMeter, MachineSample, ThreadMeter},
-    host::{Crew, Cut, Options, Orders, StopFlag},
+    host::{Cut, Options, Orders, StopFlag, UserPool},
     plan::LoadPlan,
 };
 
@@ -33,7 +33,7 @@ const STOP_DRAIN: Duration = Duration::from_secs(10);
 /// The fiber that makes things happen when they are due.
 #[derive(Debug)]
 pub(super) struct Pacer {
-    squad: Arc<Squad>,
+    fibers: Arc<FiberPool>,
     stop: StopFlag,
     orders: Orders,
     tell: Sender<News>,
@@ -42,13 +42,13 @@ pub(super) struct Pacer {
 
 impl Pacer {
     pub(super) fn new(
-        squad: Arc<Squad>,
+        fibers: Arc<FiberPool>,
         plan: &LoadPlan,
         options: &Options,
         stop: StopFlag,
         tell: Sender<News>,
     ) -> Self {
-        Self { squad, stop, orders: options.orders.clone(), tell, drain: plan.drain }
+        Self { fibers, stop, orders: options.orders.clone(), tell, drain: plan.drain }
     }
 
     pub(super) fn run(self) {
@@ -60,20 +60,20 @@ impl Pacer {
         let mut swept = Timestamp::ZERO;
         let mut room = vec![EpollEvent::empty(); EVENTS];
         let mut due = 0;
-        self.squad.gather_to(QUANTUM);
+        self.fibers.gather_to(QUANTUM);
         loop {
-            let now = self.squad.clock.now();
-            due += self.squad.crew(|crew| {
-                crew.advance(now);
-                crew.ready() as u64
+            let now = self.fibers.clock.now();
+            due += self.fibers.users(|pool| {
+                pool.advance(now);
+                pool.ready() as u64
             });
-            self.squad.man();
+            self.fibers.assign();
             if now.since(swept) >= GapMeter::HEARTBEAT {
                 swept = now;
                 let many = std::mem::take(&mut due) > MANY;
-                self.squad.gather_to(if many { QUANTUM_OF_MANY } else { QUANTUM });
-                self.squad.sweep(now);
-                self.obey(now);
+                self.fibers.gather_to(if many { QUANTUM_OF_MANY } else { QUANTUM });
+                self.fibers.sweep(now);
+                self.apply(now);
                 if self.close_windows(now, &mut gaps) {
                     gaps.refresh_machine(MachineSample::take());
                     clocks.look(Clocks::read());
@@ -84,24 +84,24 @@ impl Pacer {
                 break;
             }
             self.sleep(now, &mut room);
-            let now = self.squad.clock.now();
-            if let Some(due) = self.squad.rang(now) {
+            let now = self.fibers.clock.now();
+            if let Some(due) = self.fibers.rang(now) {
                 gaps.woke(due, now, || (thread.sample(), MachineSample::take()));
             }
         }
         // The last second of the plan may have ended since the last heartbeat.
-        self.close_windows(self.squad.clock.now(), &mut gaps);
-        self.send_home(&mut room);
+        self.close_windows(self.fibers.clock.now(), &mut gaps);
+        self.shut_down(&mut room);
         clocks.look(Clocks::read());
         // The caller may have gone; then nobody wants to know.
         let _ = self.tell.send(News::Done(Watched { began, ended: thread.sample(), gaps, clocks: clocks.report() }));
     }
 
     /// Does what was asked for since the last heartbeat.
-    fn obey(&self, now: Timestamp) {
+    fn apply(&self, now: Timestamp) {
         let orders = self.orders.take();
         if !orders.is_empty() {
-            self.squad.crew(|crew| crew.obey(orders, now));
+            self.fibers.users(|users| users.apply(orders, now));
         }
     }
 
@@ -109,35 +109,35 @@ impl Pacer {
     /// less to wake for nothing than to set it anew.
     fn sleep(&self, now: Timestamp, room: &mut [EpollEvent]) {
         let heartbeat = now + GapMeter::HEARTBEAT;
-        let due = self.squad.crew(Crew::next_due).unwrap_or(heartbeat);
-        self.squad.ring_by(self.squad.gathered(due.max(now)).min(heartbeat), now);
+        let due = self.fibers.users(UserPool::next_due).unwrap_or(heartbeat);
+        self.fibers.ring_by(self.fibers.gathered(due.max(now)).min(heartbeat), now);
         self.look(room);
     }
 
     /// The kernel knows no reason to refuse; should it all the same, that is a panic, which the run reports.
     fn look(&self, room: &mut [EpollEvent]) {
-        self.squad.network.watch.look(room).expect("events can be fetched");
-        self.squad.let_go_on();
+        self.fibers.network.watch.look(room).expect("events can be fetched");
+        self.fibers.let_go_on();
     }
 
     /// Whether all is over: arrivals stop with the plan or the stop flag, then what is in flight may drain, then it is cut.
     fn is_done(&self, now: Timestamp, drain_until: &mut Option<Timestamp>) -> bool {
         let cut = self.stop.cut();
         if cut > Cut::RunOn {
-            self.squad.crew(|crew| crew.stop(now));
+            self.fibers.users(|users| users.stop(now));
         }
-        if !self.squad.crew(|crew| crew.is_over()) {
+        if !self.fibers.users(|users| users.is_over()) {
             return false;
         }
         let drain = if cut > Cut::RunOn { self.drain.min(STOP_DRAIN) } else { self.drain };
         let until = *drain_until.get_or_insert(now + drain);
-        self.squad.crew(|crew| crew.is_drained()) || now >= until || cut == Cut::Now
+        self.fibers.users(|users| users.is_drained()) || now >= until || cut == Cut::Now
     }
 
     /// True if a second has ended.
     fn close_windows(&self, now: Timestamp, gaps: &mut GapMeter) -> bool {
         let mut any = false;
-        while let Some(mut window) = self.squad.crew(|crew| crew.next_window(now)) {
+        while let Some(mut window) = self.fibers.users(|users| users.next_window(now)) {
             any = true;
             window.loop_gap_ms = Some(gaps.take_recent().as_secs_f64() * 1e3);
             // The caller may have gone, as above.
@@ -147,15 +147,15 @@ impl Pacer {
     }
 
     /// Cuts off what is left in flight, and waits until every fiber has gone.
-    fn send_home(&self, room: &mut [EpollEvent]) {
-        self.squad.cut();
-        self.squad.dismiss();
-        while self.squad.workers() > 0 {
-            let now = self.squad.clock.now();
-            self.squad.ring_at(now + Duration::from_millis(1), now);
+    fn shut_down(&self, room: &mut [EpollEvent]) {
+        self.fibers.cut();
+        self.fibers.close();
+        while self.fibers.workers() > 0 {
+            let now = self.fibers.clock.now();
+            self.fibers.ring_at(now + Duration::from_millis(1), now);
             self.look(room);
             // A fiber may have begun a new wait between the cut and its end.
-            self.squad.cut();
+            self.fibers.cut();
         }
     }
 }

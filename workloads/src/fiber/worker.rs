@@ -9,11 +9,11 @@ use controllers::Timestamp;
 use super::{
     connection::Connection,
     deadline::Deadline,
-    exchange::{Desk, Errand, Witness},
-    squad::Squad,
+    exchange::{Errand, HttpExchange, Witness},
+    pool::FiberPool,
 };
 use crate::{
-    host::{End, Guest, Outcome},
+    host::{End, Outcome, UserTask},
     http1::{HEADERS_MAX, Known, Response},
     persona::Answer,
 };
@@ -21,69 +21,70 @@ use crate::{
 /// A fiber's life: it takes one user after the other, and sends for each until that user thinks, waits or leaves.
 #[derive(Debug)]
 pub(super) struct Worker {
-    squad: Arc<Squad>,
+    fibers: Arc<FiberPool>,
     deadline: Arc<Deadline>,
 }
 
 impl Worker {
-    pub(super) fn new(squad: Arc<Squad>, deadline: Arc<Deadline>) -> Self {
-        Self { squad, deadline }
+    pub(super) fn new(fibers: Arc<FiberPool>, deadline: Arc<Deadline>) -> Self {
+        Self { fibers, deadline }
     }
 
     pub(super) fn run(self) {
-        self.squad.came();
-        let mut desk = Desk::new(self.squad.clock, Arc::clone(&self.deadline), &self.squad.network);
-        while self.squad.survive(|| self.serve_one(&mut desk)).unwrap_or(true) {
+        self.fibers.came();
+        let mut exchange = HttpExchange::new(self.fibers.clock, Arc::clone(&self.deadline), &self.fibers.network);
+        while self.fibers.catch_panic(|| self.serve_one(&mut exchange)).unwrap_or(true) {
             // After a panic it may still be set.
             self.deadline.clear();
         }
-        self.squad.gone(&self.deadline);
+        self.fibers.gone(&self.deadline);
     }
 
     /// False if the run is over.
-    fn serve_one(&self, desk: &mut Desk) -> bool {
-        let Some(guest) = self.squad.next_guest() else { return false };
-        self.serve(desk, guest);
+    fn serve_one(&self, exchange: &mut HttpExchange) -> bool {
+        let Some(user) = self.fibers.next_user() else { return false };
+        self.serve(exchange, user);
         true
     }
 
-    fn serve(&self, desk: &mut Desk, guest: Box<Guest<Connection>>) {
-        let mut next = Some(guest);
-        while let Some(mut guest) = next {
-            let end = self.send(desk, &mut guest);
-            let now = self.squad.clock.now();
-            if end != End::Answered && self.squad.is_cutting() {
-                self.squad.crew(|crew| crew.cut(guest, now));
+    fn serve(&self, exchange: &mut HttpExchange, user: Box<UserTask<Connection>>) {
+        let mut next = Some(user);
+        while let Some(mut user) = next {
+            let end = self.send(exchange, &mut user);
+            let now = self.fibers.clock.now();
+            if end != End::Answered && self.fibers.is_cutting() {
+                self.fibers.users(|users| users.cut(user, now));
                 return;
             }
-            let sudden = end.is_sudden() || !guest.has_begun();
-            next = self.settle(desk, guest, end, now);
+            let sudden = end.is_sudden() || !user.has_begun();
+            next = self.settle(exchange, user, end, now);
             // What it holds of the answer is not needed any more, and others may be short of it.
-            desk.inbox.clear();
-            self.squad.ring_for_others();
+            exchange.inbox.clear();
+            self.fibers.ring_for_others();
             if sudden {
-                self.squad.step_aside();
+                self.fibers.step_aside();
             }
         }
     }
 
-    fn send(&self, desk: &mut Desk, guest: &mut Box<Guest<Connection>>) -> End {
-        let Some(call) = guest.call().cloned() else { return End::Broken };
-        let mut kept = guest.connection.take();
-        let errand = Errand { call: &call, user: guest.number, intended: guest.at, haste: guest.haste };
-        let end = desk.exchange(&self.squad.network, &mut kept, errand, &mut Book { squad: &self.squad, guest });
-        guest.connection = kept;
+    fn send(&self, exchange: &mut HttpExchange, user: &mut Box<UserTask<Connection>>) -> End {
+        let Some(call) = user.call().cloned() else { return End::Broken };
+        let mut kept = user.connection.take();
+        let errand =
+            Errand { call: &call, user: user.number, intended: user.at, patience_factor: user.patience_factor() };
+        let end = exchange.exchange(&self.fibers.network, &mut kept, errand, &mut Book { fibers: &self.fibers, user });
+        user.connection = kept;
         end
     }
 
     fn settle(
         &self,
-        desk: &Desk,
-        guest: Box<Guest<Connection>>,
+        exchange: &HttpExchange,
+        user: Box<UserTask<Connection>>,
         end: End,
         now: Timestamp,
-    ) -> Option<Box<Guest<Connection>>> {
-        let tally = &self.squad.tally;
+    ) -> Option<Box<UserTask<Connection>>> {
+        let tally = &self.fibers.tally;
         match end {
             End::OutOfDescriptors => _ = tally.out_of_descriptors.fetch_add(1, Relaxed),
             End::OutOfPorts => _ = tally.out_of_ports.fetch_add(1, Relaxed),
@@ -91,52 +92,52 @@ impl Worker {
             _ => {}
         }
         let mut space = [("", &b""[..]); HEADERS_MAX];
-        let outcome = match desk.inbox.response(&mut space) {
+        let outcome = match exchange.inbox.response(&mut space) {
             Some(Response { status, headers, body }) if end == End::Answered => {
                 Outcome::answered(Answer { status, headers, body })
             }
-            _ if desk.error.is_empty() => end.without_answer(),
-            _ => end.without_answer().because(&desk.error),
+            _ if exchange.error.is_empty() => end.without_answer(),
+            _ => end.without_answer().because(&exchange.error),
         };
-        self.squad.crew(|crew| crew.settle(guest, outcome, now))
+        self.fibers.users(|users| users.settle(user, outcome, now))
     }
 }
 
 /// Enters what happens during an exchange into the books.
 struct Book<'a> {
-    squad: &'a Squad,
-    guest: &'a mut Guest<Connection>,
+    fibers: &'a FiberPool,
+    user: &'a mut UserTask<Connection>,
 }
 
 impl Witness for Book<'_> {
     fn begins(&mut self, now: Timestamp) {
-        self.guest.begins(now);
+        self.user.begins(now);
     }
 
     fn connected(&mut self, took: Duration) {
-        self.squad.crew(|crew| crew.connected(self.guest, took));
+        self.fibers.users(|users| users.books.connected(self.user, took));
     }
 
     fn known(&mut self) -> Option<Known> {
-        let number = self.squad.crew(|crew| crew.number(self.guest))?;
-        Some(Known { number: Some(number), user: Some(self.guest.number), draw: self.guest.key() })
+        let number = self.fibers.users(|users| users.books.number(self.user))?;
+        Some(Known { number: Some(number), user: Some(self.user.number), draw: self.user.key() })
     }
 
     fn sends(&mut self, now: Timestamp) {
-        self.squad.crew(|crew| crew.sends(self.guest, now));
+        self.fibers.users(|users| users.books.sends(self.user, now));
     }
 
     fn opened(&mut self, descriptor: RawFd) {
         // Descriptors are given out lowest first: the number of the last is how many there are.
         let open = u64::try_from(descriptor).unwrap_or_default() + 1;
-        self.squad.tally.descriptors_peak.fetch_max(open, Relaxed);
+        self.fibers.tally.descriptors_peak.fetch_max(open, Relaxed);
     }
 
     fn found_stale(&mut self) {
-        self.squad.tally.stale_connections.fetch_add(1, Relaxed);
+        self.fibers.tally.stale_connections.fetch_add(1, Relaxed);
     }
 
     fn turned_back(&mut self, service: &str) {
-        self.squad.crew(|crew| crew.turned_back(self.guest, service));
+        self.fibers.users(|users| users.books.turned_back(self.user, service));
     }
 }

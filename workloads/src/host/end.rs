@@ -83,9 +83,9 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Time-out and patience both count from the intended start. `haste`: the share of both that the user waits.
-    pub(crate) fn of(timeout: Duration, call: &Call, intended: Timestamp, haste: Option<f64>) -> Self {
-        let waits = |planned: Duration| haste.map_or(planned, |share| planned.mul_f64(share));
+    /// Time-out and patience both count from the intended start. `patience_factor`: the share of both that the user waits.
+    pub(crate) fn of(timeout: Duration, call: &Call, intended: Timestamp, patience_factor: Option<f64>) -> Self {
+        let waits = |planned: Duration| patience_factor.map_or(planned, |share| planned.mul_f64(share));
         let timeout = Self { at: intended + waits(timeout), end: End::TimedOut };
         match call.give_up_after.map(waits) {
             Some(patience) if intended + patience < timeout.at => Self { at: intended + patience, end: End::GaveUp },

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::presence::Role;
+use crate::background::Role;
 
 use super::{ArrivalLaw, Behaviour, ClientSpec, ConnectionHabit, Load, LoadPlan, Phase, Users};
 

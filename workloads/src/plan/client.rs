@@ -1,3 +1,4 @@
+pub use controllers::site::ClientScope;
 use controllers::{
     Catalogue, Entry, Objective, Place, Settings,
     catalogue::{Factory, Problem},
@@ -17,19 +18,6 @@ pub struct ClientSpec {
     pub objective: Objective,
     /// Phases, by their index in the plan, that begin with it as new: it has learnt nothing.
     pub renewed_in: Vec<usize>,
-}
-
-/// Who shares one client-side policy, and what it has learnt.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClientScope {
-    /// Nobody: each user has its own, as long as it is there.
-    User,
-    /// So many users that are there at the same time, as those of one client process. Who comes takes the place of who left.
-    Group(u32),
-    /// All users.
-    #[default]
-    All,
 }
 
 impl ClientSpec {

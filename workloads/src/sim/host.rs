@@ -3,13 +3,14 @@ use std::time::Duration;
 use controllers::{Timestamp, random::mix, seed_for};
 
 use super::{
-    Agenda, Asked, ConnId, Cx, Identity, Knock, LinkSpec, Response, Visitor, World, identity_of,
-    lines::{Handle, Lines, Waiting},
+    Agenda, Asked, ConnId, Cx, Identity, Knock, LinkSpec, Response, Visitor, World,
+    connections::{Handle, Lines, Waiting},
+    identity_of,
     link::{SYN_RETRIES, syn_again},
 };
 use crate::{
     crowd::{Crowd, CrowdError},
-    host::{Crew, Cut, End, Guest, Limit, Outcome, StopFlag},
+    host::{Cut, End, Limit, Outcome, StopFlag, UserPool, UserTask},
     measure::{Health, Report, Window},
     persona::{Answer, Connection as Habit, Method, Want},
     plan::LoadPlan,
@@ -84,7 +85,7 @@ pub fn run<W: World>(
     let host = Host {
         plan,
         world,
-        crew: Crew::new(plan, crowd, None, true),
+        pool: UserPool::new(plan, crowd, None, true),
         agenda: Agenda::default(),
         lines: Lines::new(link, seed_for(plan.seed, "link")),
         link,
@@ -98,7 +99,7 @@ pub fn run<W: World>(
 struct Host<'a, W: World> {
     plan: &'a LoadPlan,
     world: &'a mut W,
-    crew: Crew<Handle>,
+    pool: UserPool<Handle>,
     agenda: Agenda<Happening<W::Event>>,
     lines: Lines,
     link: LinkSpec,
@@ -118,22 +119,22 @@ impl<W: World> Host<'_, W> {
         let mut second_ends = Timestamp::ZERO + SECOND;
         let mut drained_by = None;
         let mut turns = 0_u64;
-        while !self.crew.is_drained() {
-            let due = [self.crew.next_due(), self.agenda.next_at()].into_iter().flatten().min();
+        while !self.pool.is_drained() {
+            let due = [self.pool.next_due(), self.agenda.next_at()].into_iter().flatten().min();
             let Some(due) = due else { break };
             // A second is closed before what happens at its end.
             while second_ends <= due {
                 self.now = second_ends;
-                while let Some(window) = self.crew.next_window(second_ends) {
+                while let Some(window) = self.pool.next_window(second_ends) {
                     on_second(window, self.world, second_ends);
                 }
                 second_ends = second_ends + SECOND;
             }
             turns += 1;
             if turns.is_multiple_of(LOOK_EVERY) && stop.cut() > Cut::RunOn {
-                self.crew.stop(self.now);
+                self.pool.stop(self.now);
             }
-            if self.crew.is_over() && *drained_by.get_or_insert(self.now + self.plan.drain) < due {
+            if self.pool.is_over() && *drained_by.get_or_insert(self.now + self.plan.drain) < due {
                 break;
             }
             self.now = due;
@@ -144,9 +145,9 @@ impl<W: World> Host<'_, W> {
 
     /// Everything that is due now: what was planned for users before what others bring about.
     fn turn(&mut self) {
-        self.crew.advance(self.now);
-        while let Some(guest) = self.crew.take(self.now) {
-            self.begin(guest);
+        self.pool.advance(self.now);
+        while let Some(user) = self.pool.take(self.now) {
+            self.begin(user);
         }
         if self.agenda.next_at() == Some(self.now)
             && let Some((_, happening)) = self.agenda.take()
@@ -176,42 +177,42 @@ impl<W: World> Host<'_, W> {
     }
 
     /// A user has a request to send.
-    fn begin(&mut self, mut guest: Box<Guest<Handle>>) {
+    fn begin(&mut self, mut user: Box<UserTask<Handle>>) {
         loop {
-            let Some(call) = guest.call().cloned() else { return };
-            let limit = Limit::of(self.plan.timeout, &call, guest.at, guest.haste);
+            let Some(call) = user.call().cloned() else { return };
+            let limit = Limit::of(self.plan.timeout, &call, user.at, user.patience_factor());
             if let Some(end) = limit.passed(self.now) {
-                match self.crew.settle(guest, end.without_answer(), self.now) {
-                    Some(again) => guest = again,
+                match self.pool.settle(user, end.without_answer(), self.now) {
+                    Some(again) => user = again,
                     None => return,
                 }
                 continue;
             }
-            guest.begins(self.now);
-            let kept = guest.connection.take().filter(|handle| {
+            user.begins(self.now);
+            let kept = user.connection.take().filter(|handle| {
                 let open = self.lines.get(handle.id).is_some_and(|line| !line.closed);
                 self.stale += u64::from(!open && call.connection == Habit::Keep);
                 open && call.connection == Habit::Keep
             });
-            let key = guest.key();
+            let key = user.key();
             self.digest(key);
-            let number = self.crew.number(&mut guest);
+            let number = self.pool.books.number(&mut user);
             match kept {
                 Some(handle) if call.want == Want::Connection => {
-                    guest.connection = Some(handle);
-                    match self.crew.settle(guest, End::Connected.without_answer(), self.now) {
-                        Some(again) => guest = again,
+                    user.connection = Some(handle);
+                    match self.pool.settle(user, End::Connected.without_answer(), self.now) {
+                        Some(again) => user = again,
                         None => return,
                     }
                     continue;
                 }
                 Some(handle) => {
-                    let asked = Asked { conn: handle.id, user: guest.number, call, key, number };
+                    let asked = Asked { conn: handle.id, user: user.number, call, key, number };
                     self.lines.rekey(handle.id, key);
-                    let waiting = Waiting { guest, handle, asked: Some(asked), began: self.now, reused: true };
+                    let waiting = Waiting { user, handle, asked: Some(asked), began: self.now, reused: true };
                     self.write(waiting, limit);
                 }
-                None => self.connect(guest, call, key, number, limit),
+                None => self.connect(user, call, key, number, limit),
             }
             return;
         }
@@ -219,7 +220,7 @@ impl<W: World> Host<'_, W> {
 
     fn connect(
         &mut self,
-        guest: Box<Guest<Handle>>,
+        user: Box<UserTask<Handle>>,
         call: crate::persona::Call,
         key: u64,
         number: Option<u64>,
@@ -227,12 +228,12 @@ impl<W: World> Host<'_, W> {
     ) {
         let handle = self.lines.open(key);
         let conn = handle.id;
-        let asked = Asked { conn, user: guest.number, call, key, number };
+        let asked = Asked { conn, user: user.number, call, key, number };
         let connect_by = self.now + self.plan.connect_timeout;
         let (at, end) = if limit.at < connect_by { (limit.at, limit.end) } else { (connect_by, End::ConnectTimedOut) };
         let number = self.lines.next_limit(conn);
         self.agenda.plan(at, Happening::Limit(conn, number, end));
-        let waiting = Waiting { guest, handle, asked: Some(asked), began: self.now, reused: false };
+        let waiting = Waiting { user, handle, asked: Some(asked), began: self.now, reused: false };
         if let Some(line) = self.lines.get(conn) {
             line.waiting = Some(waiting);
         }
@@ -259,7 +260,7 @@ impl<W: World> Host<'_, W> {
         let visitor = waiting.and_then(|waiting| {
             let call = &waiting.asked.as_ref()?.call;
             let silent = call.want == Want::Connection;
-            Some(Visitor { user: waiting.guest.number, class: call.class, silent })
+            Some(Visitor { user: waiting.user.number, class: call.class, silent })
         });
         let Some(visitor) = visitor else { return };
         let mut knock = Knock::Dropped;
@@ -275,25 +276,25 @@ impl<W: World> Host<'_, W> {
 
     fn connected(&mut self, conn: ConnId) {
         let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
-        self.crew.connected(&waiting.guest, self.now.since(waiting.began));
+        self.pool.books.connected(&waiting.user, self.now.since(waiting.began));
         let Some(asked) = &waiting.asked else { return };
         if asked.call.want == Want::Connection {
-            let Waiting { mut guest, handle, asked, .. } = waiting;
+            let Waiting { mut user, handle, asked, .. } = waiting;
             if asked.is_some_and(|asked| asked.call.connection != Habit::Once) {
-                guest.connection = Some(handle);
+                user.connection = Some(handle);
             }
-            if let Some(again) = self.crew.settle(guest, End::Connected.without_answer(), self.now) {
+            if let Some(again) = self.pool.settle(user, End::Connected.without_answer(), self.now) {
                 self.begin(again);
             }
             return;
         }
-        let limit = Limit::of(self.plan.timeout, &asked.call, waiting.guest.at, waiting.guest.haste);
+        let limit = Limit::of(self.plan.timeout, &asked.call, waiting.user.at, waiting.user.patience_factor());
         self.write(waiting, limit);
     }
 
     fn write(&mut self, mut waiting: Waiting, limit: Limit) {
         let conn = waiting.handle.id;
-        self.crew.sends(&mut waiting.guest, self.now);
+        self.pool.books.sends(&mut waiting.user, self.now);
         let arrives = self.lines.arrives_at_service(conn, self.now);
         if let (Some(at), Some(asked)) = (arrives, waiting.asked.take()) {
             // Kept for a second try where that is allowed: a GET on a connection that may have been closed.
@@ -311,15 +312,15 @@ impl<W: World> Host<'_, W> {
 
     fn answered(&mut self, conn: ConnId, response: &Response) {
         let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
-        let Waiting { mut guest, handle, .. } = waiting;
-        let once = guest.call().is_none_or(|call| call.connection == Habit::Once);
+        let Waiting { mut user, handle, .. } = waiting;
+        let once = user.call().is_none_or(|call| call.connection == Habit::Once);
         if !once && !response.close {
-            guest.connection = Some(handle);
+            user.connection = Some(handle);
         }
         let headers: Vec<(&str, &[u8])> =
             response.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
         let answer = Answer { status: response.status, headers: &headers, body: response.body.as_bytes() };
-        if let Some(again) = self.crew.settle(guest, Outcome::answered(answer), self.now) {
+        if let Some(again) = self.pool.settle(user, Outcome::answered(answer), self.now) {
             self.begin(again);
         }
     }
@@ -331,10 +332,10 @@ impl<W: World> Host<'_, W> {
         let Some(waiting) = line.waiting.take() else { return };
         // A kept connection was closed just as it was used again: a client tries once more on a new one (RFC 9112, section
         // 9.3.1).
-        if let Waiting { guest, asked: Some(asked), reused: true, .. } = waiting {
+        if let Waiting { user, asked: Some(asked), reused: true, .. } = waiting {
             self.stale += 1;
-            let limit = Limit::of(self.plan.timeout, &asked.call, guest.at, guest.haste);
-            self.connect(guest, asked.call, asked.key, asked.number, limit);
+            let limit = Limit::of(self.plan.timeout, &asked.call, user.at, user.patience_factor());
+            self.connect(user, asked.call, asked.key, asked.number, limit);
             return;
         }
         self.over(waiting, End::Broken);
@@ -348,9 +349,9 @@ impl<W: World> Host<'_, W> {
     }
 
     fn over(&mut self, waiting: Waiting, end: End) {
-        let Waiting { guest, handle, .. } = waiting;
+        let Waiting { user, handle, .. } = waiting;
         drop(handle);
-        if let Some(again) = self.crew.settle(guest, end.without_answer(), self.now) {
+        if let Some(again) = self.pool.settle(user, end.without_answer(), self.now) {
             self.begin(again);
         }
     }
@@ -372,17 +373,17 @@ impl<W: World> Host<'_, W> {
     }
 
     fn finish(mut self) -> Finished {
-        for Waiting { guest, .. } in self.lines.take_waiting() {
-            self.crew.cut(guest, self.now);
+        for Waiting { user, .. } in self.lines.take_waiting() {
+            self.pool.cut(user, self.now);
         }
         let health = Health {
             wall: self.now.since(Timestamp::ZERO),
             stale_connections: self.stale,
-            in_flight_peak: self.crew.active_peak(),
+            in_flight_peak: self.pool.active_peak(),
             in_flight_limit: u32::MAX,
             ..Health::default()
         };
         let (ended, events) = (self.now, self.agenda.planned());
-        Finished { report: self.crew.finish(self.now, health), ended, events, digest: self.digest }
+        Finished { report: self.pool.finish(self.now, health), ended, events, digest: self.digest }
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
+    background::Role,
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, PreviousPage},
-    presence::Role,
 };
 
 use super::Client;

@@ -123,7 +123,7 @@ impl Cluster {
 
     /// Takes in what a caller's policy has decided about calls that it held, and plans when to wake it.
     pub(super) fn look_at_policy(&mut self, caller: usize, cx: &mut Cx<'_, ClusterEvent>) {
-        while let Some((id, pass)) = self.calls.callers[caller].machine.decided() {
+        while let Some((id, pass)) = self.calls.callers[caller].machine.decided(cx.now()) {
             let Some(OpenCall { call, .. }) = self.calls.open.get_mut(&id) else { continue };
             let step = self.calls.callers[caller].machine.resume(call, pass);
             self.go_on(id, step, cx);
@@ -137,9 +137,7 @@ impl Cluster {
 
     /// A caller's policy is due.
     pub(super) fn caller_wakes(&mut self, caller: usize, cx: &mut Cx<'_, ClusterEvent>) {
-        let Caller { machine, wakes_at, .. } = &mut self.calls.callers[caller];
-        *wakes_at = None;
-        machine.wake(cx.now());
+        self.calls.callers[caller].wakes_at = None;
         self.look_at_policy(caller, cx);
     }
 

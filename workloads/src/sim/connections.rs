@@ -3,7 +3,7 @@ use std::{cell::RefCell, rc::Rc};
 use controllers::{Seeded, Timestamp, random::mix};
 
 use super::{Asked, ConnId, LinkSpec};
-use crate::host::Guest;
+use crate::host::UserTask;
 
 /// The client's end of a connection. Dropped (with the user that kept it, or for a fresh one), the connection is closed.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) struct Line {
 /// A user with a request under way.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    pub(super) guest: Box<Guest<Handle>>,
+    pub(super) user: Box<UserTask<Handle>>,
     pub(super) handle: Handle,
     /// The request, until it is written.
     pub(super) asked: Option<Asked>,

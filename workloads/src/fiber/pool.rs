@@ -13,7 +13,7 @@ use may::coroutine::{self, Coroutine};
 use super::{connection::Connection, deadline::Deadline, exchange::Network, runtime, worker::Worker};
 use crate::{
     clock::Clock,
-    host::{Crew, Guest},
+    host::{UserPool, UserTask},
     measure::{Health, Report},
 };
 
@@ -21,7 +21,7 @@ use crate::{
 ///
 /// One lock round the books: all fibers run on one thread and none waits while holding it, so it is never contended.
 #[derive(Debug)]
-pub(super) struct Squad {
+pub(super) struct FiberPool {
     pub(super) clock: Clock,
     pub(super) network: Network,
     state: Mutex<State>,
@@ -39,7 +39,7 @@ pub(super) struct Squad {
 
 #[derive(Debug)]
 struct State {
-    crew: Option<Crew<Connection>>,
+    pool: Option<UserPool<Connection>>,
     idle: Vec<Coroutine>,
     /// Fibers that let others go first, and how often such were let go on.
     aside: Vec<Coroutine>,
@@ -48,7 +48,7 @@ struct State {
     workers: u32,
     /// Workers that have been started, and have not run yet.
     coming: usize,
-    dismissed: bool,
+    closeed: bool,
 }
 
 /// Counts for the run's health.
@@ -76,18 +76,18 @@ pub(super) struct Counts {
     pub(super) active_peak: u32,
 }
 
-impl Squad {
-    pub(super) fn new(clock: Clock, network: Network, crew: Crew<Connection>, limit: u32) -> Arc<Self> {
-        let shared = crew.is_shared();
+impl FiberPool {
+    pub(super) fn new(clock: Clock, network: Network, pool: UserPool<Connection>, limit: u32) -> Arc<Self> {
+        let shared = pool.is_shared();
         let state = State {
-            crew: Some(crew),
+            pool: Some(pool),
             idle: Vec::new(),
             aside: Vec::new(),
             let_go_on: 0,
             deadlines: Vec::new(),
             workers: 0,
             coming: 0,
-            dismissed: false,
+            closeed: false,
         };
         Arc::new(Self {
             clock,
@@ -108,17 +108,17 @@ impl Squad {
     }
 
     /// Works on the books. Must not wait.
-    pub(super) fn crew<T>(&self, work: impl FnOnce(&mut Crew<Connection>) -> T) -> T {
+    pub(super) fn users<T>(&self, work: impl FnOnce(&mut UserPool<Connection>) -> T) -> T {
         // Taken only by `into_report`, when no fiber is left.
-        work(self.state().crew.as_mut().expect("the books are closed after the last fiber has gone"))
+        work(self.state().pool.as_mut().expect("the books are closed after the last fiber has gone"))
     }
 
     /// Gives every ready user a fiber, as far as there are any.
-    pub(super) fn man(self: &Arc<Self>) {
+    pub(super) fn assign(self: &Arc<Self>) {
         let (mut ready, mut free) = {
             let state = self.state();
             // Each of those that are coming will take one.
-            (state.crew.as_ref().map_or(0, Crew::ready).saturating_sub(state.coming), state.idle.len())
+            (state.pool.as_ref().map_or(0, UserPool::ready).saturating_sub(state.coming), state.idle.len())
         };
         while ready > 0 && free > 0 {
             let worker = self.state().idle.pop();
@@ -127,7 +127,7 @@ impl Squad {
             ready -= 1;
             free -= 1;
         }
-        while ready > 0 && self.hire() {
+        while ready > 0 && self.spawn_worker() {
             ready -= 1;
         }
         if ready > 0 {
@@ -135,7 +135,7 @@ impl Squad {
         }
     }
 
-    fn hire(self: &Arc<Self>) -> bool {
+    fn spawn_worker(self: &Arc<Self>) -> bool {
         let deadline = {
             let mut state = self.state();
             if state.workers >= self.limit {
@@ -147,8 +147,8 @@ impl Squad {
             state.deadlines.push(Arc::clone(&deadline));
             deadline
         };
-        let squad = Arc::clone(self);
-        let spawned = runtime::spawn(move || Worker::new(squad, deadline).run());
+        let fibers = Arc::clone(self);
+        let spawned = runtime::spawn(move || Worker::new(fibers, deadline).run());
         if spawned.is_err() {
             // No memory for another stack: those that are there take turns.
             let mut state = self.state();
@@ -165,15 +165,15 @@ impl Squad {
     }
 
     /// The next user for a fiber that is free; waits for one. `None`: the run is over.
-    pub(super) fn next_guest(&self) -> Option<Box<Guest<Connection>>> {
+    pub(super) fn next_user(&self) -> Option<Box<UserTask<Connection>>> {
         loop {
             let now = self.clock.now();
             let taken = {
                 let mut state = self.state();
-                if state.dismissed {
+                if state.closeed {
                     return None;
                 }
-                let taken = state.crew.as_mut().and_then(|crew| crew.take(now));
+                let taken = state.pool.as_mut().and_then(|pool| pool.take(now));
                 if taken.is_none() {
                     state.idle.push(coroutine::current());
                 }
@@ -228,7 +228,7 @@ impl Squad {
     /// A user that went to sleep may be due before the alarm rings.
     fn ring_by_next_due(&self) {
         let armed = self.armed_for.load(Relaxed);
-        let due = self.crew(Crew::next_due).unwrap_or(Timestamp::MAX);
+        let due = self.users(UserPool::next_due).unwrap_or(Timestamp::MAX);
         // While the pacer is awake it sets the alarm itself.
         if armed != 0 && due.as_nanos() < armed {
             self.ring_by(self.gathered(due), self.clock.now());
@@ -286,10 +286,10 @@ impl Squad {
     }
 
     /// Sends the fibers home.
-    pub(super) fn dismiss(&self) {
+    pub(super) fn close(&self) {
         let idle = {
             let mut state = self.state();
-            state.dismissed = true;
+            state.closeed = true;
             std::mem::take(&mut state.idle)
         };
         for worker in idle {
@@ -303,11 +303,11 @@ impl Squad {
     }
 
     /// Does a part of a worker's life; `None` if it panicked, which is counted, and costs the user that it had.
-    pub(super) fn survive<T>(&self, part: impl FnOnce() -> T) -> Option<T> {
+    pub(super) fn catch_panic<T>(&self, part: impl FnOnce() -> T) -> Option<T> {
         let lived = catch_unwind(AssertUnwindSafe(part)).ok();
         if lived.is_none() {
             self.tally.panics.fetch_add(1, Relaxed);
-            self.crew(Crew::lost);
+            self.users(UserPool::lost);
         }
         lived
     }
@@ -329,13 +329,13 @@ impl Squad {
             waited_for_turn: tally.waited_for_turn.load(Relaxed),
             panics: tally.panics.load(Relaxed),
             descriptors_peak: tally.descriptors_peak.load(Relaxed),
-            active_peak: self.crew(|crew| crew.active_peak()),
+            active_peak: self.users(|users| users.active_peak()),
         }
     }
 
     /// Closes the books.
     pub(super) fn into_report(self: Arc<Self>, now: Timestamp, health: Health) -> Report {
-        let crew = self.state().crew.take();
-        crew.expect("the books are closed once").finish(now, health)
+        let pool = self.state().pool.take();
+        pool.expect("the books are closed once").finish(now, health)
     }
 }

@@ -1,4 +1,4 @@
-use controllers::Class;
+use controllers::{Class, Timestamp};
 
 use super::*;
 use crate::{
@@ -7,17 +7,17 @@ use crate::{
     testing::url_plan,
 };
 
-mod asked;
-mod door;
+mod gate;
+mod overrides;
 mod setback;
 
 /// First draws of the users of a class, in order of arrival.
 fn draws(plan: &LoadPlan, class: u8) -> Vec<f64> {
-    let mut crew: Crew<()> = Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, false);
-    crew.advance(Timestamp::from_secs(1));
-    let guests = std::iter::from_fn(|| crew.take(Timestamp::from_secs(1)));
-    let of_class = guests.filter(|guest| guest.call().is_some_and(|call| call.class == Class(class)));
-    of_class.map(|guest| guest.draws.uniform(Purpose::Transition)).collect()
+    let mut pool: UserPool<()> = UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, false);
+    pool.advance(Timestamp::from_secs(1));
+    let users = std::iter::from_fn(|| pool.take(Timestamp::from_secs(1)));
+    let of_class = users.filter(|user| user.call().is_some_and(|call| call.class == Class(class)));
+    of_class.map(|user| user.draws.uniform(Purpose::Transition)).collect()
 }
 
 #[test]
@@ -37,23 +37,24 @@ fn one_more_class_does_not_shift_the_draws_of_another() {
 #[test]
 fn a_redirect_that_is_written_again_on_a_new_connection_is_one_hop() {
     let plan = url_plan(&[("all", 10, 2)]);
-    let mut crew: Crew<()> = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
+    let mut pool: UserPool<()> = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
     let now = Timestamp::from_secs(1);
-    crew.advance(now);
-    let mut guest = crew.take(now).expect("a user");
-    assert_eq!(crew.number(&mut guest), Some(0));
-    crew.sends(&mut guest, now);
+    pool.advance(now);
+    let mut user = pool.take(now).expect("a user");
+    assert_eq!(pool.books.number(&mut user), Some(0));
+    pool.books.sends(&mut user, now);
     // As `go_on` leaves a user that was redirected.
-    guest.errand.as_mut().expect("a request").hop = 1;
-    guest.written = false;
-    assert_eq!(crew.number(&mut guest), Some(1));
-    crew.sends(&mut guest, now);
-    crew.sends(&mut guest, now);
-    crew.cut(guest, now);
-    let mut unconnected = crew.take(now).expect("another user");
-    assert_eq!(crew.number(&mut unconnected), Some(2));
-    crew.cut(unconnected, now);
-    let report = crew.finish(now, Health::default());
+    let sending = user.in_flight_mut().expect("a request");
+    sending.call.hop = 1;
+    sending.written = false;
+    assert_eq!(pool.books.number(&mut user), Some(1));
+    pool.books.sends(&mut user, now);
+    pool.books.sends(&mut user, now);
+    pool.cut(user, now);
+    let mut unconnected = pool.take(now).expect("another user");
+    assert_eq!(pool.books.number(&mut unconnected), Some(2));
+    pool.cut(unconnected, now);
+    let report = pool.finish(now, Health::default());
     assert_eq!(report.faults, [""; 0]);
     assert_eq!((report.total.ledger.sent, report.total.ledger.hops), (1, 1));
     let numbers = report.numbers.expect("they were numbered");
@@ -69,16 +70,23 @@ fn users_that_leave_by_themselves_are_forgotten() {
     let mut plan = url_plan(&phases.collect::<Vec<_>>());
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
     users.behaviour.on_reject = OnTrouble::Leave;
-    let mut crew: Crew<()> = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
+    let mut pool: UserPool<()> = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
     let rejected = Answer { status: 503, headers: &[], body: b"" };
     for second in 0..11 {
         let now = Timestamp::from_secs(second);
-        crew.advance(now + std::time::Duration::from_millis(500));
-        while let Some(mut guest) = crew.take(now) {
-            crew.sends(&mut guest, now);
-            assert!(crew.settle(guest, Outcome::answered(rejected), now).is_none(), "it leaves");
+        pool.advance(now + std::time::Duration::from_millis(500));
+        while let Some(mut user) = pool.take(now) {
+            pool.books.sends(&mut user, now);
+            assert!(pool.settle(user, Outcome::answered(rejected), now).is_none(), "it leaves");
         }
-        assert_eq!((crew.present.len(), crew.departed.len()), (0, 0), "second {second}");
+        assert_eq!(pool.population.counts(), (0, 0), "second {second}");
     }
-    assert!(crew.schedule.next_due().is_some(), "the run is not over");
+    assert!(pool.schedule.next_due().is_some(), "the run is not over");
+}
+
+#[test]
+fn a_user_between_requests_takes_little_memory() {
+    // A hundred thousand of them wait at a time.
+    let bytes = size_of::<UserTask<()>>();
+    assert!(bytes <= 512, "{bytes}");
 }

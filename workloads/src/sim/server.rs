@@ -1,6 +1,6 @@
 use controllers::{Class, Timestamp};
 
-use super::{Agenda, Identity, host::Happening, lines::Lines};
+use super::{Agenda, Identity, connections::Lines, host::Happening};
 use crate::persona::Call;
 
 /// What lies behind the link: a service, or several, as a machine in virtual time.

@@ -25,30 +25,30 @@ fn restless(seed: u64, load: Load) -> LoadPlan {
     plan
 }
 
-fn crew(plan: &LoadPlan) -> Crew<()> {
-    Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, false)
+fn pool(plan: &LoadPlan) -> UserPool<()> {
+    UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, false)
 }
 
 /// The next user's request ends so, at once. How long after that somebody is due.
-fn ends(crew: &mut Crew<()>, now: Timestamp, end: End) -> Option<Duration> {
-    let mut guest = crew.take(now).expect("a user has a request");
-    guest.begins(now);
+fn ends(pool: &mut UserPool<()>, now: Timestamp, end: End) -> Option<Duration> {
+    let mut user = pool.take(now).expect("a user has a request");
+    user.begins(now);
     if end != End::ConnectFailed {
-        crew.sends(&mut guest, now);
+        pool.books.sends(&mut user, now);
     }
-    assert!(crew.settle(guest, end.without_answer(), now).is_none(), "it does not begin anew at one moment");
-    crew.next_due().map(|due| due.since(now))
+    assert!(pool.settle(user, end.without_answer(), now).is_none(), "it does not begin anew at one moment");
+    pool.next_due().map(|due| due.since(now))
 }
 
 /// The pauses after so many requests in a row, each of which ended so.
 fn pauses(seed: u64, end: End, count: usize) -> Vec<Duration> {
-    let mut crew = crew(&restless(seed, Load::users(1)));
+    let mut pool = pool(&restless(seed, Load::users(1)));
     let mut now = Timestamp::ZERO;
-    crew.advance(now);
+    pool.advance(now);
     let mut next = || {
-        let pause = ends(&mut crew, now, end).expect("it comes again");
+        let pause = ends(&mut pool, now, end).expect("it comes again");
         now = now + pause;
-        crew.advance(now);
+        pool.advance(now);
         pause
     };
     (0..count).map(|_| next()).collect()
@@ -72,39 +72,39 @@ fn the_bound_of_the_pause_doubles_from_10_ms_to_a_second_and_the_pause_is_drawn_
 
 #[test]
 fn an_answer_ends_the_row_and_a_time_out_is_no_setback() {
-    let mut crew = crew(&restless(1, Load::users(1)));
+    let mut pool = pool(&restless(1, Load::users(1)));
     let mut now = Timestamp::ZERO;
-    crew.advance(now);
+    pool.advance(now);
     for _ in 0..8 {
-        now = now + ends(&mut crew, now, End::ConnectFailed).expect("it comes again");
-        crew.advance(now);
+        now = now + ends(&mut pool, now, End::ConnectFailed).expect("it comes again");
+        pool.advance(now);
     }
-    let mut guest = crew.take(now).expect("it is due");
-    crew.sends(&mut guest, now);
+    let mut user = pool.take(now).expect("it is due");
+    pool.books.sends(&mut user, now);
     let ok = Answer { status: 200, headers: &[], body: b"" };
-    let again = crew.settle(guest, Outcome::answered(ok), now).expect("it begins anew at once");
-    let again = crew.settle(again, End::TimedOut.without_answer(), now).expect("and after a time-out, too");
-    assert!(crew.settle(again, End::ConnectFailed.without_answer(), now).is_none());
-    let pause = crew.next_due().expect("it comes again").since(now);
+    let again = pool.settle(user, Outcome::answered(ok), now).expect("it begins anew at once");
+    let again = pool.settle(again, End::TimedOut.without_answer(), now).expect("and after a time-out, too");
+    assert!(pool.settle(again, End::ConnectFailed.without_answer(), now).is_none());
+    let pause = pool.next_due().expect("it comes again").since(now);
     assert!(pause <= 10 * MS, "{pause:?}");
-    let statuses = crew.finish(now, Health::default()).total.replies;
+    let statuses = pool.finish(now, Health::default()).total.replies;
     assert_eq!((statuses.statuses, statuses.errors), ([(200, 1)].into(), [("no connection".to_owned(), 9)].into()));
 }
 
 #[test]
 fn what_the_pause_takes_is_no_part_of_the_response_time() {
-    let mut crew = crew(&restless(1, Load::users(1)));
+    let mut pool = pool(&restless(1, Load::users(1)));
     let mut now = Timestamp::ZERO;
-    crew.advance(now);
+    pool.advance(now);
     for _ in 0..8 {
-        now = now + ends(&mut crew, now, End::ConnectFailed).expect("it comes again");
-        crew.advance(now);
+        now = now + ends(&mut pool, now, End::ConnectFailed).expect("it comes again");
+        pool.advance(now);
     }
-    let mut guest = crew.take(now).expect("it is due");
-    crew.sends(&mut guest, now);
+    let mut user = pool.take(now).expect("it is due");
+    pool.books.sends(&mut user, now);
     let ok = Answer { status: 200, headers: &[], body: b"" };
-    crew.settle(guest, Outcome::answered(ok), now + 5 * MS);
-    let report = crew.finish(now + 5 * MS, Health::default());
+    pool.settle(user, Outcome::answered(ok), now + 5 * MS);
+    let report = pool.finish(now + 5 * MS, Health::default());
     let longest = report.total.response_time_ms.max.expect("one was served");
     assert!((longest - 5.0).abs() < 0.01, "{longest}");
     assert_eq!(report.total.ledger.served_intents, 1, "and it was wanted only then");
@@ -114,17 +114,17 @@ fn what_the_pause_takes_is_no_part_of_the_response_time() {
 fn in_an_open_load_every_request_tries_at_its_time() {
     let law = ArrivalLaw::Constant;
     let plan = restless(1, Load::Requests { from_per_s: 100.0, to_per_s: 100.0, law, class: Class(0) });
-    let mut crew = crew(&plan);
+    let mut pool = pool(&plan);
     let mut tried = 0;
-    while let Some(now) = crew.next_due().filter(|due| *due < Timestamp::from_secs(1)) {
-        crew.advance(now);
-        while crew.ready() > 0 {
-            ends(&mut crew, now, End::ConnectFailed);
+    while let Some(now) = pool.next_due().filter(|due| *due < Timestamp::from_secs(1)) {
+        pool.advance(now);
+        while pool.ready() > 0 {
+            ends(&mut pool, now, End::ConnectFailed);
             tried += 1;
         }
     }
     assert_eq!(tried, 100);
-    assert_eq!(crew.states().backing_off, 0);
+    assert_eq!(pool.states().backing_off, 0);
 }
 
 const COUNT: u32 = 20;
@@ -161,19 +161,19 @@ fn recorded(pace: Pace) -> Load {
 
 /// When requests were tried in the plan's ten seconds, each of which ended so at once; of a loop, the first 100 000.
 fn tried(plan: &LoadPlan, end: End) -> Vec<Timestamp> {
-    let mut crew = crew(plan);
+    let mut pool = pool(plan);
     let mut tried = Vec::new();
-    while let Some(now) = crew.next_due().filter(|due| *due < Timestamp::from_secs(10)) {
-        crew.advance(now);
-        let mut next = crew.take(now);
-        while let Some(mut guest) = next {
+    while let Some(now) = pool.next_due().filter(|due| *due < Timestamp::from_secs(10)) {
+        pool.advance(now);
+        let mut next = pool.take(now);
+        while let Some(mut user) = next {
             tried.push(now);
             assert!(tried.len() < 100_000, "a loop, at {now:?}");
-            guest.begins(now);
+            user.begins(now);
             if end != End::ConnectFailed {
-                crew.sends(&mut guest, now);
+                pool.books.sends(&mut user, now);
             }
-            next = crew.settle(guest, end.without_answer(), now).or_else(|| crew.take(now));
+            next = pool.settle(user, end.without_answer(), now).or_else(|| pool.take(now));
         }
     }
     tried
@@ -239,17 +239,17 @@ fn recorded_requests_try_once_at_their_times() {
 #[test]
 fn a_retry_keeps_the_moment_at_which_the_request_was_wanted() {
     let plan = population(false, OnTrouble::RetryNow { attempts: 255 }, Load::users(1));
-    let mut crew = crew(&plan);
-    let start = crew.next_due().expect("a user comes");
+    let mut pool = pool(&plan);
+    let start = pool.next_due().expect("a user comes");
     let mut now = start;
     for attempt in 0..8 {
-        crew.advance(now);
-        let mut guest = crew.take(now).expect("it tries again");
-        let call = guest.call().expect("a request").clone();
+        pool.advance(now);
+        let mut user = pool.take(now).expect("it tries again");
+        let call = user.call().expect("a request").clone();
         assert_eq!((call.attempt, call.wanted_at), (attempt, start));
-        assert_eq!(guest.at, now, "and what the pause takes is no lag of the sender's");
-        guest.begins(now);
-        assert!(crew.settle(guest, End::ConnectFailed.without_answer(), now).is_none());
-        now = crew.next_due().expect("it comes again");
+        assert_eq!(user.at, now, "and what the pause takes is no lag of the sender's");
+        user.begins(now);
+        assert!(pool.settle(user, End::ConnectFailed.without_answer(), now).is_none());
+        now = pool.next_due().expect("it comes again");
     }
 }

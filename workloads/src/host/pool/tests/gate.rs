@@ -58,59 +58,69 @@ struct Found {
 }
 
 fn go(plan: &LoadPlan, service: Service<'_>) -> Found {
-    run(plan, Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, true), service)
+    run(plan, UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, true), service)
+}
+
+fn clients_of<J>(entry: &'static Entry, scope: ClientScope) -> Clients<J> {
+    Clients::new(
+        entry,
+        entry.check(&Settings::new()).expect("no settings"),
+        scope,
+        client("none", &[], scope).objective,
+        1,
+    )
 }
 
 /// With a policy that is in no catalogue.
 fn go_with(entry: &'static Entry, scope: ClientScope, plan: &LoadPlan, service: Service<'_>) -> Found {
-    let mut crew = Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, true);
-    let clients = Clients::of(entry, entry.check(&Settings::new()).unwrap(), &client("none", &[], scope), 1);
-    crew.door = Some(Box::new(Door::with(clients, plan)));
-    run(plan, crew, service)
+    let mut pool = UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, true);
+    let clients = clients_of(entry, scope);
+    pool.gate = Some(Box::new(UserGate::with(clients, plan)));
+    run(plan, pool, service)
 }
 
-fn run(plan: &LoadPlan, crew: Crew<()>, service: Service<'_>) -> Found {
-    run_at(plan, crew, |due| due, service)
+fn run(plan: &LoadPlan, pool: UserPool<()>, service: Service<'_>) -> Found {
+    run_at(plan, pool, |due| due, service)
 }
 
 /// `at`: when the generator gets to what is due then.
-fn run_at(plan: &LoadPlan, mut crew: Crew<()>, at: impl Fn(Timestamp) -> Timestamp, service: Service<'_>) -> Found {
+fn run_at(plan: &LoadPlan, mut pool: UserPool<()>, at: impl Fn(Timestamp) -> Timestamp, service: Service<'_>) -> Found {
     let (mut agenda, mut sequence, mut most_in_flight) = (BTreeMap::new(), 0_u64, 0);
-    let mut begin = |mut guest: Box<Guest<()>>, now, crew: &mut Crew<()>, agenda: &mut BTreeMap<_, _>| {
-        let call = guest.call().expect("a request").clone();
-        guest.begins(now);
-        crew.number(&mut guest);
-        crew.sends(&mut guest, now);
+    let mut begin = |mut user: Box<UserTask<()>>, now, pool: &mut UserPool<()>, agenda: &mut BTreeMap<_, _>| {
+        let call = user.call().expect("a request").clone();
+        user.begins(now);
+        pool.books.number(&mut user);
+        pool.books.sends(&mut user, now);
         let (takes, answer) = service(&call, now);
         sequence += 1;
-        agenda.insert((now + takes, sequence), (guest, answer));
+        agenda.insert((now + takes, sequence), (user, answer));
         most_in_flight = most_in_flight.max(agenda.len());
     };
     let (mut now, mut turns) = (Timestamp::ZERO, 0);
     let end = Timestamp::from_secs(10) + plan.drain;
-    while !crew.is_drained() {
+    while !pool.is_drained() {
         let next = agenda.first_key_value().map(|((at, _), _)| *at);
-        let due = [next, crew.next_due().map(|due| at(due).max(now))].into_iter().flatten().min();
+        let due = [next, pool.next_due().map(|due| at(due).max(now))].into_iter().flatten().min();
         let Some(due) = due.filter(|due| *due <= end) else { break };
         assert!(due >= now, "time goes back");
         turns = if due > now { 0 } else { turns + 1 };
         assert!(turns < 10_000, "time stands still at {now:?}");
         now = due;
-        crew.advance(now);
-        while let Some(guest) = crew.take(now) {
-            begin(guest, now, &mut crew, &mut agenda);
+        pool.advance(now);
+        while let Some(user) = pool.take(now) {
+            begin(user, now, &mut pool, &mut agenda);
         }
         if next == Some(now)
-            && let Some((_, (guest, answer))) = agenda.pop_first()
-            && let Some(again) = crew.settle(guest, host::Outcome::answered(answer), now)
+            && let Some((_, (user, answer))) = agenda.pop_first()
+            && let Some(again) = pool.settle(user, host::Outcome::answered(answer), now)
         {
-            begin(again, now, &mut crew, &mut agenda);
+            begin(again, now, &mut pool, &mut agenda);
         }
     }
-    for (_, (guest, _)) in agenda {
-        crew.cut(guest, now);
+    for (_, (user, _)) in agenda {
+        pool.cut(user, now);
     }
-    let report = crew.finish(now, Health::default());
+    let report = pool.finish(now, Health::default());
     let ledger = report.total.ledger;
     assert_eq!((ledger.imbalance(), &report.faults), (None, &Vec::new()), "{ledger:?}");
     assert_eq!(ledger.planned, ledger.unsent + ledger.refused_locally + ledger.connect_failed + ledger.sent);
@@ -149,8 +159,8 @@ fn spread(at: impl Fn(Timestamp) -> Timestamp) -> crate::measure::Dispersion {
     let law = crate::plan::ArrivalLaw::Poisson;
     plan.phases[0].loads = vec![Load::Requests { from_per_s: 100.0, to_per_s: 100.0, law, class: Class(0) }];
     plan.client = Some(client("fixed-rate", &[("rate", 20.0), ("depth", 1.0)], ClientScope::All));
-    let crew = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
-    let Found { ledger, report, .. } = run_at(&plan, crew, at, &mut |_, _| (10 * MS, OK));
+    let pool = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
+    let Found { ledger, report, .. } = run_at(&plan, pool, at, &mut |_, _| (10 * MS, OK));
     assert!(ledger.refused_locally > 3 * ledger.sent && ledger.sent > 100, "{ledger:?}");
     report.phases[0].arrivals.expect("they are independent")
 }
@@ -302,7 +312,7 @@ fn who_is_sent_back_again_and_again_times_out() {
     let mut plan = plan(1, 50 * MS);
     plan.timeout = 200 * MS;
     let ledger = go_with(&AWAY, ClientScope::All, &plan, &mut |_, _| (10 * MS, OK)).ledger;
-    // A round is 200 ms at the door and 50 ms of waiting.
+    // A round is 200 ms at the gate and 50 ms of waiting.
     assert_eq!((ledger.planned, ledger.refused_locally), (40, 40), "{ledger:?}");
 }
 
@@ -330,7 +340,7 @@ static LATER: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| 
 #[test]
 fn who_is_told_to_come_back_does_so_with_the_same_request() {
     let found = go_with(&LATER, ClientScope::User, &plan(1, 50 * MS), &mut |_, _| (10 * MS, OK));
-    // A round is 30 ms at the door, 10 ms at the service and 100 ms of thought.
+    // A round is 30 ms at the gate, 10 ms at the service and 100 ms of thought.
     let ledger = found.ledger;
     assert_eq!((ledger.served, ledger.planned), (72, 72), "{ledger:?}");
     assert_eq!(found.report.total.response_time_ms.max, Some(40.0));
@@ -370,17 +380,16 @@ impl Policy for Scribe {
 /// How a policy is told that one request has ended.
 fn told(end: host::End) -> Outcome {
     let plan = plan(1, 50 * MS);
-    let mut crew = Crew::<()>::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
-    let clients =
-        Clients::of(&SCRIBE, SCRIBE.check(&Settings::new()).unwrap(), &client("none", &[], ClientScope::All), 1);
-    crew.door = Some(Box::new(Door::with(clients, &plan)));
-    crew.advance(Timestamp::ZERO);
-    let mut guest = crew.take(Timestamp::ZERO).expect("a user has a request");
-    guest.begins(Timestamp::ZERO);
+    let mut pool = UserPool::<()>::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
+    let clients = clients_of(&SCRIBE, ClientScope::All);
+    pool.gate = Some(Box::new(UserGate::with(clients, &plan)));
+    pool.advance(Timestamp::ZERO);
+    let mut user = pool.take(Timestamp::ZERO).expect("a user has a request");
+    user.begins(Timestamp::ZERO);
     if !matches!(end, host::End::ConnectFailed | host::End::ConnectTimedOut) {
-        crew.sends(&mut guest, Timestamp::ZERO);
+        pool.books.sends(&mut user, Timestamp::ZERO);
     }
-    let _ = crew.settle(guest, end.without_answer(), Timestamp::ZERO + MS);
+    let _ = pool.settle(user, end.without_answer(), Timestamp::ZERO + MS);
     NOTES.take();
     SEEN.take()[0].1.expect("it ended")
 }
@@ -513,11 +522,10 @@ fn a_phase_may_begin_with_a_policy_as_new() {
     }
     // Who is held asks the new policy, which lets nobody go before its first beat.
     plan.client = Some(ClientSpec { renewed_in: vec![1], ..client("none", &[], ClientScope::All) });
-    let mut crew = Crew::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
-    let clients =
-        Clients::of(&HOLDING, HOLDING.check(&Settings::new()).unwrap(), &client("none", &[], ClientScope::All), 1);
-    crew.door = Some(Box::new(Door::with(clients, &plan)));
-    let ledger = run(&plan, crew, &mut |_, _| (10 * MS, OK)).ledger;
+    let mut pool = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
+    let clients = clients_of(&HOLDING, ClientScope::All);
+    pool.gate = Some(Box::new(UserGate::with(clients, &plan)));
+    let ledger = run(&plan, pool, &mut |_, _| (10 * MS, OK)).ledger;
     assert!(ledger.served > 20 && ledger.unsent == 0, "{ledger:?}");
 }
 

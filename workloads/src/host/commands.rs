@@ -1,4 +1,4 @@
-//! What a person asks of the users of a run while it goes on: data, which any thread gives and the crew carries out.
+//! What a person asks of the users of a run while it goes on: data, which any thread gives and the pool carries out.
 
 use std::{
     collections::VecDeque,

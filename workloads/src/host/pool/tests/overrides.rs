@@ -1,4 +1,4 @@
-//! What a person asks of a crew: spikes, haste, and rests, on a service that always takes 50 ms.
+//! What a person asks of a pool: spikes, patience_factor, and rests, on a service that always takes 50 ms.
 
 use std::time::Duration;
 
@@ -12,47 +12,47 @@ use crate::{
 const MS: Duration = Duration::from_millis(1);
 const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
 
-/// A crew that is played in steps of a millisecond.
+/// A pool that is played in steps of a millisecond.
 struct Play {
-    crew: Crew<()>,
+    pool: UserPool<()>,
     now: Timestamp,
-    open: Vec<(Timestamp, Box<Guest<()>>)>,
+    open: Vec<(Timestamp, Box<UserTask<()>>)>,
     /// When requests were begun, and by whom.
     begun: Vec<(Timestamp, u64)>,
 }
 
 impl Play {
     fn of(plan: &LoadPlan) -> Self {
-        let crew = Crew::new(plan, Crowd::new(plan).expect("users can be made"), None, false);
-        Self { crew, now: Timestamp::ZERO, open: Vec::new(), begun: Vec::new() }
+        let pool = UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, false);
+        Self { pool, now: Timestamp::ZERO, open: Vec::new(), begun: Vec::new() }
     }
 
     fn ask(&mut self, order: Order) {
-        self.crew.obey([order].into(), self.now);
+        self.pool.apply([order].into(), self.now);
     }
 
     fn until(&mut self, seconds: f64) {
         while self.now.as_secs_f64() < seconds {
-            self.crew.advance(self.now);
-            while let Some(guest) = self.crew.take(self.now) {
-                self.send(guest);
+            self.pool.advance(self.now);
+            while let Some(user) = self.pool.take(self.now) {
+                self.send(user);
             }
             let (done, open) = self.open.drain(..).partition(|(at, _)| *at <= self.now);
             self.open = open;
-            for (_, guest) in done {
+            for (_, user) in done {
                 let outcome = Outcome::answered(OK);
-                if let Some(guest) = self.crew.settle(guest, outcome, self.now) {
-                    self.send(guest);
+                if let Some(user) = self.pool.settle(user, outcome, self.now) {
+                    self.send(user);
                 }
             }
             self.now = self.now + MS;
         }
     }
 
-    fn send(&mut self, mut guest: Box<Guest<()>>) {
-        self.crew.sends(&mut guest, self.now);
-        self.begun.push((self.now, guest.number));
-        self.open.push((self.now + MS * 50, guest));
+    fn send(&mut self, mut user: Box<UserTask<()>>) {
+        self.pool.books.sends(&mut user, self.now);
+        self.begun.push((self.now, user.number));
+        self.open.push((self.now + MS * 50, user));
     }
 
     /// Requests begun in this span of seconds.
@@ -61,7 +61,7 @@ impl Play {
     }
 
     fn users(&self) -> u64 {
-        self.crew.states().total()
+        self.pool.states().total()
     }
 }
 
@@ -81,8 +81,8 @@ fn a_spike_comes_at_once_and_goes_after_its_time() {
     play.until(5.5);
     assert_eq!(play.users(), 2);
     play.until(10.5);
-    assert!(play.crew.is_drained());
-    let report = play.crew.finish(play.now, Health::default());
+    assert!(play.pool.is_drained());
+    let report = play.pool.finish(play.now, Health::default());
     assert_eq!(report.total.ledger.imbalance(), None);
     assert_eq!(report.total.clients, 32, "users asked for have numbers of their own");
 }
@@ -103,7 +103,7 @@ fn a_rest_is_in_nobodys_response_time_and_everybody_goes_on_as_they_were() {
     let (before, after) = (play.between(1.0, 2.0), play.between(5.0, 6.0));
     assert!(before.abs_diff(after) <= 2, "{before} and {after} a second");
     play.until(10.5);
-    let report = play.crew.finish(play.now, Health::default());
+    let report = play.pool.finish(play.now, Health::default());
     let slowest = report.total.response_time_ms.max.expect("answers");
     assert!(slowest < 60.0, "{slowest} ms");
     assert_eq!((report.total.ledger.imbalance(), report.generator.unsent), (None, 0));
@@ -133,7 +133,7 @@ fn the_end_of_the_plan_ends_a_rest_and_a_spike() {
     play.until(2.0);
     play.ask(Order::Pause);
     play.until(3.2);
-    assert!(play.crew.is_over() && play.crew.is_drained());
+    assert!(play.pool.is_over() && play.pool.is_drained());
     assert_eq!(play.users(), 0);
     // Whoever asks too late asks for nothing.
     play.ask(Order::Spike { users: 5, stay: Duration::from_secs(1), class: Class(0) });
@@ -149,17 +149,17 @@ fn hurried_users_wait_for_a_share_of_what_was_planned() {
         Some(Patience { lasts: traces::Think::Constant(Duration::from_secs(40)), reload: false });
     let mut play = Play::of(&plan);
     let limits = |play: &mut Play| {
-        let guest = loop {
+        let user = loop {
             play.now = play.now + MS;
-            play.crew.advance(play.now);
-            if let Some(guest) = play.crew.take(play.now) {
-                break guest;
+            play.pool.advance(play.now);
+            if let Some(user) = play.pool.take(play.now) {
+                break user;
             }
         };
-        let call = guest.call().expect("a request").clone();
-        let limit = Limit::of(plan.timeout, &call, guest.at, guest.haste);
-        let waits = limit.at.since(guest.at);
-        play.send(guest);
+        let call = user.call().expect("a request").clone();
+        let limit = Limit::of(plan.timeout, &call, user.at, user.patience_factor());
+        let waits = limit.at.since(user.at);
+        play.send(user);
         play.until(play.now.as_secs_f64() + 0.06);
         waits
     };
@@ -177,18 +177,18 @@ fn who_leaves_by_itself_is_counted_as_gone() {
     users.behaviour.on_reject = OnTrouble::Leave;
     let mut play = Play::of(&plan);
     play.until(1.0);
-    assert_eq!(play.crew.states().gone, 0);
+    assert_eq!(play.pool.states().gone, 0);
     let busy = Answer { status: 503, headers: &[], body: b"" };
-    let (_, guest) = loop {
+    let (_, user) = loop {
         play.until(play.now.as_secs_f64() + 0.001);
         if let Some(open) = play.open.pop() {
             break open;
         }
     };
     let outcome = Outcome::answered(busy);
-    assert!(play.crew.settle(guest, outcome, play.now).is_none());
-    assert_eq!((play.crew.states().gone, play.users()), (1, 3));
+    assert!(play.pool.settle(user, outcome, play.now).is_none());
+    assert_eq!((play.pool.states().gone, play.users()), (1, 3));
     // The end of the plan is nobody's own wish.
     play.until(10.5);
-    assert_eq!(play.crew.states().gone, 1);
+    assert_eq!(play.pool.states().gone, 1);
 }

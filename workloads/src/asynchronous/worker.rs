@@ -3,55 +3,55 @@ use std::{pin::pin, rc::Rc};
 use tokio::{task::yield_now, time::timeout};
 
 use super::{
-    Floor,
+    TaskHost,
     client::{Client, Lost, Received},
 };
 use crate::{
-    host::{End, Guest, Limit, Outcome},
+    host::{End, Limit, Outcome, UserTask},
     persona::{Answer, Connection},
 };
 
 /// A task's life: it sends for one user until that user thinks, waits or leaves.
-pub(super) async fn serve(floor: Rc<Floor>, guest: Box<Guest<Client>>) {
-    let mut next = Some(guest);
-    while let Some(mut guest) = next {
-        let Some(answer) = exchange(&floor, &mut guest).await else {
-            let now = floor.clock.now();
-            floor.crew.borrow_mut().cut(guest, now);
+pub(super) async fn serve(host: Rc<TaskHost>, user: Box<UserTask<Client>>) {
+    let mut next = Some(user);
+    while let Some(mut user) = next {
+        let Some(answer) = exchange(&host, &mut user).await else {
+            let now = host.clock.now();
+            host.pool.borrow_mut().cut(user, now);
             return;
         };
-        let sudden = !guest.has_begun() || answer.as_ref().is_err_and(|lost| lost.end.is_sudden());
-        next = settle(&floor, guest, answer);
+        let sudden = !user.has_begun() || answer.as_ref().is_err_and(|lost| lost.end.is_sudden());
+        next = settle(&host, user, answer);
         if sudden {
             // It may have come without a wait, and nobody else has a turn on this thread unless somebody waits.
             yield_now().await;
         }
-        if floor.crew.borrow().is_shared() {
+        if host.pool.borrow().is_shared() {
             // Others who share a policy of their own may be due now.
-            floor.changed.notify_one();
+            host.changed.notify_one();
         }
     }
-    floor.changed.notify_one();
+    host.changed.notify_one();
 }
 
 /// `None` if the run ended first.
-async fn exchange(floor: &Floor, guest: &mut Box<Guest<Client>>) -> Option<Result<Received, Lost>> {
-    let Some(call) = guest.call().cloned() else { return Some(Err(End::Broken.into())) };
-    let began = floor.clock.now();
-    let limit = Limit::of(floor.timeout, &call, guest.at, guest.haste);
+async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<Result<Received, Lost>> {
+    let Some(call) = user.call().cloned() else { return Some(Err(End::Broken.into())) };
+    let began = host.clock.now();
+    let limit = Limit::of(host.timeout, &call, user.at, user.patience_factor());
     if let Some(end) = limit.passed(began) {
         return Some(Err(end.into()));
     }
-    guest.begins(began);
-    let kept = guest.connection.take().filter(|_| call.connection == Connection::Keep);
+    user.begins(began);
+    let kept = user.connection.take().filter(|_| call.connection == Connection::Keep);
     let is_new = kept.is_none();
     // The set-up was tried before the run: what fails now is the process's own lack of something.
-    let Ok(client) = kept.map_or_else(|| floor.clients.build(call.connection), Ok) else {
+    let Ok(client) = kept.map_or_else(|| host.clients.build(call.connection), Ok) else {
         return Some(Err(End::ConnectFailed.into()));
     };
-    let mut cut = floor.cut.clone();
+    let mut cut = host.cut.clone();
     let answer = {
-        let mut exchange = pin!(timeout(limit.at.since(began), floor.clients.exchange(&client, &call)));
+        let mut exchange = pin!(timeout(limit.at.since(began), host.clients.exchange(&client, &call)));
         tokio::select! {
             ended = &mut exchange => Some(ended.unwrap_or_else(|_| Err(limit.end.into()))),
             // An error would mean that nobody can cut any more.
@@ -59,7 +59,7 @@ async fn exchange(floor: &Floor, guest: &mut Box<Guest<Client>>) -> Option<Resul
         }
     };
     if is_new {
-        floor.descriptors.look();
+        host.descriptors.look();
     }
     let unconnected = matches!(
         answer,
@@ -69,33 +69,37 @@ async fn exchange(floor: &Floor, guest: &mut Box<Guest<Client>>) -> Option<Resul
         }))
     );
     if !unconnected {
-        floor.crew.borrow_mut().sends(guest, began);
+        host.pool.borrow_mut().books.sends(user, began);
     }
     if call.connection != Connection::Once && matches!(answer, Some(Ok(_))) {
-        guest.connection = Some(client);
+        user.connection = Some(client);
     }
     answer
 }
 
-fn settle(floor: &Floor, guest: Box<Guest<Client>>, answer: Result<Received, Lost>) -> Option<Box<Guest<Client>>> {
-    let now = floor.clock.now();
+fn settle(
+    host: &TaskHost,
+    user: Box<UserTask<Client>>,
+    answer: Result<Received, Lost>,
+) -> Option<Box<UserTask<Client>>> {
+    let now = host.clock.now();
     let count = |counter: &std::cell::Cell<u64>| counter.set(counter.get() + 1);
     let received = match answer {
         Ok(received) => received,
         Err(Lost { end, why }) => {
             match end {
-                End::OutOfPorts => count(&floor.out_of_ports),
-                End::OutOfDescriptors => count(&floor.out_of_descriptors),
-                End::OutOfMemory => count(&floor.out_of_memory),
+                End::OutOfPorts => count(&host.out_of_ports),
+                End::OutOfDescriptors => count(&host.out_of_descriptors),
+                End::OutOfMemory => count(&host.out_of_memory),
                 _ => {}
             }
             let outcome = end.without_answer();
             let outcome = if why.is_empty() { outcome } else { outcome.because(&why) };
-            return floor.crew.borrow_mut().settle(guest, outcome, now);
+            return host.pool.borrow_mut().settle(user, outcome, now);
         }
     };
     let headers: Vec<(&str, &[u8])> =
         received.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
     let answer = Answer { status: received.status, headers: &headers, body: &received.body.bytes };
-    floor.crew.borrow_mut().settle(guest, Outcome::answered(answer), now)
+    host.pool.borrow_mut().settle(user, Outcome::answered(answer), now)
 }

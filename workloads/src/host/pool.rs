@@ -1,0 +1,316 @@
+use std::collections::VecDeque;
+
+use controllers::Timestamp;
+
+mod books;
+mod gate;
+mod overrides;
+mod population;
+mod timers;
+mod turn;
+mod user;
+
+pub(crate) use user::{Outcome, UserTask};
+
+use books::Books;
+use gate::UserGate;
+use overrides::Overrides;
+use population::Population;
+use timers::{QuietUsers, Timers};
+use user::{Setback, UserPhase};
+
+use crate::{
+    background::Presence,
+    behaviour::forbids_retry,
+    client::{NOTE, note},
+    crowd::{Crowd, User},
+    measure::{Fate, Health, Report, UserStates, Window},
+    persona::{Ending, Persona as _, Reply, Stay},
+    plan::LoadPlan,
+    schedule::{Ahead, Arrival, What},
+};
+
+/// The users of a run as every host sees them: who is due, who is quiet, who is at work, and the ledgers.
+///
+/// A user that thinks or waits is an entry in a heap; only one that has a request to send is given to the host
+/// ([`take`](Self::take)), which comes back with what became of it ([`settle`](Self::settle)). `C` is the host's kind of
+/// connection: a user keeps its own.
+#[derive(Debug)]
+pub(crate) struct UserPool<C> {
+    crowd: Crowd,
+    schedule: Ahead,
+    pub(crate) books: Books,
+    timers: Timers<C>,
+    population: Population,
+    /// Where users ask their own policy; `None`: there is none.
+    gate: Option<Box<UserGate<C>>>,
+    overrides: Overrides,
+    /// Users that wait for the host to take them.
+    ready: VecDeque<Box<UserTask<C>>>,
+    /// Users that the host has.
+    active: u32,
+    active_peak: u32,
+    /// Requests that may still be begun; `None`: as many as come.
+    requests_left: Option<u64>,
+    /// Nobody begins anything any more.
+    over: bool,
+}
+
+impl<C> UserPool<C> {
+    pub(crate) fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>, numbered: bool) -> Self {
+        Self {
+            books: Books::new(plan, &crowd, numbered),
+            schedule: Ahead::of(plan),
+            crowd,
+            timers: Timers::default(),
+            population: Population::default(),
+            gate: UserGate::of(plan).map(Box::new),
+            overrides: Overrides::default(),
+            ready: VecDeque::new(),
+            active: 0,
+            active_peak: 0,
+            requests_left: most_requests,
+            over: false,
+        }
+    }
+
+    /// Windows have their times, or not.
+    pub(crate) fn keeping_times(mut self, keep: bool) -> Self {
+        if keep {
+            self.books.recorder = self.books.recorder.keeping_times();
+        }
+        self
+    }
+
+    /// Lets everything happen that is due by `now`.
+    pub(crate) fn advance(&mut self, now: Timestamp) {
+        while let Some(next) = self.next_due().filter(|next| *next <= now) {
+            // At the same time, what is planned goes first: a user let go now does not begin anew. And who is let in at the
+            // last moment is in.
+            if self.schedule.next_due() == Some(next) {
+                if let Some(event) = self.schedule.next() {
+                    self.happens(event.at, now, event.what);
+                }
+            } else if self.overrides.next_due() == Some(next) {
+                if let Some((at, what)) = self.overrides.next() {
+                    self.happens(at, at, what);
+                }
+            } else if self.gate.as_ref().is_some_and(|gate| gate.next_due() == Some(next)) {
+                self.tend_gate(now);
+            } else {
+                self.ready.extend(self.timers.wake());
+            }
+        }
+    }
+
+    /// When something is due next.
+    pub(crate) fn next_due(&mut self) -> Option<Timestamp> {
+        let gate = self.gate.as_ref().and_then(|gate| gate.next_due());
+        let due = [self.schedule.next_due(), self.overrides.next_due(), gate, self.timers.next_due()];
+        due.into_iter().flatten().min()
+    }
+
+    /// Users that wait for the host to take them.
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Most users that the host had at once.
+    pub(crate) fn active_peak(&self) -> u32 {
+        self.active_peak
+    }
+
+    /// Nobody begins anything any more (the plan is over, or the run was stopped).
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Over, and nobody is at anything.
+    pub(crate) fn is_drained(&self) -> bool {
+        let held = self.gate.as_ref().is_some_and(|gate| gate.holds_users());
+        self.over && self.active == 0 && self.ready.is_empty() && self.timers.is_empty() && !held
+    }
+
+    /// What one user does may make others due at once: those who share a policy of their own.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.gate.is_some()
+    }
+
+    /// The next user that has something to send.
+    pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
+        while let Some(user) = self.ready.pop_front() {
+            // Counted before the persona is asked: should it panic, `lost` sets that right.
+            self.active += 1;
+            if let Some(user) = self.turn(user, now) {
+                self.active_peak = self.active_peak.max(self.active);
+                return Some(user);
+            }
+            self.active -= 1;
+        }
+        None
+    }
+
+    /// The user's request has ended so. Gives the user back if it wants to send another at once.
+    pub(crate) fn settle(
+        &mut self,
+        mut user: Box<UserTask<C>>,
+        is: Outcome<'_>,
+        now: Timestamp,
+    ) -> Option<Box<UserTask<C>>> {
+        let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else {
+            unreachable!("only a user in flight has a request that can end")
+        };
+        user.setback.note(&is);
+        self.books.wait_is_over(&user, &sending, &is);
+        if let Some(client) = &mut user.client {
+            client.told_not_to_retry = matches!(is.reply, Reply::Answer(answer) if forbids_retry(&answer));
+            client.note = match is.reply {
+                Reply::Answer(answer) => answer.header(NOTE).and_then(|value| note(value.as_bytes())),
+                _ => None,
+            };
+        }
+        let turn = user.persona.next(is.reply, now, &mut user.draws);
+        self.books.end_background(&sending, Some((is.fate, turn.ending)));
+        let fate = match turn.ending {
+            Ending::Continued => None,
+            Ending::Unasked => Some(is.fate),
+            Ending::Served => Some(Fate::Served),
+            Ending::Rejected => Some(Fate::Rejected),
+            Ending::Failed => Some(Fate::Failed),
+            Ending::Elsewhere => Some(Fate::Elsewhere),
+        };
+        if let Some(fate) = fate {
+            self.leave_gate(&mut user, sending.begun, fate, now);
+            self.books.end(&mut user, sending.begun, fate, now);
+        }
+        user.at = now;
+        let may_begin = !self.over;
+        let onward = self.go_on(user, turn.then, may_begin, now);
+        self.active -= u32::from(onward.is_none());
+        onward
+    }
+
+    /// The request is let go because the run ends.
+    pub(crate) fn cut(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) {
+        self.active -= 1;
+        let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else { return };
+        let is = Outcome { reply: Reply::Broken, fate: Fate::InFlight, error: None };
+        self.books.wait_is_over(&user, &sending, &is);
+        self.books.end_background(&sending, None);
+        self.leave_gate(&mut user, sending.begun, Fate::InFlight, now);
+        self.books.end(&mut user, sending.begun, Fate::InFlight, now);
+    }
+
+    /// A user was lost to a panic: the ledger will show the request as in flight.
+    pub(crate) fn lost(&mut self) {
+        self.active -= 1;
+    }
+
+    /// Somebody ends the run before its plan does: phases are cut off here.
+    pub(crate) fn stop(&mut self, now: Timestamp) {
+        if !self.over {
+            self.books.recorder.stop(now);
+            self.end();
+        }
+    }
+
+    /// Nobody begins anything any more. Who thinks, leaves; who is at a request, or between two hops of one, ends it.
+    pub(crate) fn end(&mut self) {
+        if !std::mem::replace(&mut self.over, true) {
+            self.overrides.clear();
+            self.timers.stop();
+        }
+    }
+
+    /// The next second that is over by `now`.
+    pub(crate) fn next_window(&mut self, now: Timestamp) -> Option<Window> {
+        let window = self.books.next_window(now, self.states())?;
+        Some(Window { client: self.gate.as_ref().map(|gate| gate.gauges()), ..window })
+    }
+
+    /// Closes the books.
+    pub(crate) fn finish(mut self, now: Timestamp, health: Health) -> Report {
+        let held = self.gate.take().map(|gate| gate.close(now)).unwrap_or_default();
+        let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|user| user.open.is_some());
+        for mut user in held.into_iter().chain(self.timers.take_all()).chain(open) {
+            let fate = user.fate_at_end();
+            self.books.end(&mut user, None, fate, now);
+        }
+        // Whoever was due and never had a turn is unsent.
+        self.over = false;
+        self.ready.extend(due);
+        while let Some(mut user) = self.take(now) {
+            self.books.end(&mut user, None, Fate::Unsent, now);
+        }
+        self.books.finish(&self.crowd, now, health)
+    }
+
+    fn states(&self) -> UserStates {
+        let (written, background) = self.books.in_flight();
+        let in_flight = written.min(u64::from(self.active));
+        let QuietUsers { thinking, waiting, backing_off } = self.timers.quiet();
+        UserStates {
+            thinking,
+            waiting,
+            backing_off,
+            gone: self.population.left_early(),
+            queued: self.ready.len() as u64,
+            connecting: u64::from(self.active).saturating_sub(in_flight + background),
+            in_flight,
+        }
+    }
+
+    fn happens(&mut self, at: Timestamp, now: Timestamp, what: What) {
+        match what {
+            // While the run is paused single requests and sessions do not arrive; closed users do, and wait.
+            What::Arrive(arrival) if arrival.stay != Stay::Forever && self.timers.is_paused() => {}
+            What::Arrive(arrival) => self.arrive(at, &arrival),
+            What::Depart(user) => self.population.let_go(user),
+            What::Phase(index) => self.renew_gate(index, now),
+            What::Broken(reason) => self.books.fault(reason),
+            What::End => self.end(),
+        }
+    }
+
+    fn arrive(&mut self, at: Timestamp, arrival: &Arrival) {
+        if arrival.stay == Stay::Forever {
+            self.population.arrives(arrival.user);
+        }
+        let persona = match arrival.role {
+            None => self.crowd.user(arrival),
+            Some(role) => User::Presence(Presence::new(role, arrival.class)),
+        };
+        // Only users have a policy of their own.
+        let gate = self.gate.as_mut().filter(|_| arrival.role.is_none());
+        self.ready.push_back(Box::new(UserTask {
+            persona,
+            draws: self.crowd.draws(arrival.key),
+            number: arrival.user,
+            connection: None,
+            ordinal: 0,
+            at,
+            setback: Setback::default(),
+            client: gate.map(|gate| gate.join(arrival.user)),
+            open: None,
+            phase: UserPhase::Arrived,
+        }));
+    }
+
+    /// One more request, if the number of requests allows it; the run ends with the last one.
+    fn may_take_one(&mut self) -> bool {
+        match &mut self.requests_left {
+            None => true,
+            Some(0) => {
+                self.end();
+                false
+            }
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

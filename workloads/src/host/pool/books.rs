@@ -1,0 +1,165 @@
+use std::{collections::BTreeMap, time::Duration};
+
+use controllers::Timestamp;
+
+use super::user::{InFlight, Outcome, UserPhase, UserTask};
+use crate::{
+    balance::TurnedBack,
+    crowd::Crowd,
+    measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
+    persona::{Call, Ending, Reply},
+    plan::LoadPlan,
+};
+
+/// The ledgers of a run: requests, background activity, numbers of requests, refusals of balancers.
+#[derive(Debug)]
+pub(crate) struct Books {
+    pub(super) recorder: Recorder,
+    /// `None`: requests carry no number.
+    numbers: Option<Numbers>,
+    /// What balancers before services have refused.
+    turned_back: BTreeMap<String, TurnedBack>,
+    /// Background activities in flight.
+    background: u64,
+    /// Why not all was sent that was to be.
+    faults: Vec<String>,
+}
+
+impl Books {
+    pub(super) fn new(plan: &LoadPlan, crowd: &Crowd, numbered: bool) -> Self {
+        Self {
+            recorder: Recorder::new(plan, crowd.kinds()),
+            numbers: numbered.then(Numbers::default),
+            turned_back: BTreeMap::new(),
+            background: 0,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Background activity begins: the phase in whose ledger it is.
+    pub(super) fn begin_background(&mut self, call: &Call, at: Timestamp) -> usize {
+        self.background += 1;
+        self.recorder.begin_beside(at, call.want)
+    }
+
+    /// The client gate is asked about the user's request.
+    pub(super) fn asked<C>(&mut self, user: &mut UserTask<C>, now: Timestamp) {
+        user.open.iter_mut().for_each(|open| self.recorder.asked(&mut open.ticket, now));
+    }
+
+    /// The client gate has kept the user's request back until then.
+    pub(super) fn let_go<C>(&mut self, user: &mut UserTask<C>, until: Timestamp) {
+        user.open.iter_mut().for_each(|open| self.recorder.let_go(&mut open.ticket, until));
+    }
+
+    /// A number for the user's request, which is about to be written if there is a connection for it. Background activity has none.
+    pub(crate) fn number<C>(&mut self, user: &mut UserTask<C>) -> Option<u64> {
+        let sending = user.in_flight_mut()?;
+        sending.number = self.numbers.as_mut().filter(|_| sending.background.is_none()).map(Numbers::give);
+        sending.number
+    }
+
+    /// A connection was made for the user's request.
+    pub(crate) fn connected<C>(&mut self, user: &UserTask<C>, took: Duration) {
+        if let Some(open) = &user.open {
+            self.recorder.connected(&open.ticket, took);
+        }
+        if let Some(phase) = user.in_flight().and_then(|sending| sending.background) {
+            self.recorder.connected_beside(phase);
+        }
+    }
+
+    /// The user's request is written now.
+    pub(crate) fn sends<C>(&mut self, user: &mut UserTask<C>, now: Timestamp) {
+        let UserTask { open: Some(open), phase: UserPhase::InFlight(sending), .. } = user else { return };
+        let again = std::mem::replace(&mut sending.written, true);
+        if !again {
+            self.numbers.as_mut().into_iter().for_each(Numbers::wrote);
+        }
+        if sending.call.hop == 0 {
+            self.recorder.begin(&mut open.ticket, sending.begun.unwrap_or(now));
+            self.recorder.sent(&mut open.ticket, now);
+        } else if !again {
+            self.recorder.hop(&open.ticket);
+        }
+    }
+
+    /// The balancer before this service refused the user's request, as if it had been written and answered.
+    pub(crate) fn turned_back<C>(&mut self, user: &mut UserTask<C>, service: &str) {
+        user.setback.turned_back = true;
+        if !self.turned_back.contains_key(service) {
+            self.turned_back.insert(service.to_owned(), TurnedBack::default());
+        }
+        let Some(counts) = self.turned_back.get_mut(service) else { return };
+        if user.open.is_some() {
+            counts.requests += 1;
+        } else {
+            counts.checks += 1;
+        }
+    }
+
+    /// Nobody waits for an answer any more. Counts what the service said, or why it said nothing.
+    pub(super) fn wait_is_over<C>(&mut self, user: &UserTask<C>, sending: &InFlight, is: &Outcome<'_>) {
+        let number = sending.number.filter(|_| sending.written);
+        let answer = if let Reply::Answer(answer) = is.reply { Some(answer) } else { None };
+        if let (Some(numbers), Some(number), None) = (&mut self.numbers, number, answer) {
+            numbers.unanswered(number, is.fate);
+        }
+        let Some(open) = &user.open else { return };
+        match (answer, is.error) {
+            // A balancer's refusal is no answer of the service's, though users take it for one.
+            (Some(answer), _) if !user.setback.turned_back => self.recorder.answered(&open.ticket, answer.status),
+            (_, Some(error)) => self.recorder.went_wrong(&open.ticket, error),
+            _ => {}
+        }
+    }
+
+    /// Background activity has ended so; `None`: the run ends first.
+    pub(super) fn end_background(&mut self, sending: &InFlight, ended: Option<(Fate, Ending)>) {
+        let Some(phase) = sending.background else { return };
+        self.background -= 1;
+        if let Some((fate, ending)) = ended {
+            self.recorder.end_beside(phase, sending.call.want, fate, ending);
+        }
+    }
+
+    /// The user's request, if one is open, ends so; `begun`: when the host began with it, if it has.
+    pub(super) fn end<C>(&mut self, user: &mut UserTask<C>, begun: Option<Timestamp>, fate: Fate, now: Timestamp) {
+        let Some(mut open) = user.open.take() else { return };
+        if let Some(begun) = begun {
+            self.recorder.begin(&mut open.ticket, begun);
+        }
+        self.recorder.end(open.ticket, fate, now);
+    }
+
+    /// Why a part of the plan could not be sent.
+    pub(super) fn fault(&mut self, reason: String) {
+        self.faults.push(reason);
+    }
+
+    /// Requests that are written, and background activities.
+    pub(super) fn in_flight(&self) -> (u64, u64) {
+        (self.recorder.in_flight(), self.background)
+    }
+
+    pub(super) fn next_window(&mut self, now: Timestamp, users: UserStates) -> Option<Window> {
+        let window = self.recorder.next_window(now, users)?;
+        Some(Window { turned_back: self.turned_back.clone(), ..window })
+    }
+
+    pub(super) fn finish(mut self, crowd: &Crowd, now: Timestamp, health: Health) -> Report {
+        let mut report = self.recorder.finish(now, health);
+        report.transitions = crowd.transitions();
+        report.offered = crowd.offered();
+        report.replayed = crowd.replayed();
+        report.turned_back = self.turned_back;
+        let written = report.total.ledger.written();
+        if let Some(numbered) = self.numbers.as_ref().map(Numbers::written).filter(|numbered| *numbered != written) {
+            let fault = format!("{numbered} requests were written by their numbers, and {written} by the ledger");
+            report.faults.push(fault);
+        }
+        report.numbers = self.numbers;
+        report.faults.append(&mut self.faults);
+        report
+    }
+}

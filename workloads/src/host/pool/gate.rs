@@ -1,0 +1,267 @@
+//! The users' own policies, which are asked before a request is sent: a user that is held there is data, and takes no fiber.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use controllers::{JobId, Note, Outcome, RetryHint, Tags, Timestamp, seed_for};
+
+use super::{
+    UserPool,
+    turn::LEAST_PAUSE,
+    user::{InFlight, NeverSent, UserPhase, UserTask},
+};
+use crate::{
+    client::{Asked, ClientGauges, Clients, Decided, Member, NOTE, Pass, clients},
+    host::{End, Limit},
+    measure::Fate,
+    persona::Call,
+    plan::{LoadPlan, Marks},
+};
+
+/// The client gate of a pool of users.
+#[derive(Debug)]
+pub(super) struct UserGate<C> {
+    /// A user lies in its own policy while that holds its request.
+    clients: Clients<Option<Box<UserTask<C>>>>,
+    marks: Marks,
+    timeout: Duration,
+    renewed_in: Vec<usize>,
+    /// When those that are held lose their patience.
+    limits: BTreeMap<(Timestamp, JobId), Member>,
+}
+
+/// A user's place at the client gate, and its request there.
+#[derive(Debug)]
+pub(super) struct ClientState {
+    member: Member,
+    /// Its request has been let go.
+    pass: Option<Pass>,
+    /// The last answer said not to try the same again.
+    pub(super) told_not_to_retry: bool,
+    /// What the last answer told beside it.
+    pub(super) note: Option<Note>,
+}
+
+/// What the client gate said to a user's request.
+#[derive(Debug)]
+pub(super) enum GateAnswer<C> {
+    /// The host may send it.
+    Go(Box<UserTask<C>>),
+    /// It is not to be sent.
+    Refused(Box<UserTask<C>>, RetryHint),
+    /// The gate sees to the user.
+    Wait,
+}
+
+impl<C> UserGate<C> {
+    pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
+        // A crowd is made of the same plan, which checks it.
+        let clients = clients(plan.client.as_ref()?, seed_for(plan.seed, "clients")).ok()?;
+        Some(Self::with(clients, plan))
+    }
+
+    pub(super) fn with(clients: Clients<Option<Box<UserTask<C>>>>, plan: &LoadPlan) -> Self {
+        Self {
+            clients,
+            marks: plan.marks.clone(),
+            timeout: plan.timeout,
+            renewed_in: plan.client.iter().flat_map(|client| client.renewed_in.clone()).collect(),
+            limits: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn gauges(&self) -> ClientGauges {
+        self.clients.gauges()
+    }
+
+    pub(super) fn join(&mut self, user: u64) -> Box<ClientState> {
+        let member = self.clients.join(user);
+        Box::new(ClientState { member, pass: None, told_not_to_retry: false, note: None })
+    }
+
+    pub(super) fn part(&mut self, client: &ClientState) {
+        self.clients.leave(client.member);
+    }
+
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        let limit = self.limits.keys().next().map(|&(at, _)| at);
+        [self.clients.next_wake(), limit].into_iter().flatten().min()
+    }
+
+    pub(super) fn holds_users(&self) -> bool {
+        !self.limits.is_empty()
+    }
+
+    /// Gives everybody back who is held.
+    pub(super) fn close(mut self, now: Timestamp) -> Vec<Box<UserTask<C>>> {
+        let limits = std::mem::take(&mut self.limits);
+        limits.into_iter().filter_map(|((_, id), member)| self.clients.left(member, id, now).flatten()).collect()
+    }
+
+    /// Until when the user waits for its request.
+    fn limit(&self, user: &UserTask<C>, call: &Call) -> Limit {
+        Limit::of(self.timeout, call, user.at, user.patience_factor())
+    }
+
+    /// What the policy knows of a request; `told`: the answer before said not to retry.
+    fn tags(&self, user: u64, call: &Call, told: bool, limit: Limit) -> Tags {
+        Tags {
+            kind: call.kind,
+            class: call.class,
+            user,
+            customer: self.marks.customer.get(&call.class).copied().unwrap_or_default(),
+            criticality: self.marks.criticality.get(&call.class).copied().unwrap_or_default(),
+            attempt: call.attempt,
+            told_not_to_retry: told && call.attempt > 0,
+            deadline: Some(limit.at),
+        }
+    }
+}
+
+impl<C> UserPool<C> {
+    /// Asks the client gate about a request that its user wants to send now; `kept_until`: it was sent back until then.
+    pub(super) fn ask(
+        &mut self,
+        mut user: Box<UserTask<C>>,
+        call: Call,
+        kept_until: Option<Timestamp>,
+        now: Timestamp,
+    ) -> GateAnswer<C> {
+        let (Some(gate), Some(client)) = (&mut self.gate, &user.client) else {
+            user.phase = UserPhase::InFlight(InFlight::new(call, None));
+            return GateAnswer::Go(user);
+        };
+        let (entered, member, limit) = (user.at, client.member, gate.limit(&user, &call));
+        let tags = gate.tags(user.number, &call, client.told_not_to_retry, limit);
+        self.books.asked(&mut user, now);
+        let mut waiting = Some((user, call));
+        let hold = |id| {
+            let (mut user, call) = waiting.take()?;
+            user.phase = UserPhase::AtGate(call, id);
+            self.timers.keep_at_gate(&user);
+            Some(user)
+        };
+        let asked = gate.clients.ask(member, tags, entered, None, now, hold);
+        let answer = match (asked, waiting) {
+            (Asked::Held(id), _) => {
+                gate.limits.insert((limit.at, id), member);
+                GateAnswer::Wait
+            }
+            (Asked::Go(pass), Some((mut user, mut call))) => {
+                if let Some(until) = kept_until {
+                    self.books.let_go(&mut user, until);
+                }
+                user.takes(pass, &mut call);
+                user.phase = UserPhase::InFlight(InFlight::new(call, None));
+                GateAnswer::Go(user)
+            }
+            (Asked::Refused(hint), Some((user, _))) => GateAnswer::Refused(user, hint),
+            (Asked::ComeBack(wait), Some((mut user, call))) => {
+                // A policy that sends users back at once must not stop the time.
+                let again = now + if wait.is_zero() { LEAST_PAUSE } else { wait };
+                let late = limit.at <= again;
+                let at = if late { limit.at.max(now) } else { again };
+                user.phase = if late { over(limit) } else { UserPhase::SentBack(call, again) };
+                self.timers.keep_at_gate(&user);
+                self.timers.wake_from_gate(user, at);
+                GateAnswer::Wait
+            }
+            (_, None) => unreachable!("only a held request is kept"),
+        };
+        self.poll_gate(now);
+        answer
+    }
+
+    /// A request that the client gate had let go has ended so; `begun`: when the host began with it, if it has.
+    pub(super) fn leave_gate(&mut self, user: &mut UserTask<C>, begun: Option<Timestamp>, fate: Fate, now: Timestamp) {
+        let (Some(gate), Some(client)) = (&mut self.gate, &mut user.client) else { return };
+        let Some(pass) = client.pass.take() else { return };
+        let outcome = match fate {
+            Fate::Served => Outcome::Served,
+            Fate::Rejected => Outcome::Overloaded { retry: !client.told_not_to_retry },
+            // The generator came too late to begin with it.
+            _ if begun.is_none() => Outcome::Ignored,
+            Fate::TimedOut => Outcome::TimedOut,
+            Fate::ConnectTimedOut | Fate::ConnectFailed => Outcome::Unavailable,
+            Fate::Failed if user.setback.unanswered => Outcome::Unavailable,
+            Fate::Failed | Fate::Elsewhere => Outcome::Failed,
+            Fate::Abandoned | Fate::InFlight | Fate::RefusedLocally | Fate::Unsent => Outcome::Abandoned,
+        };
+        gate.clients.ended(pass, outcome, client.note.take(), now);
+        self.poll_gate(now);
+    }
+
+    /// A phase of the plan begins.
+    pub(super) fn renew_gate(&mut self, phase: usize, now: Timestamp) {
+        let Some(gate) = self.gate.as_mut().filter(|gate| gate.renewed_in.contains(&phase)) else { return };
+        gate.clients.renew(now);
+        self.poll_gate(now);
+    }
+
+    /// Does what is due at the client gate: the end of somebody's patience, if it comes before what its policies want to do.
+    pub(super) fn tend_gate(&mut self, now: Timestamp) {
+        let Some(gate) = &mut self.gate else { return };
+        let wake = gate.clients.next_wake();
+        if let Some(first) = gate.limits.first_entry().filter(|first| wake.is_none_or(|wake| first.key().0 < wake)) {
+            let ((_, id), member) = first.remove_entry();
+            if let Some(mut user) = gate.clients.left(member, id, now).flatten() {
+                if let UserPhase::AtGate(call, _) = &user.phase {
+                    user.phase = over(gate.limit(&user, call));
+                }
+                self.timers.wake_from_gate(user, now);
+            }
+        }
+        self.poll_gate(now);
+    }
+
+    /// Lets users go on about whose held requests the client gate has decided.
+    fn poll_gate(&mut self, now: Timestamp) {
+        while let Some(gate) = &mut self.gate
+            && let Some(decided) = gate.clients.poll(now)
+        {
+            let (user, decision) = match decided {
+                Decided::Go(user, pass) => (user, Ok(pass)),
+                Decided::Refused(user, hint) => (user, Err(hint)),
+            };
+            let Some(mut user) = user else { continue };
+            let UserPhase::AtGate(mut call, id) = std::mem::take(&mut user.phase) else { continue };
+            gate.limits.remove(&(gate.limit(&user, &call).at, id));
+            user.phase = match decision {
+                Ok(pass) => {
+                    self.books.let_go(&mut user, now);
+                    user.takes(pass, &mut call);
+                    UserPhase::LetGo(call)
+                }
+                Err(hint) => UserPhase::NeverSent(NeverSent::Refused(hint)),
+            };
+            self.timers.wake_from_gate(user, now);
+        }
+    }
+}
+
+impl<C> UserTask<C> {
+    /// The client gate lets its request go.
+    fn takes(&mut self, pass: Pass, call: &mut Call) {
+        put_note(call, pass.note());
+        if let Some(client) = &mut self.client {
+            client.pass = Some(pass);
+        }
+    }
+}
+
+/// Puts the policy's note on the request, in place of that of an earlier attempt.
+fn put_note(call: &mut Call, note: Option<Note>) {
+    let is_note = |line: &&str| line.split(':').next() == Some(NOTE);
+    if note.is_none() && !call.headers.split_inclusive("\r\n").any(|line| is_note(&line)) {
+        return;
+    }
+    let mut lines: String = call.headers.split_inclusive("\r\n").filter(|line| !is_note(line)).collect();
+    if let Some(Note(number)) = note {
+        lines += &format!("{NOTE}: {number}\r\n");
+    }
+    call.headers = lines.into();
+}
+
+/// The request has waited as long as it may.
+fn over(limit: Limit) -> UserPhase {
+    UserPhase::NeverSent(if limit.end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut })
+}

@@ -1,0 +1,73 @@
+//! What an operator has changed about a run while it goes on.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use controllers::{Timestamp, seed_for};
+
+use super::UserPool;
+use crate::{
+    host::Order,
+    persona::Stay,
+    schedule::{Arrival, What},
+};
+
+/// As far apart as users of a step in the plan.
+const APART: Duration = Duration::from_micros(100);
+
+#[derive(Debug, Default)]
+pub(super) struct Overrides {
+    /// Users that arrive and depart beside the plan, in order of time.
+    unplanned: BTreeMap<(Timestamp, u64), What>,
+    /// How many users were added.
+    added: u32,
+    /// Share of time-outs and patience that is left; `None`: all.
+    pub(super) patience_factor: Option<f64>,
+}
+
+impl Overrides {
+    /// When the next user arrives or departs that is not in the plan.
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.unplanned.keys().next().map(|&(at, _)| at)
+    }
+
+    /// The next user that arrives or departs, and when.
+    pub(super) fn next(&mut self) -> Option<(Timestamp, What)> {
+        self.unplanned.pop_first().map(|((at, _), what)| (at, what))
+    }
+
+    /// The run is over: nobody arrives any more.
+    pub(super) fn clear(&mut self) {
+        self.unplanned.clear();
+    }
+}
+
+impl<C> UserPool<C> {
+    /// Carries out an operator's commands. After the end of the plan there is nothing to do: users that came then would never leave.
+    pub(crate) fn apply(&mut self, orders: VecDeque<Order>, now: Timestamp) {
+        for order in orders {
+            match order {
+                _ if self.over => {}
+                Order::Spike { users, stay, class } => {
+                    for n in 0..users {
+                        let (user, added) = (self.schedule.one_more(), self.overrides.added);
+                        self.overrides.added = added.saturating_add(1);
+                        let key = seed_for(u64::from(added), "users asked for");
+                        // From the other end of the accounts: the plan's users have the first ones.
+                        let slot = u32::MAX - added;
+                        let stays = Stay::Forever;
+                        let arrival = Arrival { user, key, slot, class, stay: stays, role: None, script: None };
+                        let comes = now + APART * n;
+                        self.overrides.unplanned.insert((comes, user), What::Arrive(arrival));
+                        self.overrides.unplanned.insert((comes + stay, user), What::Depart(user));
+                    }
+                }
+                Order::Haste(share) => self.overrides.patience_factor = (share < 1.0).then_some(share),
+                Order::Pause => self.timers.pause(now),
+                Order::Resume => self.timers.resume(now),
+            }
+        }
+    }
+}

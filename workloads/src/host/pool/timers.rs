@@ -1,0 +1,161 @@
+use std::{cmp::Ordering, collections::BinaryHeap};
+
+use controllers::Timestamp;
+
+use super::user::UserTask;
+use crate::persona::Pause;
+
+/// Users that are quiet, and when each is due.
+#[derive(Debug)]
+pub(super) struct Timers<C> {
+    heap: BinaryHeap<TimerEntry<C>>,
+    /// Nobody begins a request: since when, and who would have done so meanwhile.
+    paused: Option<(Timestamp, Vec<TimerEntry<C>>)>,
+    /// Users whose timers were stopped by the end of the run. They and their connections are dropped after it: ten thousand
+    /// connections take a tenth of a second to close, in which the requests still in flight would wait.
+    stopped: Vec<TimerEntry<C>>,
+    quiet: QuietUsers,
+}
+
+/// How many users are quiet, by their reason.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct QuietUsers {
+    pub(super) thinking: u64,
+    pub(super) waiting: u64,
+    pub(super) backing_off: u64,
+}
+
+/// A user in the heap: the one that is due first is on top.
+#[derive(Debug)]
+struct TimerEntry<C> {
+    /// When, and whose: here as well as in the user, since a heap of 100 000 compares 17 times for each that it gives out,
+    /// and each look into a box is memory that no cache has.
+    at: Timestamp,
+    number: u64,
+    user: Box<UserTask<C>>,
+}
+
+impl<C> Default for Timers<C> {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), paused: None, stopped: Vec::new(), quiet: QuietUsers::default() }
+    }
+}
+
+impl<C> Timers<C> {
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.heap.peek().map(|entry| entry.at)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    pub(super) fn quiet(&self) -> QuietUsers {
+        self.quiet
+    }
+
+    /// The user is quiet until the moment that it is due at.
+    pub(super) fn sleep(&mut self, user: Box<UserTask<C>>) {
+        self.quiet.count(user.pause(), 1);
+        let entry = TimerEntry { at: user.at, number: user.number, user };
+        match &mut self.paused {
+            Some((_, resting)) if entry.user.open.is_none() => resting.push(entry),
+            _ => self.heap.push(entry),
+        }
+    }
+
+    /// The client gate keeps the user: it is quiet, and has no timer.
+    pub(super) fn keep_at_gate(&mut self, user: &UserTask<C>) {
+        self.quiet.count(user.pause(), 1);
+    }
+
+    /// A user that the client gate has kept is due then.
+    pub(super) fn wake_from_gate(&mut self, user: Box<UserTask<C>>, at: Timestamp) {
+        self.heap.push(TimerEntry { at, number: user.number, user });
+    }
+
+    /// The user that is due first.
+    pub(super) fn wake(&mut self) -> Option<Box<UserTask<C>>> {
+        let user = self.heap.pop()?.user;
+        self.quiet.count(user.pause(), -1);
+        Some(user)
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// Stops all timers but those of users between two hops of a request: that request is under way.
+    pub(super) fn pause(&mut self, now: Timestamp) {
+        if self.paused.is_none() {
+            self.paused = Some((now, self.take_without_open_request()));
+        }
+    }
+
+    /// Timers go on: what was left of a pause then is left of it now.
+    pub(super) fn resume(&mut self, now: Timestamp) {
+        let Some((since, resting)) = self.paused.take() else { return };
+        let paused_for = now.since(since);
+        for mut entry in resting {
+            entry.at = (entry.at + paused_for).max(now);
+            // The intended start of what comes next: the pause is nobody's lateness.
+            entry.user.at = entry.at;
+            self.heap.push(entry);
+        }
+    }
+
+    /// Nobody begins anything any more: users leave unless they have an open request.
+    pub(super) fn stop(&mut self) {
+        let resting = self.paused.take().map(|(_, resting)| resting);
+        self.stopped = self.take_without_open_request();
+        self.stopped.extend(resting.into_iter().flatten());
+        for entry in &self.stopped {
+            self.quiet.count(entry.user.pause(), -1);
+        }
+    }
+
+    /// Takes everybody out who has a timer.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Box<UserTask<C>>> + use<C> {
+        std::mem::take(&mut self.heap).into_iter().map(|entry| entry.user)
+    }
+
+    fn take_without_open_request(&mut self) -> Vec<TimerEntry<C>> {
+        let all = std::mem::take(&mut self.heap).into_vec();
+        let (open, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|entry| entry.user.open.is_some());
+        self.heap = open.into();
+        others
+    }
+}
+
+impl QuietUsers {
+    fn count(&mut self, pause: Option<Pause>, change: i64) {
+        let counter = match pause {
+            Some(Pause::Thinking) => &mut self.thinking,
+            Some(Pause::Waiting) => &mut self.waiting,
+            Some(Pause::BackingOff) => &mut self.backing_off,
+            None => return,
+        };
+        *counter = counter.saturating_add_signed(change);
+    }
+}
+
+impl<C> Ord for TimerEntry<C> {
+    /// By time, then by number, so that the order of a run does not depend on the heap's.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.number).cmp(&(self.at, self.number))
+    }
+}
+
+impl<C> PartialOrd for TimerEntry<C> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<C> PartialEq for TimerEntry<C> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<C> Eq for TimerEntry<C> {}

@@ -1,0 +1,159 @@
+use std::time::Duration;
+
+use controllers::Timestamp;
+
+use super::{
+    UserPool,
+    gate::GateAnswer,
+    user::{InFlight, NeverSent, OpenRequest, Setback, UserPhase, UserTask},
+};
+use crate::{
+    behaviour::full_jitter,
+    measure::Fate,
+    persona::{Call, Draws, Move, Pause, Persona as _, Purpose, Reply, Want},
+};
+
+/// A user that begins anew without a pause after the client gate has refused it would ask again for ever at one moment.
+pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
+
+/// Least and greatest bound of the pause after a request that got no connection, or lost it: the bound doubles with each such
+/// request in a row, and the pause is drawn evenly from nothing to the bound. Without it users who try again at once, or nearly,
+/// try a service that is down thousands of times a second; with it they find the service again within a second of its return.
+const SETBACK_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+impl<C> UserPool<C> {
+    /// It is the user's turn. `None` if it has nothing to send.
+    pub(super) fn turn(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) -> Option<Box<UserTask<C>>> {
+        let reply = match std::mem::take(&mut user.phase) {
+            UserPhase::Arrived => Reply::Start,
+            UserPhase::Pausing(_) => Reply::Woke,
+            UserPhase::PutOff(_, call) => return self.go_on(user, Move::Send(call), true, now),
+            UserPhase::SentBack(call, until) => {
+                return match self.ask(user, call, Some(until), now) {
+                    GateAnswer::Go(user) => Some(user),
+                    GateAnswer::Wait => None,
+                    GateAnswer::Refused(user, hint) => self.never_sent(user, NeverSent::Refused(hint), now),
+                };
+            }
+            UserPhase::NeverSent(why) => return self.never_sent(user, why, now),
+            UserPhase::LetGo(call) => {
+                user.phase = UserPhase::InFlight(InFlight::new(call, None));
+                return Some(user);
+            }
+            UserPhase::AtGate(..) | UserPhase::InFlight(_) => unreachable!("the gate or the host has this user"),
+        };
+        let turn = user.persona.next(reply, user.at, &mut user.draws);
+        // It was due before the run was over, so it still has its turn.
+        self.go_on(user, turn.then, true, now)
+    }
+
+    fn never_sent(&mut self, mut user: Box<UserTask<C>>, why: NeverSent, now: Timestamp) -> Option<Box<UserTask<C>>> {
+        let then = self.is_refused(&mut user, why, now);
+        let may_begin = !self.over;
+        self.go_on(user, then, may_begin, now)
+    }
+
+    /// The persona is told that the client gate refused its request, or kept it back too long.
+    fn is_refused(&mut self, user: &mut UserTask<C>, why: NeverSent, now: Timestamp) -> Move {
+        self.books.end(user, None, Fate::RefusedLocally, now);
+        user.at = now;
+        user.persona.next(why.reply(), now, &mut user.draws).then
+    }
+
+    /// Does what the persona wants next, until that is a request for the host (which is given back) or a pause. `may_begin`: it
+    /// may begin another request; one that is being redirected goes on in any case.
+    pub(super) fn go_on(
+        &mut self,
+        mut user: Box<UserTask<C>>,
+        mut then: Move,
+        mut may_begin: bool,
+        now: Timestamp,
+    ) -> Option<Box<UserTask<C>>> {
+        let mut least_pause = user.setback.pause(user.at, &user.draws);
+        loop {
+            let leaves = user.open.is_none() && (!may_begin || self.population.is_leaving(user.number));
+            let may_sleep = !leaves && (!self.over || user.open.is_some());
+            match then {
+                Move::Think(pause, why) if may_sleep => {
+                    user.at = user.at + pause;
+                    return self.sleep(user, UserPhase::Pausing(why));
+                }
+                Move::Until(moment, why) if may_sleep => {
+                    user.at = user.at.max(moment);
+                    return self.sleep(user, UserPhase::Pausing(why));
+                }
+                Move::Send(call) if may_sleep && call.hop == 0 && self.timers.is_paused() => {
+                    return self.sleep(user, UserPhase::PutOff(Pause::Waiting, call));
+                }
+                Move::Send(call) if !leaves && call.want != Want::Answer => {
+                    user.ordinal += 1;
+                    let phase = self.books.begin_background(&call, user.at);
+                    user.phase = UserPhase::InFlight(InFlight::new(call, Some(phase)));
+                    return Some(user);
+                }
+                Move::Send(call) if may_sleep && user.earliest(&call, least_pause) > user.at => {
+                    user.at = user.earliest(&call, least_pause);
+                    // The first attempt at a request is wanted when it is made; a retry was wanted before.
+                    let wanted_at = if call.attempt == 0 { user.at } else { call.wanted_at };
+                    return self.sleep(user, UserPhase::PutOff(Pause::BackingOff, Call { wanted_at, ..call }));
+                }
+                Move::Send(call) if !leaves && (call.hop > 0 || self.may_take_one()) => {
+                    if call.hop > 0 {
+                        user.phase = UserPhase::InFlight(InFlight::new(call, None));
+                        return Some(user);
+                    }
+                    self.plan(&mut user, &call);
+                    match self.ask(user, call, None, now) {
+                        GateAnswer::Go(user) => return Some(user),
+                        GateAnswer::Wait => return None,
+                        GateAnswer::Refused(refused, hint) => {
+                            user = refused;
+                            then = self.is_refused(&mut user, NeverSent::Refused(hint), now);
+                            least_pause = LEAST_PAUSE;
+                            may_begin = !self.over;
+                        }
+                    }
+                }
+                Move::Send(_) | Move::Think(..) | Move::Until(..) | Move::Leave => return self.leave(&user),
+            }
+        }
+    }
+
+    /// Enters a request into the ledger.
+    fn plan(&mut self, user: &mut UserTask<C>, call: &Call) {
+        user.ordinal += u64::from(call.attempt == 0);
+        let ticket = self.books.recorder.plan(user.number, call, user.at);
+        // One that was left open by mistake shows up as in flight, rather than to be counted twice.
+        user.open = Some(OpenRequest { ticket, patience_factor: self.overrides.patience_factor });
+        user.persona.begins();
+    }
+
+    /// The user is quiet until it is due.
+    fn sleep(&mut self, mut user: Box<UserTask<C>>, phase: UserPhase) -> Option<Box<UserTask<C>>> {
+        user.phase = phase;
+        self.timers.sleep(user);
+        None
+    }
+
+    fn leave(&mut self, user: &UserTask<C>) -> Option<Box<UserTask<C>>> {
+        self.population.leaves(user.number, self.over);
+        if let (Some(gate), Some(client)) = (&mut self.gate, &user.client) {
+            gate.part(client);
+        }
+        None
+    }
+}
+
+impl Setback {
+    /// How long a user has to wait, at least, that begins anew at `at`: its last request was refused by a balancer. After a request
+    /// without an answer it is quiet for a while, whatever it does next and whenever it would do so by itself.
+    fn pause(&mut self, at: Timestamp, draws: &Draws) -> Duration {
+        if std::mem::take(&mut self.unanswered) {
+            let (base, cap) = SETBACK_PAUSE;
+            let nth = self.in_a_row.saturating_sub(1);
+            let pause = full_jitter(base, cap, nth, (Purpose::Setback, nth), draws);
+            self.quiet_until = at + pause.max(LEAST_PAUSE);
+        }
+        if std::mem::take(&mut self.turned_back) { LEAST_PAUSE } else { Duration::ZERO }
+    }
+}

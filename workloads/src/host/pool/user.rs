@@ -1,0 +1,216 @@
+use std::time::Duration;
+
+use controllers::{JobId, RetryHint, Timestamp};
+
+use super::gate::ClientState;
+use crate::{
+    crowd::User,
+    measure::{Fate, Ticket},
+    persona::{Answer, Call, Draws, Pause, Persona as _, Reply},
+};
+
+/// One user, between and during its requests.
+#[derive(Debug)]
+pub(crate) struct UserTask<C> {
+    pub(super) persona: User,
+    pub(super) draws: Draws,
+    pub(crate) number: u64,
+    /// The connection that it keeps.
+    pub(crate) connection: Option<C>,
+    /// Requests that it has begun, retries not counted.
+    pub(super) ordinal: u64,
+    /// The intended start of its request, or the intended end of its pause.
+    pub(crate) at: Timestamp,
+    pub(super) setback: Setback,
+    /// Its place at the client gate, if the run has one. Apart, since most runs have none and all users take memory.
+    pub(super) client: Option<Box<ClientState>>,
+    /// Its request that is in the ledger and has not ended: from when it is planned to the end of its last hop.
+    pub(super) open: Option<OpenRequest>,
+    pub(super) phase: UserPhase,
+}
+
+/// What a user is doing.
+#[derive(Debug, Default)]
+pub(super) enum UserPhase {
+    /// It has arrived, and its persona has not been asked yet.
+    #[default]
+    Arrived,
+    /// It is quiet for this reason, perhaps between two hops of its request.
+    Pausing(Pause),
+    /// Its next request is put off, for this reason, and not in the ledger yet.
+    PutOff(Pause, Call),
+    /// The client gate holds its request.
+    AtGate(Call, JobId),
+    /// The client gate has sent its request back until then.
+    SentBack(Call, Timestamp),
+    /// The client gate has let its request go.
+    LetGo(Call),
+    /// Its request will not be sent, and its persona has not been told yet.
+    NeverSent(NeverSent),
+    /// The host has its request.
+    InFlight(InFlight),
+}
+
+/// A request in the ledger.
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    pub(super) ticket: Ticket,
+    /// The share of time-out and patience that its user waits; `None`: all.
+    pub(super) patience_factor: Option<f64>,
+}
+
+/// What the host is to send, and how far it has come.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    pub(super) call: Call,
+    /// It is background activity, in the ledger of this phase of the plan.
+    pub(super) background: Option<usize>,
+    /// When the host began with it.
+    pub(super) begun: Option<Timestamp>,
+    /// Its number, if requests are numbered.
+    pub(super) number: Option<u64>,
+    /// It has been written. A second write is the same request, on a new connection in place of one that was closed.
+    pub(super) written: bool,
+}
+
+/// A user whose request ends at once, and who begins another at once, would do so for ever at one moment.
+/// What a pause was made for is forgotten with it; how many there were in a row is not, until there is an answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Setback {
+    /// The balancer before the service refused its request.
+    pub(super) turned_back: bool,
+    /// It got no connection, or lost it before the answer.
+    pub(super) unanswered: bool,
+    /// How many in a row did.
+    pub(super) in_a_row: u32,
+    /// It sends nothing before, because of the last of these.
+    pub(super) quiet_until: Timestamp,
+}
+
+/// Why a request was never sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NeverSent {
+    /// The client gate refused it.
+    Refused(RetryHint),
+    /// The client gate kept it back until the user's patience ended.
+    GaveUp,
+    /// Or until the time-out.
+    TimedOut,
+}
+
+impl NeverSent {
+    /// What the persona is told.
+    pub(super) fn reply(self) -> Reply<'static> {
+        match self {
+            Self::Refused(hint) => Reply::RefusedLocally(hint),
+            Self::GaveUp => Reply::GaveUp,
+            Self::TimedOut => Reply::TimedOut,
+        }
+    }
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outcome<'a> {
+    /// As the user is told.
+    pub(crate) reply: Reply<'a>,
+    /// As the ledger is told, where the user has no answer to judge.
+    pub(crate) fate: Fate,
+    /// What went wrong, where there is no answer and that has a text.
+    pub(crate) error: Option<&'a str>,
+}
+
+impl<'a> Outcome<'a> {
+    /// The service has answered; the user judges.
+    pub(crate) fn answered(answer: Answer<'a>) -> Self {
+        Self { reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
+    }
+
+    /// With what went wrong.
+    pub(crate) fn because(self, error: &'a str) -> Self {
+        Self { error: Some(error), ..self }
+    }
+}
+
+impl Setback {
+    /// A request has ended so. A time-out is no setback: it has taken its time.
+    pub(super) fn note(&mut self, is: &Outcome<'_>) {
+        self.unanswered =
+            matches!((&is.reply, is.fate), (Reply::ConnectFailed | Reply::Broken, Fate::ConnectFailed | Fate::Failed));
+        self.in_a_row = if self.unanswered { self.in_a_row.saturating_add(1) } else { 0 };
+    }
+}
+
+impl InFlight {
+    pub(super) fn new(call: Call, background: Option<usize>) -> Self {
+        Self { call, background, begun: None, number: None, written: false }
+    }
+}
+
+impl<C> UserTask<C> {
+    /// The request that the host is to send.
+    pub(crate) fn call(&self) -> Option<&Call> {
+        self.in_flight().map(|sending| &sending.call)
+    }
+
+    /// The share of time-out and patience that it waits for its request; `None`: all.
+    pub(crate) fn patience_factor(&self) -> Option<f64> {
+        self.open.as_ref()?.patience_factor
+    }
+
+    /// The key of all draws that belong to its request.
+    pub(crate) fn key(&self) -> u64 {
+        self.draws.key_of_request(self.ordinal, self.call().map_or(0, |call| call.attempt))
+    }
+
+    /// The host has begun with the request: it did not come too late for it.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.in_flight().is_some_and(|sending| sending.begun.is_some())
+    }
+
+    /// The host begins with the request.
+    pub(crate) fn begins(&mut self, now: Timestamp) {
+        self.in_flight_mut().into_iter().for_each(|sending| sending.begun = Some(now));
+    }
+
+    pub(super) fn in_flight(&self) -> Option<&InFlight> {
+        if let UserPhase::InFlight(sending) = &self.phase { Some(sending) } else { None }
+    }
+
+    pub(super) fn in_flight_mut(&mut self) -> Option<&mut InFlight> {
+        if let UserPhase::InFlight(sending) = &mut self.phase { Some(sending) } else { None }
+    }
+
+    /// Why it is quiet; `None`: it is not, or is not counted since it is no user.
+    pub(super) fn pause(&self) -> Option<Pause> {
+        let pause = match self.phase {
+            UserPhase::Pausing(why) | UserPhase::PutOff(why, _) => why,
+            UserPhase::Arrived | UserPhase::InFlight(_) => return None,
+            _ => Pause::Waiting,
+        };
+        (!matches!(self.persona, User::Presence(_))).then_some(pause)
+    }
+
+    /// How its request ends if the run ends now.
+    pub(super) fn fate_at_end(&self) -> Fate {
+        match self.phase {
+            UserPhase::AtGate(..) | UserPhase::SentBack(..) | UserPhase::NeverSent(_) => Fate::RefusedLocally,
+            _ => Fate::InFlight,
+        }
+    }
+
+    /// The earliest moment for this request, after one without an answer or one that was refused at once (`least_pause`). The hops
+    /// of a request are not put off, and recorded requests are due when they are.
+    pub(super) fn earliest(&self, call: &Call, least_pause: Duration) -> Timestamp {
+        let first = call.attempt == 0;
+        if call.hop > 0 {
+            self.at
+        } else if self.at < self.setback.quiet_until && !(first && self.persona.keeps_times()) {
+            self.setback.quiet_until
+        } else if first {
+            self.at + least_pause
+        } else {
+            self.at
+        }
+    }
+}
