@@ -9,7 +9,7 @@ use super::{
     sink::Sink,
     when::within_second,
 };
-use crate::trace::{Outcome, Totals};
+use crate::trace::{RecordOutcome, Totals};
 
 /// Most commands that wait for their answers; a sound client waits long before.
 const WAITING: usize = 1000;
@@ -170,7 +170,7 @@ impl Conversation {
     /// The session is over. `ended`: it really ended then; else the source does not say.
     pub fn finish(mut self, at: i64, ended: bool, sink: &mut Sink<'_>) -> io::Result<()> {
         while let Some(command) = self.waiting.pop_front() {
-            self.tell(command, None, Outcome::Unanswered, sink)?;
+            self.tell(command, None, RecordOutcome::Unanswered, sink)?;
         }
         if !self.logged_in {
             sink.nobody();
@@ -216,7 +216,7 @@ impl Conversation {
             && let Some(first) = self.waiting.pop_front()
         {
             self.waiting_bytes -= first.size;
-            self.tell(first, None, Outcome::Unanswered, sink)?;
+            self.tell(first, None, RecordOutcome::Unanswered, sink)?;
         }
         Ok(())
     }
@@ -232,8 +232,8 @@ impl Conversation {
         let Some(command) = self.waiting.remove(place) else { return Ok(()) };
         self.waiting_bytes -= command.size;
         let outcome = match rest.split(' ').next() {
-            Some("OK") => Outcome::Ok,
-            _ => Outcome::Error,
+            Some("OK") => RecordOutcome::Ok,
+            _ => RecordOutcome::Error,
         };
         if outcome.is_ok() {
             match (&command.meaning, command.name.as_str()) {
@@ -252,7 +252,13 @@ impl Conversation {
         self.tell(command, Some(at), outcome, sink)
     }
 
-    fn tell(&mut self, command: Waiting, done: Option<i64>, outcome: Outcome, sink: &mut Sink<'_>) -> io::Result<()> {
+    fn tell(
+        &mut self,
+        command: Waiting,
+        done: Option<i64>,
+        outcome: RecordOutcome,
+        sink: &mut Sink<'_>,
+    ) -> io::Result<()> {
         // What is said before the login (CAPABILITY, a wrong password) belongs to no session yet.
         if !self.logged_in {
             sink.dropped(&command.name);
