@@ -1,4 +1,4 @@
-//! Mechanisms: how a number that was decided is kept to.
+//! Mechanisms that enforce a limit or a rate.
 
 mod line;
 mod token_bucket;

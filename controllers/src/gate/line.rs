@@ -1,10 +1,10 @@
-//! A queue by name: jobs in order of arrival, from which one in the middle may go away.
+//! A queue in order of arrival that supports removal by job.
 
 use std::collections::BTreeMap;
 
 use crate::JobId;
 
-/// Jobs that wait, in order of arrival, each with what its keeper wants to know of it.
+/// Waiting jobs in order of arrival, each with a value of its owner.
 #[derive(Debug)]
 pub(crate) struct Line<T> {
     next: u64,
@@ -19,7 +19,7 @@ impl<T> Default for Line<T> {
 }
 
 impl<T> Line<T> {
-    /// Adds one at the end. Ids are those of jobs alive, so none is in the line already.
+    /// Appends a job. It must not be in the queue already.
     pub(crate) fn push(&mut self, id: JobId, what: T) {
         let doubled = self.by_id.insert(id, self.next);
         debug_assert!(doubled.is_none(), "{id:?} is in the line already");
@@ -27,37 +27,37 @@ impl<T> Line<T> {
         self.next += 1;
     }
 
-    /// Takes one out, wherever it is.
+    /// Removes a job at any position.
     pub(crate) fn remove(&mut self, id: JobId) -> Option<T> {
         let (_, what) = self.by_order.remove(&self.by_id.remove(&id)?)?;
         Some(what)
     }
 
-    /// Takes out the one that has waited longest.
+    /// Removes the job that arrived first.
     pub(crate) fn pop_oldest(&mut self) -> Option<(JobId, T)> {
         let (_, (id, what)) = self.by_order.pop_first()?;
         self.by_id.remove(&id);
         Some((id, what))
     }
 
-    /// Takes out the one that came last.
+    /// Removes the job that arrived last.
     pub(crate) fn pop_newest(&mut self) -> Option<(JobId, T)> {
         let (_, (id, what)) = self.by_order.pop_last()?;
         self.by_id.remove(&id);
         Some((id, what))
     }
 
-    /// True if it is among them.
+    /// True if the job is in the queue.
     pub(crate) fn contains(&self, id: JobId) -> bool {
         self.by_id.contains_key(&id)
     }
 
-    /// How many there are.
+    /// The number of jobs.
     pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.by_order.len()).unwrap_or(u32::MAX)
     }
 
-    /// From the oldest to the newest.
+    /// Removes all jobs, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.by_order.values().map(|(_, what)| what)
     }

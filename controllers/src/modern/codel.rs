@@ -1,4 +1,4 @@
-//! Controlled delay: a queue in order of arrival, from whose head jobs are refused that found a standing queue.
+//! Controlled delay: a queue in order of arrival that refuses jobs at its head while the queue stands.
 
 mod folly;
 mod linux;
@@ -15,23 +15,23 @@ use crate::{
     gate::Line,
 };
 
-/// Holds every job, and lets the oldest in as there is room for it.
+/// Holds every job, and releases the oldest as workers become free.
 #[derive(Debug)]
 struct Codel {
-    /// With the time of arrival.
+    /// Held jobs with their time of arrival.
     line: Line<Timestamp>,
     max: u32,
     law: Law,
 }
 
-/// Which jobs are refused when their turn comes.
+/// The law that selects the jobs to refuse at the head.
 #[derive(Debug)]
 enum Law {
     Linux(Linux),
     Folly(Folly),
 }
 
-/// Makes a law from target and interval.
+/// Creates a law from target and interval.
 type MakeLaw = fn(Duration, Duration) -> Law;
 
 const LINUX: MakeLaw = |target, interval| Law::Linux(Linux::new(target, interval));

@@ -1,4 +1,5 @@
-//! What queue disciplines share: they hold every job while there is room to wait, and let jobs in as hosts tell of room.
+//! The common part of queue disciplines: they hold every job while the queue has room, and release jobs as workers
+//! become free.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use crate::{
     gate::Line,
 };
 
-/// The job whose turn it is.
+/// The job at the head of the queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) id: JobId,
@@ -26,7 +27,7 @@ pub(super) fn hold<T>(line: &mut Line<T>, max: u32, id: JobId, what: T) -> Verdi
     Verdict::Hold
 }
 
-/// Where there is a queue to keep: at dispatch only of a service of one stage, as room is that of all stages together.
+/// Places with a queue. At dispatch the service must have one stage, since free workers are counted over all stages.
 pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single];
 
 pub(super) const MAX: Declared<Count> = Declared {

@@ -1,4 +1,4 @@
-//! The newest first: while there is a queue, those who came last may still wait for their answers.
+//! Last in, first out: in a standing queue the newest jobs are the most likely to have senders that still wait.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -9,25 +9,25 @@ use crate::{
     gate::Line,
 };
 
-/// Holds every job, and lets in the newest, or the oldest while the queue is short or does not stand.
+/// Holds every job, and releases the newest, or the oldest while the queue is short or does not stand.
 #[derive(Debug)]
 struct Lifo {
-    /// With the time at which its patience ends.
+    /// Held jobs with the end of their time-out.
     line: Line<Timestamp>,
     by_expiry: BTreeSet<(Timestamp, JobId)>,
-    /// Since when somebody has been waiting.
+    /// Since when the queue has not been empty.
     queued_since: Option<Timestamp>,
     order: Order,
     params: LifoParams,
 }
 
-/// Who is let in next.
+/// The order of releases.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     NewestFirst,
-    /// The newest while the queue stands, else the oldest.
+    /// Newest first while the queue stands, else oldest first.
     Standing,
-    /// The newest while so many stay behind, else the oldest.
+    /// Newest first while at least this number of jobs stays behind, else oldest first.
     Long(u32),
 }
 

@@ -1,5 +1,6 @@
-//! A tiny service in virtual time: one queue, some workers, users who think, ask, and retreat when they are refused, and
-//! jobs that come whatever becomes of them. Enough to see what a control loop does; the real simulator lives elsewhere.
+//! A small service in virtual time: one queue, some workers, users that think, send requests and back off after
+//! refusals, and an open stream of jobs. It closes the control loop for tests; the simulator of experiments is
+//! `target-app`'s plant.
 
 use std::{
     cmp::Reverse,
@@ -16,53 +17,52 @@ use crate::{
     PeerReport, Policy, Random, Resize, Seat, Seeded, Seen, SiteId, Tags, Timestamp, Timing, Verdict, seed_for,
 };
 
-/// How long work on one job takes at quality 1.
+/// The service time of a job at quality 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
-    /// Always this.
+    /// Constant.
     Constant(Duration),
-    /// Exponential with this mean.
+    /// Exponential with a mean.
     Exponential(Duration),
 }
 
-/// A stretch of the run.
+/// A phase of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// Users during it.
+    /// The number of users.
     pub users: usize,
-    /// How long it lasts.
+    /// The duration.
     pub lasts: Duration,
-    /// New users make their first request at times spread evenly over this.
+    /// New users send their first requests evenly over this time.
     ///
-    /// A retreat of constant length keeps users in step who were refused together: a crowd that arrives within a moment
-    /// comes back as one, again and again.
+    /// A constant back-off keeps refused users synchronised: a crowd that arrives at one moment returns as one.
     pub arrive_over: Duration,
-    /// Jobs a second that come besides, on average, at exponential intervals. Nobody waits for their answers, so that their
-    /// number does not fall when answers are late, and a refused one does not come back.
+    /// Mean rate of an additional open stream, jobs per second at exponential intervals. The rate does not depend on
+    /// answers, and refused jobs are not retried.
     pub open_per_s: u32,
 }
 
 /// The service and its users.
 #[derive(Debug, Clone)]
 pub struct Plant {
-    /// Workers at the start.
+    /// The initial number of workers.
     pub workers: u32,
     /// Service time.
     pub service: Service,
-    /// Time between an answer and the next request.
+    /// The think time between an answer and the next request.
     pub think: Duration,
-    /// Time that a user stays away after a refusal.
+    /// The back-off of a user after a refusal.
     pub retreat: Duration,
-    /// Users are dealt to this many classes in turn. Four are the four levels of criticality, too.
+    /// The number of classes, to which users belong in turn. With four classes they are the levels of criticality, too.
     pub classes: u8,
-    /// In order.
+    /// The phases, in order.
     pub phases: Vec<Phase>,
-    /// Of all draws.
+    /// The seed of all draws.
     pub seed: u64,
 }
 
 impl Plant {
-    /// Runs it under a policy and with machines beside it. They get samples of stage and CPU every 100 ms, and of ready
+    /// Runs the plant with a policy and machines. They receive samples of stage and CPU every 100 ms, and of runnable
     /// jobs every 20 ms.
     #[must_use]
     pub fn run(&self, policy: Box<dyn Policy>, machines: Vec<Box<dyn Machine>>) -> Series {
@@ -81,20 +81,20 @@ impl Plant {
     }
 }
 
-/// Users and jobs that come by themselves belong to so many customers, in turn.
+/// The number of customers, to which users and jobs of the open stream belong in turn.
 const CUSTOMERS: u64 = 1000;
 
-/// Between samples of the stage.
+/// The sampling period of the stage.
 const SAMPLE: Duration = Duration::from_millis(100);
-/// Between samples of jobs that are worked on or wait. They begin between two and after the first of the others: some
-/// policies count time from the first fact that they are told.
+/// The sampling period of runnable jobs. These samples start after the first of the stage and between two others, since
+/// some policies count time from their first fact.
 const READY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     PhaseBegins(usize),
     UserAsks(usize),
-    /// The next of the jobs that come by themselves, in this phase.
+    /// The next job of the open stream, in this phase.
     JobComes(usize),
     WorkEnds(JobId),
     Sample,
@@ -106,7 +106,7 @@ enum Event {
 
 #[derive(Debug)]
 struct Job {
-    /// Who waits for it, if anybody.
+    /// The user that waits for it; `None`: a job of the open stream.
     user: Option<usize>,
     offer: Offer,
     grant: Grant,
@@ -121,10 +121,10 @@ struct Run<'a> {
     sequence: u64,
     now: Timestamp,
     random: Seeded,
-    /// When jobs come by themselves: apart, so that no policy shifts it.
+    /// The random source of the open stream, separate so that no policy shifts it.
     arrivals: Seeded,
     phase: usize,
-    /// Users that may ask now.
+    /// The number of active users.
     users: usize,
     jobs: BTreeMap<JobId, Job>,
     queue: VecDeque<JobId>,
@@ -213,7 +213,7 @@ impl<'a> Run<'a> {
             Event::Sample => self.sample(),
             Event::SampleReady => self.sample_ready(),
             Event::SecondEnds => self.close_second(),
-            Event::PolicyWakes | Event::MachineWakes(_) => {} // what is due is done by polling
+            Event::PolicyWakes | Event::MachineWakes(_) => {} // polling performs the work that is due
         }
     }
 
@@ -221,7 +221,7 @@ impl<'a> Run<'a> {
         let phase = self.plant.phases[index];
         self.phase = index;
         self.next_job();
-        // Users that leave still get their last answer.
+        // Users that leave still receive their last answer.
         for user in self.users..phase.users {
             let first = self.random.below(phase.arrive_over.as_nanos() as u64 + 1);
             self.at(self.now + Duration::from_nanos(first), Event::UserAsks(user));
@@ -292,7 +292,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// As a stage does: policies that hold jobs are told how many more of them workers could begin with.
+    /// Reports free workers to a policy that holds jobs, as a stage does.
     fn tell_room(&mut self) {
         let free = self.workers.saturating_sub(self.busy).saturating_sub(self.queue.len() as u32);
         if free > 0 && self.seat.parked() > 0 {
@@ -387,7 +387,7 @@ impl<'a> Run<'a> {
         self.at(self.now + Duration::from_secs(1), Event::SecondEnds);
     }
 
-    /// Does everything that policy and machines want now.
+    /// Performs the current effects of policy and machines.
     fn drain(&mut self) {
         loop {
             let next = self.seat.poll(self.now);
@@ -435,7 +435,7 @@ impl<'a> Run<'a> {
                 self.start();
                 self.tell_room();
             }
-            // One stage alone: what it says to earlier ones comes to itself, as from a monitor.
+            // The plant has one stage: its reports to upstream stages return to itself, as from a monitor.
             Effect::Shed { level, .. } => {
                 let report = PeerReport::Pressure { from: SiteId(2), level };
                 self.seat.observe(self.now, &Seen::Peer(report));
