@@ -29,8 +29,7 @@ pub struct Seat<J = ()> {
     site: SiteId,
     policy: Box<dyn Policy>,
     epoch: u32,
-    now: Timestamp,
-    wall: UnixSeconds,
+    clock: CallTime,
     /// Admitted jobs that have not ended.
     in_flight: InFlight,
     /// Held jobs.
@@ -43,6 +42,13 @@ pub struct Seat<J = ()> {
     random: Seeded,
     observer: Box<dyn Observer>,
     counts: Counts,
+}
+
+/// The time of the last call.
+#[derive(Debug, Clone, Copy, Default)]
+struct CallTime {
+    now: Timestamp,
+    wall: UnixSeconds,
 }
 
 /// Jobs in flight. A hash table, since each decision looks here twice; no code iterates over it, so its order affects
@@ -161,8 +167,7 @@ impl<J> Seat<J> {
             site,
             policy,
             epoch: 0,
-            now: Timestamp::ZERO,
-            wall: UnixSeconds::default(),
+            clock: CallTime::default(),
             in_flight: InFlight::default(),
             parked: Line::default(),
             effects: Effects::default(),
@@ -248,7 +253,7 @@ impl<J> Seat<J> {
     /// [`Next::Idle`].
     pub fn poll(&mut self, now: Timestamp) -> Next<J> {
         self.advance(now);
-        if self.effects.is_empty() && self.policy.next_wake().is_some_and(|at| at <= self.now) {
+        if self.effects.is_empty() && self.policy.next_wake().is_some_and(|at| at <= self.clock.now) {
             let (policy, mut cx) = self.split();
             policy.wake(&mut cx);
         }
@@ -259,7 +264,7 @@ impl<J> Seat<J> {
         }
         match self.policy.next_wake() {
             // A policy that is due again at once must not keep its host in the loop.
-            Some(at) => Next::WakeAt(at.max(self.now + Duration::from_nanos(1))),
+            Some(at) => Next::WakeAt(at.max(self.clock.now + Duration::from_nanos(1))),
             None => Next::Idle,
         }
     }
@@ -340,7 +345,7 @@ impl<J> Seat<J> {
 
     /// Sets the wall clock that the policy sees.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
-        self.wall = wall;
+        self.clock.wall = wall;
     }
 
     fn verdict(&mut self, now: Timestamp, offer: &Offer) -> Verdict {
@@ -366,8 +371,8 @@ impl<J> Seat<J> {
 
     fn split(&mut self) -> (&mut dyn Policy, Ctx<'_>) {
         let cx = Ctx {
-            now: self.now,
-            wall: self.wall,
+            now: self.clock.now,
+            wall: self.clock.wall,
             in_flight: count(self.in_flight.len()) + self.effects.releases(),
             parked: self.parked.len().saturating_sub(self.effects.decided()),
             random: &mut self.random,
@@ -379,10 +384,10 @@ impl<J> Seat<J> {
     }
 
     fn advance(&mut self, now: Timestamp) {
-        if now < self.now {
+        if now < self.clock.now {
             self.counts.clock_went_back += 1;
         } else {
-            self.now = now;
+            self.clock.now = now;
         }
     }
 

@@ -122,13 +122,13 @@ pub fn inspect<R: Read>(trace: &mut Reader<R>) -> Result<Inspected, TraceError> 
     Ok(Inspected {
         header: trace.header().clone(),
         footer: trace.footer().cloned().unwrap_or_default(),
-        sessions: walks.sessions,
-        cut: walks.cut,
+        sessions: walks.sessions.all,
+        cut: walks.sessions.cut,
         users: walks.users(),
         length: Duration::from_micros(walks.end),
         actions,
         transitions,
-        pauses: walks.all_pauses.quantiles(),
+        pauses: walks.pauses.all.quantiles(),
         pauses_by: pauses_by(&walks),
         lengths: walks.lengths.quantiles(),
         lengths_curve: walks.lengths.curve(),
@@ -142,9 +142,10 @@ fn pauses_by(walks: &Walks) -> Vec<PausesOf> {
         let (from, to) = (STATES[from].to_owned(), to.map(|to| STATES[to].to_owned()));
         Some(PausesOf { from, to, pauses: sample.quantiles()?, curve: sample.curve() })
     };
-    let pages = walks.after.iter().enumerate().filter_map(|(from, sample)| of(from, None, sample));
+    let pages = walks.pauses.after.iter().enumerate().filter_map(|(from, sample)| of(from, None, sample));
     let ways = walks
         .pauses
+        .by_step
         .iter()
         .enumerate()
         .flat_map(|(from, row)| row.iter().enumerate().filter_map(move |(to, sample)| of(from, Some(to), sample)));
