@@ -5,25 +5,25 @@ use std::{fmt, time::Duration};
 use crate::{Machine, Place, Policy, Site};
 
 mod param;
+mod param_row;
+mod param_types;
 mod preset;
-mod row;
 mod setting;
 mod time;
-mod types;
 
 pub use param::{Make, Param, ParamReader, Parameters};
+pub use param_row::ParamRow;
+pub use param_types::ParamKind;
 pub use preset::{Given, Preset};
-pub use row::ParamRow;
 pub use setting::{Problem, Setting, Settings};
 pub use time::parse_time;
-pub use types::ParamKind;
 
 pub(crate) use param::{Declared, params};
-pub(crate) use setting::nearest;
-pub(crate) use types::{
+pub(crate) use param_types::{
     Choice, ClassTimes, Count, CustomerNumbers, Flag, Number, ParamType, StageTimes, Time, choice, count,
     customer_numbers, flag, ms, number, s, time, time_or_objective, us,
 };
+pub(crate) use setting::nearest;
 
 /// The publication of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

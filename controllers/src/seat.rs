@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, SiteId,
-    Timestamp, UnixSeconds, Verdict, gate::Line, policy::Reason,
+    Timestamp, UnixSeconds, Verdict, gate::JobQueue, policy::Reason,
 };
 
 /// An installed policy.
@@ -33,7 +33,7 @@ pub struct Seat<J = ()> {
     /// Admitted jobs that have not ended.
     in_flight: InFlight,
     /// Held jobs.
-    parked: Line<Waiting<J>>,
+    parked: JobQueue<Waiting<J>>,
     effects: Effects,
     /// Held jobs that a replaced policy had released, and whose release the host has not polled yet.
     released_before: BTreeSet<JobId>,
@@ -169,7 +169,7 @@ impl<J> Seat<J> {
             epoch: 0,
             clock: CallTime::default(),
             in_flight: InFlight::default(),
-            parked: Line::default(),
+            parked: JobQueue::default(),
             effects: Effects::default(),
             released_before: BTreeSet::new(),
             quality: FULL_QUALITY,

@@ -15,17 +15,17 @@ mod action;
 mod dispatch;
 mod gate;
 mod gauges;
+mod policy_site;
 mod pool;
 mod sampler;
 mod stage;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 pub use action::{Action, Permit, TurnedAway};
 pub use dispatch::{Dispatch, DispatchStep, OnRefuse, RETRY_BLOCKED, RefusalAnswer, outcome_of_refusal};
 pub use gate::{Entered, Gate};
 pub use gauges::{CONTRADICTIONS, StageGauges};
+pub use policy_site::{InstalledPolicy, PolicySite, SiteMachine, earliest};
 pub use sampler::Probe;
 pub use stage::{Queued, Stage, StageLimits, WorkerStep};
-pub use watch::{InstalledPolicy, PolicySite, SiteMachine, earliest};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{
     JobId, Place, Reason, Refusal, Verdict,
     entry::{Count, Declared, count},
-    gate::Line,
+    gate::JobQueue,
 };
 
 /// The job at the head of the queue.
@@ -19,11 +19,11 @@ pub(super) struct Head {
 }
 
 /// Holds a job if the queue is not full.
-pub(super) fn hold<T>(line: &mut Line<T>, max: u32, id: JobId, what: T) -> Verdict {
-    if line.len() >= max {
+pub(super) fn hold<T>(queue: &mut JobQueue<T>, max: u32, id: JobId, what: T) -> Verdict {
+    if queue.len() >= max {
         return Verdict::Refuse(Refusal::new(Reason::QueueFull));
     }
-    line.push(id, what);
+    queue.push(id, what);
     Verdict::Hold
 }
 

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{TurnedAway, gauges::count};
-use crate::{JobId, Outcome, Refusal, RetryHint, Timestamp, gate::Line, policy::Reason};
+use crate::{JobId, Outcome, Refusal, RetryHint, Timestamp, gate::JobQueue, policy::Reason};
 
 /// The answer of a stage to a refusal by the next stage (USITS'03, section 2.3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub enum RefusalAnswer {
 #[derive(Debug)]
 pub struct Dispatch<J> {
     idle: u32,
-    queue: Line<J>,
+    queue: JobQueue<J>,
     limit: u32,
     full: u64,
     /// By stage: refused jobs, each with its blocked worker.
@@ -81,7 +81,7 @@ impl<J> Dispatch<J> {
     pub fn new(workers: u32, queue: u32) -> Self {
         Self {
             idle: workers.max(1),
-            queue: Line::default(),
+            queue: JobQueue::default(),
             limit: queue,
             full: 0,
             blocked: BTreeMap::new(),

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Action, InstalledPolicy, Permit, PolicySite, Probe, StageGauges, TurnedAway, gauges::counts_beside, watch::Want,
+    Action, InstalledPolicy, Permit, PolicySite, Probe, StageGauges, TurnedAway, gauges::counts_beside,
+    policy_site::Want,
 };
 use crate::{
     JobId, LoadSample, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds, Verdict, seat::Waiting,

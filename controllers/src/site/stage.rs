@@ -5,8 +5,8 @@ use std::{collections::VecDeque, time::Duration};
 use super::{
     Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway,
     gauges::{count, counts_beside},
+    policy_site::Want,
     pool::Pool,
-    watch::Want,
 };
 use crate::{
     Grant, LoadSample, Note, Offer, Outcome, Refusal, Resize, Seen, SiteId, Timestamp, Timing, UnixSeconds,

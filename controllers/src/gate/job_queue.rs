@@ -6,23 +6,23 @@ use crate::JobId;
 
 /// Waiting jobs in order of arrival, each with a value of its owner.
 #[derive(Debug)]
-pub(crate) struct Line<T> {
+pub(crate) struct JobQueue<T> {
     next: u64,
     by_order: BTreeMap<u64, (JobId, T)>,
     by_id: BTreeMap<JobId, u64>,
 }
 
-impl<T> Default for Line<T> {
+impl<T> Default for JobQueue<T> {
     fn default() -> Self {
         Self { next: 0, by_order: BTreeMap::new(), by_id: BTreeMap::new() }
     }
 }
 
-impl<T> Line<T> {
+impl<T> JobQueue<T> {
     /// Appends a job. It must not be in the queue already.
     pub(crate) fn push(&mut self, id: JobId, what: T) {
         let doubled = self.by_id.insert(id, self.next);
-        debug_assert!(doubled.is_none(), "{id:?} is in the line already");
+        debug_assert!(doubled.is_none(), "{id:?} is in the queue already");
         self.by_order.insert(self.next, (id, what));
         self.next += 1;
     }
@@ -69,19 +69,19 @@ mod tests {
 
     #[test]
     fn both_ends_and_the_middle() {
-        let mut line = Line::default();
+        let mut queue = JobQueue::default();
         for id in [7, 3, 9, 5] {
-            line.push(JobId(id), id * 10);
+            queue.push(JobId(id), id * 10);
         }
-        assert_eq!(line.remove(JobId(3)), Some(30));
-        assert_eq!(line.remove(JobId(3)), None, "gone");
-        assert_eq!(line.iter().copied().collect::<Vec<_>>(), [70, 90, 50]);
-        assert_eq!(line.pop_newest(), Some((JobId(5), 50)));
-        assert_eq!(line.pop_oldest(), Some((JobId(7), 70)));
+        assert_eq!(queue.remove(JobId(3)), Some(30));
+        assert_eq!(queue.remove(JobId(3)), None, "gone");
+        assert_eq!(queue.iter().copied().collect::<Vec<_>>(), [70, 90, 50]);
+        assert_eq!(queue.pop_newest(), Some((JobId(5), 50)));
+        assert_eq!(queue.pop_oldest(), Some((JobId(7), 70)));
         // Who comes again comes last.
-        line.push(JobId(3), 1);
-        assert_eq!(line.pop_newest(), Some((JobId(3), 1)));
-        assert_eq!((line.len(), line.pop_oldest(), line.pop_oldest()), (1, Some((JobId(9), 90)), None));
-        assert_eq!(line.remove(JobId(9)), None, "popped ones are forgotten by name too");
+        queue.push(JobId(3), 1);
+        assert_eq!(queue.pop_newest(), Some((JobId(3), 1)));
+        assert_eq!((queue.len(), queue.pop_oldest(), queue.pop_oldest()), (1, Some((JobId(9), 90)), None));
+        assert_eq!(queue.remove(JobId(9)), None, "popped ones are forgotten by name too");
     }
 }
