@@ -1,4 +1,4 @@
-//! What every policy is compared with: nothing, and limits that a person sets by hand.
+//! The baselines of comparisons: no control, and fixed limits.
 
 mod concurrency;
 mod connections;

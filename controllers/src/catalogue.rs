@@ -1,4 +1,4 @@
-//! The one list of policies and machines: names, parameters with unit, default and range, sources, and where each may sit.
+//! The list of policies and machines: names, parameters with unit, default and range, sources, and supported places.
 
 use crate::{baseline, modern, resource, seda, sre};
 
@@ -43,7 +43,7 @@ static ALL: &[Entry] = &[
     sre::QUOTA_SERVER,
 ];
 
-/// Looks up the list.
+/// Access to the list.
 #[derive(Debug)]
 pub struct Catalogue;
 
@@ -54,17 +54,17 @@ impl Catalogue {
         ALL
     }
 
-    /// The entry of that name.
+    /// Finds an entry by name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Entry> {
         Self::entries().iter().find(|entry| entry.name == name)
     }
 
-    /// The entry meant by a name as a person writes it: an entry's name, or a preset's name that only one entry has
-    /// (`usits03-as-coded` means `seda: {preset: usits03-as-coded}`). The settings come back with that preset filled in.
+    /// Finds an entry by its name, or by the name of a preset that only one entry has (`usits03-as-coded` means
+    /// `seda: {preset: usits03-as-coded}`). Returns the settings with that preset added.
     ///
     /// # Errors
-    /// A name that means nothing (with a suggestion) or more than one thing.
+    /// An unknown name (with a suggestion), or an ambiguous one.
     pub fn resolve(name: &str, settings: &Settings) -> Result<(&'static Entry, Settings), Problem> {
         if let Some(entry) = Self::find(name) {
             return Ok((entry, settings.clone()));
@@ -88,7 +88,7 @@ impl Catalogue {
         }
     }
 
-    /// Every name that [`Catalogue::resolve`] takes.
+    /// Every name that [`Catalogue::resolve`] accepts.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         let all = || Self::entries().iter().flat_map(|entry| entry.presets.iter().map(|preset| preset.name));

@@ -1,8 +1,8 @@
-//! Which user class and which request type a request belongs to: by URL prefix, header, cookie or address (USITS'03,
+//! Classification of requests by user class and request type: by URL prefix, header, cookie or address (USITS'03,
 //! sections 3.1 and 3.3).
 //!
-//! What a client says of its own class is its claim. Where that matters, the host should set header or cookie itself, or
-//! go by address.
+//! A header or cookie from a client is the client's own claim. Where that matters, the host must set the header or
+//! cookie itself, or classify by address.
 
 use std::net::IpAddr;
 
@@ -10,34 +10,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Class, Kind, catalogue::Problem};
 
-/// What is known of a request, borrowed from whatever its host keeps it in.
+/// The attributes of a request, borrowed from the host's representation.
 pub trait Facts {
-    /// Path and query, as they came.
+    /// Path and query, as received.
     fn path(&self) -> &str;
-    /// The first header of that name, which is in lower case.
+    /// The first header with this name; `name` is in lower case.
     fn header(&self, name: &str) -> Option<&str>;
-    /// Where it came from.
+    /// The source address.
     fn address(&self) -> Option<IpAddr>;
 }
 
-/// How a request's class is found, as written in files. A higher class is more important.
+/// The rule that finds a request's class, as written in files. A higher class is more important.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassRule {
-    /// Everybody is class 0.
+    /// Every request has class 0.
     #[default]
     None,
     /// A whole number in this header; missing or malformed: 0.
     Header(String),
     /// A whole number in this cookie; missing or malformed: 0.
     Cookie(String),
-    /// By source address: the first prefix (`127.1.0.0/16`) that fits; none: 0.
+    /// By source address: the first prefix (`127.1.0.0/16`) that matches; none: 0.
     Address(Vec<(String, u8)>),
-    /// By the start of path and query: the first that fits; none: 0.
+    /// By the start of path and query: the first that matches; none: 0.
     Path(Vec<(String, u8)>),
 }
 
-/// A [`ClassRule`] that was read.
+/// A [`ClassRule`] in the form that classifies requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Classifier(Rule);
 
@@ -52,10 +52,10 @@ enum Rule {
 }
 
 impl ClassRule {
-    /// Reads the rule once, for use with every request.
+    /// Parses the rule once, for use with every request.
     ///
     /// # Errors
-    /// Names that no header or cookie can have, and address prefixes that are none: every problem at once.
+    /// Invalid names of headers or cookies, and invalid address prefixes: every problem at once.
     pub fn read(&self) -> Result<Classifier, Vec<Problem>> {
         let rule = match self {
             Self::None => Rule::None,
@@ -85,7 +85,7 @@ impl ClassRule {
     }
 }
 
-/// A name of which HTTP allows no other letters; in lower case.
+/// A name of characters that HTTP allows in names, converted to lower case.
 fn token(key: &str, name: &str) -> Result<String, Vec<Problem>> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if !name.is_empty() && name.chars().all(allowed) {
@@ -114,7 +114,7 @@ fn first<T>(rules: &[(T, Class)], fits: impl Fn(&T) -> bool) -> Class {
     rules.iter().find(|(rule, _)| fits(rule)).map_or(Class(0), |(_, class)| *class)
 }
 
-/// A whole number; more than there are classes means the highest.
+/// Parses a whole number; a number above the highest class means the highest.
 fn number(text: Option<&str>) -> Class {
     let number = text.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
     Class(u8::try_from(number).unwrap_or(u8::MAX))
@@ -158,16 +158,16 @@ impl Prefix {
     }
 }
 
-/// Request types by the start of path and query: the longest that fits.
+/// Request types by the start of path and query: the longest match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KindRules {
-    /// The longest first.
+    /// Longest prefix first.
     starts: Vec<(String, Kind)>,
     otherwise: Kind,
 }
 
 impl KindRules {
-    /// Types by how paths start, and the type of everything else.
+    /// Types by path prefix; `otherwise` is the type of every other path.
     #[must_use]
     pub fn new(rules: impl IntoIterator<Item = (String, Kind)>, otherwise: Kind) -> Self {
         let mut starts: Vec<_> = rules.into_iter().collect();

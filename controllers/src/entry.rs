@@ -1,31 +1,31 @@
-//! One policy or machine as the catalogue lists it: name, source, places, parameters, and how it is made from them.
+//! An entry of the catalogue: one policy or machine with its name, source, places, parameters and constructor.
 
 use std::{fmt, time::Duration};
 
 use crate::{Machine, Place, Policy, Site};
 
 mod param;
+mod param_row;
+mod param_types;
 mod preset;
-mod row;
 mod setting;
 mod time;
-mod types;
 
 pub use param::{Make, Param, ParamReader, Parameters};
+pub use param_row::ParamRow;
+pub use param_types::ParamKind;
 pub use preset::{Given, Preset};
-pub use row::ParamRow;
 pub use setting::{Problem, Setting, Settings};
 pub use time::parse_time;
-pub use types::ParamKind;
 
 pub(crate) use param::{Declared, params};
-pub(crate) use setting::nearest;
-pub(crate) use types::{
+pub(crate) use param_types::{
     Choice, ClassTimes, Count, CustomerNumbers, Flag, Number, ParamType, StageTimes, Time, choice, count,
     customer_numbers, flag, ms, number, s, time, time_or, us,
 };
+pub(crate) use setting::nearest;
 
-/// Where an idea was published.
+/// The publication of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
     /// Short title and year.
@@ -37,9 +37,9 @@ pub struct Source {
 /// A load sample that a machine needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampling {
-    /// Which: `cpu`, `memory`, `stage`, `ready`.
+    /// The kind of sample.
     pub what: SampleKind,
-    /// How often.
+    /// The time between samples.
     pub period: Duration,
 }
 
@@ -61,36 +61,37 @@ pub enum SampleKind {
 pub struct Entry {
     /// The name used in files and flags.
     pub name: &'static str,
-    /// One line.
+    /// A description of one line.
     pub about: &'static str,
-    /// When not to use it.
+    /// The conditions under which it fails.
     pub caution: &'static str,
-    /// Where it comes from.
+    /// The publication that it implements.
     pub source: Source,
-    /// Where this code differs from the source, one sentence each.
+    /// Differences between this code and the source, one sentence each.
     pub deviations: &'static [&'static str],
-    /// Where it may sit; the first is the default.
+    /// The places where it can be installed; the first is the default.
     pub places: &'static [Place],
-    /// Named sets of defaults, chosen by the key `preset`; the first is what the rows declare. Empty: there is but one.
+    /// Named sets of defaults, selected by the key `preset`; the first has the declared defaults. Empty: the declared
+    /// ones only.
     pub presets: &'static [Preset],
-    /// Load samples that it needs.
+    /// The load samples that it needs.
     pub samples: &'static [Sampling],
-    /// Reads its parameters, and makes it.
+    /// Its kind, with the function that reads its parameters.
     pub kind: EntryKind,
 }
 
-/// What an entry is, and how it is made from settings.
+/// The kind of an entry. The function reads the parameters, and returns a constructor for sites.
 #[derive(Debug, Clone, Copy)]
 pub enum EntryKind {
-    /// Decides on arrivals at once.
+    /// A policy that decides on arrivals at once.
     Policy(fn(&mut ParamReader<'_>) -> Make<dyn Policy>),
-    /// A queue discipline: holds every job, and lets jobs in as there is room.
+    /// A queue discipline: a policy that holds every job, and releases jobs as workers become free.
     Discipline(fn(&mut ParamReader<'_>) -> Make<dyn Policy>),
-    /// Only resizes or signals.
+    /// A machine that only resizes or signals.
     Machine(fn(&mut ParamReader<'_>) -> Make<dyn Machine>),
 }
 
-/// Checked settings of one entry, from which its policies or machines are made.
+/// Checked settings of one entry: creates its policies or machines.
 #[derive(Clone)]
 pub struct Factory {
     settings: Settings,
@@ -111,7 +112,7 @@ impl fmt::Debug for Factory {
 }
 
 impl Factory {
-    /// A policy for a site; `None` if the entry is a machine that decides nothing.
+    /// Creates a policy for a site; `None`: the entry is a machine.
     #[must_use]
     pub fn policy(&self, site: &Site) -> Option<Box<dyn Policy>> {
         match &self.make {
@@ -120,7 +121,7 @@ impl Factory {
         }
     }
 
-    /// A machine for a site; `None` if the entry is a policy.
+    /// Creates a machine for a site; `None`: the entry is a policy.
     #[must_use]
     pub fn machine(&self, site: &Site) -> Option<Box<dyn Machine>> {
         match &self.make {
@@ -129,14 +130,14 @@ impl Factory {
         }
     }
 
-    /// A parameter's setting, or its default. `None`: there is no such parameter, or it has no default.
+    /// A parameter's setting, or its default. `None`: no parameter has this name, or it has no default.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&Setting> {
         let declared = || self.params.iter().find(|param| param.name == name)?.default.as_ref().ok();
         self.settings.get(name).or_else(declared)
     }
 
-    /// Stages that settings name, each with its parameter, for a host that knows the stages.
+    /// The stages that settings name, each with its parameter. The host checks that they exist.
     pub fn stages(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let by_stage = self.params.iter().filter(|param| param.kind == ParamKind::StageTimes);
         by_stage.flat_map(|param| {
@@ -149,12 +150,12 @@ impl Factory {
     }
 }
 
-/// Keys that are no parameters, and that every entry understands.
+/// Keys of every entry that are not parameters.
 pub(crate) const OF_EVERY_ENTRY: [&str; 2] = ["preset", "scope"];
 
 impl Entry {
-    /// Checks settings against the parameters: every problem at once. The keys `preset` and `scope` are understood for
-    /// every entry: a preset sets defaults, which the other keys override; a scope chooses the place.
+    /// Checks settings against the parameters: every problem at once. Every entry has the keys `preset` and `scope`: a
+    /// preset sets defaults, which the other keys override; a scope selects the place.
     ///
     /// # Errors
     /// Unknown keys (with a suggestion), wrong types, values out of range, presets and places that do not exist.
@@ -189,10 +190,10 @@ impl Entry {
         }
     }
 
-    /// The place that the key `scope` chooses, or the first of this entry's places.
+    /// The place that the key `scope` selects, or the entry's first place.
     ///
     /// # Errors
-    /// A scope that does not exist, or in which this entry may not sit.
+    /// A scope that does not exist, or that the entry does not support.
     pub fn place(&self, settings: &Settings) -> Result<Place, Problem> {
         let Some(setting) = settings.get("scope") else { return Ok(self.places[0]) };
         let found = match setting {
@@ -206,7 +207,7 @@ impl Entry {
         })
     }
 
-    /// The preset that the key `preset` chooses; `None` if none is named.
+    /// The preset that the key `preset` selects; `None`: the key is absent.
     ///
     /// # Errors
     /// A preset that does not exist.
@@ -226,13 +227,13 @@ impl Entry {
         })
     }
 
-    /// True for a queue discipline: it holds every job, and lets jobs in as there is room.
+    /// True for a queue discipline.
     #[must_use]
     pub fn keeps_queue(&self) -> bool {
         matches!(self.kind, EntryKind::Discipline(_))
     }
 
-    /// True if this entry decides on arrivals, false if it is a machine that only resizes or signals.
+    /// True for a policy or a queue discipline, false for a machine.
     #[must_use]
     pub fn is_policy(&self) -> bool {
         !matches!(self.kind, EntryKind::Machine(_))

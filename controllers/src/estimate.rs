@@ -1,4 +1,4 @@
-//! Measuring: what a stream of facts says about now.
+//! Estimators: the current state from a stream of facts.
 
 mod ewma;
 mod percentile;

@@ -1,7 +1,7 @@
-//! Mechanisms: how a number that was decided is kept to.
+//! Mechanisms that enforce a limit or a rate.
 
-mod line;
+mod job_queue;
 mod token_bucket;
 
-pub(crate) use line::Line;
+pub(crate) use job_queue::JobQueue;
 pub(crate) use token_bucket::{TokenBucket, TokenClock};

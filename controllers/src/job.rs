@@ -1,4 +1,4 @@
-//! What is decided about: jobs, what is known of them on arrival, and how they end.
+//! Jobs: their tags on arrival, their grants and their outcomes.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Criticality {
     /// All four, lowest first.
     pub const ALL: [Self; 4] = [Self::Sheddable, Self::SheddablePlus, Self::Critical, Self::CriticalPlus];
 
-    /// Its place from the lowest, 0 to 3.
+    /// The rank, 0 (lowest) to 3.
     #[must_use]
     pub const fn level(self) -> usize {
         self as usize
@@ -55,60 +55,60 @@ impl Criticality {
         }
     }
 
-    /// The criticality of that name, if it is one.
+    /// Parses a name. `None`: no criticality has that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|criticality| criticality.name() == name)
     }
 }
 
-/// What is known of a job when it arrives.
+/// The attributes of a job on arrival.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tags {
     /// Request type.
     pub kind: Kind,
     /// User class.
     pub class: Class,
-    /// Who asks: a user of the generator, a session, an address; 0 where the host knows no users. The same number at every service that
-    /// a request comes through.
+    /// The user who asks: a user of the generator, a session, an address; 0 where the host knows no users. It is the same number at every
+    /// service that a request comes through.
     pub user: u64,
-    /// Who pays: an index into the host's customers; 0 when there is but one.
+    /// The customer that is charged: an index into the host's customers; 0 when the host knows one customer only.
     pub customer: u32,
     /// Importance to the product.
     pub criticality: Criticality,
-    /// 0 for a first attempt, then the number of the retry.
+    /// 0 for the first attempt, then the number of the retry.
     pub attempt: u8,
-    /// On the sender's side, for a retry: the attempt before was answered "overloaded; don't retry"
+    /// On the sender's side, for a retry: the previous attempt was answered "overloaded; don't retry"
     /// ([`Outcome::Overloaded`] with `retry: false`).
     pub told_not_to_retry: bool,
-    /// When its sender stops waiting, if it said so.
+    /// When the sender stops waiting, if the request says so.
     pub deadline: Option<Timestamp>,
 }
 
-/// A job that asks to be admitted.
+/// A job that requests admission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
-    /// Its identity within this host.
+    /// The job's identity within this host.
     pub id: JobId,
-    /// What is known of it.
+    /// Its attributes.
     pub tags: Tags,
-    /// When it entered the *service* (not this stage): SEDA measures from there.
+    /// When the job entered the *service* (not this stage): SEDA measures response time from there.
     pub entered: Timestamp,
-    /// What the sender's policy put on the request: a level, demand, credits that an earlier reply gave it. For a call: else what came with
-    /// the request on whose behalf it is made.
+    /// The note of the sender's policy: a level, a demand, or credits from an earlier reply. A call without a note of
+    /// its own carries the note of the request that it serves.
     pub note: Option<Note>,
 }
 
-/// A number that rides on replies, and on requests. It means something to the policies of both sides alone.
+/// A number that requests and replies carry between the policies of both sides. Only those policies interpret it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note(pub u64);
 
-/// A policy's private cookie for one admitted job, handed back once when the job ends.
+/// A policy's private cookie for one admitted job, returned to the policy once, when the job ends.
 ///
-/// It carries the epoch of the policy that gave it: after a live switch, ends of older epochs only update the counts.
+/// It carries the epoch of the policy that issued it: after a live switch, ends of older epochs only update the counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Grant {
-    /// Whatever the policy wants to find again; 0 if nothing.
+    /// The policy's private value; 0 if unused.
     pub cookie: u64,
     pub(crate) epoch: u32,
 }
@@ -121,43 +121,43 @@ impl Grant {
     }
 }
 
-/// How a job ended. Never a bool: what must not teach a policy anything is [`Outcome::Ignored`].
+/// How a job ended. An end from which a policy must learn nothing is [`Outcome::Ignored`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// Answered as asked.
+    /// Answered as requested.
     Served,
-    /// Refused further down; `retry` says whether trying again can help.
+    /// Refused downstream; `retry` says whether a retry can succeed.
     Overloaded {
         /// False for "overloaded; don't retry".
         retry: bool,
     },
-    /// Took longer than allowed.
+    /// Exceeded its time limit.
     TimedOut,
-    /// Went wrong for a reason that is not load: answered, but with an error.
+    /// Answered with an error whose cause is not load.
     Failed,
-    /// Nobody answered: no connection came about, or it broke before the answer (gRPC: UNAVAILABLE). Senders' side only.
+    /// Not answered: the connection failed, or broke before the answer (gRPC: UNAVAILABLE). Senders' side only.
     Unavailable,
-    /// Ended, but says nothing about load (a cheap error, a health check).
+    /// Ended without information about load (a cheap error, a health check).
     Ignored,
-    /// Its sender went away before the answer.
+    /// The sender disconnected before the answer.
     Abandoned,
 }
 
-/// When things happened to one job.
+/// The times of one job's steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// Entry to the service.
     pub entered: Timestamp,
     /// Arrival at this seat.
     pub offered: Timestamp,
-    /// Start of work here, after any queue.
+    /// Start of work here, after queueing.
     pub started: Timestamp,
     /// End of work here.
     pub ended: Timestamp,
 }
 
 impl Timing {
-    /// From entry to the service until the end of work here: what SEDA calls response time (USITS'03, section 3.2).
+    /// From entry into the service to the end of work here: the response time of SEDA (USITS'03, section 3.2).
     #[must_use]
     pub fn response(&self) -> Duration {
         self.ended.since(self.entered)

@@ -1,4 +1,4 @@
-//! Feedback laws: from an error to a new setting. They know nothing of buckets, queues or jobs.
+//! Feedback laws: from an error to a new setting, independent of buckets, queues and jobs.
 
 mod aimd;
 mod pid;

@@ -1,14 +1,15 @@
 //! Overload-control policies as pure machines.
 //!
-//! A [`Policy`] decides on one arriving job at a time, and learns from facts that its host tells it. Time and
-//! randomness come in as arguments, decisions go out as values, and the next wake-up is *asked for*. Nothing here can
-//! read a clock, open a socket or spawn a task (`clippy.toml` beside this crate enforces it), so the same policy runs in
-//! a stage of a live service, in a proxy, on a client and in a simulator.
+//! A [`Policy`] decides on one arriving job at a time, and learns from the facts that its host reports. Time and
+//! randomness are arguments, decisions are return values, and a policy requests its next wake-up as data. The crate
+//! cannot read a clock, open a socket or spawn a task (its `clippy.toml` enforces it), so the same policy runs in a
+//! stage of a live service, in a proxy, on a client and in a simulator.
 //!
-//! Hosts drive a policy through a [`Seat`], which counts, keeps order, and switches policies live. The [`catalogue`]
-//! names every policy with its parameters, their units, ranges and sources.
+//! Hosts drive a policy through a [`Seat`], which counts jobs, keeps held jobs in order, and switches policies live.
+//! The [`catalogue`] lists every policy with its parameters, their units, ranges and sources.
 //!
-//! Inside, most policies are *estimator → law → gate*: measure, decide a number, enforce it.
+//! Most policies are composed of three parts: an *estimator* measures, a *law* sets a limit or a rate from the
+//! estimate, a *gate* enforces it.
 #![warn(missing_docs)]
 
 mod baseline;

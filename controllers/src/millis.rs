@@ -1,19 +1,20 @@
-//! Durations as milliseconds, as in every file that the lab writes and in the specifications that its processes exchange.
+//! Serialises durations as milliseconds, the unit of the lab's files and of the specifications that its processes
+//! exchange.
 //!
-//! For serde: `#[serde(with = "controllers::millis")]`; [`option`] and [`list`] for those. Exact to the nanosecond up to
-//! 104 days.
+//! Use with `#[serde(with = "controllers::millis")]`; [`option`] and [`list`] serve `Option` and `Vec`. Exact to the
+//! nanosecond up to 104 days.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
-/// Longest that is read: beyond this a number has no room for nanoseconds, and nothing in a run lasts a year.
+/// The longest accepted duration, milliseconds: a year. No part of a run lasts longer.
 const LONGEST_MS: f64 = 366.0 * 24.0 * 3600e3;
 
 /// Serialises as a number.
 ///
 /// # Errors
-/// If the serialiser does.
+/// Errors of the serialiser.
 pub fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(of(*time))
 }
@@ -21,7 +22,7 @@ pub fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok,
 /// Deserialises from a number.
 ///
 /// # Errors
-/// If it is no number, negative, or over a year.
+/// A value that is not a number, is negative, or exceeds a year.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     time(f64::deserialize(deserializer)?).map_err(D::Error::custom)
 }
@@ -37,15 +38,15 @@ fn time(millis: f64) -> Result<Duration, String> {
     Err(format!("{millis} ms is no time from 0 to a year"))
 }
 
-/// The same where there may be none.
+/// The same for `Option<Duration>`.
 pub mod option {
     use super::{Deserialize as _, Deserializer, Duration, Serializer, of, time};
     use serde::de::Error as _;
 
-    /// Serialises as a number or nothing.
+    /// Serialises as a number or null.
     ///
     /// # Errors
-    /// If the serialiser does.
+    /// Errors of the serialiser.
     pub fn serialize<S: Serializer>(given: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
         match given {
             Some(time) => serializer.serialize_some(&of(*time)),
@@ -53,16 +54,16 @@ pub mod option {
         }
     }
 
-    /// Deserialises from a number or nothing.
+    /// Deserialises from a number or null.
     ///
     /// # Errors
-    /// If it is something else, negative, or over a year.
+    /// A value that is neither a number nor null, is negative, or exceeds a year.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
         Option::<f64>::deserialize(deserializer)?.map(time).transpose().map_err(D::Error::custom)
     }
 }
 
-/// The same for lists.
+/// The same for `Vec<Duration>`.
 pub mod list {
     use super::{Deserialize as _, Deserializer, Duration, Serializer, of, time};
     use serde::de::Error as _;
@@ -70,7 +71,7 @@ pub mod list {
     /// Serialises as a list of numbers.
     ///
     /// # Errors
-    /// If the serialiser does.
+    /// Errors of the serialiser.
     pub fn serialize<S: Serializer>(times: &[Duration], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(times.iter().map(|time| of(*time)))
     }
@@ -78,7 +79,7 @@ pub mod list {
     /// Deserialises from a list of numbers.
     ///
     /// # Errors
-    /// If one of them is no number, negative, or over a year.
+    /// An element that is not a number, is negative, or exceeds a year.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
         let all = Vec::<f64>::deserialize(deserializer)?;
         all.into_iter().map(|millis| time(millis).map_err(D::Error::custom)).collect()

@@ -1,18 +1,18 @@
-//! What large services have used since SEDA, a file a policy.
+//! Policies of large services since SEDA, one per file.
 //!
-//! | entry | seat | says yes while |
+//! | entry | mechanism | admits while |
 //! |---|---|---|
-//! | `aimd`, `vegas`, `gradient2` | a limit on jobs in flight | fewer are here than a *law* allows |
-//! | `codel`, `lifo` | the queue itself | there is room: they hold every job, choose the next, and refuse the late |
-//! | `dagor` | a cursor over levels of priority | the job's level is under it |
+//! | `aimd`, `vegas`, `gradient2` | a limit on jobs in flight | fewer jobs are in flight than a *law* allows |
+//! | `codel`, `lifo` | the queue itself | workers are free: they hold every job, select the next, and refuse those that waited too long |
+//! | `dagor` | a cursor over levels of priority | the job's level is below the cursor |
 //!
-//! A *limiter* counts and says yes or no; a *limit law* knows numbers alone and never sees a job. So one limiter carries
-//! every law, and a law is checked against numbers worked by hand.
+//! A *limiter* counts jobs and decides; a *limit law* computes the limit from numbers and never sees a job. One limiter
+//! serves every law, and tests check a law against numbers computed by hand.
 //!
-//! # One owner of the number
+//! # One limit per resource
 //!
-//! Two adaptive limits on one resource read each other's refusals as their own signal. Put one of these where the work is,
-//! not one before the other.
+//! Two adaptive limits on one resource read each other's refusals as their own signal. Install one of these policies
+//! where the work is done, not several in series.
 
 mod aimd;
 mod codel;

@@ -1,4 +1,4 @@
-//! What machines show of themselves: gauges on request, and events as they happen.
+//! The observable state of machines: gauges on request, and events as they happen.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +8,12 @@ use crate::{Class, Timestamp};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SiteId(pub u16);
 
-/// Names one number that a machine shows: what it is, and for which class if there are several.
+/// Identifies one number that a machine exposes, for all classes or for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gauge {
-    /// Snake case, unit last: `admission_rate_per_s`, `p90_ms`, `quality`.
+    /// The name, snake case with the unit last: `admission_rate_per_s`, `p90_ms`, `quality`.
     pub name: &'static str,
-    /// The class it is about, if not all.
+    /// The class; `None`: all classes.
     pub class: Option<Class>,
 }
 
@@ -31,30 +31,30 @@ impl Gauge {
     }
 }
 
-/// What happened inside a policy. Figures are drawn from these.
+/// An event inside a policy. Plots use these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum PolicyEvent {
     /// A controller ran: its estimate, its error, and the admission rate before and after.
     ControllerRan {
-        /// Class that it ran for.
+        /// The class of the controller.
         class: Class,
-        /// Samples of this run.
+        /// Samples used in this run.
         samples: u32,
         /// Smoothed percentile of response time, milliseconds.
         estimate_ms: f64,
         /// (estimate − target) / target.
         error: f64,
-        /// Admissions per second, before.
+        /// Admissions per second before the run.
         rate_before: f64,
-        /// Admissions per second, after.
+        /// Admissions per second after the run.
         rate_after: f64,
     },
     /// A higher class pre-empted this one: its next increase is skipped.
     Preempted {
         /// The class that gives way.
         class: Class,
-        /// The class it gives way to.
+        /// The class that is protected.
         by: Class,
     },
     /// The quality of service changed.
@@ -78,20 +78,20 @@ pub enum PolicyEvent {
         /// After.
         after: u32,
     },
-    /// Word was sent to, or came from, another site.
+    /// A report of pressure was sent to, or received from, another site.
     Pressure {
         /// 0 to 1.
         level: f64,
     },
 }
 
-/// Takes events. May be dropped without changing a decision (effects may not).
+/// Receives events. Dropping events changes no decision, in contrast to effects.
 pub trait Observer: Send {
-    /// One event, as it happens.
+    /// Receives one event.
     fn event(&mut self, at: Timestamp, site: SiteId, event: &PolicyEvent);
 }
 
-/// Drops everything.
+/// Drops every event.
 impl Observer for () {
     fn event(&mut self, _: Timestamp, _: SiteId, _: &PolicyEvent) {}
 }

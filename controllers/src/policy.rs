@@ -8,9 +8,9 @@ use crate::{
     Gauge, Grant, JobId, Note, Observer, Offer, Outcome, Random, SiteId, Tags, Timestamp, Timing, UnixSeconds,
 };
 
-/// Something that learns from facts and asks for its own wake-ups: policies, pool sizing, batching, monitors.
+/// State that learns from facts and requests its own wake-ups: policies, pool sizing, batching, monitors.
 pub trait Machine: fmt::Debug + Send {
-    /// Takes in one fact that the host saw.
+    /// Receives one fact that the host observed.
     fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>);
 
     /// The earliest time at which [`Machine::wake`] has work. Hosts may be late, never early.
@@ -18,30 +18,31 @@ pub trait Machine: fmt::Debug + Send {
         None
     }
 
-    /// Does what is due. Called late, it does it once, not once for each period that was missed.
+    /// Performs the work that is due. A late call performs it once, not once for each missed period.
     fn wake(&mut self, cx: &mut Ctx<'_>) {
         let _ = cx;
     }
 
-    /// Settings and estimates, for plots, the control port, and handlers that degrade.
+    /// Visits settings and estimates, for plots, the control port, and handlers that degrade.
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64));
 }
 
 /// A machine that also decides on arrivals.
 pub trait Policy: Machine {
-    /// Decides on one arrival, at once. To wait is [`Verdict::Hold`]. Must not panic: it runs under a lock.
+    /// Decides on one arrival without blocking; [`Verdict::Hold`] makes the job wait. Must not panic: it runs under a
+    /// lock.
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict;
 }
 
-/// Where a policy may sit.
+/// Where a policy can be installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// At accept: a connection, of which only the address is known.
+    /// At accept: decides on connections, of which only the address is known.
     Accept,
-    /// One seat for the whole service, at dispatch; jobs end when they leave the service.
+    /// At dispatch, one seat for the whole service; jobs end when they leave the service.
     Single,
-    /// A seat at the entry of each stage.
+    /// At the entry of each stage, one seat for each.
     Stage,
     /// On the sender's side.
     Client,
@@ -53,7 +54,7 @@ impl Place {
     /// Every place.
     pub const ALL: [Self; 5] = [Self::Accept, Self::Single, Self::Stage, Self::Client, Self::Proxy];
 
-    /// The word for it as a `scope` in files.
+    /// The value of the key `scope` in files.
     #[must_use]
     pub const fn scope(self) -> &'static str {
         match self {
@@ -66,49 +67,49 @@ impl Place {
     }
 }
 
-/// Where a policy will sit: what its builder may know.
+/// The site of a policy, as its constructor sees it.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// Its identity within the host.
+    /// The site's identity within the host.
     pub id: SiteId,
-    /// Its name (`list messages`, `dispatch`, `accept`), by which per-site parameters are found.
+    /// The site's name (`list messages`, `dispatch`, `accept`), the key of per-site parameters.
     pub name: String,
-    /// What kind of place it is.
+    /// The kind of site.
     pub place: Place,
-    /// The objective of the run: a percentile (0 to 100) and the response time it must stay under.
+    /// The objective of the run.
     pub objective: Objective,
 }
 
-/// What the service promises: this percentile of response times stays under this time.
+/// The service-level objective: the percentile of response times stays under the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
-    /// 0 to 100.
+    /// The percentile, 0 to 100.
     pub percentile: f64,
-    /// The bound.
+    /// The bound of the response time.
     pub response_time: Duration,
 }
 
-/// What a machine is told with each call.
+/// The context of a call to a machine.
 pub struct Ctx<'a> {
-    /// Now. Never earlier than in the call before.
+    /// The current time, never earlier than in the previous call.
     pub now: Timestamp,
-    /// Wall clock, for what must agree between processes.
+    /// The wall clock, for values that must agree between processes.
     pub wall: UnixSeconds,
-    /// Jobs admitted here that have not ended, and those whose release the host has still to be told of.
+    /// Jobs that were admitted here and have not ended, and jobs whose release the host has not polled yet.
     pub in_flight: u32,
-    /// Jobs held here about which nothing has been decided.
+    /// Jobs held here without a decision.
     pub parked: u32,
     /// The only source of randomness.
     pub random: &'a mut dyn Random,
-    /// What the host shall do.
+    /// The actions that the machine requests from the host.
     pub effects: &'a mut Effects,
-    /// Where events for plots go. Dropping them changes no decision.
+    /// The receiver of events for plots. Dropping events changes no decision.
     pub observer: &'a mut dyn Observer,
     pub(crate) site: SiteId,
 }
 
 impl Ctx<'_> {
-    /// Tells the observer.
+    /// Passes an event to the observer.
     pub fn event(&mut self, event: &crate::PolicyEvent) {
         self.observer.event(self.now, self.site, event);
     }
@@ -124,22 +125,22 @@ impl fmt::Debug for Ctx<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// Come in.
+    /// Admit the job.
     Admit(Grant),
-    /// Go away.
+    /// Refuse the job.
     Refuse(Refusal),
-    /// Wait here: an [`Effect::Release`] or [`Effect::Refuse`] follows.
+    /// Hold the job: an [`Effect::Release`] or [`Effect::Refuse`] follows.
     Hold,
-    /// Go away and return after this long, when there will be room.
+    /// Send the job back: the sender asks again after this time.
     ComeBack(Duration),
 }
 
-/// Why a job was refused, and what its sender should know.
+/// The reason of a refusal, with advice for the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     /// The reason, for the error page and the ledger.
     pub reason: Reason,
-    /// Advice on trying again.
+    /// Advice on retrying.
     pub retry: RetryHint,
 }
 
@@ -151,7 +152,7 @@ impl Refusal {
     }
 }
 
-/// Why a job was refused.
+/// The reason of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -161,30 +162,30 @@ pub enum Reason {
     Concurrency,
     /// The queue is full.
     QueueFull,
-    /// It waited too long in the queue.
+    /// The job waited too long in the queue.
     Waited,
     /// Over the limit of connections.
     Connections,
-    /// A later stage or a monitor asked for less.
+    /// A downstream stage or a monitor reported pressure.
     Pressure,
-    /// A lower class gives way.
+    /// The job's class is pre-empted by a higher one.
     Class,
-    /// The sender holds it back itself: too much of what it sends is refused.
+    /// The sender's throttle holds the request back, because the service refuses too many of its requests.
     Throttled,
-    /// The sender holds a retry back: its budget is used up, or it was told not to retry.
+    /// The sender holds the retry back: its retry budget is exhausted, or the service advised against a retry.
     RetryBudget,
-    /// The customer has used up its share.
+    /// The customer's quota is exhausted.
     Quota,
-    /// Too little CPU, memory or room for one of this criticality.
+    /// Load, CPU or memory exceed the threshold of the job's criticality.
     Utilization,
-    /// A service that it needs refused it.
+    /// A service that the job calls refused it.
     Callee,
     /// The service is shutting down.
     Draining,
 }
 
 impl Reason {
-    /// Every reason, for tables made in advance.
+    /// Every reason, in the order of declaration.
     pub const ALL: [Self; 13] = [
         Self::Rate,
         Self::Concurrency,
@@ -222,153 +223,155 @@ impl Reason {
     }
 }
 
-/// Advice on trying again.
+/// Advice on retrying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryHint {
-    /// None given.
+    /// No advice.
     Unsaid,
-    /// Not before this long (becomes `Retry-After`).
+    /// Retry after this time at the earliest (the header `Retry-After`).
     After(Duration),
-    /// Do not retry at all.
+    /// Do not retry.
     Never,
 }
 
-/// One fact that a host saw.
+/// One fact that a host observed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Seen {
-    /// This many workers are free. Queue disciplines hold everything and release or refuse here.
+    /// The number of free workers. Queue disciplines release or refuse their held jobs on this fact.
     Room(u32),
-    /// Work on a job began, after it waited this long.
+    /// Work on a job started.
     Started {
-        /// Which job.
+        /// The job.
         id: JobId,
-        /// How long it waited in the queue.
+        /// The time that the job waited in the queue.
         waited: Duration,
     },
-    /// A batch of jobs was finished, `busy` being the time its worker spent on it. SEDA's controllers run on these.
+    /// A worker finished a batch of jobs. SEDA's controllers run on this fact.
     Batch {
         /// Jobs in the batch.
         jobs: u32,
-        /// Time spent on it.
+        /// The time that the worker spent on the batch.
         busy: Duration,
     },
     /// An admitted job ended.
     Ended {
-        /// Which job.
+        /// The job.
         id: JobId,
-        /// What it was admitted with.
+        /// The grant of its admission.
         grant: Grant,
-        /// What was known of it.
+        /// Its attributes on arrival.
         tags: Tags,
-        /// How it ended.
+        /// The outcome.
         outcome: Outcome,
-        /// When things happened to it.
+        /// The times of its steps.
         timing: Timing,
-        /// CPU time that was measured for it, if any was.
+        /// The CPU time of the job, where the host measures it.
         cost: Option<Duration>,
-        /// What a reply told: at a sender that of its request; at a service the last one to the calls on the job's behalf.
+        /// The note of a reply: at a sender, of the reply to its request; at a service, of the last reply to the calls
+        /// of the job.
         note: Option<Note>,
     },
-    /// A held job went away.
+    /// A held job left, for example because its sender disconnected.
     Left(JobId),
-    /// A job that an earlier policy had admitted ended: there is room, and nothing to learn. Only the seat says this.
+    /// A job that a replaced policy had admitted ended: a slot is free, and the end carries no information. Only the
+    /// seat reports this.
     Freed(JobId),
-    /// A load sample that the catalogue entry asks for.
+    /// A load sample that the catalogue entry requests.
     Load(LoadSample),
-    /// A word from another site.
+    /// A report from another site.
     Peer(PeerReport),
 }
 
-/// Samples of load. The catalogue says which a machine needs and how often.
+/// A sample of load. The catalogue says which samples a machine needs, and their period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoadSample {
-    /// Share of the CPU time that this process may use which it used, 0 to 1.
+    /// CPU time that the process used, as a share of the CPU time available to it, 0 to 1.
     Cpu(f64),
-    /// Share of the memory limit in use, 0 to 1.
+    /// Memory in use, as a share of the memory limit, 0 to 1.
     Memory(f64),
     /// A stage's queue and pool.
     Stage {
         /// Jobs waiting in the queue.
         queue: u32,
-        /// Workers that exist.
+        /// Workers in the pool.
         workers: u32,
-        /// Workers that wait for work.
+        /// Idle workers.
         idle: u32,
-        /// Jobs finished since the stage began.
+        /// Jobs finished since the start of the stage.
         completed: u64,
     },
-    /// Tasks at this site that are running or ready to run now: jobs being worked on, and those that wait for a worker.
+    /// Runnable tasks of this site: jobs in progress, and jobs that wait for a worker.
     Ready(u32),
 }
 
-/// What one site tells others.
+/// A report from one site to others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeerReport {
-    /// `from` cannot keep up: send less. `level` 0 means relief, 1 the strongest.
+    /// Site `from` is overloaded, or relieved of its overload.
     Pressure {
-        /// Who says so.
+        /// The reporting site.
         from: SiteId,
-        /// 0 to 1.
+        /// The pressure, 0 (relief) to 1.
         level: f64,
     },
-    /// To whoever divides quotas: what a customer uses at `from`. CPU seconds per second, over the time since the last
-    /// such report.
+    /// Usage of a customer at site `from`, for the machine that divides quotas: CPU seconds per second since the
+    /// previous report.
     Usage {
-        /// Who says so.
+        /// The reporting site.
         from: SiteId,
-        /// Whose usage.
+        /// The customer.
         customer: u32,
-        /// What was used.
+        /// Actual usage.
         used: f64,
-        /// What would have been used if no request had been refused for its quota: `used` or more.
+        /// Estimated usage without refusals for the quota: at least `used`.
         wanted: f64,
     },
-    /// To a site with quotas: from now on a customer may use this much there.
+    /// A customer's new limit at a site with quotas.
     Quota {
-        /// Whom it is for.
+        /// The site.
         to: SiteId,
-        /// Whose limit.
+        /// The customer.
         customer: u32,
-        /// CPU seconds per second.
+        /// The limit, CPU seconds per second.
         limit: f64,
     },
 }
 
-/// What a machine wants its host to do.
+/// An action that a machine requests from its host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Effect {
-    /// Let a held job in.
+    /// Admit a held job.
     Release(JobId, Grant),
-    /// Turn a held job away.
+    /// Refuse a held job.
     Refuse(JobId, Refusal),
-    /// Serve at this quality from now on, 0 to 1.
+    /// Serve at this quality, 0 to 1, until the next such effect.
     Quality(f64),
-    /// Tell an earlier site (or, for a monitor, the sites it watches) how hard to shed: 0 relief, 1 the most.
+    /// Report pressure to an upstream site (or, from a monitor, to the sites that it watches), which then sheds load.
     Shed {
-        /// Whom to tell; `None`: every site upstream (or watched).
+        /// The site; `None`: every upstream (or watched) site.
         to: Option<SiteId>,
-        /// 0 to 1.
+        /// The pressure, 0 (relief) to 1.
         level: f64,
     },
-    /// Change the size of something.
+    /// Resize a pool or a batch.
     Resize(Resize),
-    /// Put this on the job's reply.
+    /// Put the note on the job's reply.
     Annotate(JobId, Note),
-    /// Take this to other sites: a usage report to whoever divides quotas, a quota to the site that it names.
+    /// Deliver a report to other sites: usage to the machine that divides quotas, a quota to the site that it names.
     Tell(PeerReport),
 }
 
-/// What to resize.
+/// The object and its new size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resize {
-    /// Workers of a stage's pool.
+    /// The number of workers of a stage's pool.
     Workers(u32),
-    /// Largest batch that a worker takes.
+    /// The largest batch that a worker takes.
     Batch(u32),
 }
 
-/// Effects in order, waiting for the host.
+/// The queue of effects that the host has not polled yet.
 #[derive(Debug, Default)]
 pub struct Effects {
     waiting: VecDeque<Effect>,
@@ -377,26 +380,26 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Adds one at the end.
+    /// Appends an effect.
     pub fn push(&mut self, effect: Effect) {
         self.count(&effect, 1);
         self.waiting.push_back(effect);
     }
 
-    /// Takes the first.
+    /// Removes the first effect.
     pub fn pop(&mut self) -> Option<Effect> {
         let effect = self.waiting.pop_front()?;
         self.count(&effect, -1);
         Some(effect)
     }
 
-    /// True if there is nothing to do.
+    /// True if no effect waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Takes what is to be put on this job's reply.
+    /// Removes the note for this job's reply.
     pub(crate) fn take_note(&mut self, of: JobId) -> Option<Note> {
         let at = self.waiting.iter().position(|effect| matches!(effect, Effect::Annotate(id, _) if *id == of))?;
         match self.waiting.remove(at) {
@@ -405,19 +408,19 @@ impl Effects {
         }
     }
 
-    /// Held jobs whose release the host has still to be told of.
+    /// Held jobs whose release the host has not polled yet.
     #[must_use]
     pub(crate) fn releases(&self) -> u32 {
         self.releases
     }
 
-    /// Held jobs that have been decided about.
+    /// Held jobs with a decision that the host has not polled yet.
     #[must_use]
     pub(crate) fn decided(&self) -> u32 {
         self.releases + self.refusals
     }
 
-    /// Drops what was decided about a held job that is gone.
+    /// Drops the decision about a held job that has left.
     pub(crate) fn forget(&mut self, gone: JobId) {
         if self.decided() == 0 {
             return;

@@ -35,7 +35,8 @@ pub trait Random {
     }
 }
 
-/// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): small, quick, and good enough for drawing users and service times.
+/// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): small, fast, and of sufficient quality for users and service
+/// times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seeded(u64);
 
@@ -54,7 +55,8 @@ impl Random for Seeded {
     }
 }
 
-/// A seed for the named part of a run. By name, so that one more part does not shift another's draws.
+/// The seed of a named part of a run. It depends on the name, so that an additional part does not shift the draws of
+/// others.
 #[must_use]
 pub fn seed_for(root: u64, name: &str) -> u64 {
     // FNV-1a over the name, then the mixer over both: names that differ in one letter give unrelated seeds.

@@ -1,4 +1,4 @@
-//! Machines that decide about resources, not about jobs: workers of a stage, sizes of batches, and a watch on the whole
+//! Machines that control resources and not jobs: the workers of a stage, the size of batches, and the load of the whole
 //! process. Hosts drive them through a [`crate::MachineSeat`] with load samples.
 
 mod batching;

@@ -1,4 +1,4 @@
-//! The one type that every host drives: a policy, its held jobs, and the bookkeeping that keeps both honest.
+//! The type that every host drives: a policy with its held jobs, its jobs in flight and their counts.
 
 use std::{
     collections::BTreeSet,
@@ -16,38 +16,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, SiteId,
-    Timestamp, UnixSeconds, Verdict, gate::Line, policy::Reason,
+    Timestamp, UnixSeconds, Verdict, gate::JobQueue, policy::Reason,
 };
 
-/// A policy in its place.
+/// An installed policy.
 ///
-/// Keeps held jobs with what they came with (`J`), knows which jobs are in flight, counts what contradicts that, stamps grants, and switches policies live. Hosts
-/// call [`Seat::offer`] and [`Seat::observe`], and after either (and when a wake-up is due) [`Seat::poll`] until it
-/// has nothing more to do. Take the lock first, *then* read the clock: a time that goes back is clamped and counted.
+/// A seat stores held jobs with their payload (`J`), tracks the jobs in flight, counts facts that contradict them,
+/// stamps grants, and switches policies live. Hosts call [`Seat::offer`] and [`Seat::observe`], and after either (and
+/// when a wake-up is due) [`Seat::poll`] until no action is left. Hosts take the lock first and read the clock
+/// *afterwards*: the seat clamps and counts a time that goes back.
 pub struct Seat<J = ()> {
     site: SiteId,
     policy: Box<dyn Policy>,
     epoch: u32,
-    now: Timestamp,
-    wall: UnixSeconds,
-    /// Jobs admitted that have not ended.
+    clock: CallTime,
+    /// Admitted jobs that have not ended.
     in_flight: InFlight,
     /// Held jobs.
-    parked: Line<Waiting<J>>,
+    parked: JobQueue<Waiting<J>>,
     effects: Effects,
-    /// Held jobs that an earlier policy had released when it was replaced, and the host does not know of yet.
+    /// Held jobs that a replaced policy had released, and whose release the host has not polled yet.
     released_before: BTreeSet<JobId>,
-    /// The quality that the host was last told to serve at.
+    /// The last quality that the host was told, 0 to 1.
     quality: f64,
     random: Seeded,
     observer: Box<dyn Observer>,
     counts: Counts,
 }
 
-/// Jobs in flight. Each decision looks here twice, so it is a table and no tree; nobody goes through it, so its order decides nothing.
+/// The time of the last call.
+#[derive(Debug, Clone, Copy, Default)]
+struct CallTime {
+    now: Timestamp,
+    wall: UnixSeconds,
+}
+
+/// Jobs in flight. A hash table, since each decision looks here twice; no code iterates over it, so its order affects
+/// nothing.
 type InFlight = hashbrown::HashSet<JobId, BuildHasherDefault<Spread>>;
 
-/// Spreads identities, which mostly come one after the other, over a table.
+/// Distributes identities, which are mostly consecutive, over a hash table.
 #[derive(Debug, Default)]
 struct Spread(u64);
 
@@ -65,75 +73,75 @@ impl Hasher for Spread {
     }
 }
 
-/// Totals since the seat was made: `offered = admitted + refused + sent_back + left + parked`.
+/// Totals since the creation of the seat: `offered = admitted + refused + sent_back + left + parked`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Jobs that asked.
+    /// Offers.
     pub offered: u64,
-    /// Jobs let in, at once or later.
+    /// Admitted jobs, at once or after being held.
     pub admitted: u64,
-    /// Jobs turned away, at once or later.
+    /// Refused jobs, at once or after being held.
     pub refused: u64,
-    /// Jobs told to come back.
+    /// Jobs that were sent back for a while.
     pub sent_back: u64,
-    /// Held jobs that went away by themselves.
+    /// Held jobs that left without a decision.
     pub left: u64,
     /// Admitted jobs that ended.
     pub ended: u64,
-    /// Calls whose time lay before the call before them.
+    /// Calls with a time before that of the previous call.
     pub clock_went_back: u64,
-    /// Facts that contradict what is in flight: a start or an end of a job that is not (told twice, or never admitted), and
-    /// an admission of one that is. A mistake of the host, of which the policy is not told.
+    /// Facts that contradict the jobs in flight: a start or an end of a job that is not in flight (reported twice, or
+    /// never admitted), and an admission of a job that is. An error of the host, which the seat hides from the policy.
     #[serde(default)]
     pub contradictions: u64,
 }
 
-/// What hosts serve at until a policy says otherwise.
+/// The quality of service until a policy sets another.
 const FULL_QUALITY: f64 = 1.0;
 
 /// A held job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waiting<J> {
-    /// What the host gave with it.
+    /// The host's payload.
     pub job: J,
-    /// What is known of it.
+    /// The offer.
     pub offer: Offer,
-    /// Since when it is held.
+    /// When the job was offered.
     pub offered: Timestamp,
 }
 
-/// The answer to an offer, with the job if it is not held.
+/// The decision on an offer, with the job unless it is held.
 #[derive(Debug, PartialEq)]
 #[must_use]
 pub enum Decision<J> {
-    /// It is let in.
+    /// Admitted.
     Admit(J, Grant),
-    /// It is turned away.
+    /// Refused.
     Refuse(J, Refusal),
-    /// It is to come back after this long.
+    /// Sent back for this time.
     ComeBack(J, Duration),
-    /// The seat keeps it: [`Next::Release`] or [`Next::Refuse`] follows.
+    /// Held in the seat: [`Next::Release`] or [`Next::Refuse`] follows.
     Hold,
 }
 
-/// What the host has to do next.
+/// The host's next action.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[must_use]
 pub enum Next<J = ()> {
-    /// Let this held job in, then poll again.
+    /// Admit this held job, then poll again.
     Release(Waiting<J>, Grant),
-    /// Turn this held job away, then poll again.
+    /// Refuse this held job, then poll again.
     Refuse(Waiting<J>, Refusal),
-    /// This, which is about no held job, then poll again.
+    /// Perform this effect, which concerns no held job, then poll again.
     Do(Effect),
-    /// Nothing until then; poll again at that time or later.
+    /// Poll again at this time or later.
     WakeAt(Timestamp),
-    /// Nothing.
+    /// Nothing to do.
     Idle,
 }
 
 impl<J> Next<J> {
-    /// What is to be done, without what a held job came with. `None`: nothing now.
+    /// The action as an effect, without the payload. `None`: nothing to do now.
     pub fn effect(&self) -> Option<Effect> {
         match self {
             Self::Release(waiting, grant) => Some(Effect::Release(waiting.offer.id, *grant)),
@@ -145,24 +153,23 @@ impl<J> Next<J> {
 }
 
 impl Seat {
-    /// Decides on one job that comes with nothing, as [`Seat::decide`].
+    /// Decides on one job without a payload, as [`Seat::decide`].
     pub fn offer(&mut self, now: Timestamp, job: &Offer) -> Verdict {
         self.decide_with(now, job, || ())
     }
 }
 
 impl<J> Seat<J> {
-    /// Puts a policy in a place. `seed` should come from [`crate::seed_for`] with the site's name.
+    /// Installs a policy. `seed` should come from [`crate::seed_for`] with the site's name.
     #[must_use]
     pub fn new(site: SiteId, policy: Box<dyn Policy>, seed: u64, observer: Box<dyn Observer>) -> Self {
         Self {
             site,
             policy,
             epoch: 0,
-            now: Timestamp::ZERO,
-            wall: UnixSeconds::default(),
+            clock: CallTime::default(),
             in_flight: InFlight::default(),
-            parked: Line::default(),
+            parked: JobQueue::default(),
             effects: Effects::default(),
             released_before: BTreeSet::new(),
             quality: FULL_QUALITY,
@@ -172,8 +179,8 @@ impl<J> Seat<J> {
         }
     }
 
-    /// Decides on one job, which is handed back unless it is held. After [`Decision::Admit`] the host must report its end once, by
-    /// [`Seen::Ended`].
+    /// Decides on one job, and returns it unless it is held. After [`Decision::Admit`] the host must report the end
+    /// once, as [`Seen::Ended`].
     pub fn decide(&mut self, now: Timestamp, offer: &Offer, job: J) -> Decision<J> {
         match self.verdict(now, offer) {
             Verdict::Admit(grant) => Decision::Admit(job, grant),
@@ -186,7 +193,7 @@ impl<J> Seat<J> {
         }
     }
 
-    /// The same, where what comes with a job is only made if it is held.
+    /// The same, with a payload that is created only if the job is held.
     pub fn decide_with(&mut self, now: Timestamp, offer: &Offer, job: impl FnOnce() -> J) -> Verdict {
         let verdict = self.verdict(now, offer);
         if verdict == Verdict::Hold {
@@ -195,7 +202,7 @@ impl<J> Seat<J> {
         verdict
     }
 
-    /// A held job goes away by itself. `None` if it is not held: it was let in, turned away, or never here.
+    /// Removes a held job that left. `None`: the job is not held (decided, or never offered here).
     pub fn leave(&mut self, now: Timestamp, id: JobId) -> Option<Waiting<J>> {
         self.advance(now);
         let gone = self.parked.remove(id)?;
@@ -207,13 +214,13 @@ impl<J> Seat<J> {
         Some(gone)
     }
 
-    /// True if it keeps this job.
+    /// True if this job is held.
     #[must_use]
     pub fn holds(&self, id: JobId) -> bool {
         self.parked.contains(id)
     }
 
-    /// Tells the policy one fact.
+    /// Passes one fact to the policy.
     pub fn observe(&mut self, now: Timestamp, seen: &Seen) {
         self.advance(now);
         match *seen {
@@ -222,7 +229,7 @@ impl<J> Seat<J> {
                     return;
                 }
                 if grant.epoch != self.epoch {
-                    // Admitted by a policy that has been replaced: there is room, and nothing to learn from it.
+                    // A replaced policy admitted it: a slot is free, and the end carries no information.
                     let (policy, mut cx) = self.split();
                     policy.observe(&Seen::Freed(id), &mut cx);
                     return;
@@ -242,10 +249,11 @@ impl<J> Seat<J> {
         policy.observe(seen, &mut cx);
     }
 
-    /// Does what is due and says what the host has to do. Call until it returns [`Next::WakeAt`] or [`Next::Idle`].
+    /// Performs the work that is due, and returns the host's next action. Call until it returns [`Next::WakeAt`] or
+    /// [`Next::Idle`].
     pub fn poll(&mut self, now: Timestamp) -> Next<J> {
         self.advance(now);
-        if self.effects.is_empty() && self.policy.next_wake().is_some_and(|at| at <= self.now) {
+        if self.effects.is_empty() && self.policy.next_wake().is_some_and(|at| at <= self.clock.now) {
             let (policy, mut cx) = self.split();
             policy.wake(&mut cx);
         }
@@ -255,17 +263,17 @@ impl<J> Seat<J> {
             }
         }
         match self.policy.next_wake() {
-            // A policy that is due again at once still lets its host breathe.
-            Some(at) => Next::WakeAt(at.max(self.now + Duration::from_nanos(1))),
+            // A policy that is due again at once must not keep its host in the loop.
+            Some(at) => Next::WakeAt(at.max(self.clock.now + Duration::from_nanos(1))),
             None => Next::Idle,
         }
     }
 
-    /// Switches to another policy while jobs are in flight. Held jobs are offered to it again, in order; what becomes of
-    /// them comes out of [`Seat::poll`].
+    /// Switches to another policy while jobs are in flight. Held jobs are offered to the new policy in order;
+    /// [`Seat::poll`] returns the decisions.
     pub fn replace(&mut self, now: Timestamp, policy: Box<dyn Policy>) {
         self.advance(now);
-        // What the old policy decided about held jobs stands; its other wishes go with it.
+        // Decisions of the replaced policy about held jobs stand; its other effects are dropped.
         let mut decided = BTreeSet::new();
         let mut standing = Effects::default();
         while let Some(effect) = self.effects.pop() {
@@ -300,7 +308,7 @@ impl<J> Seat<J> {
         }
     }
 
-    /// What the policy wants to be told on this job's reply, if it has said so since the last poll: for a host that makes the
+    /// Removes the policy's note for this job's reply, if one was set since the last poll: for a host that sends the
     /// reply before it polls.
     pub fn note(&mut self, of: JobId) -> Option<Note> {
         self.effects.take_note(of)
@@ -311,33 +319,33 @@ impl<J> Seat<J> {
         self.policy.gauges(visit);
     }
 
-    /// Jobs admitted that have not ended.
+    /// Admitted jobs that have not ended.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         count(self.in_flight.len())
     }
 
-    /// Jobs held.
+    /// Held jobs.
     #[must_use]
     pub fn parked(&self) -> u32 {
         self.parked.len()
     }
 
-    /// Totals since the seat was made.
+    /// Totals since the creation of the seat.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Where it sits.
+    /// The site.
     #[must_use]
     pub fn site(&self) -> SiteId {
         self.site
     }
 
-    /// Sets the wall clock that policies are shown.
+    /// Sets the wall clock that the policy sees.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
-        self.wall = wall;
+        self.clock.wall = wall;
     }
 
     fn verdict(&mut self, now: Timestamp, offer: &Offer) -> Verdict {
@@ -363,8 +371,8 @@ impl<J> Seat<J> {
 
     fn split(&mut self) -> (&mut dyn Policy, Ctx<'_>) {
         let cx = Ctx {
-            now: self.now,
-            wall: self.wall,
+            now: self.clock.now,
+            wall: self.clock.wall,
             in_flight: count(self.in_flight.len()) + self.effects.releases(),
             parked: self.parked.len().saturating_sub(self.effects.decided()),
             random: &mut self.random,
@@ -376,19 +384,19 @@ impl<J> Seat<J> {
     }
 
     fn advance(&mut self, now: Timestamp) {
-        if now < self.now {
+        if now < self.clock.now {
             self.counts.clock_went_back += 1;
         } else {
-            self.now = now;
+            self.clock.now = now;
         }
     }
 
-    /// Books a release or refusal of a held job. `None` if the job is gone already.
+    /// Counts the release or refusal of a held job. `None`: the job has left.
     fn settle(&mut self, effect: Effect) -> Option<Next<J>> {
         match effect {
             Effect::Release(id, mut grant) => {
                 let waiting = self.parked.remove(id)?;
-                // The end of what an earlier policy released says nothing to this one.
+                // The end of a job that a replaced policy released carries no information for this one.
                 let before = u32::from(self.released_before.remove(&id));
                 grant.epoch = self.epoch.wrapping_sub(before);
                 self.admit(id);
@@ -414,7 +422,7 @@ impl<J> Seat<J> {
         }
     }
 
-    /// False if it is not in flight: then there is nothing to learn, and no room.
+    /// Removes a job from the jobs in flight. False: it was not in flight, so its end frees no slot.
     fn end(&mut self, id: JobId) -> bool {
         let known = self.in_flight.remove(&id);
         if known {
@@ -425,7 +433,8 @@ impl<J> Seat<J> {
         known
     }
 
-    /// The host's mistake. It shows in tests; a service that runs is not to stop for it, and whoever judges its figures sees the count.
+    /// Counts an error of the host. It panics in debug builds; a running service continues, and the count appears in
+    /// its figures.
     fn contradicts(&mut self, what: &str, id: JobId) {
         self.counts.contradictions += 1;
         debug_assert!(false, "{id:?} {what}");

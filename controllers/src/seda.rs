@@ -1,4 +1,4 @@
-//! SEDA's overload control (USITS'03, EW'02, and what the published code does where it differs).
+//! SEDA's overload control (USITS'03, EW'02, and the published code where it differs).
 //!
 //! | entry | estimator | law | gate |
 //! |---|---|---|---|
@@ -10,29 +10,30 @@
 //!
 //! # Without samples nothing is adapted
 //!
-//! A controller runs on the response times of jobs that *ended here*. The paper adds a time-out so that the rate is also
-//! adjusted "when the processing rate is low", but with no sample at all there is no error to act on, and the estimate
-//! and the rate stay what they are. At the lowest rate, one admission in 20 s, each admitted job gives one run, and so one
-//! step up of 0.8 to 1.8 per second: recovery from a deep cut takes minutes unless jobs come. (The older controllers in
-//! the published code read a stale element of the sample buffer in that case; that is not copied.)
+//! A controller runs on the response times of jobs that *ended here*. The paper adds a time-out so that the rate is
+//! also adjusted "when the processing rate is low", but without samples there is no error to act on, and the estimate
+//! and the rate do not change. At the lowest rate, one admission in 20 s, each admitted job gives one run, and so one
+//! step up of 0.8 to 1.8 per second: recovery from a deep cut takes minutes unless jobs arrive. (The older controllers
+//! in the published code read a stale element of the sample buffer in that case; this code does not.)
 //!
 //! # Why the published curve rejects below the target
 //!
-//! USITS'03, figure 8, shows 8 % of requests refused at 16 users, where response times are a twenty-fifth of the target.
-//! The law cannot explain that: below half the target it only raises the rate. The bucket can, in part. With a depth of
-//! 1, as coded, two arrivals within 1/rate of each other cost a refusal however low the load is. At that operating point
-//! (the test `rejects_below_target_come_from_the_bucket`), with the code's initial rate of 100 per second, a bucket of
-//! depth 1 refuses about one request in ten in the first minute and 3 % over a quarter of an hour, since the rate climbs
-//! by 1.8 a second and such pairs get rare; whole milliseconds change next to nothing; with a depth of 10 nothing is
-//! refused. What the other 5 % came from is open: our plant has one stage, Arashi had six behind one database.
+//! USITS'03, figure 8, shows 8 % of requests refused at 16 users, where response times are a twenty-fifth of the
+//! target. The law cannot explain that: below half the target it only raises the rate. The bucket can, in part. With a
+//! depth of 1, as coded, two arrivals within 1/rate of each other cost a refusal however low the load is. At that
+//! operating point (the test `rejects_below_target_come_from_the_bucket`), with the code's initial rate of 100 per
+//! second, a bucket of depth 1 refuses about one request in ten in the first minute and 3 % over a quarter of an hour,
+//! since the rate climbs by 1.8 per second and such pairs become rare; whole milliseconds change almost nothing; with a
+//! depth of 10 nothing is refused. The cause of the other 5 % is unknown: the plant of the test has one stage, Arashi
+//! had six and one database.
 //!
-//! # A crowd that was refused together comes back together
+//! # Refused users return in waves
 //!
-//! Users who stay away for a constant time after a refusal keep in step. A crowd that arrives within a moment then comes
-//! in waves: the bucket lets its depth in and refuses the rest of a wave at once, and between waves the stage is idle.
-//! How quickly a crowd comes therefore decides how a run looks: at the initial rate, a crowd that comes at once is refused
-//! but for the bucket's depth and a second's worth; one that comes over some seconds has been let in by the hundreds
-//! before the first estimate crosses the target, and the backlog that it leaves is what the controller then works off.
+//! Users that wait a constant time after a refusal stay synchronised. A crowd that arrives at one moment then returns
+//! in waves: the bucket admits its depth and refuses the rest of a wave at once, and the stage is idle between waves.
+//! The arrival time of a crowd therefore shapes a run: at the initial rate, a crowd that arrives at once is refused
+//! except for the bucket's depth and the admissions of one second; of a crowd that arrives over some seconds hundreds
+//! are admitted before the first estimate crosses the target, and the controller then works off that backlog.
 
 mod class_controller;
 mod degrade;

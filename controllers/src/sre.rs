@@ -1,9 +1,10 @@
-//! Handling overload as Google does (Site Reliability Engineering, O'Reilly 2016, chapter 21), a mechanism a file.
+//! Google's overload handling (Site Reliability Engineering, O'Reilly 2016, chapter 21), one mechanism per file.
 //!
-//! On the sender's side: [`throttle`], [`retry_budget`], and [`client`], which is both. On the service's side:
-//! [`quota`] with [`quota_server`], [`utilization`], [`dont_retry`], and [`server`], which is all of it.
+//! The sender's side has [`throttle`], [`retry_budget`], and [`client`], which combines both. The service's side has
+//! [`quota`] with [`quota_server`], [`utilization`], [`dont_retry`], and [`server`], which combines all of them.
 //!
-//! Each mechanism is a [`Guard`]: it says no, or nothing. A policy of the catalogue is one guard or several in order.
+//! Each mechanism is a [`guard::Guard`], which refuses a job or abstains. A policy of the catalogue is a sequence of
+//! guards.
 
 mod attempts;
 mod chapter;

@@ -1,5 +1,5 @@
-//! For tests of policies, here and in other crates (feature `testing`): a bench that feeds one machine by hand, a tiny
-//! plant that closes the loop in virtual time, and one operation model with invariants that holds for every policy.
+//! Support for tests of policies, here and in other crates (feature `testing`): a bench for one machine, a small
+//! closed-loop plant in virtual time, and an operation model with the invariants of every policy.
 
 mod bench;
 pub mod model;
@@ -21,24 +21,24 @@ pub fn settings<'a>(pairs: impl IntoIterator<Item = (&'a str, Setting)>) -> Sett
     pairs.into_iter().map(|(key, setting)| (key.to_owned(), setting)).collect()
 }
 
-/// A site named `stage` whose 90th percentile of response times shall stay under `target`.
+/// A site named `stage` with an objective of `target` for the 90th percentile of response times.
 #[must_use]
 pub fn site(place: Place, target: Duration) -> Site {
     let objective = Objective { percentile: 90.0, response_time: target };
     Site { id: SiteId(1), name: "stage".to_owned(), place, objective }
 }
 
-/// Builds a policy of the catalogue by any name that [`Catalogue::resolve`] takes.
+/// Creates a policy of the catalogue by any name that [`Catalogue::resolve`] accepts.
 ///
 /// # Panics
-/// On unknown names, wrong settings, and entries that are no policies.
+/// On unknown names, wrong settings, and entries that are not policies.
 #[must_use]
 pub fn policy(name: &str, settings: &Settings, target: Duration) -> Box<dyn Policy> {
     let (factory, site) = factory_and_site(name, settings, target);
     factory.policy(&site).unwrap_or_else(|| panic!("{name} is no policy"))
 }
 
-/// Builds a policy or machine of the catalogue as a machine.
+/// Creates a policy or machine of the catalogue as a machine.
 ///
 /// # Panics
 /// On unknown names and wrong settings.
@@ -57,7 +57,7 @@ fn factory_and_site(name: &str, settings: &Settings, target: Duration) -> (Facto
     (factory, site(entry.places[0], target))
 }
 
-/// Typed parameters from settings that are right.
+/// Typed parameters from valid settings.
 #[cfg(test)]
 pub(crate) fn params<P: crate::entry::Parameters>(settings: &Settings) -> P {
     crate::entry::ParamReader::read_all(settings).unwrap_or_else(|problems| panic!("{problems:?}"))

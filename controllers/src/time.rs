@@ -1,4 +1,4 @@
-//! Time as data. Only hosts know what time it is; machines are told.
+//! Time as data: hosts read clocks and pass the time to machines.
 
 use std::{
     fmt,
@@ -8,14 +8,15 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// Nanoseconds since the run began. Starts at zero, so that it can be printed, stored and compared between runs.
+/// Nanoseconds since the start of the run. Zero at the start, so that times can be printed, stored and compared between
+/// runs.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The moment the run began.
+    /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that will happen.
+    /// Later than every event.
     pub const MAX: Self = Self(u64::MAX);
 
     /// A time `nanos` nanoseconds into the run.
@@ -36,19 +37,19 @@ impl Timestamp {
         Self(secs * 1_000_000_000)
     }
 
-    /// Nanoseconds since the run began.
+    /// Nanoseconds since the start of the run.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the run began.
+    /// Seconds since the start of the run.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// How long after `earlier` this is; zero if it is not after.
+    /// The time since `earlier`; zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
@@ -77,7 +78,8 @@ impl fmt::Debug for Timestamp {
     }
 }
 
-/// Wall-clock seconds since 1970, for what must agree between replicas or with tokens. Never mixed with [`Timestamp`].
+/// Wall-clock seconds since 1970, for values that must agree between replicas or with tokens. Never mixed with
+/// [`Timestamp`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnixSeconds(pub u64);
 

@@ -8,6 +8,9 @@ use std::{
     process::Command,
 };
 
+#[path = "architecture/type_names.rs"]
+mod type_names;
+
 /// Dependencies between our crates point one way; the two at the bottom know nothing of ours.
 const MAY_DEPEND_ON: [(&str, &[&str]); 5] = [
     ("controllers", &[]),

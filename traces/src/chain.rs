@@ -6,13 +6,13 @@ use crate::{PreviousPage, UserModel};
 
 /// A state, and the one that it was reached from where that matters: for states without a row, and where there is a row of second
 /// order for the two.
-pub type Place<'a> = (&'a str, Option<&'a str>);
+pub type ChainState<'a> = (&'a str, Option<&'a str>);
 
 /// Places that sessions come to, and the chances to go from one to another. The start comes first.
 #[derive(Debug)]
 pub struct Chain<'a> {
     /// In the order in which they are reached.
-    pub places: Vec<Place<'a>>,
+    pub places: Vec<ChainState<'a>>,
     /// By place: the next, and its chance.
     pub rows: Vec<BTreeMap<usize, f64>>,
 }
@@ -36,7 +36,7 @@ impl<'a> Chain<'a> {
     }
 
     /// A place from which no session ends, if there is one.
-    pub fn trap(&self) -> Option<Place<'a>> {
+    pub fn trap(&self) -> Option<ChainState<'a>> {
         let mut ends = vec![false; self.places.len()];
         ends[0] = true;
         // As long as the ends of one more place become known.
@@ -48,7 +48,7 @@ impl<'a> Chain<'a> {
 }
 
 /// Where users go from a place.
-fn next<'a>(model: &'a UserModel, previous: PreviousPage, (state, from): Place<'a>) -> Vec<(Place<'a>, f64)> {
+fn next<'a>(model: &'a UserModel, previous: PreviousPage, (state, from): ChainState<'a>) -> Vec<(ChainState<'a>, f64)> {
     let row = from.map_or_else(|| model.transitions.get(state), |from| model.row(from, state));
     match (row, from) {
         (Some(row), _) => {
@@ -65,7 +65,7 @@ fn next<'a>(model: &'a UserModel, previous: PreviousPage, (state, from): Place<'
     }
 }
 
-fn place<'a>(model: &'a UserModel, state: &'a str, from: &'a str) -> Place<'a> {
+fn place<'a>(model: &'a UserModel, state: &'a str, from: &'a str) -> ChainState<'a> {
     let has_second = model.second.get(state).is_some_and(|rows| rows.contains_key(from));
     (state, (has_second || !model.transitions.contains_key(state)).then_some(from))
 }

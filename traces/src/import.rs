@@ -55,7 +55,7 @@ use copies::Copies;
 use doubles::Doubles;
 use emit::{Emit, Emitted};
 use entries::Entries;
-use sessions::Sessions;
+use sessions::SessionAssembler;
 
 /// How to import.
 #[derive(Debug, Clone)]
@@ -166,7 +166,7 @@ pub fn import<W: Write>(
     let ahead = zone(&entries, options, &mut tally)?;
     let mut records = Spool::new(options.part);
     let emit = Emit { names: &options.pseudonyms, tally: &mut tally, out: &mut records };
-    let mut sessions = Sessions::new(micros(options.gap), micros(options.window), emit);
+    let mut sessions = SessionAssembler::new(micros(options.gap), micros(options.window), emit);
     let (mut doubles, mut copies) = (Doubles::default(), Copies::default());
     for entry in entries.sorted(ahead).map_err(ImportError::Spool)? {
         let entry = entry.map_err(ImportError::Spool)?;

@@ -9,7 +9,7 @@ use crate::{
         Bins, STATES, Sample, Walks,
         fitted::{Arrivals, Quantiles},
     },
-    trace::{Footer, Header, LEAVE, Outcome, Reader, TraceError},
+    trace::{Footer, Header, LEAVE, Reader, RecordOutcome, TraceError},
 };
 
 /// What a trace has.
@@ -29,7 +29,7 @@ pub struct Inspected {
     #[serde(with = "crate::span")]
     pub length: Duration,
     /// By action, the most frequent first.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ActionSummary>,
     /// From, to, how often; states of web-mail users.
     pub transitions: Vec<(String, String, u64)>,
     /// Pauses between pages: microseconds.
@@ -48,7 +48,7 @@ pub struct Inspected {
 
 /// What a trace has of one action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Action {
+pub struct ActionSummary {
     /// Its name.
     pub action: String,
     /// How often.
@@ -106,14 +106,14 @@ pub fn inspect<R: Read>(trace: &mut Reader<R>) -> Result<Inspected, TraceError> 
             None => actions.entry(name.to_owned()).or_default(),
         };
         seen.count += 1;
-        if record.outcome != Outcome::Ok {
+        if record.outcome != RecordOutcome::Ok {
             *seen.not_ok.entry(record.outcome.name()).or_default() += 1;
         }
         record.duration.into_iter().for_each(|duration| seen.durations.add(duration));
         record.received.into_iter().for_each(|bytes| seen.sizes.add(bytes));
     }
     walks.finish();
-    let mut actions: Vec<Action> = actions.into_iter().map(|(action, seen)| seen.shown(action)).collect();
+    let mut actions: Vec<ActionSummary> = actions.into_iter().map(|(action, seen)| seen.shown(action)).collect();
     actions.sort_by_key(|action| std::cmp::Reverse(action.count));
     let cells = (0..STATES.len()).flat_map(|from| (0..STATES.len()).map(move |to| (from, to)));
     let name = |state: usize| STATES[state].to_owned();
@@ -122,13 +122,13 @@ pub fn inspect<R: Read>(trace: &mut Reader<R>) -> Result<Inspected, TraceError> 
     Ok(Inspected {
         header: trace.header().clone(),
         footer: trace.footer().cloned().unwrap_or_default(),
-        sessions: walks.sessions,
-        cut: walks.cut,
+        sessions: walks.sessions.all,
+        cut: walks.sessions.cut,
         users: walks.users(),
         length: Duration::from_micros(walks.end),
         actions,
         transitions,
-        pauses: walks.all_pauses.quantiles(),
+        pauses: walks.pauses.all.quantiles(),
         pauses_by: pauses_by(&walks),
         lengths: walks.lengths.quantiles(),
         lengths_curve: walks.lengths.curve(),
@@ -142,9 +142,10 @@ fn pauses_by(walks: &Walks) -> Vec<PausesOf> {
         let (from, to) = (STATES[from].to_owned(), to.map(|to| STATES[to].to_owned()));
         Some(PausesOf { from, to, pauses: sample.quantiles()?, curve: sample.curve() })
     };
-    let pages = walks.after.iter().enumerate().filter_map(|(from, sample)| of(from, None, sample));
+    let pages = walks.pauses.after.iter().enumerate().filter_map(|(from, sample)| of(from, None, sample));
     let ways = walks
         .pauses
+        .by_step
         .iter()
         .enumerate()
         .flat_map(|(from, row)| row.iter().enumerate().filter_map(move |(to, sample)| of(from, Some(to), sample)));
@@ -152,9 +153,9 @@ fn pauses_by(walks: &Walks) -> Vec<PausesOf> {
 }
 
 impl Seen {
-    fn shown(self, action: String) -> Action {
+    fn shown(self, action: String) -> ActionSummary {
         let Self { count, not_ok, durations, sizes } = self;
-        Action { action, count, not_ok, durations: durations.quantiles(), sizes: sizes.quantiles() }
+        ActionSummary { action, count, not_ok, durations: durations.quantiles(), sizes: sizes.quantiles() }
     }
 }
 

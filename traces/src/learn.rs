@@ -68,10 +68,10 @@ pub fn learn<R: Read>(trace: &mut Reader<R>, name: &str) -> Result<UserModel, Le
     walks.finish();
     let beyond_login: u64 = walks.pairs.iter().skip(1).flatten().sum();
     if beyond_login == 0 {
-        return Err(LearnError::TotalsAlone(walks.sessions));
+        return Err(LearnError::TotalsAlone(walks.sessions.all));
     }
     if walks.pairs.iter().all(|row| row[0] == 0) {
-        return Err(LearnError::NoEnd(walks.sessions));
+        return Err(LearnError::NoEnd(walks.sessions.all));
     }
     let source = format!("{} ({} records)", trace.header().source, trace.records());
     model(name, source, trace.records(), walks)
@@ -89,7 +89,7 @@ fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<U
         transitions.entry(cell.from.clone()).or_default().insert(cell.to.clone(), cell.share);
     }
     let think: BTreeMap<_, _> =
-        states.iter().filter_map(|&at| Some((STATES[at].to_owned(), law::of(&walks.after[at])?))).collect();
+        states.iter().filter_map(|&at| Some((STATES[at].to_owned(), law::of(&walks.pauses.after[at])?))).collect();
     let mut model = UserModel {
         version: VERSION,
         name: name.to_owned(),
@@ -112,9 +112,9 @@ fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<U
     model.fitted = Some(Box::new(Fitted {
         read: Extent {
             records,
-            sessions: walks.sessions,
-            cut: walks.cut,
-            without_login: walks.without_login,
+            sessions: walks.sessions.all,
+            cut: walks.sessions.cut,
+            without_login: walks.sessions.without_login,
             users: walks.users(),
             length: Duration::from_micros(walks.end),
         },
@@ -183,7 +183,7 @@ fn cells(walks: &Walks, rows: &[usize], states: &BTreeSet<usize>) -> Vec<Cell> {
             let count = walks.pairs[from][to];
             let (low, high) = interval::share(count, left, alpha);
             let share = count as f64 / left.max(1) as f64;
-            let think = law::of(&walks.pauses[from][to]);
+            let think = law::of(&walks.pauses.by_step[from][to]);
             cells.push(Cell { from: STATES[from].into(), to: STATES[to].into(), count, share, low, high, think });
         }
     }
@@ -194,8 +194,8 @@ fn cells(walks: &Walks, rows: &[usize], states: &BTreeSet<usize>) -> Vec<Cell> {
 fn think_to(walks: &Walks, states: &BTreeSet<usize>) -> BTreeMap<String, BTreeMap<String, Think>> {
     let mut laws: BTreeMap<String, BTreeMap<String, Think>> = BTreeMap::new();
     let ways = states.iter().flat_map(|&from| states.iter().map(move |&to| (from, to)));
-    for (from, to) in ways.filter(|&(from, to)| walks.pauses[from][to].count() >= law::LEAST as u64) {
-        if let Some(pauses) = law::of(&walks.pauses[from][to]) {
+    for (from, to) in ways.filter(|&(from, to)| walks.pauses.by_step[from][to].count() >= law::LEAST as u64) {
+        if let Some(pauses) = law::of(&walks.pauses.by_step[from][to]) {
             laws.entry(STATES[from].into()).or_default().insert(STATES[to].into(), pauses.law);
         }
     }
@@ -206,13 +206,13 @@ fn think_to(walks: &Walks, states: &BTreeSet<usize>) -> BTreeMap<String, BTreeMa
 fn lengths(walks: &Walks, model: &UserModel, previous: PreviousPage) -> Result<Option<Lengths>, ModelError> {
     let statistics = Statistics::of(model, previous)?;
     let Some(seen) = walks.lengths.quantiles() else { return Ok(None) };
-    let total: u64 = walks.by_length.iter().sum();
+    let total: u64 = walks.sessions.by_length.iter().sum();
     let mut cells: Vec<(f64, f64)> = Vec::new();
     let (mut expected, mut counted) = (0.0, 0.0);
-    let longest = statistics.lengths.len().max(walks.by_length.len());
+    let longest = statistics.lengths.len().max(walks.sessions.by_length.len());
     for length in 1..=longest {
         expected += total as f64 * statistics.lengths.get(length - 1).copied().unwrap_or(0.0);
-        counted += walks.by_length.get(length).copied().unwrap_or(0) as f64;
+        counted += walks.sessions.by_length.get(length).copied().unwrap_or(0) as f64;
         if expected >= LEAST_EXPECTED {
             cells.push((expected, counted));
             (expected, counted) = (0.0, 0.0);

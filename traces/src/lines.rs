@@ -7,14 +7,14 @@ use std::{
 
 /// Where a line begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct LinePosition {
     /// Number of the line, from 0; shown from 1, as editors do.
     pub line: u64,
     /// Bytes before it (of the unpacked text).
     pub byte: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LinePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {} (byte {})", self.line + 1, self.byte)
     }
@@ -37,7 +37,7 @@ pub struct Lines<R> {
     start: usize,
     end: usize,
     longest: usize,
-    place: Place,
+    place: LinePosition,
 }
 
 impl<R> fmt::Debug for Lines<R> {
@@ -50,12 +50,12 @@ impl<R: Read> Lines<R> {
     /// Lines of up to `longest` bytes.
     pub fn new(from: R, longest: usize) -> Self {
         let room = longest.max(64 << 10) * 2;
-        Self { from, buffer: vec![0; room], start: 0, end: 0, longest, place: Place::default() }
+        Self { from, buffer: vec![0; room], start: 0, end: 0, longest, place: LinePosition::default() }
     }
 
     /// Where the next line begins.
     #[must_use]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> LinePosition {
         self.place
     }
 
@@ -147,7 +147,7 @@ mod tests {
                 Some(Line::Whole(line)) => found.push((byte, Some(String::from_utf8_lossy(line).into_owned()))),
             }
         }
-        assert_eq!(lines.place(), Place { line: found.len() as u64, byte: text.len() as u64 });
+        assert_eq!(lines.place(), LinePosition { line: found.len() as u64, byte: text.len() as u64 });
         found
     }
 

@@ -11,7 +11,7 @@ mod write;
 
 pub use frame::{Footer, Header, Names, SomeLine};
 pub use read::{Reader, TraceError};
-pub use record::{ACTIONS, LEAVE, LOGIN, LONGEST_NAME, Outcome, Record, Totals, split_object};
+pub use record::{ACTIONS, LEAVE, LOGIN, LONGEST_NAME, Record, RecordOutcome, Totals, split_object};
 pub use write::Writer;
 
 /// The version of the format that is written, and the only one that is read.

@@ -1,4 +1,4 @@
-//! A number of jobs in the system that a person sets.
+//! A fixed limit on jobs in the system.
 
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,

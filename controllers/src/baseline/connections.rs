@@ -1,4 +1,4 @@
-//! A number of connections that a person sets: how servers bounded load before they measured it.
+//! A fixed limit on connections, the load control of servers without measurement.
 
 use std::collections::VecDeque;
 
@@ -17,9 +17,9 @@ params! {
     }
 }
 
-/// Admits up to `max` connections and holds the next. At accept the listener offers *before* it takes a connection, so
-/// that a held offer means: stop accepting. Connections then queue in the kernel, whose backlog overflows, and clients
-/// wait through their TCP's exponential back-off without being told anything (USITS'03, section 4.4).
+/// Admits up to `max` connections and holds the next. At accept the listener offers *before* it accepts a connection,
+/// so a held offer means: stop accepting. Connections then queue in the kernel, whose backlog overflows, and clients
+/// wait through TCP's exponential back-off without an answer (USITS'03, section 4.4).
 #[derive(Debug)]
 struct Connections {
     max: u32,

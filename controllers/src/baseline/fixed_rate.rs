@@ -1,4 +1,4 @@
-//! A rate that a person sets.
+//! A fixed admission rate.
 
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,

@@ -1,11 +1,11 @@
-//! No control: everything comes in.
+//! No control: every job is admitted.
 
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Seen, Verdict,
     entry::{EntryKind, Source},
 };
 
-/// Admits everything.
+/// Admits every job.
 #[derive(Debug)]
 struct NoControl;
 

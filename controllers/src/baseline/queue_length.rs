@@ -1,4 +1,4 @@
-//! A queue length that a person sets.
+//! A fixed limit on the queue length.
 
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,

@@ -1,19 +1,19 @@
-//! Parameters: one row of [`params!`] declares a field, and with it the key, type, range, default, unit, text and source.
-//! The typed struct, the checks with their hints and the printed table all come from that row.
+//! Parameters: a row of [`params!`] declares a field with its key, type, range, default, unit, description and source.
+//! The row yields the field of the typed struct, the check of settings with its hints, and a line of the printed table.
 
 use std::{fmt, sync::Arc};
 
 use super::{ParamKind, ParamType, Problem, Setting, Settings, setting::nearest};
 use crate::Site;
 
-/// One parameter of an entry, as tables show it.
+/// The description of one parameter of an entry.
 #[derive(Debug, Clone)]
 pub struct Param {
     /// The key in files.
     pub name: &'static str,
-    /// What it does, one line, with its unit.
+    /// Its effect, one line, with its unit.
     pub about: &'static str,
-    /// Its kind.
+    /// Its type.
     pub kind: ParamKind,
     /// The unit, `""` for none.
     pub unit: &'static str,
@@ -25,7 +25,7 @@ pub struct Param {
     pub source: &'static str,
 }
 
-/// A row that several structs declare.
+/// A declaration that several structs share, without the key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Declared<K> {
     pub(crate) kind: K,
@@ -33,9 +33,9 @@ pub(crate) struct Declared<K> {
     pub(crate) source: &'static str,
 }
 
-/// Typed parameters of an entry, or of a part that several entries share. [`params!`] writes this.
+/// Typed parameters of an entry, or of a part that several entries share. [`params!`] implements this trait.
 pub trait Parameters: fmt::Debug + Send + Sync + Sized + 'static {
-    /// Reads each field, in the order of the rows. A field whose setting is wrong has its default.
+    /// Reads each field, in the order of the rows. A field with a wrong setting gets its default.
     fn read(reader: &mut ParamReader<'_>) -> Self;
 }
 
@@ -44,11 +44,11 @@ impl Parameters for () {
     fn read(_: &mut ParamReader<'_>) -> Self {}
 }
 
-/// Declares a struct of typed parameters, a row for each:
+/// Declares a struct of typed parameters, one row for each field:
 ///
-/// - `rate: f64 = number(0.01..=1e6, 100.0).in_unit("/s"), "what it does", "source";` declares one;
-/// - `window: Duration = WINDOW;` takes a [`Declared`] row that others take as well;
-/// - `quota: QuotaParams;` takes all rows of another struct.
+/// - `rate: f64 = number(0.01..=1e6, 100.0).in_unit("/s"), "description", "source";` declares a parameter;
+/// - `window: Duration = WINDOW;` uses a [`Declared`] value that several structs share;
+/// - `quota: QuotaParams;` includes all parameters of another struct.
 macro_rules! params {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $($(#[$of_field:meta])* $field:ident : $type:ty $(= $kind:expr $(, $about:expr, $source:expr)?)?;)*
@@ -73,10 +73,10 @@ macro_rules! params {
 }
 pub(crate) use params;
 
-/// Makes what an entry is about, once for each site.
+/// A constructor of policies or machines for sites.
 pub type Make<M> = Arc<dyn Fn(&Site) -> Box<M> + Send + Sync>;
 
-/// Reads settings against rows, and keeps what they declare and what is wrong.
+/// Reads settings, and collects the declared parameters and the problems.
 #[derive(Debug)]
 pub struct ParamReader<'a> {
     settings: &'a Settings,
@@ -85,17 +85,18 @@ pub struct ParamReader<'a> {
 }
 
 impl<'a> ParamReader<'a> {
-    /// A reader of these settings, of which some things may be known to be wrong.
+    /// A reader of these settings. `problems`: those that are known already.
     pub(super) fn new(settings: &'a Settings, problems: Vec<Problem>) -> Self {
         Self { settings, params: Vec::new(), problems }
     }
 
-    /// Reads the parameters, of which `make` makes a policy or machine for a site.
+    /// Reads the parameters, from which `make` constructs a policy or machine for a site.
     pub fn make<P: Parameters, M: ?Sized + 'static>(&mut self, make: fn(&P, &Site) -> Box<M>) -> Make<M> {
         self.make_unless(|_| Vec::new(), make)
     }
 
-    /// The same for parameters that depend on each other: `clashes` says what is wrong between values that are each allowed.
+    /// The same for parameters that depend on each other: `clashes` finds values that are allowed alone but not
+    /// together.
     pub(crate) fn make_unless<P: Parameters, M: ?Sized + 'static>(
         &mut self,
         clashes: fn(&P) -> Vec<Problem>,
@@ -108,7 +109,7 @@ impl<'a> ParamReader<'a> {
         Arc::new(move |site| make(&params, site))
     }
 
-    /// The parameters that these settings give.
+    /// Reads parameters alone.
     #[cfg(test)]
     pub(crate) fn read_all<P: Parameters>(settings: &'a Settings) -> Result<P, Vec<Problem>> {
         let mut reader = Self::new(settings, Vec::new());

@@ -1,13 +1,13 @@
-//! Named sets of defaults: the constants of one paper, or of one body of code.
+//! Named sets of defaults: the constants of one paper, or of one implementation.
 
 use super::setting::{Setting, Settings};
 
 /// A named set of defaults for an entry's parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
-    /// The word for the key `preset`.
+    /// The value of the key `preset`.
     pub name: &'static str,
-    /// What it stands for, one line.
+    /// A description of one line.
     pub about: &'static str,
     /// Defaults that differ from those declared with the parameters.
     pub given: &'static [(&'static str, Given)],
@@ -16,16 +16,16 @@ pub struct Preset {
 /// A value of a preset.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Given {
-    /// For numbers and counts.
+    /// The value of a number or count.
     Number(f64),
-    /// For flags.
+    /// The value of a flag.
     Flag(bool),
-    /// For choices, and for times as they are written in files (`200ms`).
+    /// The value of a choice, or a time as written in files (`200ms`).
     Text(&'static str),
 }
 
 impl Preset {
-    /// As if a person had written them.
+    /// The values as settings.
     #[must_use]
     pub fn settings(&self) -> Settings {
         self.given.iter().map(|(name, given)| ((*name).to_owned(), given.setting())).collect()

@@ -1,13 +1,13 @@
-//! Settings as a person wrote them, and what a person is told about a wrong one.
+//! Settings as written in files, and problems with them.
 
 use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-/// Settings before they are checked: the shape of a YAML or JSON mapping.
+/// Unchecked settings: a YAML or JSON mapping.
 pub type Settings = BTreeMap<String, Setting>;
 
-/// One value as it was written.
+/// One unchecked value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Setting {
@@ -22,7 +22,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// The number, if it is one.
+    /// The number, if the setting is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -32,7 +32,7 @@ impl Setting {
     }
 }
 
-/// The setting as messages quote it.
+/// Formats the setting as messages quote it.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -68,13 +68,13 @@ impl From<&str> for Setting {
     }
 }
 
-/// What is wrong with a setting, and what would be right.
+/// An error in a setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {message}")]
 pub struct Problem {
-    /// The setting, dotted: `targets.search`.
+    /// The key, dotted: `targets.search`.
     pub key: String,
-    /// What is wrong, and what would be right.
+    /// The error and its correction.
     pub message: String,
 }
 
@@ -84,7 +84,7 @@ impl Problem {
     }
 }
 
-/// The known word that differs from `word` in the fewest letters, if in few enough to be a typing error.
+/// The known word with the smallest edit distance to `word`, if the distance is small enough for a typing error.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().map(|k| (edits(word, k), *k)).filter(|(d, k)| *d <= 1 + k.len() / 4).min().map(|(_, k)| k)
 }

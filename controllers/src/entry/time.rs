@@ -1,8 +1,8 @@
-//! Times as a person writes them.
+//! Durations as written in files.
 
 use std::time::Duration;
 
-/// Reads a time as it is written in files and flags: a number and one of `us`, `ms`, `s`, `m`, `h`.
+/// Parses a duration of files and flags: a number and one of the units `us`, `ms`, `s`, `m`, `h`.
 #[must_use]
 pub fn parse_time(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
@@ -18,7 +18,7 @@ pub fn parse_time(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * unit).ok()
 }
 
-/// A time in the largest unit of which it is a whole number.
+/// Formats a duration in the largest unit that gives a whole number.
 pub(super) fn shown_time(time: Duration) -> String {
     let micros = time.as_micros();
     let (unit, name) = [(3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1000, "ms")]

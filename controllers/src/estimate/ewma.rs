@@ -4,15 +4,15 @@
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ewma {
     old_weight: f64,
-    /// `None`: the first sample counts in full.
+    /// `None`: no sample yet, and the first one sets the average.
     current: Option<f64>,
 }
 
-/// Below this the original code calls it nothing, so that it does not creep towards zero for ever. Seconds.
+/// The original code sets smaller averages to zero, so that they do not approach zero without end. Seconds.
 const NEGLIGIBLE: f64 = 1e-8;
 
 impl Ewma {
-    /// Starts at zero, so that the first sample counts by its weight alone: as coded in SEDA.
+    /// Starts at zero, so that the first sample has only its weight, as coded in SEDA.
     pub(crate) const fn from_zero(old_weight: f64) -> Self {
         Self { old_weight, current: Some(0.0) }
     }
@@ -22,7 +22,7 @@ impl Ewma {
         Self { old_weight, current: None }
     }
 
-    /// Takes in a sample and tells the average.
+    /// Adds a sample and returns the average.
     pub(crate) fn add(&mut self, sample: f64) -> f64 {
         let next = match self.current {
             Some(current) => self.old_weight * current + (1.0 - self.old_weight) * sample,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// Collects up to `full` samples, then gives one of them: with n samples, element floor(p × n) counted from 0 of the
-/// sorted ones. That is how SEDA takes its 90th percentile (USITS'03, section 3.2).
+/// Collects up to `full` samples and returns one of them: of n sorted samples, element floor(p × n), counted from 0, as
+/// SEDA computes its 90th percentile (USITS'03, section 3.2).
 #[derive(Debug, Clone)]
 pub(crate) struct PercentileOfN {
     percent: usize,
@@ -12,34 +12,34 @@ pub(crate) struct PercentileOfN {
 }
 
 impl PercentileOfN {
-    /// `percent` of 0 to 99, `full` at least 1.
+    /// `percent`: 0 to 99; `full`: at least 1.
     pub(crate) fn new(percent: usize, full: usize) -> Self {
         Self { percent, full, nanos: Vec::with_capacity(full) }
     }
 
-    /// Which percentile it gives.
+    /// The percentile, percent.
     pub(crate) fn percent(&self) -> usize {
         self.percent
     }
 
-    /// Takes in a sample; once full, further ones are dropped until [`Self::take`].
+    /// Adds a sample; once full, further samples are dropped until [`Self::take`].
     pub(crate) fn record(&mut self, sample: Duration) {
         if !self.is_full() {
             self.nanos.push(u64::try_from(sample.as_nanos()).unwrap_or(u64::MAX));
         }
     }
 
-    /// True if there are as many samples as were asked for.
+    /// True once `full` samples are collected.
     pub(crate) fn is_full(&self) -> bool {
         self.nanos.len() >= self.full
     }
 
-    /// How many there are.
+    /// The number of samples.
     pub(crate) fn len(&self) -> usize {
         self.nanos.len()
     }
 
-    /// The percentile, in seconds, of what there is; starts anew. `None` without samples.
+    /// The percentile of the samples, seconds; removes all samples. `None`: there are none.
     pub(crate) fn take(&mut self) -> Option<f64> {
         let last = self.nanos.len().checked_sub(1)?;
         let index = (self.nanos.len() * self.percent / 100).min(last);

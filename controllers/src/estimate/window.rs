@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use crate::Timestamp;
 
-/// The window is a ring of this many buckets: what happened is forgotten between 59/60 of a window and one window later
-/// (for two minutes: 118 to 120 s).
+/// The window is a ring of this many buckets: an event is forgotten after 59/60 to one full window (for two minutes:
+/// 118 to 120 s).
 const BUCKETS: usize = 60;
 
-/// `N` counts over a sliding window. Time may stand still, never go back.
+/// `N` counters over a sliding window. Time must not go back.
 #[derive(Debug, Clone)]
 pub(crate) struct WindowCounts<const N: usize> {
     width_ns: u64,
-    /// The bucket that is being filled, counted from the beginning of time.
+    /// The current bucket, counted from time zero.
     newest: u64,
     buckets: [[u32; N]; BUCKETS],
     totals: [u64; N],
@@ -30,11 +30,11 @@ impl<const N: usize> WindowCounts<N> {
         }
     }
 
-    /// Counts one more of the `which`-th.
+    /// Increments counter `which`.
     pub(crate) fn count(&mut self, now: Timestamp, which: usize) {
         self.forget(now);
         let counter = &mut self.buckets[slot(self.newest)][which];
-        // A bucket that is full counts no further, so that its sum can be taken back as it was added.
+        // A full bucket counts no further, so that exactly its sum is subtracted later.
         if let Some(more) = counter.checked_add(1) {
             *counter = more;
             self.totals[which] += 1;

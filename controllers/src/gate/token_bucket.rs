@@ -2,17 +2,17 @@
 
 use crate::Timestamp;
 
-/// How fine the bucket's clock is.
+/// The resolution of the bucket's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenClock {
     /// Nanoseconds, any rate.
     Precise,
-    /// As in the SEDA code: time in whole milliseconds, and the time for one token is at least 1 ms, so that whatever
-    /// the rate says, no more than 1000 pass in a second.
+    /// Whole milliseconds, as in the SEDA code: one token takes at least 1 ms, so at most 1000 jobs pass per second at
+    /// any rate.
     Milliseconds,
 }
 
-/// Full at the start. Each pass costs one token.
+/// A token bucket, full at the start. Each admission takes one token.
 #[derive(Debug, Clone)]
 pub(crate) struct TokenBucket {
     /// Tokens per second; infinite means unlimited.
@@ -24,15 +24,15 @@ pub(crate) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket. `rate` in tokens per second, over 0; `depth` in tokens, at least 1 or nothing ever passes.
+    /// Creates a full bucket. `rate`: tokens per second, over 0; `depth`: tokens, at least 1, or no job ever passes.
     pub(crate) fn new(rate: f64, depth: f64, clock: TokenClock) -> Self {
         Self { rate, depth, tokens: depth, filled_at: Timestamp::ZERO, clock }
     }
 
-    /// Takes a token, if there is one.
+    /// Takes a token. False: there is none.
     pub(crate) fn pass(&mut self, now: Timestamp) -> bool {
         self.fill(now);
-        // A rounding error must not cost a whole token: filling in many small steps loses in the last bits.
+        // Rounding errors of many small fillings must not cost a whole token.
         if self.tokens < 1.0 - 1e-9 {
             return false;
         }
@@ -40,13 +40,13 @@ impl TokenBucket {
         true
     }
 
-    /// Changes the rate from now on; tokens are kept.
+    /// Changes the rate; tokens are kept.
     pub(crate) fn set_rate(&mut self, now: Timestamp, rate: f64) {
         self.fill(now);
         self.rate = rate;
     }
 
-    /// Throws all tokens away.
+    /// Removes all tokens.
     pub(crate) fn empty(&mut self, now: Timestamp) {
         self.fill(now);
         self.tokens = 0.0;
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn with_whole_milliseconds_a_thousand_a_second_is_the_ceiling() {
-        // Rate 5000/s, but a token takes at least 1 ms. Offers every 0.1 ms see 1 token each ms: 1000, the first from the full bucket.
+        // Rate 5000/s, but a token takes at least 1 ms. Offers every 0.1 ms see 1 token each ms: 1000, the first from
+        // the full bucket.
         let coarse = TokenBucket::new(5000.0, 1.0, TokenClock::Milliseconds);
         assert_eq!(passed(coarse, Duration::from_micros(100)), 1000);
         // The same without that clock: offers every 0.1 ms find a token at every second one.

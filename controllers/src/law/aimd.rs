@@ -1,4 +1,4 @@
-//! Additive increase, multiplicative decrease, with a dead band between.
+//! Additive increase, multiplicative decrease, with a dead band in between.
 
 /// The law of USITS'03, section 3.2, and its relatives. Errors are relative: (measured − target) / target.
 #[derive(Debug, Clone, Copy)]
@@ -9,7 +9,7 @@ pub(crate) struct Aimd {
     pub(crate) decrease_factor: f64,
     /// Increase when the error is below this (`err_i`).
     pub(crate) increase_below: f64,
-    /// By how much.
+    /// The amount of an increase.
     pub(crate) increase: Increase,
     /// Smallest setting.
     pub(crate) min: f64,
@@ -20,9 +20,9 @@ pub(crate) struct Aimd {
 /// The amount of an increase.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Increase {
-    /// Always this much.
+    /// A constant amount.
     Constant(f64),
-    /// −(error − `zero_at`) × `gain`: nothing at `zero_at` (`c_i`), more the further below (`adj_i`).
+    /// −(error − `zero_at`) × `gain`: zero at `zero_at` (`c_i`), and proportional to the distance below it (`adj_i`).
     Proportional {
         /// `adj_i`.
         gain: f64,
@@ -31,19 +31,19 @@ pub(crate) enum Increase {
     },
 }
 
-/// Which way an error points.
+/// The direction of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// Too slow: less.
+    /// Over the target: decrease.
     Down,
-    /// Well below target: more.
+    /// Well below the target: increase.
     Up,
-    /// In the dead band.
+    /// In the dead band: keep.
     Stay,
 }
 
 impl Aimd {
-    /// Which way to go.
+    /// The direction for an error.
     pub(crate) fn direction(&self, error: f64) -> Direction {
         if error > self.decrease_above {
             Direction::Down

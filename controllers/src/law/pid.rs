@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// `out = p × e + d × de/dt + i × ∫e dt`, the integral being over the last `window` steps by the trapezoid rule. Time in seconds.
+/// `out = p × e + d × de/dt + i × ∫e dt`, the integral being over the last `window` steps by the trapezoid rule. Time
+/// in seconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Pid {
     proportional: f64,
@@ -14,7 +15,7 @@ pub(crate) struct Pid {
 }
 
 impl Pid {
-    /// Gains by which error, its derivative and its integral count.
+    /// Creates a law with these gains on the error, its derivative and its integral.
     pub(crate) fn new(proportional: f64, derivative: f64, integral: f64, window: usize) -> Self {
         Self {
             proportional,
@@ -26,7 +27,7 @@ impl Pid {
         }
     }
 
-    /// The change to make, `dt` seconds (over 0) after the step before.
+    /// The change of the setting, `dt` seconds (over 0) after the previous step.
     pub(crate) fn step(&mut self, error: f64, dt: f64) -> f64 {
         let slope = (error - self.last_error) / dt;
         if self.trapezoids.len() == self.window {
@@ -34,7 +35,7 @@ impl Pid {
         }
         self.trapezoids.push_back((self.last_error + error) / 2.0 * dt);
         self.last_error = error;
-        // Summed anew: a running sum would drift.
+        // Summed in each step: a running sum would drift.
         let area: f64 = self.trapezoids.iter().sum();
         self.proportional * error + self.derivative * slope + self.integral * area
     }

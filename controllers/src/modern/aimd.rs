@@ -10,7 +10,7 @@ use crate::{
     entry::{EntryKind, Source, number, params, s, time, us},
 };
 
-/// One more while jobs end in time and the limit is used, a part of it less as soon as one does not.
+/// Raises the limit by one while jobs end in time and the limit is used, and lowers it by a ratio when a job does not.
 #[derive(Debug)]
 pub(super) struct Aimd {
     limit: u32,

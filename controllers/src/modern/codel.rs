@@ -1,4 +1,4 @@
-//! Controlled delay: a queue in order of arrival, from whose head jobs are refused that found a standing queue.
+//! Controlled delay: a queue in order of arrival that refuses jobs at its head while the queue stands.
 
 mod folly;
 mod linux;
@@ -12,26 +12,26 @@ use super::discipline::{self, Head, MAX};
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
     entry::{EntryKind, Given, Preset, Problem, Source, choice, ms, params, s, time, us},
-    gate::Line,
+    gate::JobQueue,
 };
 
-/// Holds every job, and lets the oldest in as there is room for it.
+/// Holds every job, and releases the oldest as workers become free.
 #[derive(Debug)]
 struct Codel {
-    /// With the time of arrival.
-    line: Line<Timestamp>,
+    /// Held jobs with their time of arrival.
+    queue: JobQueue<Timestamp>,
     max: u32,
     law: Law,
 }
 
-/// Which jobs are refused when their turn comes.
+/// The law that selects the jobs to refuse at the head.
 #[derive(Debug)]
 enum Law {
     Linux(Linux),
     Folly(Folly),
 }
 
-/// Makes a law from target and interval.
+/// Creates a law from target and interval.
 type MakeLaw = fn(Duration, Duration) -> Law;
 
 const LINUX: MakeLaw = |target, interval| Law::Linux(Linux::new(target, interval));
@@ -39,11 +39,11 @@ const FOLLY: MakeLaw = |target, interval| Law::Folly(Folly::new(target, interval
 
 impl Codel {
     fn next(&mut self, cx: &mut Ctx<'_>) -> Option<JobId> {
-        let line = &mut self.line;
+        let queue = &mut self.queue;
         let now = cx.now;
         let mut pop = || {
-            let (id, arrived) = line.pop_oldest()?;
-            Some(Head { id, waited: now.since(arrived), left: line.len() })
+            let (id, arrived) = queue.pop_oldest()?;
+            Some(Head { id, waited: now.since(arrived), left: queue.len() })
         };
         let mut refuse = |id| cx.effects.push(Effect::Refuse(id, Refusal::new(Reason::Waited)));
         match &mut self.law {
@@ -62,13 +62,13 @@ impl Machine for Codel {
                     cx.effects.push(Effect::Release(id, Grant::default()));
                 }
             }
-            Seen::Left(id) => drop(self.line.remove(*id)),
+            Seen::Left(id) => drop(self.queue.remove(*id)),
             _ => {}
         }
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
-        visit(Gauge::of("held"), f64::from(self.line.len()));
+        visit(Gauge::of("held"), f64::from(self.queue.len()));
         match &self.law {
             Law::Linux(law) => law.gauges(visit),
             Law::Folly(law) => law.gauges(visit),
@@ -78,7 +78,7 @@ impl Machine for Codel {
 
 impl Policy for Codel {
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
-        discipline::hold(&mut self.line, self.max, job.id, cx.now)
+        discipline::hold(&mut self.queue, self.max, job.id, cx.now)
     }
 }
 
@@ -124,7 +124,7 @@ pub(crate) const CODEL: Entry = Entry {
     kind: EntryKind::Discipline(|reader| {
         reader.make_unless(clashes, |params: &CodelParams, _| {
             let law = (params.law)(params.target, params.interval);
-            Box::new(Codel { line: Line::default(), max: params.max, law })
+            Box::new(Codel { queue: JobQueue::default(), max: params.max, law })
         })
     }),
 };

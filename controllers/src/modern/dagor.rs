@@ -1,4 +1,4 @@
-//! DAGOR: when jobs wait too long, those of low priority are refused, and callers are told which ones that are.
+//! DAGOR: while jobs wait too long, jobs of low priority are refused, and replies tell callers the admitted levels.
 
 mod levels;
 
@@ -13,27 +13,27 @@ use crate::{
     random::mix,
 };
 
-/// Admits the levels of priority under a cursor, which moves by how long jobs have waited.
+/// Admits the levels of priority below a cursor, which moves with the mean wait.
 #[derive(Debug)]
 struct Dagor {
     params: DagorParams,
     levels: Levels,
     service: ServiceTime,
-    /// Since the first job after the last window.
+    /// The start of the window: the first job after the previous one.
     began: Option<Timestamp>,
     waited: Duration,
     started: u32,
-    /// Mean wait of the last window in which work on a job began.
+    /// The mean wait of the last window in which work on a job started.
     mean_wait: Duration,
-    /// Tell callers on replies.
+    /// Put the cursor on replies, for callers.
     tell: bool,
-    /// What a callee last told, and when: its cursor.
+    /// The last cursor from a callee, and the time of its arrival.
     heard: Option<(u32, Timestamp)>,
-    /// It sits at a sender, and puts the level on requests.
+    /// True at a sender, which puts the level on requests.
     sends: bool,
 }
 
-/// What says how important a job is, the most important being level 0.
+/// The attribute that gives a job's importance; level 0 is the most important.
 #[derive(Debug, Clone, Copy)]
 enum Business {
     Criticality,
@@ -42,7 +42,7 @@ enum Business {
 }
 
 impl Business {
-    /// How many levels it has.
+    /// The number of levels.
     const fn levels(self) -> u32 {
         match self {
             Self::Criticality => Criticality::ALL.len() as u32,
@@ -61,7 +61,7 @@ impl Business {
     }
 }
 
-/// Who shares a level.
+/// The owner of a user level.
 #[derive(Debug, Clone, Copy)]
 enum LevelOf {
     User,
@@ -92,19 +92,20 @@ impl ServiceTime {
 
 const HOUR_S: u64 = 3600;
 
-/// Marks a note as a cursor, so that nobody takes another policy's number for one.
+/// Marks a note as a cursor, to distinguish it from notes of other policies.
 const CURSOR: u64 = 0xDA60 << 48;
 
 /// Marks a note as the level of a request.
 const LEVEL: u64 = 0xDA61 << 48;
 
-/// The number of a note with this mark.
+/// The number in a note with this mark.
 fn marked(note: Note, mark: u64) -> Option<u32> {
     (note.0 & (0xFFFF << 48) == mark).then(|| u32::try_from(note.0 & !mark).ok())?
 }
 
 impl Dagor {
-    /// The level that came with the request; else business first, then the user's level of this hour: another hour refuses others.
+    /// The level on the request; else the business level, then the user's level of this hour, which changes each hour
+    /// so that refusals hit other users.
     fn level(&self, job: &Offer, cx: &Ctx<'_>) -> u32 {
         if let Some(level) = job.note.and_then(|note| marked(note, LEVEL)) {
             return level.min(self.params.levels() - 1);
@@ -129,25 +130,25 @@ impl Dagor {
             self.mean_wait = self.waited / self.started;
             self.levels.close(self.is_over(self.mean_wait));
         } else if cx.in_flight == 0 {
-            // Nobody waits, since nobody was admitted.
+            // No job waits, since none was admitted.
             self.levels.close(false);
         } else {
-            // All workers are busy with what began before: nothing is known of waiting.
+            // All workers are busy with jobs that started before: the window has no information about waiting.
             self.levels.forget();
         }
         self.started = 0;
         self.waited = Duration::ZERO;
     }
 
-    /// Whether jobs that wait so long in the mean say overload. A site that has served no job yet has no mean service time to go by, and no
-    /// overload.
+    /// True if a mean wait of this length indicates overload. A site that has served no job yet has no mean service time to compare with, and
+    /// no overload.
     fn is_over(&self, wait: Duration) -> bool {
         let DagorParams { threshold, threshold_services, .. } = self.params;
         let of_services = |mean| wait.as_secs_f64() > threshold_services * mean;
         threshold.map_or_else(|| self.service.mean_s().is_some_and(of_services), |threshold| wait > threshold)
     }
 
-    /// The callee would refuse it: so it is refused here, where that is cheaper.
+    /// True if the callee would refuse the job: a refusal here costs less.
     fn callee_refuses(&self, level: u32, now: Timestamp) -> bool {
         self.heard.is_some_and(|(cursor, at)| level >= cursor && now.since(at) < self.params.window)
     }
@@ -212,7 +213,7 @@ impl Policy for Dagor {
         self.look(cx);
         self.began.get_or_insert(cx.now);
         let level = self.level(job, cx);
-        // Counted by its own level alone: what a callee told is no news of the wait here.
+        // The histogram counts the job's own level: a callee's cursor says nothing about the wait here.
         if self.levels.admits(level) && !self.callee_refuses(level, cx.now) {
             if self.sends {
                 cx.effects.push(Effect::Annotate(job.id, Note(LEVEL | u64::from(level))));
@@ -257,7 +258,7 @@ params! {
 }
 
 impl DagorParams {
-    /// Levels of priority in all.
+    /// The number of levels of priority.
     fn levels(&self) -> u32 {
         self.business.levels() * self.user_levels
     }

@@ -1,14 +1,15 @@
-//! What queue disciplines share: they hold every job while there is room to wait, and let jobs in as hosts tell of room.
+//! The common part of queue disciplines: they hold every job while the queue has room, and release jobs as workers
+//! become free.
 
 use std::time::Duration;
 
 use crate::{
     JobId, Place, Reason, Refusal, Verdict,
     entry::{Count, Declared, count},
-    gate::Line,
+    gate::JobQueue,
 };
 
-/// The job whose turn it is.
+/// The job at the head of the queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) id: JobId,
@@ -18,15 +19,15 @@ pub(super) struct Head {
 }
 
 /// Holds a job if the queue is not full.
-pub(super) fn hold<T>(line: &mut Line<T>, max: u32, id: JobId, what: T) -> Verdict {
-    if line.len() >= max {
+pub(super) fn hold<T>(queue: &mut JobQueue<T>, max: u32, id: JobId, what: T) -> Verdict {
+    if queue.len() >= max {
         return Verdict::Refuse(Refusal::new(Reason::QueueFull));
     }
-    line.push(id, what);
+    queue.push(id, what);
     Verdict::Hold
 }
 
-/// Where there is a queue to keep: at dispatch only of a service of one stage, as room is that of all stages together.
+/// Places with a queue. At dispatch the service must have one stage, since free workers are counted over all stages.
 pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single];
 
 pub(super) const MAX: Declared<Count> = Declared {

@@ -1,4 +1,4 @@
-//! A limit that falls while times rise: the ratio of a long average of times to the last one.
+//! A limit that falls while response times rise, by the ratio of their long average to the last one.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use crate::{
     entry::{EntryKind, Source, count, number, params, s},
 };
 
-/// L × gradient + room for a queue, smoothed. The gradient is 1 unless the last time is well over the long average.
+/// Sets the limit L to L × gradient + queue, smoothed. The gradient is 1 unless the last time exceeds the long average
+/// by the tolerance.
 #[derive(Debug)]
 pub(super) struct Gradient2 {
     limit: f64,
@@ -27,7 +28,7 @@ struct LongAverage {
     seconds: f64,
 }
 
-/// Samples that count alike at the start.
+/// The number of first samples with equal weight.
 const WARM_UP: u32 = 10;
 
 impl LongAverage {
@@ -44,7 +45,7 @@ impl LongAverage {
 
 impl Gradient2 {
     fn new(params: &Gradient2Params) -> Self {
-        // An average over n samples, as it is usual: the newest counts 2 / (n + 1).
+        // The usual moving average over n samples: the newest has the weight 2 / (n + 1).
         let new_weight = 2.0 / (f64::from(params.long_window) + 1.0);
         Self {
             limit: f64::from(params.limit_initial),
@@ -56,17 +57,17 @@ impl Gradient2 {
 }
 
 impl LimitLaw for Gradient2 {
-    /// Whether a job was dropped makes no difference: its time says it.
+    /// Ignores drops, since the times show them.
     fn sample(&mut self, sample: &Sample, _: &mut dyn Random) {
         let short = sample.rtt.as_secs_f64();
         let long = self.long.add(short);
         self.last_s = short;
-        // Back to normal after a long time of load: the average follows sooner.
+        // After a long overload the average must fall faster.
         if long / short > 2.0 {
             self.long.seconds *= 0.95;
         }
         if f64::from(sample.in_flight) < self.limit / 2.0 {
-            return; // nobody asked for as much as is allowed
+            return; // the limit is not used
         }
         let Gradient2Params { queue, smoothing, tolerance, limit_min, limit_max, .. } = self.params;
         let gradient = (tolerance * long / short).clamp(0.5, 1.0);
@@ -181,7 +182,8 @@ mod tests {
         for _ in 0..10 {
             after(&mut law, 100, 1);
         }
-        // Long 100 + 100 × 2/601 = 100.332779, gradient 1.5 × 100.332779/200 = 0.752496: 75.249584 + 4 wanted; 80 + 15.849917.
+        // Long 100 + 100 × 2/601 = 100.332779, gradient 1.5 × 100.332779/200 = 0.752496: 75.249584 + 4 wanted; 80 +
+        // 15.849917.
         assert_close(after(&mut law, 200, 100), 95.849_917);
     }
 

@@ -1,4 +1,4 @@
-//! The newest first: while there is a queue, those who came last may still wait for their answers.
+//! Last in, first out: in a standing queue the newest jobs are the most likely to have senders that still wait.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -6,28 +6,28 @@ use super::discipline::{self, MAX};
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
     entry::{Declared, EntryKind, Given, Preset, Problem, Source, Time, count, flag, ms, params, s, time},
-    gate::Line,
+    gate::JobQueue,
 };
 
-/// Holds every job, and lets in the newest, or the oldest while the queue is short or does not stand.
+/// Holds every job, and releases the newest, or the oldest while the queue is short or does not stand.
 #[derive(Debug)]
 struct Lifo {
-    /// With the time at which its patience ends.
-    line: Line<Timestamp>,
+    /// Held jobs with the end of their time-out.
+    queue: JobQueue<Timestamp>,
     by_expiry: BTreeSet<(Timestamp, JobId)>,
-    /// Since when somebody has been waiting.
+    /// Since when the queue has not been empty.
     queued_since: Option<Timestamp>,
     order: Order,
     params: LifoParams,
 }
 
-/// Who is let in next.
+/// The order of releases.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     NewestFirst,
-    /// The newest while the queue stands, else the oldest.
+    /// Newest first while the queue stands, else oldest first.
     Standing,
-    /// The newest while so many stay behind, else the oldest.
+    /// Newest first while at least this number of jobs stays behind, else oldest first.
     Long(u32),
 }
 
@@ -41,9 +41,9 @@ impl Lifo {
         let newest_first = match self.order {
             Order::NewestFirst => true,
             Order::Standing => self.stands(cx.now),
-            Order::Long(behind) => self.line.len() > behind,
+            Order::Long(behind) => self.queue.len() > behind,
         };
-        let next = if newest_first { self.line.pop_newest() } else { self.line.pop_oldest() };
+        let next = if newest_first { self.queue.pop_newest() } else { self.queue.pop_oldest() };
         let Some((id, expires)) = next else { return false };
         self.by_expiry.remove(&(expires, id));
         self.note_if_empty();
@@ -56,14 +56,14 @@ impl Lifo {
             && expires <= cx.now
         {
             self.by_expiry.pop_first();
-            self.line.remove(id);
+            self.queue.remove(id);
             cx.effects.push(Effect::Refuse(id, Refusal::new(Reason::Waited)));
         }
         self.note_if_empty();
     }
 
     fn note_if_empty(&mut self) {
-        if self.line.len() == 0 {
+        if self.queue.len() == 0 {
             self.queued_since = None;
         }
     }
@@ -81,7 +81,7 @@ impl Machine for Lifo {
                 }
             }
             Seen::Left(id) => {
-                if let Some(expires) = self.line.remove(*id) {
+                if let Some(expires) = self.queue.remove(*id) {
                     self.by_expiry.remove(&(expires, *id));
                     self.note_if_empty();
                 }
@@ -99,7 +99,7 @@ impl Machine for Lifo {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
-        visit(Gauge::of("held"), f64::from(self.line.len()));
+        visit(Gauge::of("held"), f64::from(self.queue.len()));
     }
 }
 
@@ -107,7 +107,7 @@ impl Policy for Lifo {
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
         let patience = if self.stands(cx.now) { self.params.timeout_standing } else { self.params.timeout };
         let expires = cx.now + patience;
-        let verdict = discipline::hold(&mut self.line, self.params.max, job.id, expires);
+        let verdict = discipline::hold(&mut self.queue, self.params.max, job.id, expires);
         if verdict == Verdict::Hold {
             self.by_expiry.insert((expires, job.id));
             self.queued_since.get_or_insert(cx.now);
@@ -177,7 +177,7 @@ pub(crate) const LIFO: Entry = Entry {
     kind: EntryKind::Discipline(|reader| {
         reader.make_unless(clashes, |params: &LifoParams, _| {
             Box::new(Lifo {
-                line: Line::default(),
+                queue: JobQueue::default(),
                 by_expiry: BTreeSet::new(),
                 queued_since: None,
                 order: match (params.adaptive, params.turn_at) {

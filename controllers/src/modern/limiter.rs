@@ -1,4 +1,4 @@
-//! A limit on jobs in flight: the limiter that enforces it, and what it tells the law that sets it.
+//! A limit on jobs in flight: the limiter that enforces it, and the samples for the law that sets it.
 
 use std::{fmt, time::Duration};
 
@@ -14,24 +14,24 @@ use crate::{
 
 /// Sets a limit from samples.
 pub(super) trait LimitLaw: fmt::Debug + Send {
-    /// Takes in how it went with one job, or with a window of them.
+    /// Adds the sample of one job, or of a window of jobs.
     fn sample(&mut self, sample: &Sample, random: &mut dyn Random);
 
-    /// Most jobs in flight, at least 1.
+    /// The largest number of jobs in flight, at least 1.
     fn limit(&self) -> u32;
 
-    /// What else it knows.
+    /// Visits the law's gauges.
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64));
 }
 
-/// How it went.
+/// The measurement of one job, or of a window of jobs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sample {
-    /// From the arrival here to the end, over 0. Of a window: the mean.
+    /// The time from the offer to the end, over 0. Of a window: the mean.
     pub(super) rtt: Duration,
-    /// Jobs in flight when the job was admitted, itself among them. Of a window: the most.
+    /// Jobs in flight at the admission, including this one. Of a window: the maximum.
     pub(super) in_flight: u32,
-    /// Its end counts as dropped. Of a window: that of one does.
+    /// The job counts as dropped. Of a window: at least one does.
     pub(super) dropped: bool,
 }
 
@@ -79,7 +79,7 @@ impl<L: LimitLaw> Machine for Limiter<L> {
 impl<L: LimitLaw> Policy for Limiter<L> {
     fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
         if cx.in_flight < self.law.limit() {
-            // The law asks later how many were here, this one among them.
+            // The sample needs the number of jobs in flight, including this one.
             Verdict::Admit(Grant::new(u64::from(cx.in_flight) + 1))
         } else {
             Verdict::Refuse(Refusal::new(Reason::Concurrency))
@@ -87,12 +87,12 @@ impl<L: LimitLaw> Policy for Limiter<L> {
     }
 }
 
-/// Jobs that ended within a time, as one sample.
+/// Combines the jobs that end within a time to one sample.
 #[derive(Debug)]
 pub(super) struct Window {
     lasts: Duration,
     least_samples: u32,
-    /// The first job that ends after this closes the window.
+    /// The first job that ends after this time closes the window.
     ends: Timestamp,
     samples: u32,
     total: Duration,
@@ -100,7 +100,7 @@ pub(super) struct Window {
     dropped: bool,
 }
 
-/// Ends quicker than this say nothing of the service.
+/// Shorter times carry no information about the service.
 const LEAST_RTT: Duration = Duration::from_micros(100);
 
 impl Window {
@@ -116,7 +116,7 @@ impl Window {
         }
     }
 
-    /// The window's sample, if this job closes it and there were enough.
+    /// Adds a job, and returns the window's sample if the job closes it and the window has enough jobs.
     fn add(&mut self, ended: Timestamp, sample: &Sample) -> Option<Sample> {
         if sample.rtt < LEAST_RTT {
             return None;
@@ -138,13 +138,13 @@ impl Window {
     }
 }
 
-/// Where a limiter may sit.
+/// The places of a limiter.
 pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single, Place::Client, Place::Proxy];
 
-/// Where all limiters differ from the source.
+/// The difference of all limiters from their source.
 pub(super) const HOW_ENDS_COUNT: &str = "The source's server adapter ignores a call whose handler throws and takes one that was answered with an error for a success; here both are failures, and count as `failures` says.";
 
-/// The first limit.
+/// The initial limit.
 pub(super) const fn limit_initial(default: u32, source: &'static str) -> Declared<Count> {
     limit("most jobs in flight at the start", default, source)
 }
@@ -163,7 +163,7 @@ const fn limit(about: &'static str, default: u32, source: &'static str) -> Decla
     Declared { kind: count(1..=1_000_000, default), about, source }
 }
 
-/// How long a window is.
+/// The length of a window.
 pub(super) const fn window(default: Duration, source: &'static str) -> Declared<Time> {
     let about = "jobs that end within this time are one sample, their mean; 0ms: each job is one";
     Declared { kind: time(Duration::ZERO..=s(60), default), about, source }
@@ -178,7 +178,7 @@ pub(super) const WINDOW_SAMPLES: Declared<Count> = Declared {
 /// The source of [`window`] for laws whose source has none.
 pub(super) const NO_WINDOW: &str = "no window unless one is put around it, WindowedLimit.java";
 
-/// The first limit must lie within the bounds.
+/// Finds an initial limit outside the bounds.
 pub(super) fn clashes(initial: u32, min: u32, max: u32) -> Vec<Problem> {
     if (min..=max).contains(&initial) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! TCP Vegas for jobs: the limit follows an estimate of how many of them wait.
+//! TCP Vegas for jobs: the limit follows an estimate of the number of waiting jobs.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::{
     entry::{EntryKind, Source, count, number, params},
 };
 
-/// Compares each time with the shortest seen: of a limit L, L × (1 − shortest / time) jobs must have waited.
+/// Compares each response time with the shortest one: with a limit L, about L × (1 − shortest / time) jobs wait.
 #[derive(Debug)]
 pub(super) struct Vegas {
     limit: f64,
     params: VegasParams,
-    /// The time without load, as far as known.
+    /// The shortest response time since the last probe, the estimate of the time without load.
     shortest: Option<Duration>,
-    /// Part of the longest way to the next probe. Drawn when the first sample comes.
+    /// The random share of the longest interval until the next probe. Drawn with the first sample.
     probe_share: Option<f64>,
     since_probe: u32,
 }
@@ -33,7 +33,8 @@ impl Vegas {
         }
     }
 
-    /// Every so often what is the case now is taken for the time without load, as that may have changed.
+    /// True for a probe: at random intervals the current time replaces the shortest one, since the time without load
+    /// can change.
     fn probes(&mut self, random: &mut dyn Random) -> bool {
         self.since_probe = self.since_probe.saturating_add(1);
         let share = *self.probe_share.get_or_insert_with(|| between_half_and_one(random));
@@ -46,14 +47,14 @@ impl Vegas {
     }
 
     fn adjust(&mut self, shortest: Duration, sample: &Sample) {
-        // Whole jobs that waited.
+        // The estimated number of waiting jobs, rounded up.
         let queue = (self.limit * (1.0 - shortest.as_secs_f64() / sample.rtt.as_secs_f64())).ceil();
         let step = step(self.limit);
         let (few, alpha, beta) = (step, 3.0 * step, 6.0 * step);
         let wanted = if sample.dropped {
             self.limit - step
         } else if f64::from(sample.in_flight) * 2.0 < self.limit {
-            return; // nobody asked for as much as is allowed
+            return; // the limit is not used
         } else if queue <= few {
             self.limit + beta
         } else if queue < alpha {

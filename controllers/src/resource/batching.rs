@@ -1,4 +1,4 @@
-//! How many jobs a worker takes at once (SEDA's batching controller).
+//! SEDA's batching controller: the number of jobs that a worker takes at once.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use super::{
     throughput::Throughput,
 };
 
-/// Looks for the smallest batch that keeps throughput near its best: small batches answer sooner, large ones cost less.
+/// Searches the smallest batch that keeps throughput near its best: small batches reduce response times, large ones
+/// reduce cost.
 #[derive(Debug)]
 struct Batching {
     params: BatchingParams,
@@ -55,7 +56,7 @@ impl Batching {
             self.falling = true;
             self.set(self.size / factor);
         } else if self.size * factor > f64::from(max) {
-            // Nothing left to try upwards: what there is now is the best from here on.
+            // The largest batch is reached: the current throughput becomes the best.
             self.size = f64::from(max);
             self.falling = true;
             self.best_per_s = per_s;
@@ -211,7 +212,8 @@ mod tests {
 
     #[test]
     fn it_starts_anew_when_the_load_is_another() {
-        // 15/s is under a fifth of the best: back to 100, and since that is under 90 % too, one step up, which is the most.
+        // 15/s is under a fifth of the best: back to 100, and since that is under 90 % too, one step up, which is the
+        // most.
         assert_eq!(batches(&[], &[100, 100, 15]), [83, 69, 100]);
         // 300/s is over twice the best: back to 100 and down from there.
         assert_eq!(batches(&[], &[100, 100, 300]), [83, 69, 83]);

@@ -1,4 +1,4 @@
-//! A watch on CPU and memory of the whole process, which asks stages for less (USITS'03, section 2.3: overload signals).
+//! A monitor of the process's CPU and memory that signals overload to stages (USITS'03, section 2.3).
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::{
     estimate::Ewma,
 };
 
-/// Tells the sites that it watches how hard to shed, from what is over its mark by most.
+/// Asks the watched sites to shed load, by the resource that exceeds its mark most.
 #[derive(Debug)]
 struct Monitor {
     cpu: Watch,
@@ -16,7 +16,7 @@ struct Monitor {
     pressed: bool,
 }
 
-/// One resource: pressed from `high`, relieved below `low`.
+/// One resource: overloaded from `high`, relieved below `low`.
 #[derive(Debug)]
 struct Watch {
     share: Ewma,
@@ -25,7 +25,7 @@ struct Watch {
     pressed: bool,
 }
 
-/// The least level that is said: a level of 0 means relief.
+/// The smallest reported level, since 0 means relief.
 const LEAST_LEVEL: f64 = 0.01;
 
 impl Watch {
@@ -38,7 +38,7 @@ impl Watch {
         self.pressed = share >= if self.pressed { self.low } else { self.high };
     }
 
-    /// 0 if not pressed, else how far from the mark to the limit it is, up to 1.
+    /// The level: 0 without overload, else the position between the mark and the limit, up to 1.
     fn level(&self) -> f64 {
         if !self.pressed {
             return 0.0;
@@ -56,7 +56,7 @@ impl Machine for Monitor {
         }
         let level = self.cpu.level().max(self.memory.level());
         let pressed = level > 0.0;
-        // Repeated while it lasts: receivers forget a report after a while.
+        // Repeated while overload lasts, since receivers drop old reports.
         if pressed || self.pressed {
             cx.effects.push(Effect::Shed { to: None, level });
             cx.event(&PolicyEvent::Pressure { level });

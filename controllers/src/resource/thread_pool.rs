@@ -1,4 +1,4 @@
-//! How many workers a stage has (SEDA's thread pool controller).
+//! SEDA's thread pool controller: the number of workers of a stage.
 
 use std::time::Duration;
 
@@ -11,20 +11,21 @@ use crate::{
 
 use super::throughput::Throughput;
 
-/// Adds a worker while the queue is long, takes idle ones away, and steps back when more workers made less throughput.
+/// Adds a worker while the queue is long, removes idle ones, and goes back to the best size when more workers reduce
+/// throughput.
 #[derive(Debug)]
 struct ThreadPool {
     params: ThreadPoolParams,
     idle: Idle,
-    /// The size at which throughput was best, and that throughput.
+    /// The size with the best throughput, and that throughput, jobs per second.
     best: Option<(u32, f64)>,
-    /// A tick is one window of this.
+    /// Its window is the controller's tick.
     throughput: Throughput,
     ticks: u64,
     workers: u32,
 }
 
-/// Since when workers have been idle, and how many were so all the time.
+/// The start of the idle time, and the smallest number of idle workers since.
 #[derive(Debug)]
 struct Idle {
     patience: Duration,
@@ -46,13 +47,13 @@ impl ThreadPool {
         size
     }
 
-    /// Looks for the size at which throughput was best.
+    /// Thrash detection: goes back to the size with the best throughput.
     fn size_without_thrashing(&mut self, size: u32, cx: &mut Ctx<'_>) -> u32 {
         let per_s = self.throughput.per_s();
         match self.best {
             Some((best_size, best_per_s)) if per_s < best_per_s => {
                 if per_s >= (1.0 - self.params.thrash_margin) * best_per_s || size <= best_size {
-                    return size; // near the best, or less throughput for another reason than too many workers
+                    return size; // near the best, or the drop has another cause than too many workers
                 }
                 let drop = cx.random.below(u64::from(self.params.thrash_drop) + 1);
                 best_size.saturating_sub(u32::try_from(drop).unwrap_or(u32::MAX))
@@ -73,7 +74,7 @@ impl ThreadPool {
 }
 
 impl Idle {
-    /// How many workers have been idle for long enough.
+    /// The number of workers that were idle for the whole patience.
     fn surplus(&mut self, now: Timestamp, idle: u32) -> u32 {
         if idle == 0 {
             self.since = None;
@@ -185,10 +186,10 @@ pub(crate) const THREAD_POOL: Entry = Entry {
     }),
 };
 
-/// How often the host samples the stage: much finer than any tick.
+/// The sampling period of the stage, much shorter than a tick.
 pub(super) const SAMPLE_PERIOD: Duration = ms(100);
 
-/// A smallest number above the largest one.
+/// Finds a smallest number above the largest one.
 pub(super) fn min_max(min: u32, max: u32) -> Vec<Problem> {
     if min <= max { Vec::new() } else { vec![Problem::new("min", format!("{min} is more than max ({max})"))] }
 }

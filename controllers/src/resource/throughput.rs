@@ -1,10 +1,10 @@
-//! Jobs finished per second, window by window.
+//! Finished jobs per second, by window.
 
 use std::time::Duration;
 
 use crate::{Timestamp, estimate::Ewma};
 
-/// Turns a count of finished jobs into a smoothed rate, once a window.
+/// Converts a count of finished jobs to a smoothed rate, once per window.
 #[derive(Debug)]
 pub(super) struct Throughput {
     window: Duration,
@@ -17,8 +17,8 @@ impl Throughput {
         Self { window, per_s: Ewma::from_zero(old_weight), last: None }
     }
 
-    /// Takes in a count; true when a window has ended. The first count only opens the first window. A sample that comes
-    /// late ends one longer window, not several.
+    /// Adds a count. True: a window has ended. The first count only opens the first window. A late sample ends one
+    /// longer window, not several.
     pub(super) fn count(&mut self, now: Timestamp, completed: u64) -> bool {
         let Some((since, before)) = self.last else {
             self.last = Some((now, completed));
@@ -33,7 +33,7 @@ impl Throughput {
         true
     }
 
-    /// Jobs per second, smoothed.
+    /// The smoothed rate, jobs per second.
     pub(super) fn per_s(&self) -> f64 {
         self.per_s.current()
     }

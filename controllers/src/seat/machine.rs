@@ -1,10 +1,11 @@
-//! The seat's smaller sibling, for machines that decide about no jobs.
+//! The seat of a machine that decides on no jobs.
 
 use std::time::Duration;
 
 use crate::{Ctx, Effects, Gauge, Machine, Next, Observer, Seeded, Seen, SiteId, Timestamp, UnixSeconds};
 
-/// A machine in its place: pool sizing, batching, a monitor. Driven like a [`crate::Seat`], with facts and polls alone.
+/// An installed machine: pool sizing, batching, a monitor. Hosts drive it like a [`crate::Seat`], with facts and polls
+/// only.
 pub struct MachineSeat {
     site: SiteId,
     machine: Box<dyn Machine>,
@@ -16,7 +17,7 @@ pub struct MachineSeat {
 }
 
 impl MachineSeat {
-    /// Puts a machine in a place. `seed` should come from [`crate::seed_for`] with the names of site and machine.
+    /// Installs a machine. `seed` should come from [`crate::seed_for`] with the names of site and machine.
     #[must_use]
     pub fn new(site: SiteId, machine: Box<dyn Machine>, seed: u64, observer: Box<dyn Observer>) -> Self {
         Self {
@@ -30,14 +31,15 @@ impl MachineSeat {
         }
     }
 
-    /// Tells the machine one fact.
+    /// Passes one fact to the machine.
     pub fn observe(&mut self, now: Timestamp, seen: &Seen) {
         self.now = self.now.max(now);
         let (machine, mut cx) = self.split();
         machine.observe(seen, &mut cx);
     }
 
-    /// Does what is due and says what the host has to do. Call until it returns [`Next::WakeAt`] or [`Next::Idle`].
+    /// Performs the work that is due, and returns the host's next action. Call until it returns [`Next::WakeAt`] or
+    /// [`Next::Idle`].
     pub fn poll(&mut self, now: Timestamp) -> Next {
         self.now = self.now.max(now);
         if self.effects.is_empty() && self.machine.next_wake().is_some_and(|at| at <= self.now) {
@@ -53,7 +55,7 @@ impl MachineSeat {
         }
     }
 
-    /// Puts another machine in this place. What the old one still wanted goes with it.
+    /// Replaces the machine. Effects of the old machine that were not polled are dropped.
     pub fn replace(&mut self, machine: Box<dyn Machine>) {
         self.machine = machine;
         self.effects = Effects::default();
@@ -64,7 +66,7 @@ impl MachineSeat {
         self.machine.gauges(visit);
     }
 
-    /// Sets the wall clock that machines are shown.
+    /// Sets the wall clock that the machine sees.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.wall = wall;
     }

@@ -1,4 +1,4 @@
-//! What the response time controller keeps for one class of users.
+//! The state of the response time controller for one user class.
 
 use std::time::Duration;
 
@@ -19,19 +19,19 @@ pub(super) struct ClassController {
     estimate_s: Ewma,
     rate: f64,
     bucket: TokenBucket,
-    /// A higher class was over its target: this one's next increase is skipped.
+    /// True if a higher class was over its target: the next increase is skipped.
     pub(super) preempted: bool,
-    /// Violations in a row that found every lower class at the lowest rate (`lc`).
+    /// Consecutive violations with every lower class at the lowest rate (`lc`).
     pub(super) lag: u32,
     last_run: Option<Timestamp>,
 }
 
-/// What one run of the estimator found.
+/// The result of one run of the estimator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Estimate {
     pub(super) samples: u32,
     pub(super) seconds: f64,
-    /// (estimate − target) / target.
+    /// The relative error: (estimate − target) / target.
     pub(super) error: f64,
 }
 
@@ -57,29 +57,29 @@ impl ClassController {
         }
     }
 
-    /// Takes a token.
+    /// Takes a token. False: there is none.
     pub(super) fn pass(&mut self, now: Timestamp) -> bool {
-        self.last_run.get_or_insert(now); // the time-out counts from the first thing that happened here
+        self.last_run.get_or_insert(now); // the time-out counts from the first call
         self.bucket.pass(now)
     }
 
-    /// Takes in one response time.
+    /// Adds a response time.
     pub(super) fn record(&mut self, now: Timestamp, response: Duration) {
         self.last_run.get_or_insert(now);
         self.samples.record(response);
     }
 
-    /// True if there are as many samples as a run wants.
+    /// True if the samples suffice for a run.
     pub(super) fn is_full(&self) -> bool {
         self.samples.is_full()
     }
 
-    /// When the time-out passes.
+    /// The end of the time-out.
     pub(super) fn times_out_at(&self, timeout: Duration) -> Option<Timestamp> {
         Some(self.last_run? + timeout)
     }
 
-    /// Estimates from the samples that there are, and starts collecting anew. `None` if there are none.
+    /// Estimates from the samples, and removes them. `None`: there are none.
     pub(super) fn estimate(&mut self, now: Timestamp) -> Option<Estimate> {
         self.last_run = Some(now);
         let samples = u32::try_from(self.samples.len()).unwrap_or(u32::MAX);
@@ -92,7 +92,7 @@ impl ClassController {
         self.rate
     }
 
-    /// Changes the rate; a cut may throw the tokens away.
+    /// Changes the rate; with `empty_on_cut` a cut removes the tokens.
     pub(super) fn set_rate(&mut self, cx: &Ctx<'_>, rate: f64, empty_on_cut: bool) {
         if empty_on_cut && rate < self.rate {
             self.bucket.empty(cx.now);
@@ -106,7 +106,7 @@ impl ClassController {
         self.estimate_s.current()
     }
 
-    /// Name of the gauge of that percentile.
+    /// The name of the percentile's gauge.
     pub(super) fn gauge(&self) -> &'static str {
         percentile::gauge(self.samples.percent())
     }

@@ -1,4 +1,4 @@
-//! Degrading service instead of, or before, refusing it (USITS'03, sections 3.4 and 4.5).
+//! Service degradation in place of, or before, refusals (USITS'03, sections 3.4 and 4.5).
 
 use crate::{
     Ctx, Effect, Entry, Gauge, Machine, Offer, Place, Policy, PolicyEvent, Seen, Timestamp, Verdict,
@@ -11,28 +11,29 @@ use super::{
     response_time::ResponseTime,
 };
 
-/// Lowers the quality of service while response times are too long, and may refuse when quality is at its floor.
+/// Lowers the quality of service while response times exceed the target, and can refuse jobs when quality is at its
+/// floor.
 #[derive(Debug)]
 struct Degrade {
-    /// Measures all the time; refuses only while switched on.
+    /// Measures always; refuses only while admission control is on.
     controller: ResponseTime,
     quality: Quality,
     params: DegradeParams,
     /// Requests since the last check.
     seen: u32,
-    /// Checks in a row at the floor that found response times too long.
+    /// Consecutive checks at the floor with response times over the target.
     at_floor: u64,
-    /// Told the host of its quality yet.
+    /// True once the host was told the quality.
     told: bool,
 }
 
-/// When admission control is switched on.
+/// The condition that switches admission control on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Admission {
-    /// When the lowest quality does not help.
+    /// The lowest quality does not suffice.
     AtFloor,
     Off,
-    /// At the floor, and at once when response times are far over the target, whatever the quality.
+    /// As `AtFloor`, and at any quality when response times are far over the target.
     AsCoded,
 }
 
@@ -57,7 +58,7 @@ impl Degrade {
         match change {
             Change::Lowered => {
                 let at_once = self.params.admission == Admission::AsCoded && ratio > self.params.at_once_above;
-                // As coded, checks that switch on at once do not count towards the floor's.
+                // As coded, checks that switch admission control on at once do not count for the floor.
                 if self.quality.is_at_floor() && !at_once {
                     self.at_floor += 1;
                 }
@@ -141,7 +142,7 @@ params! {
     }
 }
 
-/// Settings of the preset `degrade-as-coded`: those of the direct controller, and admission as its stage has it.
+/// The settings of the preset `degrade-as-coded`: the direct controller with the admission rule of its stage.
 const AS_CODED: [(&str, Given); 1 + DIRECT.len()] = {
     let mut all = [("admission", Given::Text("as-coded")); 1 + DIRECT.len()];
     let (_, direct) = all.split_at_mut(1);
@@ -149,7 +150,7 @@ const AS_CODED: [(&str, Given); 1 + DIRECT.len()] = {
     all
 };
 
-/// Quality doubles below this ratio of response time to target: the load is gone altogether.
+/// Quality doubles below this ratio of response time to target, which means no load.
 const DOUBLE_BELOW: f64 = 0.0001;
 
 pub(crate) const DEGRADE: Entry = Entry {

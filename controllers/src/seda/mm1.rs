@@ -1,4 +1,5 @@
-//! The published code's M/M/1 controller: it models the stage as a queue, and solves for the rate that meets the target.
+//! The M/M/1 controller of the published code: models the stage as a queue, and computes the rate that meets the
+//! target.
 
 use std::time::Duration;
 
@@ -26,13 +27,13 @@ struct Mm1 {
     model_p90_s: Ewma,
     samples: PercentileOfN,
     p90_s: Ewma,
-    /// Since the last estimate.
+    /// The counts since the last estimate.
     window: Window,
-    /// When the window began: at the last estimate, or with the first job.
+    /// The start of the window: the last estimate, or the first job.
     window_began: Option<Timestamp>,
 }
 
-/// What happened since the last estimate.
+/// Counts since the last estimate.
 #[derive(Debug, Default)]
 struct Window {
     batches: u32,
@@ -41,7 +42,7 @@ struct Window {
     busy: Duration,
 }
 
-/// An average that follows falls faster than rises.
+/// A moving average with separate weights for rises and falls.
 #[derive(Debug)]
 struct TwoWay {
     old_weight_rising: f64,
@@ -60,7 +61,7 @@ impl TwoWay {
 /// ln 10 as the code writes it: the 90th percentile of an exponential response time is ln 10 times its mean.
 const LN_10: f64 = 2.302;
 
-/// Fewer jobs or less busy time than this since the last estimate make a service rate up out of rounding errors.
+/// With fewer jobs or less busy time since the last estimate, the service rate would consist of rounding errors.
 const LEAST_JOBS: u64 = 2;
 const LEAST_BUSY: Duration = Duration::from_millis(2);
 
@@ -77,11 +78,11 @@ impl Mm1 {
 
     fn estimate(&mut self, since: Duration, cx: &mut Ctx<'_>) {
         if self.window.processed < LEAST_JOBS || self.window.busy < LEAST_BUSY || since < LEAST_BUSY {
-            return; // the window goes on: its jobs and its time belong together
+            return; // the window continues, so that its jobs and its time match
         }
         self.window_began = Some(cx.now);
         let window = std::mem::take(&mut self.window);
-        // The code's guess: service scales with the logarithm of the threads.
+        // The code's assumption: the service rate grows with the logarithm of the threads.
         let scaling = libm::log(self.threads.current().max(1.0)) + 1.0;
         let mu = self.mu.add(window.processed as f64 * scaling / window.busy.as_secs_f64());
         let lambda = self.lambda.add(window.admitted as f64 / since.as_secs_f64());
@@ -124,7 +125,7 @@ impl Machine for Mm1 {
         }
     }
 
-    /// Without a rate until there is one.
+    /// Leaves the rate out until the first estimate.
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
         visit(Gauge::of("p90_ms"), self.p90_s.current() * 1e3);
         visit(Gauge::of("model_p90_ms"), self.model_p90_s.current() * 1e3);

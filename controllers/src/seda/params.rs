@@ -3,9 +3,9 @@
 //! # The initial rate and the bucket's depth
 //!
 //! The papers give neither. Both matter more than the paper's remark that the other settings are "less critical"
-//! suggests: a bucket of depth 1 refuses pairs of arrivals at any load, and what it refuses comes back as retries. The
-//! preset `usits03` starts at 100 per second, as the code does, with a depth of 10, as the older controllers in that code
-//! have it; `usits03-as-coded` has depth 1 and whole milliseconds.
+//! suggests: a bucket of depth 1 refuses pairs of arrivals at any load, and refused requests return as retries. The
+//! preset `usits03` starts at 100 per second, as in the code, with a depth of 10, as in the older controllers of that
+//! code; `usits03-as-coded` has depth 1 and whole milliseconds.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -85,7 +85,7 @@ pub(crate) const SEDA: Entry = Entry {
     }),
 };
 
-/// Settings of the published code's direct controller, which `degrade` has too.
+/// Settings of the published code's direct controller, which `degrade` shares.
 pub(super) const DIRECT: [(&str, Given); 8] = [
     ("decrease_above", Given::Number(0.2)),
     ("decrease_factor", Given::Number(2.0)),
@@ -100,7 +100,7 @@ pub(super) const DIRECT: [(&str, Given); 8] = [
 const FIG_4: &str = "USITS'03 figure 4";
 
 params! {
-    /// What response times shall stay under.
+    /// The bound of response times.
     pub(super) struct TargetParams {
         target: Option<Duration> = time_or(ms(1)..=s(3600), "the objective's"),
             "the response time that the percentile shall stay under",
@@ -111,15 +111,15 @@ params! {
 }
 
 impl TargetParams {
-    /// The target of a stage: its own, or the general one, or the run's objective.
+    /// The target of a stage: the stage's own, else the general one, else the run's objective.
     pub(super) fn of(&self, site: &Site) -> Duration {
         let own = self.targets.get(&site.name).copied();
-        // An objective comes from the host: errors are relative to it, so it must not be nothing.
+        // The host sets the objective: errors are relative to it, so it must not be zero.
         own.or(self.target).unwrap_or(site.objective.response_time).max(Duration::from_micros(1))
     }
 }
 
-/// The first rate.
+/// The initial rate.
 pub(super) const fn rate_initial(default: f64, source: &'static str) -> Declared<Number> {
     rate("admissions per second at the start", default, source)
 }
@@ -144,7 +144,7 @@ pub(super) const fn depth(default: u32, source: &'static str) -> Declared<Count>
     Declared { kind: count(1..=1_000_000, default), about, source }
 }
 
-/// The bucket's clock, where the published code's is the default.
+/// The bucket's clock, with the published code's as the default.
 pub(super) const fn coded_tokens(source: &'static str) -> Declared<Choice<TokenClock>> {
     Declared {
         kind: choice(("milliseconds", TokenClock::Milliseconds), &[("precise", TokenClock::Precise)]),
@@ -153,13 +153,13 @@ pub(super) const fn coded_tokens(source: &'static str) -> Declared<Choice<TokenC
     }
 }
 
-/// Makes a moving average with this weight of the old value.
+/// Creates a moving average with this weight of the old value.
 pub(super) type MakeAverage = fn(f64) -> Ewma;
 
 const FROM_ZERO: MakeAverage = Ewma::from_zero;
 const FROM_FIRST_SAMPLE: MakeAverage = Ewma::from_first;
 
-/// Where the moving average of the percentile starts.
+/// The start of the percentile's moving average.
 pub(super) const fn estimate_from(source: &'static str) -> Declared<Choice<MakeAverage>> {
     Declared {
         kind: choice(("zero", FROM_ZERO), &[("first-sample", FROM_FIRST_SAMPLE)]),
@@ -168,21 +168,21 @@ pub(super) const fn estimate_from(source: &'static str) -> Declared<Choice<MakeA
     }
 }
 
-/// Makes the law of an increase from its gain and the error at which it is zero.
+/// Creates the law of increases from its gain and the error with an increase of zero.
 type MakeIncrease = fn(f64, f64) -> Increase;
 
 const PROPORTIONAL: MakeIncrease = |gain, zero_at| Increase::Proportional { gain, zero_at };
 const CONSTANT: MakeIncrease = |gain, _| Increase::Constant(gain);
 
-/// Whether a class waits with a cut of its own until lower classes had time to give way.
+/// The effect of the lag counter on a class's own cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lag {
     Counts,
-    /// As coded: a class cuts itself at every violation, whatever the lag says.
+    /// As coded: a class cuts its own rate at every violation.
     Inert,
 }
 
-/// How long a pre-empted class may not rise.
+/// The duration of pre-emption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PreemptedFlag {
     NextRun,
@@ -190,7 +190,7 @@ pub(super) enum PreemptedFlag {
     UntilBelow,
 }
 
-/// What a report of pressure from another site does.
+/// The reaction to a report of pressure from another site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnPressure {
     Cut,
@@ -259,10 +259,10 @@ params! {
     }
 }
 
-/// How long a report of pressure holds: five runs of the default time-out, so that one lost report is no relief.
+/// The lifetime of a report of pressure: five default time-outs, so that one lost report is no relief.
 const PRESSURE_HOLD: Duration = Duration::from_secs(5);
 
-/// Clashes between the bounds of a rate and its start.
+/// Finds an initial rate outside the bounds.
 pub(super) fn rate_clashes(min: f64, initial: f64, max: f64) -> Vec<Problem> {
     if min <= initial && initial <= max {
         return Vec::new();

@@ -1,15 +1,15 @@
-//! Which percentile of response times a controller steers by, and what it is called.
+//! The percentile of response times that a controller uses, and the name of its gauge.
 
 use crate::entry::{Count, Declared, count};
 
-/// The percentile that the controller holds against its target.
+/// The percentile that the controller compares with its target.
 pub(super) const PERCENTILE: Declared<Count> = Declared {
     kind: count(1..=99, 90),
     about: "which percentile of response times is held against the target, in whole percent; its gauge is named after it (p90_ms)",
     source: "the 90th, USITS'03 section 3.2",
 };
 
-/// Name of the gauge of a percentile of 1 to 99.
+/// The gauge of a percentile from 1 to 99.
 pub(super) fn gauge(percent: usize) -> &'static str {
     NAMES[percent.clamp(1, NAMES.len()) - 1]
 }

@@ -1,4 +1,4 @@
-//! The published code's PID controller: the same measurement and gate as `seda`, another law.
+//! The PID controller of the published code: estimator and gate of `seda`, with a PID law.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use super::{
     response_time::Decide,
 };
 
-/// Adds to its admission rate what a PID law says.
+/// Changes its admission rate by a PID law.
 #[derive(Debug)]
 struct PidControl {
     all: ClassController,
@@ -29,7 +29,8 @@ struct PidControl {
     last_run: Option<Timestamp>,
 }
 
-/// Two runs at the same moment would divide by zero. The original clock has whole milliseconds.
+/// The smallest time between runs, since a time of zero would divide by zero. The clock of the original has whole
+/// milliseconds.
 const SHORTEST_STEP_S: f64 = 1e-3;
 
 impl PidControl {
@@ -38,7 +39,7 @@ impl PidControl {
         let dt = cx.now.since(self.last_run.unwrap_or(cx.now)).as_secs_f64().max(SHORTEST_STEP_S);
         self.last_run = Some(cx.now);
         let before = self.all.rate();
-        // Here the error counts from the target down: positive while there is room.
+        // The law's error is positive below the target.
         let change = self.law.step(-estimate.error, dt);
         let rate = (before + change).clamp(self.params.rate_min, self.params.rate_max);
         self.all.set_rate(cx, rate, false);

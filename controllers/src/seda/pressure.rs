@@ -1,10 +1,10 @@
-//! Word from other sites that they cannot keep up.
+//! Reports of overload from other sites.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::{SiteId, Timestamp};
 
-/// Remembers who asked for less. A report holds for a while; whoever is still pressed repeats it.
+/// The sites under pressure. A report expires after a while; a site that is still overloaded repeats it.
 #[derive(Debug)]
 pub(super) struct Pressure {
     hold: Duration,
@@ -19,7 +19,7 @@ impl Pressure {
         Self { hold, least_between_cuts, until: BTreeMap::new(), last_cut: None }
     }
 
-    /// Takes in a report and tells whether to cut now.
+    /// Adds a report. True: cut now.
     pub(super) fn hear(&mut self, now: Timestamp, from: SiteId, level: f64) -> bool {
         if level <= 0.0 {
             self.until.remove(&from);
@@ -33,7 +33,7 @@ impl Pressure {
         due
     }
 
-    /// True while somebody is pressed: rates must not rise.
+    /// True while a site is overloaded: rates must not rise.
     pub(super) fn is_on(&self, now: Timestamp) -> bool {
         self.until.values().any(|until| *until > now)
     }

@@ -1,34 +1,35 @@
-//! The law of a quality knob: up by small steps, down by halves (USITS'03, section 4.5; constants from the published code).
+//! The law of service quality: up by small steps, down by halves (USITS'03, section 4.5; constants from the published
+//! code).
 
 /// Moves a quality between a floor and 1 by the ratio of a response time to its target.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quality {
     pub(super) now: f64,
     pub(super) floor: f64,
-    /// Added below `raise_below`.
+    /// The increment below `raise_below`.
     pub(super) step: f64,
-    /// Divides above `lower_above`, and multiplies below `double_below`.
+    /// The divisor above `lower_above`, and the factor below `double_below`.
     pub(super) factor: f64,
     pub(super) double_below: f64,
     pub(super) raise_below: f64,
     pub(super) lower_above: f64,
 }
 
-/// What a check did.
+/// The change by a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Response times are next to nothing: doubled.
+    /// Doubled: response times are close to zero.
     Doubled,
-    /// Below the target.
+    /// Raised by a step: response times are below the target.
     Raised,
-    /// Near the target.
+    /// Kept: response times are near the target.
     Kept,
-    /// Above the target.
+    /// Lowered: response times are above the target.
     Lowered,
 }
 
 impl Quality {
-    /// Checks once. `ratio` is the response time over its target.
+    /// Checks once. `ratio`: response time divided by its target.
     pub(super) fn check(&mut self, ratio: f64) -> Change {
         if ratio < self.double_below {
             self.now = (self.now * self.factor).min(1.0);

@@ -11,7 +11,7 @@ use crate::{
 
 use super::params::TargetParams;
 
-/// Refuses while as many jobs wait as its threshold says, and moves the threshold.
+/// Refuses while the number of waiting jobs reaches the threshold, and adapts the threshold.
 #[derive(Debug)]
 struct QueueThreshold {
     target_s: f64,

@@ -23,48 +23,48 @@ pub(super) struct ResponseTime {
     pub(super) decide: Decide,
     pub(super) timeout: Duration,
     pub(super) empty_on_cut: bool,
-    /// `None`: word from other sites is ignored.
+    /// `None`: reports from other sites are ignored.
     pub(super) pressure: Option<Pressure>,
-    /// `None`: earlier stages are told nothing.
+    /// `None`: upstream stages receive no reports.
     pub(super) signal: Option<Signal>,
-    /// False: everything is admitted, and only the estimates go on.
+    /// False: every job is admitted, and only the estimates continue.
     pub(super) admission: bool,
 }
 
-/// The least level of pressure that is told: 0 means relief.
+/// The smallest reported level of pressure, since 0 means relief.
 const LEAST_LEVEL: f64 = 0.01;
 
-/// How higher classes are spared.
+/// The protection of higher classes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Multiclass {
-    /// Divides lower classes' rates when a higher one is over its target (`adjlo_d`).
+    /// The divisor of lower classes' rates when a higher class is over its target (`adjlo_d`).
     pub(super) lower_factor: f64,
     /// Violations with all lower classes at the lowest rate until a class cuts itself (`lc_thresh`).
     pub(super) lag_threshold: u32,
-    /// As coded: a class cuts itself at every violation, whatever the lag says.
+    /// As coded: a class cuts its own rate at every violation.
     pub(super) lag_is_inert: bool,
-    /// As coded: the pre-empted flag and the lag are cleared when the error is below this, increase or not. `None`, as
-    /// published: the flag covers the next run, whatever comes of it.
+    /// As coded: the pre-empted flag and the lag are cleared when the error is below this value. `None`, as published:
+    /// the flag covers the next run only.
     pub(super) flag_cleared_below: Option<f64>,
 }
 
-/// When the controller looks at its time-out.
+/// The trigger of the controller's runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decide {
-    /// At once when the samples are complete, and by a timer.
+    /// The last sample, and a timer.
     Timer,
-    /// As coded: only after a batch of the stage.
+    /// As coded: the end of a batch of the stage only.
     AfterBatch,
 }
 
-/// What earlier stages were last told.
+/// The last report to upstream stages.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     pressed: bool,
 }
 
 impl ResponseTime {
-    /// Switches admission control on or off. Rates are what they were.
+    /// Switches admission control on or off. Rates do not change.
     pub(super) fn set_admission(&mut self, cx: &mut Ctx<'_>, on: bool) {
         if self.admission != on {
             self.admission = on;
@@ -72,12 +72,12 @@ impl ResponseTime {
         }
     }
 
-    /// The lowest class's smoothed percentile and target, seconds: what a degrading stage looks at.
+    /// The lowest class's smoothed percentile and target, seconds, for a degrading stage.
     pub(super) fn published(&self) -> (f64, f64) {
         (self.classes[0].seconds(), self.classes[0].target_s())
     }
 
-    /// Which controller is in charge of a user class: classes above the highest known one belong to it.
+    /// The index of a class's controller: classes above the highest known one share its controller.
     fn index(&self, class: Class) -> usize {
         usize::from(class.0).min(self.classes.len() - 1)
     }
@@ -86,7 +86,7 @@ impl ResponseTime {
         self.classes[index].times_out_at(self.timeout).is_some_and(|at| at <= now)
     }
 
-    /// Runs what is due, the highest class first.
+    /// Runs the controllers that are due, highest class first.
     fn run_due(&mut self, cx: &mut Ctx<'_>) {
         for index in (0..self.classes.len()).rev() {
             if self.classes[index].is_full() || self.timed_out(index, cx.now) {
@@ -116,7 +116,7 @@ impl ResponseTime {
         });
     }
 
-    /// A class is over its target: lower classes give way first.
+    /// A class is over its target: lower classes are cut first.
     fn violated(&mut self, index: usize, cx: &mut Ctx<'_>) {
         let lower_gave_way = self.cut_lower(index, cx);
         let class = &mut self.classes[index];
@@ -124,7 +124,7 @@ impl ResponseTime {
             class.preempted = false;
         }
         class.lag = if lower_gave_way { 0 } else { class.lag.saturating_add(1) };
-        // The lowest class has nobody to give way for it, so it does not wait.
+        // The lowest class has no class below it to cut, so it does not wait.
         let waited_enough = index == 0 || class.lag >= self.multiclass.lag_threshold;
         if self.multiclass.lag_is_inert || (!lower_gave_way && waited_enough) {
             let rate = self.law.decreased(class.rate());
@@ -132,7 +132,7 @@ impl ResponseTime {
         }
     }
 
-    /// Cuts every class below `index` that can be cut, and flags all of them. False if none could be.
+    /// Pre-empts every class below `index`, and cuts those above the lowest rate. False: none could be cut.
     fn cut_lower(&mut self, index: usize, cx: &mut Ctx<'_>) -> bool {
         let by = self.classes[index].class;
         let mut gave_way = false;
@@ -148,7 +148,7 @@ impl ResponseTime {
         gave_way
     }
 
-    /// A class is within its target; `increase` if far enough within to be given more.
+    /// A class is within its target; `increase`: far enough below it to raise the rate.
     fn met(&mut self, index: usize, error: f64, increase: bool, cx: &mut Ctx<'_>) {
         let pressed = self.pressure.as_ref().is_some_and(|pressure| pressure.is_on(cx.now));
         let class = &mut self.classes[index];
@@ -180,7 +180,7 @@ impl ResponseTime {
         }
     }
 
-    /// Another site cannot keep up: as if the highest class were over its target, and without waiting for the lag.
+    /// Reacts to an overloaded site as if the highest class were over its target, without the lag.
     fn give_way(&mut self, cx: &mut Ctx<'_>) {
         let top = self.classes.len() - 1;
         if !self.cut_lower(top, cx) {
@@ -192,8 +192,8 @@ impl ResponseTime {
     fn tell_upstream(&mut self, estimate: &Estimate, cx: &mut Ctx<'_>) {
         let Some(signal) = &mut self.signal else { return };
         let pressed = self.law.direction(estimate.error) == Direction::Down;
-        // By which part response times must fall. Repeated while it lasts, since it holds for a while only.
-        // Where the rate is cut below the target already, that may be none: then the least, since 0 means relief.
+        // The share by which response times must fall. Repeated while overload lasts, since reports expire. If the rate
+        // is cut below the target already, the share can be zero: the smallest level then, since 0 means relief.
         let excess = estimate.error / (1.0 + estimate.error);
         let level = if pressed { excess.max(LEAST_LEVEL) } else { 0.0 };
         if pressed || signal.pressed {
@@ -207,7 +207,7 @@ impl ResponseTime {
 impl Machine for ResponseTime {
     fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
         match seen {
-            // A refusal from further down, or an end that says nothing of load, is no response time.
+            // A refusal from downstream, or an end without information about load, is no response time.
             Seen::Ended { outcome: Outcome::Ignored | Outcome::Overloaded { .. }, .. } => {}
             Seen::Ended { tags, timing, .. } => {
                 let index = self.index(tags.class);
@@ -233,7 +233,7 @@ impl Machine for ResponseTime {
         self.run_due(cx);
     }
 
-    /// Without a rate while admission control is off.
+    /// Leaves the rate out while admission control is off.
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
         visit(Gauge::of(self.classes[0].gauge()), self.classes[0].seconds() * 1e3);
         if self.admission {

@@ -1,34 +1,34 @@
-//! What sites want their hosts to do.
+//! The actions that sites request from their hosts.
 
 use crate::{Grant, Note, Offer, PeerReport, Refusal, RetryHint, SiteId, Timestamp, policy::Reason};
 
-/// What the host of a site has to do next.
+/// The next action of a site's host.
 #[derive(Debug, PartialEq)]
 #[must_use]
 pub enum Action<J> {
-    /// A gate lets this held job in.
+    /// The gate admits this held job.
     Admit(J, Permit),
-    /// A held job is turned away.
+    /// The site refuses this held job.
     Refuse(J, TurnedAway),
-    /// So many idle workers have jobs to begin with.
+    /// This number of idle workers can take jobs.
     Start(u32),
-    /// The pool grew by so many workers, which are idle.
+    /// The pool grew by this number of idle workers.
     Hire(u32),
-    /// So many idle workers are too many, and may leave.
+    /// The pool shrank by this number of idle workers, which must stop.
     Dismiss(u32),
-    /// Tell an earlier site how hard to shed, 0 (relief) to 1; `None`: every site upstream.
+    /// Report pressure to an upstream site, 0 (relief) to 1; `None`: to every upstream site.
     Shed(Option<SiteId>, f64),
-    /// Take this report to other sites.
+    /// Deliver this report to other sites.
     Tell(PeerReport),
-    /// Nothing until then: poll again at that time or later.
+    /// Poll again at this time or later.
     WakeAt(Timestamp),
-    /// Nothing.
+    /// Nothing to do.
     Idle,
 }
 
 impl<J> Action<J> {
-    /// The order in which the actions of one call are given: what is decided about held jobs comes before new work, and word to
-    /// other sites about load comes last.
+    /// The order of the actions of one call: decisions about held jobs come before new work, and pressure on other
+    /// sites comes last.
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::Tell(_) => 0,
@@ -42,27 +42,28 @@ impl<J> Action<J> {
     }
 }
 
-/// Leave to be behind the gate. Ends once, by [`super::Gate::ended`].
+/// The permit of an admitted job. [`super::Gate::ended`] consumes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Permit {
-    /// What is known of the job.
+    /// The job's offer.
     pub offer: Offer,
     pub(super) grant: Grant,
     pub(super) offered: Timestamp,
     pub(super) started: Option<Timestamp>,
 }
 
-/// A refusal, and what its reply is to tell beside it.
+/// A refusal, with the note for its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnedAway {
-    /// Why, and what to do.
+    /// The reason, and advice on retrying.
     pub refusal: Refusal,
-    /// From the policy to the sender's.
+    /// The note of the policy to the sender's policy.
     pub note: Option<Note>,
 }
 
 impl TurnedAway {
-    /// Where nobody can wait outside, who is to come back is refused, with the time after which to try again.
+    /// The refusal of a job that the policy sent back, at a site whose senders cannot wait: with the time before a
+    /// retry.
     #[must_use]
     pub(super) fn until(wait: std::time::Duration) -> Self {
         Refusal { reason: Reason::Rate, retry: RetryHint::After(wait) }.into()

@@ -1,4 +1,5 @@
-//! The workers of the stage upstream: each takes a job to its stage, and answers if the stage refuses it (USITS'03, section 2.3).
+//! The workers of the upstream stage: each offers a job to its stage, and answers the client if the stage refuses the
+//! job (USITS'03, section 2.3).
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -8,77 +9,79 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{TurnedAway, gauges::count};
-use crate::{JobId, Outcome, Refusal, RetryHint, Timestamp, gate::Line, policy::Reason};
+use crate::{JobId, Outcome, Refusal, RetryHint, Timestamp, gate::JobQueue, policy::Reason};
 
-/// What a stage does with a refusal from the next one (USITS'03, section 2.3).
+/// The answer of a stage to a refusal by the next stage (USITS'03, section 2.3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnRefuse {
     /// A 503 page with the reason and, if known, `Retry-After`.
     Reject,
-    /// Waits until the next stage takes it: back-pressure. The worker waits too, so jobs for other stages wait behind it.
+    /// Block until the next stage accepts the job: back-pressure. The worker waits too, so jobs for other stages wait
+    /// as well.
     Block,
-    /// Sends the client to another node.
+    /// Redirect the client to another node.
     Redirect(String),
-    /// Answers with what can be had cheaply (a shorter list, headers without the body).
+    /// Answer with a degraded reply of low cost (a shorter list, headers without the body).
     Degrade,
 }
 
-/// How soon a blocked job is tried again if nothing leaves the queue that it waits for.
+/// The time between offers of a blocked job while no job leaves the queue that it waits for.
 pub const RETRY_BLOCKED: Duration = Duration::from_millis(5);
 
-/// What the host of dispatch has to do next.
+/// The next action of dispatch's host.
 #[derive(Debug, PartialEq)]
 #[must_use]
 pub enum DispatchStep<J> {
-    /// Offer this job to its stage, and say what came of it: [`Dispatch::taken`] or [`Dispatch::refused`].
+    /// Offer this job to its stage, and report the result: [`Dispatch::taken`] or [`Dispatch::refused`].
     Offer(J),
-    /// No stage takes this job.
+    /// Answer the client of this job, which no stage accepted.
     Answer(J, TurnedAway, RefusalAnswer),
-    /// Nothing until then: [`Dispatch::retry`] at that time or later.
+    /// Call [`Dispatch::retry`] at this time or later.
     WakeAt(Timestamp),
-    /// Nothing.
+    /// Nothing to do.
     Idle,
 }
 
-/// What the client of a refused job gets.
+/// The answer to the client of a refused job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefusalAnswer {
     /// The refusal.
     Reject,
     /// The address of another node.
     Redirect(String),
-    /// What can be had cheaply; the refusal, if nothing can.
+    /// A degraded reply; the refusal, if the service has none.
     Degrade,
 }
 
-/// The dispatch stage: so many workers, and a bounded queue before them. Back-pressure holds workers.
+/// The dispatch stage: a pool of workers with a bounded queue. Back-pressure blocks workers.
 ///
-/// A worker takes a job to its stage and is free at once, unless the stage refuses it and the answer is [`OnRefuse::Block`]. Then it
-/// waits with the job, in order of arrival, until something leaves the stage's queue or [`RETRY_BLOCKED`] has passed.
+/// A worker offers a job to its stage and is free at once, unless the stage refuses it and the answer is
+/// [`OnRefuse::Block`]. The worker then waits with the job, in order of arrival, until a job leaves the stage's queue
+/// or [`RETRY_BLOCKED`] has passed.
 #[derive(Debug)]
 pub struct Dispatch<J> {
     idle: u32,
-    queue: Line<J>,
+    queue: JobQueue<J>,
     limit: u32,
     full: u64,
-    /// By stage: jobs that it refused, each with a worker that waits.
+    /// By stage: refused jobs, each with its blocked worker.
     blocked: BTreeMap<usize, VecDeque<(JobId, J)>>,
-    /// By stage: the blocked job that is being tried again.
+    /// By stage: the blocked job that is being offered again.
     retried: BTreeMap<usize, JobId>,
     retry_at: Option<Timestamp>,
-    /// Answers come before offers: what became of one job, before what is done about the next.
+    /// Answers, which come before offers.
     answers: VecDeque<(J, TurnedAway, RefusalAnswer)>,
     offers: VecDeque<J>,
 }
 
 impl<J> Dispatch<J> {
-    /// So many workers (at least 1), and a queue of that length before them.
+    /// A pool of `workers` (at least 1) with a queue of `queue` jobs.
     #[must_use]
     pub fn new(workers: u32, queue: u32) -> Self {
         Self {
             idle: workers.max(1),
-            queue: Line::default(),
+            queue: JobQueue::default(),
             limit: queue,
             full: 0,
             blocked: BTreeMap::new(),
@@ -89,7 +92,7 @@ impl<J> Dispatch<J> {
         }
     }
 
-    /// A job was let in, and needs a worker.
+    /// Adds a job that was admitted and needs a worker.
     pub fn offer(&mut self, id: JobId, job: J) {
         if self.idle > 0 {
             self.idle -= 1;
@@ -102,7 +105,7 @@ impl<J> Dispatch<J> {
         }
     }
 
-    /// This stage took the job that was handed out last.
+    /// The stage accepted the last job that was handed out.
     pub fn taken(&mut self, id: JobId, stage: usize) {
         self.worker_is_free();
         if self.is_retried(id, stage) {
@@ -110,10 +113,10 @@ impl<J> Dispatch<J> {
         }
     }
 
-    /// This stage refused the job that was handed out last.
+    /// The stage refused the last job that was handed out.
     pub fn refused(&mut self, now: Timestamp, id: JobId, job: J, stage: usize, away: TurnedAway, on_refuse: &OnRefuse) {
         let again = self.is_retried(id, stage);
-        // Waiting helps against load, not against the end of the service.
+        // Blocking helps under load, not when the service shuts down.
         if *on_refuse == OnRefuse::Block && away.refusal.reason != Reason::Draining {
             let blocked = self.blocked.entry(stage).or_default();
             let place = if again { 0 } else { blocked.len() };
@@ -130,14 +133,14 @@ impl<J> Dispatch<J> {
         self.worker_is_free();
     }
 
-    /// Something left the queue of this stage: a job that waits for it is tried again.
+    /// A job left the queue of this stage: a blocked job is offered to it again.
     pub fn room(&mut self, stage: usize) {
         if !self.retried.contains_key(&stage) {
             self.retry_first(stage);
         }
     }
 
-    /// Tries blocked jobs again, if that is due.
+    /// Offers blocked jobs again, if that is due.
     pub fn retry(&mut self, now: Timestamp) {
         if self.retry_at.is_none_or(|at| now < at) {
             return;
@@ -147,7 +150,7 @@ impl<J> Dispatch<J> {
         stages.into_iter().for_each(|stage| self.room(stage));
     }
 
-    /// A job that waits here goes away. `None` if it does not wait here.
+    /// Removes a waiting job that left. `None`: it does not wait here.
     pub fn leave(&mut self, id: JobId) -> Option<J> {
         if let Some(job) = self.queue.remove(id) {
             return Some(job);
@@ -161,7 +164,8 @@ impl<J> Dispatch<J> {
         Some(job.1)
     }
 
-    /// What the host has to do. To be called after every other call until it says [`DispatchStep::WakeAt`] or [`DispatchStep::Idle`].
+    /// The host's next action. Call after every other call until it returns [`DispatchStep::WakeAt`] or
+    /// [`DispatchStep::Idle`].
     pub fn poll(&mut self) -> DispatchStep<J> {
         if let Some((job, away, answer)) = self.answers.pop_front() {
             return DispatchStep::Answer(job, away, answer);
@@ -172,7 +176,7 @@ impl<J> Dispatch<J> {
             .map_or_else(|| due.map_or(DispatchStep::Idle, DispatchStep::WakeAt), DispatchStep::Offer)
     }
 
-    /// The next answer alone: for a host that has other work to do before the next offer.
+    /// The next answer only: for a host with other work before the next offer.
     pub fn poll_answer(&mut self) -> Option<(J, TurnedAway, RefusalAnswer)> {
         self.answers.pop_front()
     }
@@ -183,13 +187,13 @@ impl<J> Dispatch<J> {
         self.queue.len()
     }
 
-    /// Jobs whose workers wait with them.
+    /// Blocked jobs, each with its worker.
     #[must_use]
     pub fn blocked(&self) -> u32 {
         count(self.blocked.values().map(VecDeque::len).sum())
     }
 
-    /// Workers that are free.
+    /// Idle workers.
     #[must_use]
     pub fn idle(&self) -> u32 {
         self.idle
@@ -229,7 +233,8 @@ impl<J> Dispatch<J> {
     }
 }
 
-/// How a job ended for the policy that let it in, when a later site refused it: overload, unless it was answered in another way.
+/// The outcome of a job that a later site refused, for the policy that admitted it: overload, unless the answer was not
+/// a refusal.
 #[must_use]
 pub fn outcome_of_refusal(refusal: Refusal, answered: bool) -> Outcome {
     if answered { Outcome::Ignored } else { Outcome::Overloaded { retry: refusal.retry != RetryHint::Never } }

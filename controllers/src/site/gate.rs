@@ -3,54 +3,56 @@
 use std::time::Duration;
 
 use super::{
-    Action, InstalledPolicy, Permit, PolicySite, Probe, StageGauges, TurnedAway, gauges::counts_beside, watch::Want,
+    Action, InstalledPolicy, Permit, PolicySite, Probe, StageGauges, TurnedAway, gauges::counts_beside,
+    policy_site::Want,
 };
 use crate::{
     JobId, LoadSample, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds, Verdict, seat::Waiting,
 };
 
-/// The gate.
+/// A policy with its held jobs, and the capacity behind it.
 #[derive(Debug)]
 pub struct Gate<J> {
     name: String,
     site: PolicySite<J>,
-    /// Jobs that can be worked on side by side behind the gate: what queue disciplines are told as room.
+    /// Jobs that can be processed concurrently behind the gate, the basis of the free capacity that queue disciplines
+    /// see.
     capacity: u32,
     completed: u64,
     unwatched: u64,
 }
 
-/// What a gate says to a job.
+/// The answer of a gate to a job.
 #[derive(Debug, PartialEq)]
 #[must_use]
 pub enum Entered {
-    /// Come in. Without a policy there is no permit, and no end to be told.
+    /// Admitted. Without a policy there is no permit, and no end to report.
     In(Option<Permit>),
-    /// Go away.
+    /// Refused.
     Refused(TurnedAway),
-    /// The gate keeps it: [`Action::Admit`] or [`Action::Refuse`] follows.
+    /// Held: [`Action::Admit`] or [`Action::Refuse`] follows.
     Held,
 }
 
 impl<J> Gate<J> {
-    /// A gate. `capacity`: jobs that can be worked on side by side behind it.
+    /// Creates a gate. `capacity`: jobs that can be processed concurrently behind it.
     #[must_use]
     pub fn new(name: &str, site: PolicySite<J>, capacity: u32) -> Self {
         Self { name: name.to_owned(), site, capacity, completed: 0, unwatched: 0 }
     }
 
-    /// Shows the wall clock to policy and machines. Hosts do so before each call.
+    /// Sets the wall clock that policy and machines see. Hosts call this before each other call.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.site.set_wall(wall);
     }
 
-    /// True while a policy other than `none` sits here.
+    /// True while a policy other than `none` is installed.
     #[must_use]
     pub fn is_watched(&self) -> bool {
         self.site.policy_name() != "none"
     }
 
-    /// A job asks to be let in; `job` is what the gate keeps of it if it is held.
+    /// Decides on a job; `job` creates the payload that the gate stores if the job is held.
     pub fn offer(&mut self, now: Timestamp, offer: Offer, job: impl FnOnce() -> J) -> Entered {
         if !self.is_watched() {
             self.unwatched += 1;
@@ -67,15 +69,15 @@ impl<J> Gate<J> {
         }
     }
 
-    /// Work on a job begins.
+    /// Reports the start of work on a job.
     pub fn started(&mut self, now: Timestamp, permit: &mut Permit) {
         permit.started = Some(now);
         let waited = now.since(permit.offered);
         self.site.observe(now, &Seen::Started { id: permit.offer.id, waited });
     }
 
-    /// A job leaves; `cost`: the CPU time that it took, where that is known; `told`: what the last reply to a call on its
-    /// behalf told. Says what its own reply is to tell beside the answer.
+    /// Reports the end of a job, and returns the note for its reply. `cost`: its CPU time, where known; `told`: the
+    /// note of the last reply to its calls.
     pub fn ended(
         &mut self,
         now: Timestamp,
@@ -90,28 +92,28 @@ impl<J> Gate<J> {
         self.completed += 1;
         self.site.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note: told });
         let to_tell = self.site.note(id);
-        // SEDA's controllers run when a batch is done; here each job is a batch of its own.
+        // SEDA's controllers run after a batch; here each job is a batch.
         self.site.observe(now, &Seen::Batch { jobs: 1, busy: now.since(started) });
         self.tell_room(now);
         to_tell
     }
 
-    /// A held job goes away. `None` if it was decided about.
+    /// Removes a held job that left. `None`: it was decided already.
     pub fn leave(&mut self, now: Timestamp, id: JobId) -> Option<J> {
         self.site.leave(now, id)
     }
 
-    /// Tells policy and machines a fact that another site saw.
+    /// Passes a fact from another site to policy and machines.
     pub fn observe(&mut self, now: Timestamp, seen: &Seen) {
         self.site.observe(now, seen);
     }
 
-    /// Switches the policy: jobs behind the gate keep their permits, held ones are offered to the new one.
+    /// Switches the policy: admitted jobs keep their permits, held jobs are offered to the new policy.
     pub fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
         self.site.replace(now, installed);
     }
 
-    /// What the host has to do. To be called after every other call until it answers [`Action::WakeAt`] or [`Action::Idle`].
+    /// The host's next action. Call after every other call until it returns [`Action::WakeAt`] or [`Action::Idle`].
     pub fn poll(&mut self, now: Timestamp, probe: &dyn Probe) -> Action<J> {
         loop {
             match self.site.next_action() {
@@ -121,25 +123,25 @@ impl<J> Gate<J> {
         }
     }
 
-    /// True if it holds this job.
+    /// True if this job is held.
     #[must_use]
     pub fn holds(&self, id: JobId) -> bool {
         self.site.seat().holds(id)
     }
 
-    /// Quality that the policy wants jobs to be served at, 0 to 1.
+    /// The quality of service that the policy sets, 0 to 1.
     #[must_use]
     pub fn quality(&self) -> f64 {
         self.site.quality()
     }
 
-    /// Which site it is.
+    /// The site.
     #[must_use]
     pub fn id(&self) -> SiteId {
         self.site.id()
     }
 
-    /// What can be seen of it.
+    /// The gauges of the gate.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         let counts = self.site.seat().counts();
@@ -166,7 +168,7 @@ impl<J> Gate<J> {
         self.site.tell_room(now, free);
     }
 
-    /// Asks policy and machines what they want.
+    /// Collects the effects of policy and machines.
     fn turn(&mut self, now: Timestamp, probe: &dyn Probe) {
         let sample = LoadSample::Stage {
             queue: self.site.seat().parked(),
@@ -178,7 +180,7 @@ impl<J> Gate<J> {
             Want::Release(Waiting { job, offer, offered }, grant) => {
                 actions.push_back(Action::Admit(job, Permit { offer, grant, offered, started: None }));
             }
-            // Nothing lies before a gate that could shed, and it has no pool.
+            // A gate has no upstream site that could shed, and no pool.
             Want::Resize(_) | Want::Shed(..) => {}
         });
         self.site.end_turn(wake, None);

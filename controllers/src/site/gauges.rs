@@ -1,4 +1,4 @@
-//! What can be seen of a site.
+//! The gauges of sites.
 
 use std::collections::BTreeMap;
 
@@ -6,54 +6,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Gauge, seat::Counts};
 
-/// One stage, or what looks like one.
+/// The gauges of a stage or gate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageGauges {
-    /// Its name.
+    /// The site's name.
     pub name: String,
     /// Jobs waiting.
     pub queue: u32,
-    /// Workers that exist.
+    /// Workers in the pool.
     pub workers: u32,
-    /// Workers without work.
+    /// Idle workers.
     pub idle: u32,
-    /// Largest batch.
+    /// The largest batch, jobs.
     pub batch: u32,
-    /// Jobs that asked, since the start.
+    /// Offered jobs since the start.
     pub offered: u64,
-    /// Let in.
+    /// Admitted jobs since the start.
     pub admitted: u64,
-    /// Turned away.
+    /// Refused jobs since the start.
     pub refused: u64,
-    /// Finished.
+    /// Finished jobs since the start.
     pub completed: u64,
-    /// Time that workers were busy, milliseconds, since the start.
+    /// Busy time of the workers since the start, milliseconds.
     pub busy_ms: f64,
-    /// What its policy and machines show: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`.
+    /// Gauges of policy and machines: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; of one class:
+    /// `name[class]`.
     pub policy: BTreeMap<String, f64>,
-    /// What else is counted here, since the start: `attempt_0`, the first attempts that came.
+    /// Other counters since the start: `attempt_0`, the first attempts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
-    /// Which policy sits here; empty where none can.
+    /// The installed policy; empty for a stage without one.
     #[serde(default)]
     pub policy_name: String,
 }
 
-/// The counter in [`StageGauges::counts`] of facts that contradict what is in flight ([`crate::seat::Counts::contradictions`]).
+/// The name in [`StageGauges::counts`] of the counter of contradictions ([`crate::seat::Counts::contradictions`]).
 pub const CONTRADICTIONS: &str = "contradictions";
 
-/// What a row counts beside its own columns; empty while nothing was wrong.
+/// Counters without a column of their own; empty while no contradiction was found.
 pub(super) fn counts_beside(counts: Counts) -> BTreeMap<String, u64> {
     let wrong = (counts.contradictions > 0).then(|| (CONTRADICTIONS.to_owned(), counts.contradictions));
     wrong.into_iter().collect()
 }
 
-/// A gauge's name; with a class, `name[class]`.
+/// A gauge's name; of one class: `name[class]`.
 pub(super) fn name_of(gauge: Gauge) -> String {
     gauge.class.map_or_else(|| gauge.name.to_owned(), |class| format!("{}[{}]", gauge.name, class.0))
 }
 
-/// A length as gauges and facts have it.
+/// A length as a count of gauges and facts.
 pub(super) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
@@ -79,7 +80,7 @@ mod tests {
         let Entered::In(Some(permit)) = gate.offer(Timestamp::ZERO, offer, || ()) else { panic!("there is room") };
         gate.ended(Timestamp::ZERO, permit, Outcome::Served, None, None);
         assert_eq!(gate.gauges().counts, BTreeMap::new());
-        // Told twice: a panic with debug assertions, which tests have.
+        // Reported twice: a panic with debug assertions, which tests have.
         let again = || gate.ended(Timestamp::ZERO, permit, Outcome::Served, None, None);
         let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(again));
         assert_eq!(told.is_err(), cfg!(debug_assertions));

@@ -1,19 +1,19 @@
-//! How many workers a stage has, and should have.
+//! The actual and the desired number of workers of a stage.
 
 /// The workers of a stage.
 ///
-/// Hosts may have a task for each worker. Tasks are alike: whichever looks first takes the work, or the leave.
+/// Hosts can run a task for each worker. Tasks are interchangeable: the first that polls takes the work, or stops.
 #[derive(Debug)]
 pub(super) struct Pool {
     workers: u32,
     wanted: u32,
     idle: u32,
-    /// Workers that count no more, and whose tasks have not heard of it.
+    /// Removed workers whose tasks have not stopped yet.
     leaving: u32,
 }
 
 impl Pool {
-    /// So many workers, all idle.
+    /// A pool of idle workers.
     pub(super) fn new(workers: u32) -> Self {
         let workers = workers.max(1);
         Self { workers, wanted: workers, idle: workers, leaving: 0 }
@@ -27,8 +27,8 @@ impl Pool {
         self.idle
     }
 
-    /// Sets the number of workers. Idle ones leave at once, busy ones after their batch. How many tasks have to be started, and how
-    /// many have to be told that they may leave.
+    /// Sets the number of workers. Idle workers leave at once, busy ones after their batch. Returns the number of tasks
+    /// to start, and the number of tasks to stop.
     pub(super) fn resize(&mut self, wanted: u32) -> (u32, u32) {
         self.wanted = wanted.max(1);
         if self.workers < self.wanted {
@@ -47,14 +47,14 @@ impl Pool {
         }
     }
 
-    /// An idle worker becomes busy. False if none is idle.
+    /// Makes an idle worker busy. False: none is idle.
     pub(super) fn begin(&mut self) -> bool {
         let any = self.idle > 0;
         self.idle -= u32::from(any);
         any
     }
 
-    /// A busy worker is done: it is idle, or leaves if there are too many.
+    /// Makes a busy worker idle, or removes it if the pool has too many.
     pub(super) fn done(&mut self) {
         if self.workers > self.wanted {
             self.workers -= 1;
@@ -64,13 +64,13 @@ impl Pool {
         }
     }
 
-    /// An idle worker leaves because there will be no more work.
+    /// Removes an idle worker because no more work will come.
     pub(super) fn close_one(&mut self) {
         self.idle = self.idle.saturating_sub(1);
         self.workers = self.workers.saturating_sub(1);
     }
 
-    /// One of those that are to leave hears of it. False if nobody is.
+    /// Stops the task of one removed worker. False: none is left.
     pub(super) fn leave(&mut self) -> bool {
         let any = self.leaving > 0;
         self.leaving -= u32::from(any);

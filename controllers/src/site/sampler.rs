@@ -1,4 +1,4 @@
-//! Load samples that policies and machines ask for, taken when they are due.
+//! Load samples for policies and machines, taken periodically.
 
 use std::{fmt, time::Duration};
 
@@ -7,38 +7,38 @@ use crate::{
     catalogue::{SampleKind, Sampling},
 };
 
-/// Where load samples come from: the process, emulated servers in it, or a plant that stands for one.
+/// The source of load samples: the process, emulated servers in it, or a simulated plant.
 pub trait Probe: fmt::Debug + Send + Sync {
-    /// CPU time used so far.
+    /// CPU time used since the start.
     fn cpu_time(&self) -> Duration;
-    /// Processors that it may use: its CPU time grows by so much a second at most.
+    /// Available processors: the largest growth of CPU time per second.
     fn cpus(&self) -> f64;
-    /// Share of its memory limit in use, 0 to 1.
+    /// Memory in use, as a share of the memory limit, 0 to 1.
     fn memory_share(&self) -> f64;
 }
 
-/// A load sample that somebody asked for, and when it is to be taken next.
+/// A requested load sample, with the time of the next one.
 #[derive(Debug)]
 pub(super) struct Sampler {
     sampling: Sampling,
     pub(super) due: Timestamp,
-    /// When CPU time was last looked at, and what had been used by then.
+    /// The time of the previous sample of CPU time, and its value.
     looked: Option<(Timestamp, Duration)>,
 }
 
 impl Sampler {
-    /// One for each of these.
+    /// Creates a sampler for each request.
     pub(super) fn all(samples: &[Sampling], now: Timestamp) -> Vec<Self> {
         let sampler = |&sampling: &Sampling| Self {
             sampling,
-            // A share of CPU time needs a first look to count from, at once.
+            // A share of CPU time needs a first value at once.
             due: if sampling.what == SampleKind::Cpu { now } else { now + sampling.period },
             looked: None,
         };
         samples.iter().map(sampler).collect()
     }
 
-    /// The sample, if it is due. A late one is taken once, not once for each period that was missed.
+    /// The sample, if it is due. A late call takes it once, not once for each missed period.
     pub(super) fn take(
         &mut self,
         now: Timestamp,
@@ -58,7 +58,7 @@ impl Sampler {
         }
     }
 
-    /// CPU time over the time that the process could have had since the last look, 0 to 1; `None` at the first.
+    /// CPU time since the previous sample as a share of the available CPU time, 0 to 1; `None` at the first sample.
     fn cpu_share(&mut self, now: Timestamp, probe: &dyn Probe) -> Option<f64> {
         let used = probe.cpu_time();
         let (at, before) = self.looked.replace((now, used))?;
@@ -68,7 +68,8 @@ impl Sampler {
     }
 }
 
-/// Jobs being worked on and waiting, for a machine that has no seat to count them: a worker's batch counts as one.
+/// Runnable tasks, for a machine without a seat that counts jobs: busy workers and queued jobs. A worker's batch counts
+/// as one.
 pub(super) fn ready(stage: LoadSample) -> u32 {
     match stage {
         LoadSample::Stage { queue, workers, idle, .. } => workers.saturating_sub(idle) + queue,

@@ -5,8 +5,8 @@ use std::{collections::VecDeque, time::Duration};
 use super::{
     Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway,
     gauges::{count, counts_beside},
+    policy_site::Want,
     pool::Pool,
-    watch::Want,
 };
 use crate::{
     Grant, LoadSample, Note, Offer, Outcome, Refusal, Resize, Seen, SiteId, Timestamp, Timing, UnixSeconds,
@@ -17,40 +17,40 @@ use crate::{
 /// The size of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageLimits {
-    /// Most jobs that wait in the queue or are held.
+    /// The largest number of queued and held jobs.
     pub queue: u32,
-    /// Workers at the start, at least 1.
+    /// The initial number of workers, at least 1.
     pub workers: u32,
-    /// Most jobs that a worker takes at once, at least 1.
+    /// The largest batch of a worker, at least 1 job.
     pub batch: u32,
 }
 
-/// A job that was admitted.
+/// An admitted job in the queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Queued<J> {
-    /// What the host gave with it.
+    /// The host's payload.
     pub job: J,
-    /// What is known of it.
+    /// The offer.
     pub offer: Offer,
-    /// What it was admitted with.
+    /// The grant of its admission.
     pub grant: Grant,
-    /// When it asked to enter.
+    /// When it was offered.
     pub offered: Timestamp,
 }
 
-/// What a worker finds when it looks for work.
+/// The next step of a worker.
 #[derive(Debug, PartialEq)]
 #[must_use]
 pub enum WorkerStep<J> {
-    /// These jobs, one after the other.
+    /// Process these jobs in order.
     Batch(VecDeque<Queued<J>>),
-    /// Nothing now.
+    /// Wait for work.
     Wait,
-    /// The worker is one too many, or there will be no more work.
+    /// Stop: the pool has shrunk, or no more work will come.
     Leave,
 }
 
-/// The stage.
+/// The queue, the policy and the pool of one stage.
 #[derive(Debug)]
 pub struct Stage<J> {
     name: String,
@@ -66,7 +66,7 @@ pub struct Stage<J> {
 }
 
 impl<J> Stage<J> {
-    /// A stage of this size round a policy. Its workers are idle.
+    /// Creates a stage of this size with a policy. Its workers are idle.
     #[must_use]
     pub fn new(name: &str, site: PolicySite<J>, limits: StageLimits) -> Self {
         Self {
@@ -83,12 +83,12 @@ impl<J> Stage<J> {
         }
     }
 
-    /// Shows the wall clock to policy and machines. Hosts do so before each call.
+    /// Sets the wall clock that policy and machines see. Hosts call this before each other call.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.site.set_wall(wall);
     }
 
-    /// Puts a job into the queue, or holds it, if the policy lets it and there is room.
+    /// Puts a job into the queue, or holds it, if the policy agrees and the queue has room.
     ///
     /// # Errors
     /// The job, with the refusal.
@@ -114,7 +114,7 @@ impl<J> Stage<J> {
         }
     }
 
-    /// What a worker that has no work does next. After a batch, tell [`Stage::batch_done`] first.
+    /// The next step of an idle worker. After a batch, call [`Stage::batch_done`] first.
     pub fn take(&mut self) -> WorkerStep<J> {
         if !self.queue.is_empty() && self.pool.begin() {
             let jobs = batch_of(self.queue.len(), self.pool.idle(), self.batch);
@@ -130,13 +130,13 @@ impl<J> Stage<J> {
         WorkerStep::Wait
     }
 
-    /// A worker begins with a job of its batch.
+    /// Reports the start of work on a job of a batch.
     pub fn started(&mut self, now: Timestamp, queued: &Queued<impl Sized>) {
         self.site.observe(now, &Seen::Started { id: queued.offer.id, waited: now.since(queued.offered) });
     }
 
-    /// A job of a batch has ended; `cost`: CPU time that it took, where that is known; `told`: what the last reply to a call on its
-    /// behalf told. Says what its own reply is to tell beside the answer.
+    /// Reports the end of a job of a batch, and returns the note for its reply. `cost`: its CPU time, where known;
+    /// `told`: the note of the last reply to its calls.
     pub fn ended(
         &mut self,
         now: Timestamp,
@@ -153,7 +153,7 @@ impl<J> Stage<J> {
         self.site.note(id)
     }
 
-    /// A worker is done with its batch of so many jobs, which it began then, and may [`Stage::take`] another one.
+    /// Reports the end of a batch of `jobs`, started at `began`; the worker can [`Stage::take`] the next one.
     pub fn batch_done(&mut self, now: Timestamp, jobs: u32, began: Timestamp) {
         let busy = now.since(began);
         self.busy += busy;
@@ -162,34 +162,34 @@ impl<J> Stage<J> {
         self.tell_room(now);
     }
 
-    /// One more job (or one less) of this stage waits for other services: meanwhile it is neither running nor ready to run.
+    /// One job more (or less) of this stage waits for other services and is not runnable.
     pub fn waits_downstream(&mut self, more: i32) {
         self.site.set_downstream(self.site.downstream().saturating_add_signed(more));
     }
 
-    /// Tells policy and machines a fact that another site saw.
+    /// Passes a fact from another site to policy and machines.
     pub fn observe(&mut self, now: Timestamp, seen: &Seen) {
         self.site.observe(now, seen);
     }
 
-    /// Switches the policy; jobs that are held are offered to the new one.
+    /// Switches the policy; held jobs are offered to the new one.
     pub fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
         self.site.replace(now, installed);
         self.tell_room(now);
     }
 
-    /// Takes no more jobs; workers leave when the queue is empty.
+    /// Closes the stage: it accepts no more jobs, and workers stop when the queue is empty.
     pub fn close(&mut self) {
         self.closed = true;
     }
 
-    /// True once it is closed and has nothing more to do.
+    /// True once the stage is closed and empty.
     #[must_use]
     pub fn is_drained(&self) -> bool {
         self.closed && self.waiting() == 0
     }
 
-    /// What the host has to do. To be called after every other call until it answers [`Action::WakeAt`] or [`Action::Idle`].
+    /// The host's next action. Call after every other call until it returns [`Action::WakeAt`] or [`Action::Idle`].
     pub fn poll(&mut self, now: Timestamp, probe: &dyn Probe) -> Action<J> {
         loop {
             match self.site.next_action() {
@@ -199,37 +199,37 @@ impl<J> Stage<J> {
         }
     }
 
-    /// Quality that the policy wants jobs to be served at, 0 to 1.
+    /// The quality of service that the policy sets, 0 to 1.
     #[must_use]
     pub fn quality(&self) -> f64 {
         self.site.quality()
     }
 
-    /// The policy's own 90th percentile of response times, where it has one.
+    /// The policy's estimate of the 90th percentile of response times, if it has one.
     #[must_use]
     pub fn p90(&self) -> Option<Duration> {
         self.site.p90()
     }
 
-    /// Workers that exist.
+    /// Workers in the pool.
     #[must_use]
     pub fn workers(&self) -> u32 {
         self.pool.workers()
     }
 
-    /// Which site it is.
+    /// The site.
     #[must_use]
     pub fn id(&self) -> SiteId {
         self.site.id()
     }
 
-    /// Its name.
+    /// The stage's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What can be seen of it.
+    /// The gauges of the stage.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         let counts = self.site.seat().counts();
@@ -250,18 +250,18 @@ impl<J> Stage<J> {
         }
     }
 
-    /// Jobs in the queue and held ones.
+    /// Queued and held jobs.
     fn waiting(&self) -> usize {
         self.queue.len() + usize::try_from(self.site.seat().parked()).unwrap_or(usize::MAX)
     }
 
-    /// Queue disciplines hold everything and let in what free workers can take.
+    /// Reports free workers, for which queue disciplines release jobs.
     fn tell_room(&mut self, now: Timestamp) {
         let free = self.pool.idle().saturating_sub(count(self.queue.len()));
         self.site.tell_room(now, free);
     }
 
-    /// Asks policy and machines what they want.
+    /// Collects the effects of policy and machines.
     fn turn(&mut self, now: Timestamp, probe: &dyn Probe) {
         let sample = LoadSample::Stage {
             queue: count(self.waiting()),
@@ -287,8 +287,8 @@ impl<J> Stage<J> {
     }
 }
 
-/// How many jobs of a queue a worker takes: a batch, which leaves idle colleagues their share (SEDA takes all there is, and
-/// lets them idle).
+/// The number of jobs that a worker takes from a queue: a batch that leaves idle workers their share (in SEDA a worker
+/// takes up to a batch and leaves other workers idle).
 fn batch_of(queue: usize, idle: u32, batch: u32) -> usize {
     let share = count(queue).div_ceil(idle + 1);
     usize::try_from(share.min(batch)).unwrap_or(usize::MAX)

@@ -1,4 +1,4 @@
-//! Attempts of recent requests, which tell whether trying elsewhere can help ("Deciding to Retry").
+//! The attempt counters of recent requests, which show whether a retry elsewhere can succeed ("Deciding to Retry").
 
 use std::time::Duration;
 
@@ -23,12 +23,12 @@ impl Attempts {
         Self { counts: WindowCounts::new(params.window), params: params.clone() }
     }
 
-    /// Takes in a request, whatever becomes of it.
+    /// Counts a request, admitted or not.
     pub(super) fn count(&mut self, now: Timestamp, job: &Offer) {
         self.counts.count(now, usize::from(job.tags.attempt.min(3)));
     }
 
-    /// What to tell the sender of a request that is refused.
+    /// Advice for the sender of a refused request.
     pub(super) fn advice(&mut self, now: Timestamp) -> RetryHint {
         let counts = self.counts.totals(now);
         let all: u64 = counts.iter().sum();

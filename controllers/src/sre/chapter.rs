@@ -1,13 +1,13 @@
-//! What entries after the chapter have in common: their source, and the window over which they count requests.
+//! The common part of the chapter's entries: their source, and the window of their request counts.
 
 use crate::entry::{Declared, Source, Time, ms, s, time};
 
-/// A section of the chapter.
+/// A section of the chapter as a source.
 pub(super) const fn section(place: &'static str) -> Source {
     Source { title: "Site Reliability Engineering, 2016, chapter 21, Handling Overload", place }
 }
 
-/// How far back requests are counted.
+/// The window of request counts.
 pub(super) const WINDOW: Declared<Time> = Declared {
     kind: time(ms(100)..=s(3600), s(120)),
     about: "how far back requests are counted, to a sixtieth of it",

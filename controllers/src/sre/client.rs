@@ -1,4 +1,4 @@
-//! The whole sender's side in one policy.
+//! The complete sender's side in one policy.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! "Overloaded; don't retry": attempts of recent requests tell whether trying elsewhere can help ("Deciding to Retry").
+//! "Overloaded; don't retry": refusals advise against retries while many recent requests are retries ("Deciding to
+//! Retry").
 
 use crate::{
     Entry, Place,

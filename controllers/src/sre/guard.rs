@@ -1,35 +1,35 @@
-//! What the chapter's mechanisms have in common, and how they become one policy.
+//! The interface of the chapter's mechanisms, and their combination to a policy.
 
 use crate::{Ctx, Gauge, Grant, Machine, Offer, Policy, Refusal, RetryHint, Seen, Timestamp, Verdict};
 
 use super::attempts::Attempts;
 
-/// A mechanism that says no, or nothing.
+/// A mechanism that refuses a job or abstains.
 pub(super) trait Guard: Machine {
-    /// Why the job may not come in; `None`: as far as this guard goes, it may.
+    /// The refusal of a job; `None`: the guard abstains.
     fn refusal(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Option<Refusal>;
 
-    /// No guard had anything against the job. What is written into the grant comes back with its end.
+    /// Reports that no guard refused the job. The grant returns with the job's end.
     fn admitted(&mut self, job: &Offer, grant: &mut Grant, cx: &mut Ctx<'_>) {
         let _ = (job, grant, cx);
     }
 }
 
-/// Guards in order: the first that says no decides, and those after it are not asked.
+/// A sequence of guards: the first refusal decides, and later guards are not called.
 #[derive(Debug)]
 pub(super) struct Guarded {
     guards: Vec<Box<dyn Guard>>,
-    /// What refusals say about retrying, if they say anything of their own accord.
+    /// The source of advice on retrying, for refusals without any.
     attempts: Option<Attempts>,
 }
 
 impl Guarded {
-    /// These, in this order. Without any, everything comes in.
+    /// Creates the sequence. Without guards every job is admitted.
     pub(super) fn new(guards: Vec<Box<dyn Guard>>) -> Self {
         Self { guards, attempts: None }
     }
 
-    /// The same, with advice on retrying in refusals that have none.
+    /// Adds advice on retrying to refusals that have none.
     pub(super) fn advising(self, attempts: Attempts) -> Self {
         Self { attempts: Some(attempts), ..self }
     }

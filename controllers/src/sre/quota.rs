@@ -1,4 +1,4 @@
-//! Per-customer limits in CPU seconds a second ("Per-Customer Limits").
+//! Per-customer limits in CPU seconds per second ("Per-Customer Limits").
 
 mod account;
 mod params;
@@ -21,31 +21,31 @@ use account::{Account, Limits, OLD_COST};
 
 pub(super) use params::{LIMITS, MOST_CPUS, QuotaParams, UNIT};
 
-/// Refuses a customer's requests while the CPU time that they cost is over its limit.
+/// Refuses a customer's requests while their CPU time exceeds the customer's limit.
 #[derive(Debug)]
 pub(super) struct Quota {
     limits: Limits,
     accounts: BTreeMap<u32, Account>,
-    /// Of customers for whom there is no room: all of them together are one.
+    /// The shared account of customers beyond the largest number of accounts.
     rest: Account,
-    /// What a request costs, CPU seconds: for customers of whom no request has ended yet.
+    /// The mean cost of a request, CPU seconds, for customers without a finished request.
     mean_cost: Ewma,
-    /// No account was idle when this was last looked for.
+    /// The last search for idle accounts.
     swept: Timestamp,
     report: Option<Report>,
 }
 
-/// Usage reports to whoever divides quotas.
+/// Usage reports to the machine that divides quotas.
 #[derive(Debug)]
 struct Report {
     every: Duration,
-    /// The last one; `None` before the first request.
+    /// The last report; `None` before the first request.
     last: Option<Timestamp>,
 }
 
-/// Most customers with an account of their own: customers' numbers come from outside, and memory is fixed.
+/// The largest number of accounts: customer numbers come from clients, and memory is bounded.
 const MOST_ACCOUNTS: usize = 1024;
-/// Idle accounts are looked for no more often than this once all are taken: a look goes through all of them.
+/// The smallest time between searches for idle accounts, since a search visits all accounts.
 const BETWEEN_SWEEPS: Duration = Duration::from_secs(1);
 
 impl Quota {
@@ -67,7 +67,7 @@ impl Quota {
         }
     }
 
-    /// A customer's account, as of now.
+    /// A customer's account, filled up to `now`.
     fn account(&mut self, customer: u32, now: Timestamp) -> &mut Account {
         if self.accounts.len() >= MOST_ACCOUNTS && !self.accounts.contains_key(&customer) {
             self.sweep(now);
@@ -82,7 +82,7 @@ impl Quota {
         account
     }
 
-    /// Drops idle accounts, if that was not tried a moment ago.
+    /// Drops idle accounts, unless the last search was recent.
     fn sweep(&mut self, now: Timestamp) {
         if now.since(self.swept) < BETWEEN_SWEEPS {
             return;
@@ -97,11 +97,11 @@ impl Quota {
 
     fn obey(&mut self, customer: u32, limit: f64, now: Timestamp) {
         if !limit.is_finite() || limit < 0.0 {
-            return; // nonsense, and what was said before still holds
+            return; // an invalid limit leaves the previous one in force
         }
         let until = now + self.limits.lease;
         self.account(customer, now);
-        // The accounts' rest has no limit of its own that one customer's could be.
+        // The shared account keeps its own limit.
         if let Some(account) = self.accounts.get_mut(&customer) {
             account.lend(limit.min(MOST_CPUS), until, self.limits.burst_s);
         }
@@ -167,7 +167,7 @@ impl Guard for Quota {
     }
 
     fn admitted(&mut self, job: &Offer, grant: &mut Grant, cx: &mut Ctx<'_>) {
-        // Charged at once and settled at the end: else all that waits in a queue would be free until then.
+        // Charged at the admission and settled at the end: else jobs in a queue would be free of charge.
         let of_all = self.mean_cost.current();
         let account = self.account(job.tags.customer, cx.now);
         grant.cookie = (account.mean_cost().unwrap_or(of_all) * 1e9) as u64;
@@ -175,7 +175,7 @@ impl Guard for Quota {
     }
 }
 
-/// What a job was charged when it was let in, CPU seconds.
+/// The charge of a job at its admission, CPU seconds.
 fn charged(grant: Grant) -> f64 {
     grant.cookie as f64 / 1e9
 }

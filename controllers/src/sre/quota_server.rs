@@ -12,37 +12,37 @@ use super::{
     quota::{LIMITS, MOST_CPUS, UNIT},
 };
 
-/// Hears what customers use and want at each task, and tells each task how much of the global limit is its own.
+/// Receives the usage and the demand of customers at each task, and sends each task its part of the global limit.
 ///
-/// While all that is wanted fits into the limit, each task gets what is wanted there and an equal part of what is left.
-/// Else all get the same part of what is wanted there.
+/// While the total demand is within the limit, each task gets its demand and an equal part of the remainder. Else each
+/// task gets the same share of its demand.
 #[derive(Debug)]
 struct QuotaServer {
     params: QuotaServerParams,
-    /// By customer, then by task.
+    /// Demand by customer, then by task.
     wanted: BTreeMap<(u32, SiteId), Wanted>,
-    /// Reports for which there was no room.
+    /// Reports dropped because the table was full.
     ignored: u64,
     next: Option<Timestamp>,
 }
 
-/// What a task reported last.
+/// The last report of a task.
 #[derive(Debug)]
 struct Wanted {
-    /// CPU seconds a second.
+    /// The demand, CPU seconds per second.
     cpus: f64,
     heard: Timestamp,
 }
 
-/// Most pairs of customer and task: what they report comes from outside, and memory is fixed.
+/// The largest number of pairs of customer and task: customer numbers come from clients, and memory is bounded.
 const MOST_PAIRS: usize = 4096;
-/// What a task counts for beyond what it wants, as a part of the limit: it can ask for more only if it has something.
+/// The demand added for each task, as a share of the limit: a task without any limit could not report more demand.
 const LEAST_PART: f64 = 0.01;
 
 impl QuotaServer {
     fn hear(&mut self, from: SiteId, customer: u32, cpus: f64, now: Timestamp) {
         if !cpus.is_finite() || cpus < 0.0 {
-            return; // nonsense: what it said before holds until it is forgotten
+            return; // an invalid report leaves the previous one in force
         }
         self.next.get_or_insert(now + self.params.push_every);
         if self.wanted.len() >= MOST_PAIRS && !self.wanted.contains_key(&(customer, from)) {
@@ -92,7 +92,7 @@ impl Machine for QuotaServer {
         let forget = self.params.forget;
         self.wanted.retain(|_, wanted| cx.now.since(wanted.heard) < forget);
         self.divide(cx);
-        // Nothing to divide until somebody reports again.
+        // Nothing to divide until the next report.
         self.next = (!self.wanted.is_empty()).then(|| cx.now + self.params.push_every);
     }
 

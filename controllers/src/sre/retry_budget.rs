@@ -13,12 +13,12 @@ use super::{
     guard::{Guard, Guarded},
 };
 
-/// Refuses retries: those of a request that was tried often enough, those beyond a share of all requests, and those
-/// that the other side asked not to make. First attempts always pass.
+/// Refuses retries: beyond a number of attempts of one request, beyond a share of all requests, and those that the
+/// service advised against. First attempts always pass.
 #[derive(Debug)]
 pub(super) struct RetryBudget {
     rules: BudgetRules,
-    /// Of requests that were let go: all, and retries.
+    /// Counts of sent requests: all, and retries.
     sent: WindowCounts<2>,
 }
 
@@ -33,7 +33,7 @@ impl RetryBudget {
     fn may_retry(&mut self, job: &Offer, cx: &Ctx<'_>) -> bool {
         let BudgetRules { per_request, attempts, per_client, retry_share, heed_dont_retry } = self.rules;
         let told_not_to = heed_dont_retry && job.tags.told_not_to_retry;
-        // Attempt 0 is the first: with three in all, attempt 3 is one too many.
+        // Attempts count from 0: with three in total, attempt 3 is one too many.
         let tried_enough = per_request && u32::from(job.tags.attempt) >= attempts;
         let [all, retries] = self.sent.totals(cx.now);
         let too_many = per_client && retries as f64 >= retry_share * all as f64;
@@ -65,7 +65,7 @@ impl Guard for RetryBudget {
 }
 
 params! {
-    /// All but the window.
+    /// The rules without the window.
     pub(super) struct BudgetRules {
         per_request: bool = flag(true), "whether a request has a budget of attempts",
             "chapter 21, Deciding to Retry: a per-request retry budget";

@@ -1,4 +1,4 @@
-//! The whole service's side in one policy.
+//! The complete service's side in one policy.
 
 use crate::{
     Entry, Place,

@@ -1,4 +1,4 @@
-//! Adaptive throttling: a sender that is refused often holds requests back itself ("Client-Side Throttling").
+//! Adaptive throttling: a sender with many refusals holds requests back itself ("Client-Side Throttling").
 
 use std::time::Duration;
 
@@ -15,12 +15,13 @@ use super::{
 
 /// Refuses with the probability max(0, (requests − K × accepts) / (requests + 1)), over a window, for each criticality.
 ///
-/// Requests are what its side wanted to send, whether it was let go or not; accepts are those that the other side did
-/// not refuse; one that reached nobody is never an accept. A request on its way is neither yet, unless `count_pending` is set.
+/// Requests are all requests of the sender, sent or held back; accepts are requests that the service did not refuse. A
+/// request that reached no service is never an accept. A pending request counts as neither, unless `count_pending` is
+/// set.
 #[derive(Debug)]
 pub(super) struct Throttle {
     rules: ThrottleRules,
-    /// By level of criticality, or the first alone.
+    /// Counts by level of criticality, or one for all levels.
     levels: Vec<WindowCounts<2>>,
 }
 
@@ -40,7 +41,7 @@ impl Throttle {
 
     fn is_accept(&self, outcome: Outcome) -> bool {
         match outcome {
-            // Nobody was there who could have accepted it.
+            // No service received the request.
             Outcome::Overloaded { .. } | Outcome::Unavailable => false,
             Outcome::Failed => self.rules.failures,
             Outcome::TimedOut => self.rules.timeouts,
@@ -50,7 +51,7 @@ impl Throttle {
     }
 }
 
-/// The formula. The `+ 1` lets a request through now and then even if none was ever accepted.
+/// The probability of a refusal. The `+ 1` admits some requests even if none was ever accepted.
 fn probability(k: f64, [requests, accepts]: [u64; 2]) -> f64 {
     let (requests, accepts) = (requests as f64, accepts as f64);
     ((requests - k * accepts) / (requests + 1.0)).max(0.0)
@@ -101,7 +102,7 @@ const fn accepted(about: &'static str, source: &'static str) -> Declared<Choice<
 }
 
 params! {
-    /// All but the window. A request that failed, was not answered in time, or was abandoned: true if it was accepted.
+    /// The rules without the window. `failures`, `timeouts`, `abandoned`: true if such a request counts as accepted.
     pub(super) struct ThrottleRules {
         k: f64 = number(1.0..=1000.0, 2.0),
             "requests let go for each that the other side accepts: lower holds back more, and is slower to see relief",
@@ -126,7 +127,7 @@ params! {
     }
 }
 
-/// When a request counts, and what an accept is.
+/// Definitions of requests and accepts.
 pub(super) const PRESETS: [Preset; 2] = [
     Preset {
         name: "when-answered",

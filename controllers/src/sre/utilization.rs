@@ -1,4 +1,4 @@
-//! A task that protects itself by its own load: executor load average, CPU rate, memory ("Utilization Signals").
+//! Admission by the task's own load: executor load average, CPU rate, memory ("Utilization Signals").
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use super::{
     guard::{Guard, Guarded},
 };
 
-/// Refuses a request while any signal is above the threshold of its criticality. Thresholds rise with criticality, so
-/// that a level is refused only if all lower ones are.
+/// Refuses a request while any signal exceeds the threshold of the request's criticality. Thresholds rise with
+/// criticality, so a level is refused only if all lower levels are.
 #[derive(Debug)]
 pub(super) struct Utilization {
     load: Option<LoadAverage>,
@@ -24,14 +24,14 @@ pub(super) struct Utilization {
     memory: Option<Signal>,
 }
 
-/// A number, and by level of criticality the threshold above which it is too high.
+/// A signal's value with its thresholds by level of criticality.
 #[derive(Debug)]
 struct Signal {
     now: f64,
     thresholds: [f64; 4],
 }
 
-/// Tasks running or ready for each processor, smoothed so that a short burst is swallowed.
+/// Runnable tasks per processor, smoothed against short bursts.
 #[derive(Debug)]
 struct LoadAverage {
     signal: Signal,
@@ -69,7 +69,7 @@ impl LoadAverage {
     fn add(&mut self, now: Timestamp, ready: u32) {
         let since = self.last.map_or(READY_EVERY, |last| now.since(last));
         self.last = Some(now);
-        // What was seen holds for the time since the last look: average += (seen − average) × (1 − e^(−t/T)).
+        // A sample represents the time t since the previous one: average += (sample − average) × (1 − e^(−t/T)).
         let weight = 1.0 - libm::exp(-since.as_secs_f64() / self.time_constant_s);
         self.signal.now += (f64::from(ready) / self.processors - self.signal.now) * weight;
     }
@@ -99,7 +99,7 @@ impl Guard for Utilization {
     }
 }
 
-/// Often enough that a burst which is seen once weighs little: 2 % at the default time constant.
+/// The sampling period: one sample has a weight of 2 % at the default time constant.
 const READY_EVERY: Duration = Duration::from_millis(20);
 
 pub(super) const SAMPLES: [Sampling; 3] = [
@@ -108,8 +108,7 @@ pub(super) const SAMPLES: [Sampling; 3] = [
     Sampling { what: SampleKind::Memory, period: Duration::from_secs(1) },
 ];
 
-/// The load average's thresholds as the book has the first, or with room for the queue that chance makes before one or
-/// two processors.
+/// Thresholds of the load average: those of the book, or higher ones for the random queue of one or two processors.
 pub(super) const PRESETS: [Preset; 2] = [
     Preset { name: "as-in-the-book", about: "refusals begin beyond the number of processors", given: &[] },
     Preset {
@@ -162,11 +161,11 @@ params! {
     }
 }
 
-/// The key and value of a threshold.
+/// A threshold with its key.
 type Threshold = (&'static str, f64);
 
 impl UtilizationParams {
-    /// Of load, CPU and memory, lowest criticality first.
+    /// The thresholds of load, CPU and memory, lowest criticality first.
     fn thresholds(&self) -> [[Threshold; 4]; 3] {
         [
             [
@@ -190,7 +189,7 @@ impl UtilizationParams {
         ]
     }
 
-    /// Thresholds that fall with criticality would refuse a level before a lower one.
+    /// Finds thresholds that fall with criticality: they would refuse a level before a lower one.
     pub(super) fn falling_thresholds(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for thresholds in self.thresholds() {
@@ -205,7 +204,7 @@ impl UtilizationParams {
         problems
     }
 
-    /// At least one signal must be on, and no thresholds may fall.
+    /// Finds falling thresholds, and parameters without any signal.
     pub(super) fn clashes(&self) -> Vec<Problem> {
         let mut problems = self.falling_thresholds();
         if !(self.load || self.cpu || self.memory) {

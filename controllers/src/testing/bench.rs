@@ -1,4 +1,4 @@
-//! One machine on a bench: fed by hand, its effects, gauges and events read.
+//! A bench for one machine: passes facts, and returns effects, gauges and events.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -10,7 +10,7 @@ use crate::{
     SiteId, Tags, Timestamp, Timing,
 };
 
-/// Feeds one machine, or the machine side of a policy, without the bookkeeping of a [`crate::Seat`].
+/// Drives one machine, or the machine side of a policy, without the counts of a [`crate::Seat`].
 #[derive(Debug)]
 pub struct MachineBench {
     seat: MachineSeat,
@@ -18,12 +18,12 @@ pub struct MachineBench {
     next_id: u64,
 }
 
-/// Milliseconds on the bench count from an hour into the run, so that a response time may begin before zero.
+/// Milliseconds on the bench count from the first hour of the run, so that a response time can start before zero.
 fn time(at_ms: u64) -> Timestamp {
     Timestamp::from_secs(3600) + Duration::from_millis(at_ms)
 }
 
-/// Keeps events.
+/// Stores events.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Vec<PolicyEvent>>>);
 
@@ -40,7 +40,7 @@ impl Observer for Recorder {
 }
 
 impl MachineBench {
-    /// A machine of the catalogue, with a target of one second. Panics on unknown names and wrong settings.
+    /// Creates a machine of the catalogue, with a target of one second. Panics on unknown names and wrong settings.
     #[must_use]
     pub fn new(name: &str, settings: &Settings) -> Self {
         let events = Recorder::default();
@@ -48,13 +48,13 @@ impl MachineBench {
         Self { seat: MachineSeat::new(SiteId(1), machine, 1, Box::new(events.clone())), events, next_id: 0 }
     }
 
-    /// Tells it a fact at a time in milliseconds; gives the effects.
+    /// Passes a fact at a time in milliseconds, and returns the effects.
     pub fn see(&mut self, at_ms: u64, seen: &Seen) -> Vec<Effect> {
         self.seat.observe(time(at_ms), seen);
         self.poll(at_ms)
     }
 
-    /// Tells it a load sample.
+    /// Passes a load sample.
     pub fn load(&mut self, at_ms: u64, sample: LoadSample) -> Vec<Effect> {
         self.see(at_ms, &Seen::Load(sample))
     }
@@ -78,7 +78,7 @@ impl MachineBench {
         )
     }
 
-    /// Polls; wakes it if that is due.
+    /// Polls the machine, which wakes it if that is due.
     pub fn poll(&mut self, at_ms: u64) -> Vec<Effect> {
         let mut effects = Vec::new();
         while let Some(effect) = self.seat.poll(time(at_ms)).effect() {
@@ -87,7 +87,7 @@ impl MachineBench {
         effects
     }
 
-    /// When it wants to be woken, as of a time, both in milliseconds.
+    /// The next wake-up, seen at a time, both in milliseconds.
     pub fn wakes_at(&mut self, at_ms: u64) -> Option<u64> {
         match self.seat.poll(time(at_ms)) {
             Next::WakeAt(at) => u64::try_from(at.since(time(0)).as_millis()).ok(),

@@ -1,5 +1,4 @@
-//! One operation model for every policy: random operations, a model of the truth beside the seat, and what must always
-//! hold.
+//! An operation model for every policy: random operations, a model of the expected state of the seat, and invariants.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,37 +9,37 @@ use crate::{
     random::mix,
 };
 
-/// One thing that a host may do.
+/// An operation of a host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Operation {
     /// Time passes.
     Pass(Duration),
-    /// A job of which this is known arrives.
+    /// A job with these attributes arrives.
     Offer(Tags),
     /// Work on a waiting job starts.
     Start(usize),
-    /// A running (or still waiting) job ends, with this cost if the host measured one.
+    /// A running (or waiting) job ends, with its cost if the host measures it.
     End(usize, Outcome, Option<Duration>),
     /// A batch is reported.
     Batch(u32),
-    /// A held job goes away.
+    /// A held job leaves.
     Leave(usize),
-    /// So many workers are free, or the host thinks so.
+    /// The host reports free workers, correctly or not.
     Room(u32),
     /// A load sample.
     Load(LoadSample),
-    /// Word from another site.
+    /// A report from another site.
     Peer(PeerReport),
-    /// The host hands in a time from before.
+    /// The host passes a time before the previous one.
     ClockGoesBack,
-    /// The same entry is built anew and takes over.
+    /// A new policy of the same entry replaces the current one.
     Replace,
-    /// The host follows what the policy asks for.
+    /// The host polls, and performs the effects.
     Poll,
 }
 
 impl Operation {
-    /// Any 64 bits mean an operation, so that lists of numbers shrink well.
+    /// Decodes any 64 bits to an operation, so that lists of numbers shrink well.
     #[must_use]
     pub fn decode(code: u64) -> Self {
         let (what, detail) = (code % 100, mix(code));
@@ -78,13 +77,13 @@ fn tags(detail: u64) -> Tags {
     }
 }
 
-/// None, nothing, or up to a second and a bit.
+/// No cost, zero, or up to about a second.
 fn cost(detail: u64) -> Option<Duration> {
     (!detail.is_multiple_of(3))
         .then(|| Duration::from_micros(if detail.is_multiple_of(7) { 0 } else { 1 << (detail % 21) }))
 }
 
-/// From a few sites, which may be the site itself, and may talk nonsense.
+/// Reports from some sites, the site itself among them, with invalid values among them.
 fn report(detail: u64) -> PeerReport {
     let (site, customer) = (SiteId((detail >> 8) as u16 % 4), (detail >> 24) as u32 % 4);
     let share = (detail % 5) as f64 / 4.0;
@@ -128,21 +127,21 @@ fn sample(detail: u64) -> LoadSample {
     }
 }
 
-/// What a policy said, in order: two runs of the same operations must agree on it.
+/// The decisions and effects of a policy in order: two runs of the same operations must agree on them.
 pub type Transcript = Vec<String>;
 
-/// Runs operations against an entry and checks what must always hold:
+/// Runs operations against an entry and checks the invariants:
 ///
-/// - a limit that a person set is kept, also across a live switch;
-/// - jobs are conserved, and in flight and held are what the host thinks they are;
-/// - held jobs are released or refused once there is room for all of them;
+/// - configured limits hold, also across a live switch;
+/// - jobs are conserved, and the host agrees on the jobs in flight and held;
+/// - held jobs are released or refused once workers are free for all of them;
 /// - only held jobs are released or refused, once each, in no other state;
 /// - gauges are finite, rates and limits lie within the settings' bounds, qualities within 0 and 1;
-/// - effects for one moment come to an end, and wake-ups move time on;
-/// - nothing panics, whatever the host does.
+/// - the effects of one moment end, and wake-ups advance time;
+/// - no operation of the host causes a panic.
 ///
 /// # Panics
-/// If something does not hold.
+/// If an invariant does not hold.
 pub fn check(entry: &'static Entry, settings: &Settings, site: &Site, codes: &[u64]) -> Transcript {
     let factory = entry.check(settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
     if entry.is_policy() {
@@ -157,7 +156,7 @@ pub fn check(entry: &'static Entry, settings: &Settings, site: &Site, codes: &[u
     }
 }
 
-/// More effects than this for one moment never end.
+/// More effects for one moment count as endless.
 const MOST_EFFECTS: usize = 10_000;
 
 struct Host<'a> {
@@ -226,7 +225,7 @@ impl<'a> Host<'a> {
 
     fn pass(&mut self, time: Duration) {
         self.now = self.now + time;
-        // From half an hour before the turn of an hour, so that runs cross it.
+        // Starts half an hour before a full hour, so that runs cross it.
         self.seat.set_wall(UnixSeconds(1_799_998_200 + self.now.as_nanos() / 1_000_000_000));
     }
 
@@ -334,7 +333,7 @@ impl<'a> Host<'a> {
         self.seat.gauges(&mut |gauge, value| check_gauge(self.entry, self.factory, gauge, value));
     }
 
-    /// Follows wake-ups alone for a while, and lets everything end.
+    /// Follows wake-ups for a while, and ends all jobs.
     fn finish(mut self) -> Transcript {
         self.poll();
         let from = self.now;
@@ -346,10 +345,10 @@ impl<'a> Host<'a> {
         if matches!(self.seat.poll(self.now), Next::WakeAt(_)) {
             assert!(self.now.since(from) >= Duration::from_millis(1), "{}: wake-ups spin", self.entry.name);
         }
-        // What is held must be let go once everything else has ended, or it would be held for ever.
+        // Held jobs must be decided once all others have ended, or they would be held for ever.
         loop {
             self.end(0, Outcome::Served, None);
-            // Hosts tell of room as long as jobs are held.
+            // Hosts report free workers as long as jobs are held.
             if !self.held.is_empty() {
                 self.seat.observe(self.now, &Seen::Room(1));
             }
@@ -364,7 +363,7 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Some jobs and replies carry a number, of which a policy knows nothing.
+/// Some jobs and replies carry a note of another policy.
 fn note(detail: u64) -> Option<Note> {
     detail.is_multiple_of(5).then(|| Note(mix(detail)))
 }
@@ -397,7 +396,7 @@ fn check_gauge(entry: &Entry, factory: &Factory, gauge: Gauge, value: f64) {
     }
 }
 
-/// What a machine tells others is no nonsense, whatever others told it.
+/// Checks that reports of a machine are valid, even after invalid reports from others.
 fn check_report(report: PeerReport) {
     match report {
         PeerReport::Pressure { level, .. } => assert!((0.0..=1.0).contains(&level), "{report:?}"),
@@ -435,7 +434,7 @@ fn check_machine(entry: &'static Entry, factory: &Factory, site: &Site, codes: &
     transcript
 }
 
-/// Every way in which the catalogue's entries are built from their defaults: each with each preset, at each place.
+/// Every combination of entry, preset and place, with default settings.
 #[must_use]
 pub fn every_build() -> Vec<(&'static Entry, Settings, Place)> {
     let mut all = Vec::new();

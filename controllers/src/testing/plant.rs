@@ -1,5 +1,6 @@
-//! A tiny service in virtual time: one queue, some workers, users who think, ask, and retreat when they are refused, and
-//! jobs that come whatever becomes of them. Enough to see what a control loop does; the real simulator lives elsewhere.
+//! A small service in virtual time: one queue, some workers, users that think, send requests and back off after
+//! refusals, and an open stream of jobs. It closes the control loop for tests; the simulator of experiments is
+//! `target-app`'s plant.
 
 use std::{
     cmp::Reverse,
@@ -16,53 +17,52 @@ use crate::{
     PeerReport, Policy, Random, Resize, Seat, Seeded, Seen, SiteId, Tags, Timestamp, Timing, Verdict, seed_for,
 };
 
-/// How long work on one job takes at quality 1.
+/// The service time of a job at quality 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
-    /// Always this.
+    /// Constant.
     Constant(Duration),
-    /// Exponential with this mean.
+    /// Exponential with a mean.
     Exponential(Duration),
 }
 
-/// A stretch of the run.
+/// A phase of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// Users during it.
+    /// The number of users.
     pub users: usize,
-    /// How long it lasts.
+    /// The duration.
     pub lasts: Duration,
-    /// New users make their first request at times spread evenly over this.
+    /// New users send their first requests evenly over this time.
     ///
-    /// A retreat of constant length keeps users in step who were refused together: a crowd that arrives within a moment
-    /// comes back as one, again and again.
+    /// A constant back-off keeps refused users synchronised: a crowd that arrives at one moment returns as one.
     pub arrive_over: Duration,
-    /// Jobs a second that come besides, on average, at exponential intervals. Nobody waits for their answers, so that their
-    /// number does not fall when answers are late, and a refused one does not come back.
+    /// Mean rate of an additional open stream, jobs per second at exponential intervals. The rate does not depend on
+    /// answers, and refused jobs are not retried.
     pub open_per_s: u32,
 }
 
 /// The service and its users.
 #[derive(Debug, Clone)]
 pub struct Plant {
-    /// Workers at the start.
+    /// The initial number of workers.
     pub workers: u32,
     /// Service time.
     pub service: Service,
-    /// Time between an answer and the next request.
+    /// The think time between an answer and the next request.
     pub think: Duration,
-    /// Time that a user stays away after a refusal.
+    /// The back-off of a user after a refusal.
     pub retreat: Duration,
-    /// Users are dealt to this many classes in turn. Four are the four levels of criticality, too.
+    /// The number of classes, to which users belong in turn. With four classes they are the levels of criticality, too.
     pub classes: u8,
-    /// In order.
+    /// The phases, in order.
     pub phases: Vec<Phase>,
-    /// Of all draws.
+    /// The seed of all draws.
     pub seed: u64,
 }
 
 impl Plant {
-    /// Runs it under a policy and with machines beside it. They get samples of stage and CPU every 100 ms, and of ready
+    /// Runs the plant with a policy and machines. They receive samples of stage and CPU every 100 ms, and of runnable
     /// jobs every 20 ms.
     #[must_use]
     pub fn run(&self, policy: Box<dyn Policy>, machines: Vec<Box<dyn Machine>>) -> Series {
@@ -81,20 +81,20 @@ impl Plant {
     }
 }
 
-/// Users and jobs that come by themselves belong to so many customers, in turn.
+/// The number of customers, to which users and jobs of the open stream belong in turn.
 const CUSTOMERS: u64 = 1000;
 
-/// Between samples of the stage.
+/// The sampling period of the stage.
 const SAMPLE: Duration = Duration::from_millis(100);
-/// Between samples of jobs that are worked on or wait. They begin between two and after the first of the others: some
-/// policies count time from the first fact that they are told.
+/// The sampling period of runnable jobs. These samples start after the first of the stage and between two others, since
+/// some policies count time from their first fact.
 const READY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     PhaseBegins(usize),
     UserAsks(usize),
-    /// The next of the jobs that come by themselves, in this phase.
+    /// The next job of the open stream, in this phase.
     JobComes(usize),
     WorkEnds(JobId),
     Sample,
@@ -106,7 +106,7 @@ enum Event {
 
 #[derive(Debug)]
 struct Job {
-    /// Who waits for it, if anybody.
+    /// The user that waits for it; `None`: a job of the open stream.
     user: Option<usize>,
     offer: Offer,
     grant: Grant,
@@ -117,27 +117,44 @@ struct Run<'a> {
     plant: &'a Plant,
     seat: Seat,
     machines: Vec<MachineSeat>,
+    /// Events by time and sequence number.
     heap: BinaryHeap<Reverse<(Timestamp, u64, Event)>>,
     sequence: u64,
     now: Timestamp,
     random: Seeded,
-    /// When jobs come by themselves: apart, so that no policy shifts it.
+    load: OfferedLoad,
+    jobs: BTreeMap<JobId, Job>,
+    pool: WorkerPool,
+    record: RunRecord,
+    policy_wake: Option<Timestamp>,
+}
+
+/// Users and the open stream.
+struct OfferedLoad {
+    /// The random source of the open stream, separate so that no policy shifts it.
     arrivals: Seeded,
     phase: usize,
-    /// Users that may ask now.
+    /// The number of active users.
     users: usize,
-    jobs: BTreeMap<JobId, Job>,
+    next_id: u64,
+}
+
+/// The queue and its workers.
+struct WorkerPool {
     queue: VecDeque<JobId>,
     busy: u32,
     workers: u32,
     quality: f64,
     completed: u64,
     busy_since_sample: Duration,
-    next_id: u64,
+}
+
+/// Results so far.
+#[derive(Default)]
+struct RunRecord {
     responses_ms: Vec<u64>,
     second: Second,
     series: Series,
-    policy_wake: Option<Timestamp>,
 }
 
 impl<'a> Run<'a> {
@@ -159,20 +176,22 @@ impl<'a> Run<'a> {
             sequence: 0,
             now: Timestamp::ZERO,
             random: Seeded::new(seed_for(plant.seed, "plant")),
-            arrivals: Seeded::new(seed_for(plant.seed, "arrivals")),
-            phase: 0,
-            users: 0,
+            load: OfferedLoad {
+                arrivals: Seeded::new(seed_for(plant.seed, "arrivals")),
+                phase: 0,
+                users: 0,
+                next_id: 0,
+            },
             jobs: BTreeMap::new(),
-            queue: VecDeque::new(),
-            busy: 0,
-            workers: plant.workers,
-            quality: 1.0,
-            completed: 0,
-            busy_since_sample: Duration::ZERO,
-            next_id: 0,
-            responses_ms: Vec::new(),
-            second: Second::default(),
-            series: Series::default(),
+            pool: WorkerPool {
+                queue: VecDeque::new(),
+                busy: 0,
+                workers: plant.workers,
+                quality: 1.0,
+                completed: 0,
+                busy_since_sample: Duration::ZERO,
+            },
+            record: RunRecord::default(),
             policy_wake: None,
         };
         let mut begins = Timestamp::ZERO;
@@ -201,7 +220,7 @@ impl<'a> Run<'a> {
             self.step(event);
             self.drain();
         }
-        self.series
+        self.record.series
     }
 
     fn step(&mut self, event: Event) {
@@ -213,55 +232,55 @@ impl<'a> Run<'a> {
             Event::Sample => self.sample(),
             Event::SampleReady => self.sample_ready(),
             Event::SecondEnds => self.close_second(),
-            Event::PolicyWakes | Event::MachineWakes(_) => {} // what is due is done by polling
+            Event::PolicyWakes | Event::MachineWakes(_) => {} // polling performs the work that is due
         }
     }
 
     fn begin(&mut self, index: usize) {
         let phase = self.plant.phases[index];
-        self.phase = index;
+        self.load.phase = index;
         self.next_job();
-        // Users that leave still get their last answer.
-        for user in self.users..phase.users {
+        // Users that leave still receive their last answer.
+        for user in self.load.users..phase.users {
             let first = self.random.below(phase.arrive_over.as_nanos() as u64 + 1);
             self.at(self.now + Duration::from_nanos(first), Event::UserAsks(user));
         }
-        self.users = phase.users;
+        self.load.users = phase.users;
     }
 
     fn next_job(&mut self) {
-        let rate = self.plant.phases[self.phase].open_per_s;
+        let rate = self.plant.phases[self.load.phase].open_per_s;
         if rate > 0 {
-            let after = self.arrivals.exponential(1.0 / f64::from(rate));
-            self.at(self.now + Duration::from_secs_f64(after), Event::JobComes(self.phase));
+            let after = self.load.arrivals.exponential(1.0 / f64::from(rate));
+            self.at(self.now + Duration::from_secs_f64(after), Event::JobComes(self.load.phase));
         }
     }
 
     fn job_comes(&mut self, phase: usize) {
-        if phase == self.phase {
+        if phase == self.load.phase {
             self.offer(None);
             self.next_job();
         }
     }
 
     fn ask(&mut self, user: usize) {
-        if user < self.users {
+        if user < self.load.users {
             self.offer(Some(user));
         }
     }
 
     fn offer(&mut self, user: Option<usize>) {
-        self.next_id += 1;
-        let number = user.map_or(self.next_id, |user| user as u64);
+        self.load.next_id += 1;
+        let number = user.map_or(self.load.next_id, |user| user as u64);
         let class = Class((number % u64::from(self.plant.classes.max(1))) as u8);
         let criticality = match self.plant.classes {
             4 => Criticality::ALL[usize::from(class.0)],
             _ => Criticality::default(),
         };
         let tags = Tags { class, criticality, user: number, customer: (number % CUSTOMERS) as u32, ..Tags::default() };
-        let offer = Offer { id: JobId(self.next_id), tags, entered: self.now, note: None };
-        self.second.offered += 1;
-        self.series.by_class.entry(class).or_default().0 += 1;
+        let offer = Offer { id: JobId(self.load.next_id), tags, entered: self.now, note: None };
+        self.record.second.offered += 1;
+        self.record.series.by_class.entry(class).or_default().0 += 1;
         let job = Job { user, offer, grant: Grant::default(), started: None };
         match self.seat.offer(self.now, &offer) {
             Verdict::Admit(grant) => self.admit(Job { grant, ..job }),
@@ -275,14 +294,14 @@ impl<'a> Run<'a> {
     }
 
     fn admit(&mut self, job: Job) {
-        self.queue.push_back(job.offer.id);
+        self.pool.queue.push_back(job.offer.id);
         self.jobs.insert(job.offer.id, job);
         self.start();
     }
 
     fn refuse(&mut self, job: &Job, wait: Duration) {
-        self.second.refused += 1;
-        self.series.by_class.entry(job.offer.tags.class).or_default().1 += 1;
+        self.record.second.refused += 1;
+        self.record.series.by_class.entry(job.offer.tags.class).or_default().1 += 1;
         self.comes_again(job, wait);
     }
 
@@ -292,21 +311,21 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// As a stage does: policies that hold jobs are told how many more of them workers could begin with.
+    /// Reports free workers to a policy that holds jobs, as a stage does.
     fn tell_room(&mut self) {
-        let free = self.workers.saturating_sub(self.busy).saturating_sub(self.queue.len() as u32);
+        let free = self.pool.workers.saturating_sub(self.pool.busy).saturating_sub(self.pool.queue.len() as u32);
         if free > 0 && self.seat.parked() > 0 {
             self.seat.observe(self.now, &Seen::Room(free));
         }
     }
 
     fn start(&mut self) {
-        while self.busy < self.workers
-            && let Some(id) = self.queue.pop_front()
+        while self.pool.busy < self.pool.workers
+            && let Some(id) = self.pool.queue.pop_front()
         {
-            self.busy += 1;
+            self.pool.busy += 1;
             let mean = match self.plant.service {
-                Service::Constant(time) | Service::Exponential(time) => time.as_secs_f64() * self.quality,
+                Service::Constant(time) | Service::Exponential(time) => time.as_secs_f64() * self.pool.quality,
             };
             let takes = match self.plant.service {
                 Service::Constant(_) => mean,
@@ -322,15 +341,15 @@ impl<'a> Run<'a> {
 
     fn end(&mut self, id: JobId) {
         let Some(job) = self.jobs.remove(&id) else { return };
-        self.busy -= 1;
-        self.completed += 1;
-        self.second.served += 1;
+        self.pool.busy -= 1;
+        self.pool.completed += 1;
+        self.record.second.served += 1;
         let started = job.started.unwrap_or(self.now);
         let busy = self.now.since(started);
-        self.busy_since_sample += busy;
+        self.pool.busy_since_sample += busy;
         let entered = job.offer.entered;
         let timing = Timing { entered, offered: entered, started, ended: self.now };
-        self.responses_ms.push(timing.response().as_millis() as u64);
+        self.record.responses_ms.push(timing.response().as_millis() as u64);
         let (tags, grant) = (job.offer.tags, job.grant);
         let ended = Seen::Ended { id, grant, tags, outcome: Outcome::Served, timing, cost: Some(busy), note: None };
         self.seat.observe(self.now, &ended);
@@ -341,19 +360,19 @@ impl<'a> Run<'a> {
     }
 
     fn sample(&mut self) {
-        let queue = self.queue.len() as u32;
-        let idle = self.workers.saturating_sub(self.busy);
-        let stage = LoadSample::Stage { queue, workers: self.workers, idle, completed: self.completed };
-        let possible = SAMPLE.as_secs_f64() * f64::from(self.workers.max(1));
-        let cpu = LoadSample::Cpu((self.busy_since_sample.as_secs_f64() / possible).min(1.0));
-        self.busy_since_sample = Duration::ZERO;
+        let queue = self.pool.queue.len() as u32;
+        let idle = self.pool.workers.saturating_sub(self.pool.busy);
+        let stage = LoadSample::Stage { queue, workers: self.pool.workers, idle, completed: self.pool.completed };
+        let possible = SAMPLE.as_secs_f64() * f64::from(self.pool.workers.max(1));
+        let cpu = LoadSample::Cpu((self.pool.busy_since_sample.as_secs_f64() / possible).min(1.0));
+        self.pool.busy_since_sample = Duration::ZERO;
         self.tell_sample(stage);
         self.tell_sample(cpu);
         self.at(self.now + SAMPLE, Event::Sample);
     }
 
     fn sample_ready(&mut self) {
-        self.tell_sample(LoadSample::Ready(self.queue.len() as u32 + self.busy));
+        self.tell_sample(LoadSample::Ready(self.pool.queue.len() as u32 + self.pool.busy));
         self.at(self.now + READY, Event::SampleReady);
     }
 
@@ -366,11 +385,11 @@ impl<'a> Run<'a> {
     }
 
     fn close_second(&mut self) {
-        self.responses_ms.sort_unstable();
-        let index = self.responses_ms.len() * 9 / 10;
-        self.second.p90_ms = self.responses_ms.get(index).copied().unwrap_or(0);
-        self.responses_ms.clear();
-        let Second { rate_per_s, limit, .. } = &mut self.second;
+        self.record.responses_ms.sort_unstable();
+        let index = self.record.responses_ms.len() * 9 / 10;
+        self.record.second.p90_ms = self.record.responses_ms.get(index).copied().unwrap_or(0);
+        self.record.responses_ms.clear();
+        let Second { rate_per_s, limit, .. } = &mut self.record.second;
         self.seat.gauges(&mut |gauge, value| {
             let shown = match gauge {
                 Gauge { name: "admission_rate_per_s", class: None } => &mut *rate_per_s,
@@ -380,14 +399,14 @@ impl<'a> Run<'a> {
             *shown = Some(value.round() as u64);
         });
         let oldest = self.jobs.values().filter(|job| job.started.is_none()).map(|job| job.offer.entered).min();
-        self.second.oldest_ms = oldest.map_or(0, |entered| self.now.since(entered).as_millis() as u64);
-        self.second.quality_percent = (self.quality * 100.0).round() as u32;
-        self.second.workers = self.workers;
-        self.series.seconds.push(std::mem::take(&mut self.second));
+        self.record.second.oldest_ms = oldest.map_or(0, |entered| self.now.since(entered).as_millis() as u64);
+        self.record.second.quality_percent = (self.pool.quality * 100.0).round() as u32;
+        self.record.second.workers = self.pool.workers;
+        self.record.series.seconds.push(std::mem::take(&mut self.record.second));
         self.at(self.now + Duration::from_secs(1), Event::SecondEnds);
     }
 
-    /// Does everything that policy and machines want now.
+    /// Performs the current effects of policy and machines.
     fn drain(&mut self) {
         loop {
             let next = self.seat.poll(self.now);
@@ -429,13 +448,13 @@ impl<'a> Run<'a> {
                     self.refuse(&job, self.plant.retreat);
                 }
             }
-            Effect::Quality(quality) => self.quality = quality,
+            Effect::Quality(quality) => self.pool.quality = quality,
             Effect::Resize(Resize::Workers(workers)) => {
-                self.workers = workers;
+                self.pool.workers = workers;
                 self.start();
                 self.tell_room();
             }
-            // One stage alone: what it says to earlier ones comes to itself, as from a monitor.
+            // The plant has one stage: its reports to upstream stages return to itself, as from a monitor.
             Effect::Shed { level, .. } => {
                 let report = PeerReport::Pressure { from: SiteId(2), level };
                 self.seat.observe(self.now, &Seen::Peer(report));

@@ -49,7 +49,7 @@ pub struct Clocks {
 
 /// What is known of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum StampZone {
     /// Its stamp says no zone.
     Local,
     /// It is that of UTC: the stamp says its zone, or counts from 1970.
@@ -78,7 +78,7 @@ pub struct Ahead {
 
 impl Clocks {
     /// A file has times of this kind.
-    pub fn file(&mut self, kind: Kind, name: &str) {
+    pub fn file(&mut self, kind: StampZone, name: &str) {
         self.files[kind as usize].get_or_insert_with(|| name.to_owned());
     }
 
@@ -201,8 +201,8 @@ mod tests {
 
     fn of_two_files() -> Clocks {
         let mut clocks = Clocks::default();
-        clocks.file(Kind::Local, "mail.log");
-        clocks.file(Kind::Zoned, "events");
+        clocks.file(StampZone::Local, "mail.log");
+        clocks.file(StampZone::Zoned, "events");
         clocks
     }
 
@@ -252,7 +252,7 @@ mod tests {
         apart.line(HOUR, 3);
         assert_eq!(apart.ahead(0), Ok(Some(Ahead { seconds: 3600, agree: 1, of: 1 })), "lines with both stamps say it");
         let mut one_kind = Clocks::default();
-        one_kind.file(Kind::Local, "mail.log");
+        one_kind.file(StampZone::Local, "mail.log");
         one_kind.local("S1", 0);
         assert_eq!(one_kind.ahead(0), Ok(None));
     }

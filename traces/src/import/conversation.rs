@@ -9,7 +9,7 @@ use super::{
     sink::Sink,
     when::within_second,
 };
-use crate::trace::{Outcome, Totals};
+use crate::trace::{RecordOutcome, Totals};
 
 /// Most commands that wait for their answers; a sound client waits long before.
 const WAITING: usize = 1000;
@@ -26,12 +26,7 @@ pub struct Conversation {
     waiting: VecDeque<Waiting>,
     /// Bytes that they take up, about.
     waiting_bytes: usize,
-    /// The source's times are whole seconds.
-    coarse: bool,
-    /// The session is named after a file.
-    by_file: bool,
-    /// Stands before tags, which each connection of a session numbers anew.
-    connection: String,
+    source: ConversationSource,
     /// The folder that is selected.
     folder: String,
     /// Bytes from the server that no command was charged with yet.
@@ -40,7 +35,18 @@ pub struct Conversation {
     closed_to_us: bool,
     /// Somebody logged in, or the source begins after the login.
     logged_in: bool,
-    /// It is one connection of many that a web mail makes for one session: only the first login is one, and no logout is.
+}
+
+/// What the source of a conversation is like.
+#[derive(Debug, Default)]
+struct ConversationSource {
+    /// Its times are whole seconds.
+    coarse: bool,
+    /// The session is named after a file.
+    by_file: bool,
+    /// The prefix of tags, which each connection of a session numbers from the start.
+    connection: String,
+    /// The source is one of many connections of a web mail's session: only the first login counts, and no logout.
     one_of_many: Option<Logins>,
 }
 
@@ -77,35 +83,32 @@ impl Conversation {
             client,
             server,
             asked: 0,
-            coarse: false,
-            by_file: false,
-            connection: String::new(),
+            source: ConversationSource::default(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             folder: String::new(),
             received: 0,
             closed_to_us: false,
             logged_in,
-            one_of_many: None,
         }
     }
 
     /// The same, named after its file: the server knows it by another name.
     pub fn named_by_file(mut self) -> Self {
-        self.by_file = true;
+        self.source.by_file = true;
         self
     }
 
     /// The same, as one connection of a session that has many.
     pub fn one_of_many(mut self, connection: &str, logins: Logins) -> Self {
-        self.one_of_many = Some(logins);
-        self.connection = format!("{connection} ");
+        self.source.one_of_many = Some(logins);
+        self.source.connection = format!("{connection} ");
         self
     }
 
     /// The same, from a source whose times are whole seconds.
     pub fn in_whole_seconds(mut self) -> Self {
-        self.coarse = true;
+        self.source.coarse = true;
         self
     }
 
@@ -170,7 +173,7 @@ impl Conversation {
     /// The session is over. `ended`: it really ended then; else the source does not say.
     pub fn finish(mut self, at: i64, ended: bool, sink: &mut Sink<'_>) -> io::Result<()> {
         while let Some(command) = self.waiting.pop_front() {
-            self.tell(command, None, Outcome::Unanswered, sink)?;
+            self.tell(command, None, RecordOutcome::Unanswered, sink)?;
         }
         if !self.logged_in {
             sink.nobody();
@@ -181,7 +184,7 @@ impl Conversation {
     }
 
     fn written(&self, at: i64, sink: &mut Sink<'_>) {
-        sink.written(if self.coarse { within_second(at) } else { at..=at });
+        sink.written(if self.source.coarse { within_second(at) } else { at..=at });
     }
 
     /// A line of the client: a command, or what goes on with one (DONE, the words of AUTHENTICATE).
@@ -204,7 +207,7 @@ impl Conversation {
         // Some logs leave names out: `LOGIN ****** [13]`.
         let user = if name == "LOGIN" { first_word(args) } else { String::new() };
         let user = if user.bytes().all(|c| c == b'*') { String::new() } else { user };
-        let meaning = match (meaning(&name, args), self.one_of_many) {
+        let meaning = match (meaning(&name, args), self.source.one_of_many) {
             (Meaning::Logout, Some(_)) | (Meaning::Login, Some(Logins::Again)) => Meaning::Aside,
             (meaning, _) => meaning,
         };
@@ -216,7 +219,7 @@ impl Conversation {
             && let Some(first) = self.waiting.pop_front()
         {
             self.waiting_bytes -= first.size;
-            self.tell(first, None, Outcome::Unanswered, sink)?;
+            self.tell(first, None, RecordOutcome::Unanswered, sink)?;
         }
         Ok(())
     }
@@ -232,8 +235,8 @@ impl Conversation {
         let Some(command) = self.waiting.remove(place) else { return Ok(()) };
         self.waiting_bytes -= command.size;
         let outcome = match rest.split(' ').next() {
-            Some("OK") => Outcome::Ok,
-            _ => Outcome::Error,
+            Some("OK") => RecordOutcome::Ok,
+            _ => RecordOutcome::Error,
         };
         if outcome.is_ok() {
             match (&command.meaning, command.name.as_str()) {
@@ -252,7 +255,13 @@ impl Conversation {
         self.tell(command, Some(at), outcome, sink)
     }
 
-    fn tell(&mut self, command: Waiting, done: Option<i64>, outcome: Outcome, sink: &mut Sink<'_>) -> io::Result<()> {
+    fn tell(
+        &mut self,
+        command: Waiting,
+        done: Option<i64>,
+        outcome: RecordOutcome,
+        sink: &mut Sink<'_>,
+    ) -> io::Result<()> {
         // What is said before the login (CAPABILITY, a wrong password) belongs to no session yet.
         if !self.logged_in {
             sink.dropped(&command.name);
@@ -265,8 +274,8 @@ impl Conversation {
             outcome,
         };
         let Waiting { name, meaning, .. } = command;
-        let (folder, tag) = (self.folder.clone(), format!("{}{}", self.connection, command.tag));
-        let (coarse, by_file) = (self.coarse, self.by_file);
+        let (folder, tag) = (self.folder.clone(), format!("{}{}", self.source.connection, command.tag));
+        let (coarse, by_file) = (self.source.coarse, self.source.by_file);
         let what = What::Command(Command { name, meaning, folder, coarse, tag, by_file, cost });
         sink.entry(command.at, &self.session, &self.user, what)
     }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::entry::{Entry, Line, What};
+use super::entry::{LogEntry, LogLine, What};
 
 /// Most different lines of one moment that are kept. What is doubled beyond these is not noticed.
 const LINES: usize = 250_000;
@@ -37,9 +37,9 @@ struct Seen {
 
 impl Copies {
     /// True if another file has this line as often as this one has it so far.
-    pub fn has(&mut self, entry: &Entry) -> bool {
+    pub fn has(&mut self, entry: &LogEntry) -> bool {
         let What::Page(page) = &entry.what else { return false };
-        let Some(Line { file, id }) = page.line else { return false };
+        let Some(LogLine { file, id }) = page.line else { return false };
         if self.at != entry.at {
             self.at = entry.at;
             self.seen.clear();
@@ -65,10 +65,10 @@ mod tests {
     use super::*;
     use crate::import::entry::{Cost, Page};
 
-    fn line(at: i64, file: u32, id: u64) -> Entry {
+    fn line(at: i64, file: u32, id: u64) -> LogEntry {
         let page =
-            Page { action: "a".into(), object: String::new(), line: Some(Line { file, id }), cost: Cost::default() };
-        Entry { at, session: String::new(), user: "joe".into(), what: What::Page(page) }
+            Page { action: "a".into(), object: String::new(), line: Some(LogLine { file, id }), cost: Cost::default() };
+        LogEntry { at, session: String::new(), user: "joe".into(), what: What::Page(page) }
     }
 
     /// Which of these lines are taken.

@@ -9,7 +9,7 @@ use std::{
     io,
 };
 
-use super::entry::{Command, Entry, What};
+use super::entry::{Command, LogEntry, What};
 
 /// So far apart may two sources put a command: microseconds. A rawlog says when its line was read, an event when it was begun.
 const APART: i64 = 50_000;
@@ -33,7 +33,7 @@ pub struct Doubles {
 
 #[derive(Debug)]
 struct Held {
-    entry: Entry,
+    entry: LogEntry,
     /// A rawlog's command and the server's own word of it were found to be one.
     paired: bool,
     /// It is left out, as the other one stays.
@@ -49,7 +49,7 @@ struct Same {
 }
 
 impl Same {
-    fn of(entry: &Entry) -> Option<Self> {
+    fn of(entry: &LogEntry) -> Option<Self> {
         let What::Command(command) = &entry.what else { return None };
         // Within a second there is time for many commands alike, unless they are numbered.
         if command.coarse && command.tag.is_empty() {
@@ -64,7 +64,7 @@ impl Doubles {
     ///
     /// # Errors
     /// Those of `give`.
-    pub fn take(&mut self, entry: Entry, mut give: impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
+    pub fn take(&mut self, entry: LogEntry, mut give: impl FnMut(LogEntry) -> io::Result<()>) -> io::Result<()> {
         let now = entry.at;
         while self.held.len() >= HELD || self.held.front().is_some_and(|first| now - first.entry.at > APART) {
             self.release(&mut give)?;
@@ -81,7 +81,7 @@ impl Doubles {
     }
 
     /// True if the entry has a double that stays in its place. A double of a rawlog gives way to it.
-    fn is_double(&mut self, same: &Same, entry: &Entry) -> bool {
+    fn is_double(&mut self, same: &Same, entry: &LogEntry) -> bool {
         let Some(like) = self.commands.get(same) else { return false };
         let place = |number: &u64| usize::try_from(*number - self.gone).unwrap_or(usize::MAX);
         let exactly =
@@ -113,7 +113,7 @@ impl Doubles {
     ///
     /// # Errors
     /// Those of `give`.
-    pub fn finish(&mut self, mut give: impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
+    pub fn finish(&mut self, mut give: impl FnMut(LogEntry) -> io::Result<()>) -> io::Result<()> {
         while !self.held.is_empty() {
             self.release(&mut give)?;
         }
@@ -121,7 +121,7 @@ impl Doubles {
     }
 
     /// Gives out the earliest.
-    fn release(&mut self, give: &mut impl FnMut(Entry) -> io::Result<()>) -> io::Result<()> {
+    fn release(&mut self, give: &mut impl FnMut(LogEntry) -> io::Result<()>) -> io::Result<()> {
         let Some(Held { mut entry, out, .. }) = self.held.pop_front() else { return Ok(()) };
         if let Some(same) = Same::of(&entry)
             && let Some(like) = self.commands.get_mut(&same)
@@ -153,21 +153,21 @@ impl Doubles {
 const MOST_NAMES: usize = 3;
 
 /// The same command from a copy of its source.
-fn equal(one: &Entry, other: &Entry) -> bool {
+fn equal(one: &LogEntry, other: &LogEntry) -> bool {
     let copies_of_a_file = by_file(one) && by_file(other) && !coarse(other);
     one.at == other.at && (one.session == other.session || copies_of_a_file)
 }
 
 /// A rawlog's command, and the server's own word of it.
-fn told_otherwise(one: &Entry, other: &Entry) -> bool {
+fn told_otherwise(one: &LogEntry, other: &LogEntry) -> bool {
     by_file(one) != by_file(other) && !coarse(one) && !coarse(other) && (other.at - one.at).abs() <= APART
 }
 
-fn by_file(entry: &Entry) -> bool {
+fn by_file(entry: &LogEntry) -> bool {
     matches!(&entry.what, What::Command(Command { by_file: true, .. }))
 }
 
-fn coarse(entry: &Entry) -> bool {
+fn coarse(entry: &LogEntry) -> bool {
     matches!(&entry.what, What::Command(Command { coarse: true, .. }))
 }
 
@@ -179,7 +179,7 @@ mod tests {
         trace::Totals,
     };
 
-    fn command(at: i64, session: &str, tag: &str) -> Entry {
+    fn command(at: i64, session: &str, tag: &str) -> LogEntry {
         let by_file = session.starts_with('/');
         let what = Command {
             name: "NOOP".into(),
@@ -190,19 +190,19 @@ mod tests {
             by_file,
             cost: Cost::default(),
         };
-        Entry { at, session: session.into(), user: "joe".into(), what: What::Command(what) }
+        LogEntry { at, session: session.into(), user: "joe".into(), what: What::Command(what) }
     }
 
-    fn end(at: i64, session: &str) -> Entry {
-        Entry { at, session: session.into(), user: "joe".into(), what: What::End(Totals::default()) }
+    fn end(at: i64, session: &str) -> LogEntry {
+        LogEntry { at, session: session.into(), user: "joe".into(), what: What::End(Totals::default()) }
     }
 
     /// What comes out, as times and sessions, and how many were left out.
-    fn once(mut entries: Vec<Entry>) -> (Vec<(i64, String)>, u64) {
+    fn once(mut entries: Vec<LogEntry>) -> (Vec<(i64, String)>, u64) {
         entries.sort_by_key(|entry| entry.at);
         let mut doubles = Doubles::default();
         let mut out = Vec::new();
-        let mut give = |entry: Entry| {
+        let mut give = |entry: LogEntry| {
             out.push((entry.at, entry.session));
             Ok(())
         };
@@ -263,7 +263,7 @@ mod tests {
         let mut doubles = Doubles::default();
         let mut out = 0;
         for number in 0..HELD as i64 + 1000 {
-            let give = |_: Entry| {
+            let give = |_: LogEntry| {
                 out += 1;
                 Ok(())
             };

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
     entry::{Cost, Page},
-    page::{OpenPage, Stage},
-    sessions::Session,
+    page::{ActionProgress, OpenPage},
+    sessions::OpenSession,
     tally::Tally,
 };
 use crate::{
@@ -46,25 +46,25 @@ pub struct Emit<'a> {
 
 impl Emit<'_> {
     /// An action of a session, if one is complete.
-    pub fn some(&mut self, session: &mut Session, complete: Option<OpenPage>) -> io::Result<()> {
+    pub fn some(&mut self, session: &mut OpenSession, complete: Option<OpenPage>) -> io::Result<()> {
         let Some(page) = complete else { return Ok(()) };
         if !session.shown && page.action != LOGIN {
             self.infer_login(session, page.at)?;
         }
-        self.tally.coarse_logins += u64::from(page.stage == Stage::Login { coarse: true });
+        self.tally.coarse_logins += u64::from(page.stage == ActionProgress::Login { coarse: true });
         let object = self.names.of_object(&page.folder, &page.messages);
         let cost = Cost { lasted: page.lasted(), ..page.cost };
         self.action(session, page.at, page.action, object, &cost)
     }
 
     /// A whole page of a web server. Such sessions need no login: a cookie may be older than the log.
-    pub fn whole(&mut self, session: &mut Session, at: i64, page: &Page) -> io::Result<()> {
+    pub fn whole(&mut self, session: &mut OpenSession, at: i64, page: &Page) -> io::Result<()> {
         let (folder, messages) = split_object(&page.object);
         self.action(session, at, &page.action, self.names.of_object(folder, messages), &page.cost)
     }
 
     /// The end of a session: nothing more of it comes.
-    pub fn end(&mut self, session: &Session) -> io::Result<()> {
+    pub fn end(&mut self, session: &OpenSession) -> io::Result<()> {
         if !session.shown {
             return Ok(());
         }
@@ -78,7 +78,7 @@ impl Emit<'_> {
         self.out.push(Emitted(end))
     }
 
-    fn infer_login(&mut self, session: &mut Session, at: i64) -> io::Result<()> {
+    fn infer_login(&mut self, session: &mut OpenSession, at: i64) -> io::Result<()> {
         self.tally.without_login += 1;
         self.tally.actions += 1;
         session.shown_at(at);
@@ -86,7 +86,14 @@ impl Emit<'_> {
         self.out.push(Emitted(login))
     }
 
-    fn action(&mut self, session: &mut Session, at: i64, action: &str, object: String, cost: &Cost) -> io::Result<()> {
+    fn action(
+        &mut self,
+        session: &mut OpenSession,
+        at: i64,
+        action: &str,
+        object: String,
+        cost: &Cost,
+    ) -> io::Result<()> {
         self.tally.actions += 1;
         session.shown_at(at);
         let Cost { lasted, sent, received, outcome } = *cost;
@@ -95,7 +102,7 @@ impl Emit<'_> {
         self.out.push(Emitted(record))
     }
 
-    fn record(&self, session: &Session, at: i64, action: &str) -> Record<'static> {
+    fn record(&self, session: &OpenSession, at: i64, action: &str) -> Record<'static> {
         let name = self.names.of(Of::Session, &session.name);
         // Who it was is not known: then each session is a user of its own.
         let user = if session.user.is_empty() { name.clone() } else { self.names.of(Of::User, &session.user) };

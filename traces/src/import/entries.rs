@@ -2,16 +2,16 @@
 
 use std::{io, iter::Peekable};
 
-use super::{clocks::Clocks, entry::Entry, when::TIMES};
+use super::{clocks::Clocks, entry::LogEntry, when::TIMES};
 use crate::spool::{Merge, Sorted as _, Spool};
 
 /// What all files say.
 #[derive(Debug)]
 pub struct Entries {
     /// At times that are known.
-    pub zoned: Spool<Entry>,
+    pub zoned: Spool<LogEntry>,
     /// At times by stamps without a zone, as if that were UTC.
-    pub local: Spool<Entry>,
+    pub local: Spool<LogEntry>,
     /// What becomes of these.
     pub clocks: Clocks,
 }
@@ -31,16 +31,17 @@ impl Entries {
 
 /// Entries in the order of time.
 pub struct InOrder {
-    zoned: Peekable<Merge<Entry>>,
-    local: Peekable<Merge<Entry>>,
+    zoned: Peekable<Merge<LogEntry>>,
+    local: Peekable<Merge<LogEntry>>,
     ahead: i64,
 }
 
 impl Iterator for InOrder {
-    type Item = io::Result<Entry>;
+    type Item = io::Result<LogEntry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let key = |entry: Option<&io::Result<Entry>>| entry.map(|entry| entry.as_ref().map_or(i64::MIN, Entry::key));
+        let key =
+            |entry: Option<&io::Result<LogEntry>>| entry.map(|entry| entry.as_ref().map_or(i64::MIN, LogEntry::key));
         let local_first = match (key(self.zoned.peek()), key(self.local.peek())) {
             // A login stands before what follows it in the same moment.
             (Some(zoned), Some(local)) => local.saturating_sub(self.ahead) <= zoned,
@@ -50,7 +51,8 @@ impl Iterator for InOrder {
         if !local_first {
             return self.zoned.next();
         }
-        let brought = |entry: Entry| Entry { at: (entry.at - self.ahead).clamp(*TIMES.start(), *TIMES.end()), ..entry };
+        let brought =
+            |entry: LogEntry| LogEntry { at: (entry.at - self.ahead).clamp(*TIMES.start(), *TIMES.end()), ..entry };
         Some(self.local.next()?.map(brought))
     }
 }

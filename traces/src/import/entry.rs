@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     spool::Sorted,
-    trace::{Outcome, Totals},
+    trace::{RecordOutcome, Totals},
 };
 
 /// Something that a source has. Names are those of the source; pseudonyms come later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct LogEntry {
     /// Microseconds since 1970.
     #[serde(rename = "t")]
     pub at: i64,
@@ -24,7 +24,7 @@ pub struct Entry {
     pub what: What,
 }
 
-impl Sorted for Entry {
+impl Sorted for LogEntry {
     fn key(&self) -> i64 {
         self.at
     }
@@ -81,7 +81,7 @@ pub struct Page {
     pub object: String,
     /// The line of a log that it stands in, which may have a copy in another file.
     #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<Line>,
+    pub line: Option<LogLine>,
     /// How it went.
     #[serde(flatten)]
     pub cost: Cost,
@@ -89,7 +89,7 @@ pub struct Page {
 
 /// A line of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct LogLine {
     /// Number of its file in the import.
     #[serde(rename = "f")]
     pub file: u32,
@@ -112,7 +112,7 @@ pub struct Cost {
     pub received: Option<u64>,
     /// What became of it.
     #[serde(rename = "r", default)]
-    pub outcome: Outcome,
+    pub outcome: RecordOutcome,
 }
 
 /// What a command means for the page that a web mail would show. It holds no search words and no flags' names.

@@ -13,7 +13,7 @@ use super::{
     sink::{Heard, Sink},
     when::{Stamp, TIMES, rfc3339, unix},
 };
-use crate::trace::{Outcome, Totals};
+use crate::trace::{RecordOutcome, Totals};
 
 #[derive(Deserialize)]
 struct Event<'a> {
@@ -87,9 +87,9 @@ pub fn hear(line: &str, stamp: Option<Stamp>, sink: &mut Sink<'_>) -> io::Result
 
 fn command(fields: &Fields<'_>, lasted: u64) -> Command {
     let outcome = match &*fields.tagged_reply_state {
-        "OK" => Outcome::Ok,
-        "" => Outcome::Unanswered,
-        _ => Outcome::Error,
+        "OK" => RecordOutcome::Ok,
+        "" => RecordOutcome::Unanswered,
+        _ => RecordOutcome::Error,
     };
     let cost = Cost {
         lasted: Some(lasted),

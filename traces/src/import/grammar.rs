@@ -20,7 +20,7 @@
 
 use super::{
     entry::{Command, Cost, Meaning, Set},
-    page::{Glimpse, OpenPage, Stage},
+    page::{ActionProgress, Glimpse, OpenPage},
 };
 
 /// What a command did.
@@ -86,7 +86,7 @@ impl Grammar {
     pub fn login(&mut self, at: i64, coarse: bool) -> Option<OpenPage> {
         // The log's line and the session's own event tell of one login; so does the command before them.
         if let Some(page) = &mut self.page
-            && let Stage::Login { coarse: known_coarsely } = &mut page.stage
+            && let ActionProgress::Login { coarse: known_coarsely } = &mut page.stage
         {
             if *known_coarsely && !coarse {
                 *known_coarsely = false;
@@ -100,7 +100,7 @@ impl Grammar {
         }
         self.login = Some(at);
         self.settle(None);
-        self.page.replace(OpenPage::new(at, "login", Stage::Login { coarse }, Cost::default()))
+        self.page.replace(OpenPage::new(at, "login", ActionProgress::Login { coarse }, Cost::default()))
     }
 
     /// The action that is open is complete: nothing more comes.
@@ -116,7 +116,7 @@ impl Grammar {
             return None;
         }
         let page = self.page.as_mut()?;
-        let Stage::Searched { listed, one } = &mut page.stage else { return None };
+        let ActionProgress::Searched { listed, one } = &mut page.stage else { return None };
         let Glimpse { at, set, cost } = one.take()?;
         let searched = page.done.unwrap_or(page.at);
         let seen = at.saturating_add_unsigned(cost.lasted.unwrap_or(0));
@@ -125,7 +125,7 @@ impl Grammar {
             same && next - seen < at - searched
         });
         if shown {
-            let glimpsed = OpenPage::new(at, "list messages", Stage::Glimpsed(set.clone()), cost);
+            let glimpsed = OpenPage::new(at, "list messages", ActionProgress::Glimpsed(set.clone()), cost);
             return self.page.replace(glimpsed.about(&self.folder, &set.messages));
         }
         *listed = true;
@@ -143,42 +143,50 @@ impl Grammar {
         match meaning {
             Meaning::Login => {
                 self.login = Some(at);
-                page("login", Stage::Login { coarse: false })
+                page("login", ActionProgress::Login { coarse: false })
             }
-            Meaning::Folders(question) => page("list folders", Stage::Folders(vec![question])),
+            Meaning::Folders(question) => page("list folders", ActionProgress::Folders(vec![question])),
             Meaning::Select(folder) => {
                 self.folder.clone_from(&folder);
-                about(page("list messages", Stage::Selected), &folder, &Set::default())
+                about(page("list messages", ActionProgress::Selected), &folder, &Set::default())
             }
-            Meaning::Order => about(page("list messages", Stage::Selected), &self.folder, &Set::default()),
+            Meaning::Order => about(page("list messages", ActionProgress::Selected), &self.folder, &Set::default()),
             // To keep up to date, outside of any list: what NOOP is for others.
             Meaning::Headers { only_flags: true, .. } => None,
             Meaning::Headers { set, .. } if set.one() => {
-                about(page("list messages", Stage::Glimpsed(set.clone())), &self.folder, &set)
+                about(page("list messages", ActionProgress::Glimpsed(set.clone())), &self.folder, &set)
             }
-            Meaning::Headers { set, .. } => about(page("list messages", Stage::Listed), &self.folder, &set),
-            Meaning::Body { set, item } if set.one() => {
-                about(page("show message", Stage::Shown { set: set.clone(), items: vec![item] }), &self.folder, &set)
-            }
+            Meaning::Headers { set, .. } => about(page("list messages", ActionProgress::Listed), &self.folder, &set),
+            Meaning::Body { set, item } if set.one() => about(
+                page("show message", ActionProgress::Shown { set: set.clone(), items: vec![item] }),
+                &self.folder,
+                &set,
+            ),
             // Bodies of several messages are a list with previews.
-            Meaning::Body { set, .. } => about(page("list messages", Stage::Listed), &self.folder, &set),
+            Meaning::Body { set, .. } => about(page("list messages", ActionProgress::Listed), &self.folder, &set),
             Meaning::MarkDeleted(set) => {
-                about(page("delete", Stage::Gone { set: set.clone(), expunged: false }), &self.folder, &set)
+                about(page("delete", ActionProgress::Gone { set: set.clone(), expunged: false }), &self.folder, &set)
             }
             Meaning::Expunge => about(
-                page("delete", Stage::Gone { set: Set::default(), expunged: true }),
+                page("delete", ActionProgress::Gone { set: Set::default(), expunged: true }),
                 &self.folder,
                 &Set::default(),
             ),
             Meaning::Copy { set, trash, moved } => {
                 let action = if trash { "delete" } else { "refile" };
-                about(page(action, Stage::Gone { set: set.clone(), expunged: moved }), &self.folder, &set)
+                about(page(action, ActionProgress::Gone { set: set.clone(), expunged: moved }), &self.folder, &set)
             }
-            Meaning::Search => {
-                about(page("search", Stage::Searched { listed: false, one: None }), &self.folder, &Set::default())
+            Meaning::Search => about(
+                page("search", ActionProgress::Searched { listed: false, one: None }),
+                &self.folder,
+                &Set::default(),
+            ),
+            Meaning::CreateFolder(folder) => {
+                about(page("create folder", ActionProgress::Done), &folder, &Set::default())
             }
-            Meaning::CreateFolder(folder) => about(page("create folder", Stage::Done), &folder, &Set::default()),
-            Meaning::DeleteFolder(folder) => about(page("delete folder", Stage::Done), &folder, &Set::default()),
+            Meaning::DeleteFolder(folder) => {
+                about(page("delete folder", ActionProgress::Done), &folder, &Set::default())
+            }
             Meaning::Mark(_) | Meaning::Append | Meaning::Close | Meaning::Aside => None,
             Meaning::Logout => Some(Begun::Did(Did::Ended)),
             Meaning::Unknown => Some(Begun::Did(Did::Unknown)),
@@ -200,59 +208,64 @@ fn joins(page: &mut OpenPage, meaning: &Meaning, directly: bool) -> bool {
     let OpenPage { action, stage, messages, .. } = page;
     match (&mut *stage, meaning) {
         // A second try at logging in, or the command beside the log's line.
-        (Stage::Login { .. }, Meaning::Login) => true,
-        (Stage::Folders(asked), Meaning::Folders(question)) => ask(asked, *question),
+        (ActionProgress::Login { .. }, Meaning::Login) => true,
+        (ActionProgress::Folders(asked), Meaning::Folders(question)) => ask(asked, *question),
         // The list of a folder: its order, flags to be up to date, and once its headers.
-        (Stage::Selected, Meaning::Order | Meaning::Headers { only_flags: true, .. }) => true,
-        (Stage::Selected, Meaning::Headers { set, .. }) => {
+        (ActionProgress::Selected, Meaning::Order | Meaning::Headers { only_flags: true, .. }) => true,
+        (ActionProgress::Selected, Meaning::Headers { set, .. }) => {
             messages.clone_from(&set.messages);
-            *stage = Stage::Listed;
+            *stage = ActionProgress::Listed;
             true
         }
         // Headers one by one: a list.
-        (Stage::Glimpsed(seen), Meaning::Headers { set, .. }) if seen != set => {
-            *stage = Stage::Listed;
+        (ActionProgress::Glimpsed(seen), Meaning::Headers { set, .. }) if seen != set => {
+            *stage = ActionProgress::Listed;
             true
         }
-        (Stage::Listed | Stage::Searched { .. }, Meaning::Headers { only_flags: true, .. } | Meaning::Order) => true,
+        (
+            ActionProgress::Listed | ActionProgress::Searched { .. },
+            Meaning::Headers { only_flags: true, .. } | Meaning::Order,
+        ) => true,
         // The folder was only selected for what follows, as backends do that connect anew for each page.
-        (Stage::Selected, Meaning::Body { set, item }) if directly && set.one() => {
+        (ActionProgress::Selected, Meaning::Body { set, item }) if directly && set.one() => {
             *action = "show message";
             messages.clone_from(&set.messages);
-            *stage = Stage::Shown { set: set.clone(), items: vec![*item] };
+            *stage = ActionProgress::Shown { set: set.clone(), items: vec![*item] };
             true
         }
-        (Stage::Selected, Meaning::Search) if directly => {
+        (ActionProgress::Selected, Meaning::Search) if directly => {
             *action = "search";
-            *stage = Stage::Searched { listed: false, one: None };
+            *stage = ActionProgress::Searched { listed: false, one: None };
             true
         }
-        (Stage::Selected, Meaning::MarkDeleted(set)) if directly => {
+        (ActionProgress::Selected, Meaning::MarkDeleted(set)) if directly => {
             *action = "delete";
             messages.clone_from(&set.messages);
-            *stage = Stage::Gone { set: set.clone(), expunged: false };
+            *stage = ActionProgress::Gone { set: set.clone(), expunged: false };
             true
         }
-        (Stage::Selected, Meaning::Copy { set, trash, moved }) if directly => {
+        (ActionProgress::Selected, Meaning::Copy { set, trash, moved }) if directly => {
             *action = if *trash { "delete" } else { "refile" };
             messages.clone_from(&set.messages);
-            *stage = Stage::Gone { set: set.clone(), expunged: *moved };
+            *stage = ActionProgress::Gone { set: set.clone(), expunged: *moved };
             true
         }
         // A look at one message's headers or structure, and then at its body.
-        (Stage::Glimpsed(seen), Meaning::Body { set, item }) if seen == set => {
+        (ActionProgress::Glimpsed(seen), Meaning::Body { set, item }) if seen == set => {
             *action = "show message";
-            *stage = Stage::Shown { set: set.clone(), items: vec![*item] };
+            *stage = ActionProgress::Shown { set: set.clone(), items: vec![*item] };
             true
         }
-        (Stage::Shown { set: shown, items }, Meaning::Body { set, item }) if shown == set => ask(items, *item),
-        (Stage::Shown { set: shown, .. }, Meaning::Mark(set) | Meaning::Headers { set, .. }) => shown == set,
-        (Stage::Searched { listed, .. }, Meaning::Headers { .. }) => !std::mem::replace(listed, true),
+        (ActionProgress::Shown { set: shown, items }, Meaning::Body { set, item }) if shown == set => ask(items, *item),
+        (ActionProgress::Shown { set: shown, .. }, Meaning::Mark(set) | Meaning::Headers { set, .. }) => shown == set,
+        (ActionProgress::Searched { listed, .. }, Meaning::Headers { .. }) => !std::mem::replace(listed, true),
         // The same messages marked, unmarked, marked again; then expunged.
-        (Stage::Gone { set: gone, expunged }, Meaning::MarkDeleted(set) | Meaning::Mark(set)) => {
+        (ActionProgress::Gone { set: gone, expunged }, Meaning::MarkDeleted(set) | Meaning::Mark(set)) => {
             gone == set && !*expunged
         }
-        (Stage::Gone { expunged, .. }, Meaning::Expunge | Meaning::Close) => !std::mem::replace(expunged, true),
+        (ActionProgress::Gone { expunged, .. }, Meaning::Expunge | Meaning::Close) => {
+            !std::mem::replace(expunged, true)
+        }
         _ => false,
     }
 }

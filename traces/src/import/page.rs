@@ -1,7 +1,7 @@
 //! An action that may still go on.
 
 use super::entry::{Cost, Meaning, Set};
-use crate::trace::Outcome;
+use crate::trace::RecordOutcome;
 
 /// An action, and the commands that belong to it so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct OpenPage {
     /// Its name.
     pub action: &'static str,
     /// What may join it.
-    pub stage: Stage,
+    pub stage: ActionProgress,
     /// When its first command was given: microseconds since 1970.
     pub at: i64,
     /// When the last answer was complete; `None`: no command has an answer yet.
@@ -35,7 +35,7 @@ pub struct Glimpse {
 
 /// How far an action has come: what may join it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stage {
+pub enum ActionProgress {
     /// Someone is logging in.
     Login {
         /// At some moment of a second: nothing says it more precisely yet.
@@ -77,7 +77,7 @@ pub enum Stage {
 impl OpenPage {
     /// An action that begins with a command.
     #[must_use]
-    pub fn new(at: i64, action: &'static str, stage: Stage, cost: Cost) -> Self {
+    pub fn new(at: i64, action: &'static str, stage: ActionProgress, cost: Cost) -> Self {
         let (folder, messages) = (String::new(), String::new());
         let mut page = Self { action, stage, at, done: None, folder, messages, cost };
         page.done_at(at, &cost);
@@ -94,7 +94,7 @@ impl OpenPage {
 
     /// Keeps the headers of one message after a search, as what follows tells whose they are. False: this is something else.
     pub fn glimpse(&mut self, at: i64, meaning: &Meaning, cost: &Cost) -> bool {
-        let Stage::Searched { listed: false, one } = &mut self.stage else { return false };
+        let ActionProgress::Searched { listed: false, one } = &mut self.stage else { return false };
         let Meaning::Headers { set, only_flags: false } = meaning else { return false };
         if set.one() {
             *one = Some(Glimpse { at, set: set.clone(), cost: *cost });
@@ -124,7 +124,7 @@ impl OpenPage {
         let Some(lasted) = cost.lasted else { return };
         let done = at.saturating_add_unsigned(lasted);
         self.done = Some(self.done.unwrap_or(done).max(done));
-        if cost.outcome == Outcome::Unanswered {
+        if cost.outcome == RecordOutcome::Unanswered {
             self.done = None;
         }
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io};
 
 use super::{
     emit::Emit,
-    entry::{Command, Entry, Page, What},
+    entry::{Command, LogEntry, Page, What},
     grammar::{Did, Grammar},
     tally::count,
 };
@@ -22,8 +22,8 @@ const LEAST_SWEEP: usize = 1024;
 
 /// Makes records of entries.
 #[derive(Debug)]
-pub struct Sessions<'a> {
-    open: BTreeMap<String, Session>,
+pub struct SessionAssembler<'a> {
+    open: BTreeMap<String, OpenSession>,
     /// In sources without sessions, a pause of more than this ends one: microseconds.
     gap: i64,
     /// Longest pause after which a command follows a SELECT directly: microseconds.
@@ -36,7 +36,7 @@ pub struct Sessions<'a> {
 
 /// A session that may go on.
 #[derive(Debug, Default)]
-pub struct Session {
+pub struct OpenSession {
     /// Who; empty while nobody has said it.
     pub user: String,
     /// Its name, unlike any other's.
@@ -56,7 +56,7 @@ pub struct Session {
     grammar: Grammar,
 }
 
-impl<'a> Sessions<'a> {
+impl<'a> SessionAssembler<'a> {
     /// `gap`, `window`: microseconds.
     pub fn new(gap: i64, window: i64, emit: Emit<'a>) -> Self {
         Self { open: BTreeMap::new(), gap, window, sweep_at: LEAST_SWEEP, now: 0, emit }
@@ -66,8 +66,8 @@ impl<'a> Sessions<'a> {
     ///
     /// # Errors
     /// If a temporary file cannot be written.
-    pub fn take(&mut self, entry: Entry) -> io::Result<()> {
-        let Entry { at, session, user, what } = entry;
+    pub fn take(&mut self, entry: LogEntry) -> io::Result<()> {
+        let LogEntry { at, session, user, what } = entry;
         self.now = at;
         if self.open.len() >= self.sweep_at {
             self.sweep()?;
@@ -175,7 +175,7 @@ impl<'a> Sessions<'a> {
     }
 
     /// Writes what is left of a session.
-    fn forget(&mut self, mut session: Session) -> io::Result<()> {
+    fn forget(&mut self, mut session: OpenSession) -> io::Result<()> {
         if session.by_pause && session.left.is_none() && self.now - session.last > self.gap {
             session.left = Some(session.last);
         }
@@ -185,7 +185,7 @@ impl<'a> Sessions<'a> {
     }
 }
 
-impl Session {
+impl OpenSession {
     /// When its last action in the trace began.
     pub fn last_shown(&self) -> i64 {
         self.last_shown
@@ -199,12 +199,12 @@ impl Session {
 }
 
 /// The session of that key, new or not.
-fn open(sessions: &mut BTreeMap<String, Session>, at: i64, key: String, user: String) -> &mut Session {
-    let session = sessions.entry(key).or_insert_with_key(|key| Session {
+fn open(sessions: &mut BTreeMap<String, OpenSession>, at: i64, key: String, user: String) -> &mut OpenSession {
+    let session = sessions.entry(key).or_insert_with_key(|key| OpenSession {
         // A key with an address in it may come again.
         name: if key.contains('|') { format!("{key}@{at}") } else { key.clone() },
         last: at,
-        ..Session::default()
+        ..OpenSession::default()
     });
     if session.user.is_empty() {
         session.user = user;

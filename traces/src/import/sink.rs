@@ -8,9 +8,9 @@ use std::{
 
 use super::{
     Options,
-    clocks::Kind,
+    clocks::StampZone,
     entries::Entries,
-    entry::{Entry, What},
+    entry::{LogEntry, What},
     tally::{FileTally, Tally, count},
     when::{Stamp, TIMES},
 };
@@ -78,7 +78,7 @@ impl<'a> Sink<'a> {
     /// If a temporary file cannot be written.
     pub fn entry(&mut self, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
         if self.dated {
-            self.entries.clocks.file(Kind::Zoned, &self.file.name);
+            self.entries.clocks.file(StampZone::Zoned, &self.file.name);
         }
         self.entries.zoned.push(entry(at, session, user, what))
     }
@@ -99,7 +99,7 @@ impl<'a> Sink<'a> {
         if shared {
             self.entries.clocks.local(session, at);
         }
-        self.entries.clocks.file(Kind::Local, &self.file.name);
+        self.entries.clocks.file(StampZone::Local, &self.file.name);
         self.entries.local.push(entry(at, session, user, what))
     }
 
@@ -179,8 +179,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-fn entry(at: i64, session: &str, user: &str, what: What) -> Entry {
-    Entry { at: at.clamp(*TIMES.start(), *TIMES.end()), session: cut(session), user: cut(user), what }
+fn entry(at: i64, session: &str, user: &str, what: What) -> LogEntry {
+    LogEntry { at: at.clamp(*TIMES.start(), *TIMES.end()), session: cut(session), user: cut(user), what }
 }
 
 /// At most as long as a name may be.

@@ -15,13 +15,13 @@ use std::{
 use serde::{Deserialize, de};
 
 use super::{
-    entry::{Cost, Line, Page, What},
+    entry::{Cost, LogLine, Page, What},
     rules::Found,
     sink::{Heard, Sink, Stop},
     when::{rfc3339, with_month_name, within_second},
     who::{Who, address},
 };
-use crate::trace::Outcome;
+use crate::trace::RecordOutcome;
 
 /// So long web servers usually let a request take, microseconds: 60 s in nginx and Apache. For logs that do not say how long it
 /// took.
@@ -37,7 +37,7 @@ pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
         // Some servers stamp a line with when they write it, which is when they have answered, others with when they were asked.
         let longest = request.cost.lasted.map_or(LONGEST, |lasted| i64::try_from(lasted).unwrap_or(LONGEST));
         sink.written(at..=within_second(at).end() + longest);
-        let line = Some(Line { file: sink.number, id: request.id() });
+        let line = Some(LogLine { file: sink.number, id: request.id() });
         let Request { user, method, url, cost, .. } = &request;
         page(at, "", &Asked { user, method, url, cost: *cost, line }, sink)
     })
@@ -84,7 +84,7 @@ struct Asked<'a> {
     method: &'a str,
     url: &'a str,
     cost: Cost,
-    line: Option<Line>,
+    line: Option<LogLine>,
 }
 
 /// A request becomes an action, if a rule knows it.
@@ -164,13 +164,13 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn outcome(status: u16) -> Outcome {
+fn outcome(status: u16) -> RecordOutcome {
     match status {
-        429 | 503 => Outcome::Rejected,
-        400..=499 => Outcome::Error,
-        0 => Outcome::Unanswered,
-        500.. => Outcome::Failed,
-        _ => Outcome::Ok,
+        429 | 503 => RecordOutcome::Rejected,
+        400..=499 => RecordOutcome::Error,
+        0 => RecordOutcome::Unanswered,
+        500.. => RecordOutcome::Failed,
+        _ => RecordOutcome::Ok,
     }
 }
 

@@ -30,28 +30,18 @@ pub struct Walks {
     pub pairs: [[u64; COUNT]; COUNT],
     /// Before, from, to.
     pub triples: [[[u64; COUNT]; COUNT]; COUNT],
-    /// Pauses by from and to.
-    pub pauses: [[Sample; COUNT]; COUNT],
-    /// Pauses by from.
-    pub after: [Sample; COUNT],
-    /// All pauses.
-    pub all_pauses: Sample,
+    /// Pauses between requests, microseconds.
+    pub pauses: PauseSamples,
     /// Requests in sessions that ended.
     pub lengths: Sample,
-    /// How many sessions had 1, 2, 3 … requests; the last entry is of all that had more.
-    pub by_length: Vec<u64>,
     /// When sessions began.
     pub arrivals: Bins,
     /// Bytes of answers, by action.
     pub sizes: BTreeMap<String, Sample>,
     /// Records of other actions.
     pub left_out: BTreeMap<String, u64>,
-    /// Sessions, and those of them that were cut, and that did not begin with a login.
-    pub sessions: u64,
-    /// See there.
-    pub cut: u64,
-    /// See there.
-    pub without_login: u64,
+    /// Numbers of sessions.
+    pub sessions: SessionCounts,
     /// Offset of the last record.
     pub end: u64,
     open: BTreeMap<u64, Open>,
@@ -59,6 +49,30 @@ pub struct Walks {
     users: BTreeMap<u64, u64>,
     /// Highest number of a message in each folder.
     folders: BTreeMap<u64, u64>,
+}
+
+/// Pauses between requests, microseconds.
+#[derive(Debug, Default)]
+pub struct PauseSamples {
+    /// By from and to.
+    pub by_step: [[Sample; COUNT]; COUNT],
+    /// By from.
+    pub after: [Sample; COUNT],
+    /// All of them.
+    pub all: Sample,
+}
+
+/// Numbers of sessions.
+#[derive(Debug, Default)]
+pub struct SessionCounts {
+    /// All sessions.
+    pub all: u64,
+    /// Those whose end is not in the trace.
+    pub cut: u64,
+    /// Those that did not begin with a login.
+    pub without_login: u64,
+    /// Sessions with 1, 2, 3 … requests; the last entry counts all longer ones.
+    pub by_length: Vec<u64>,
 }
 
 /// Longest session that is counted apart.
@@ -119,7 +133,7 @@ impl Walks {
             None if state == 0 => self.begin(session, user, record),
             None => {
                 // As if it had begun with a login just before.
-                self.without_login += 1;
+                self.sessions.without_login += 1;
                 self.begin(session, user, &Record { inferred: true, ..record.clone() });
                 if let Some(open) = self.open.remove(&session) {
                     self.go(session, &open, state, record);
@@ -149,7 +163,7 @@ impl Walks {
     }
 
     fn begin(&mut self, session: u64, user: u64, record: &Record<'_>) {
-        self.sessions += 1;
+        self.sessions.all += 1;
         self.arrivals.add(record.offset);
         let (done, last) = (record.done(), record.offset);
         let open = Open { user, state: 0, before: None, done, last, length: 1, guessed: record.inferred };
@@ -178,9 +192,9 @@ impl Walks {
         if !open.guessed {
             // Who asks on before the answer is complete does not pause.
             let pause = at.saturating_sub(open.done);
-            self.pauses[open.state][to].add(pause);
-            self.after[open.state].add(pause);
-            self.all_pauses.add(pause);
+            self.pauses.by_step[open.state][to].add(pause);
+            self.pauses.after[open.state].add(pause);
+            self.pauses.all.add(pause);
         }
     }
 
@@ -190,10 +204,10 @@ impl Walks {
         self.step(&Open { guessed, ..*open }, 0, at.unwrap_or(open.done));
         self.lengths.add(open.length as u64);
         let place = open.length.min(LONGEST);
-        if self.by_length.len() <= place {
-            self.by_length.resize(place + 1, 0);
+        if self.sessions.by_length.len() <= place {
+            self.sessions.by_length.resize(place + 1, 0);
         }
-        self.by_length[place] += 1;
+        self.sessions.by_length[place] += 1;
     }
 
     /// A session whose end is not in the trace: if its user logged in again, it had ended; else it was cut.
@@ -201,7 +215,7 @@ impl Walks {
         if self.users.get(&open.user).is_some_and(|login| *login > open.last) {
             self.leave(open, None);
         } else {
-            self.cut += 1;
+            self.sessions.cut += 1;
         }
     }
 

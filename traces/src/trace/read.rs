@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::{Footer, Header, LONGEST_LINE, Record, VERSION, frame::LastLine};
 use crate::{
-    lines::{Line, Lines, Place},
+    lines::{Line, LinePosition, Lines},
     pack,
 };
 
@@ -25,7 +25,7 @@ pub enum TraceError {
     #[error("{place}: {error}")]
     Io {
         /// How far reading came.
-        place: Place,
+        place: LinePosition,
         /// The cause.
         error: io::Error,
     },
@@ -42,7 +42,7 @@ pub enum TraceError {
     #[error("{place}: {problem}")]
     Line {
         /// Which.
-        place: Place,
+        place: LinePosition,
         /// What is wrong with it.
         problem: String,
     },
@@ -50,7 +50,7 @@ pub enum TraceError {
     #[error("{place}: the trace ends here without its last line: it was cut short, after {records} records")]
     Cut {
         /// The end.
-        place: Place,
+        place: LinePosition,
         /// Whole records before it.
         records: u64,
     },
@@ -62,7 +62,7 @@ impl<'r> Reader<Box<dyn Read + Send + 'r>> {
     /// # Errors
     /// If it is no trace of version 1, or cannot be unpacked.
     pub fn open(from: impl Read + Send + 'r) -> Result<Self, TraceError> {
-        let unpacked = pack::unpack(from).map_err(|error| TraceError::Io { place: Place::default(), error })?;
+        let unpacked = pack::unpack(from).map_err(|error| TraceError::Io { place: LinePosition::default(), error })?;
         Self::new(unpacked.0)
     }
 }
@@ -158,10 +158,10 @@ fn version(first: &[u8]) -> Option<u32> {
     serde_json::from_slice::<Version>(first).ok().map(|version| version.trace)
 }
 
-fn unreadable(place: Place, error: &serde_json::Error) -> TraceError {
+fn unreadable(place: LinePosition, error: &serde_json::Error) -> TraceError {
     wrong(place, format!("this is no line of a trace: {error}"))
 }
 
-fn wrong(place: Place, problem: String) -> TraceError {
+fn wrong(place: LinePosition, problem: String) -> TraceError {
     TraceError::Line { place, problem }
 }

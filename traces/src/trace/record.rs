@@ -65,8 +65,8 @@ pub struct Record<'a> {
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
     /// What became of it.
-    #[serde(rename = "r", default, skip_serializing_if = "Outcome::is_ok")]
-    pub outcome: Outcome,
+    #[serde(rename = "r", default, skip_serializing_if = "RecordOutcome::is_ok")]
+    pub outcome: RecordOutcome,
     /// Class of the user or request; 0 is the lowest and the usual one.
     #[serde(rename = "c", default, skip_serializing_if = "is_zero")]
     pub class: u8,
@@ -97,7 +97,8 @@ pub struct Totals {
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+#[schemars(rename = "Outcome")]
+pub enum RecordOutcome {
     /// Answered as asked.
     #[default]
     Ok,
@@ -111,7 +112,7 @@ pub enum Outcome {
     Unanswered,
 }
 
-impl Outcome {
+impl RecordOutcome {
     /// Answered as asked. By reference, as serde asks.
     #[must_use]
     pub fn is_ok(&self) -> bool {

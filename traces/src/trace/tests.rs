@@ -34,7 +34,7 @@ fn the_form_is_as_documented() {
         sent: Some(74),
         received: Some(2400),
         duration: Some(802),
-        outcome: Outcome::Rejected,
+        outcome: RecordOutcome::Rejected,
         class: 1,
         inferred: true,
         totals: Some(Totals { shown: Some(4), ..Totals::default() }),
@@ -111,7 +111,7 @@ proptest! {
         let mut offset = 0;
         let records: Vec<Record<'static>> = steps.into_iter().map(|(pause, action, object, size, class)| {
             offset += pause;
-            let outcome = if class == 2 { Outcome::Failed } else { Outcome::Ok };
+            let outcome = if class == 2 { RecordOutcome::Failed } else { RecordOutcome::Ok };
             let size = size.map(u64::from);
             Record {
                 action: action.into(), object: object.into(), sent: size, duration: size, class, outcome,

@@ -1,5 +1,5 @@
-//! The law of folly: overloaded is an interval whose shortest wait was over the target, and in the next one all are
-//! refused that waited over twice the target.
+//! CoDel as in folly: an interval is overloaded if its shortest wait exceeds the target; in the following interval
+//! every job that waited over twice the target is refused.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Folly {
         }
     }
 
-    /// The job to let in.
+    /// Selects the job to release; refuses others.
     pub(super) fn next(
         &mut self,
         now: Timestamp,
@@ -44,7 +44,7 @@ impl Folly {
         }
     }
 
-    /// What waited longer is refused under overload: folly's slough.
+    /// The longest accepted wait under overload: folly's slough.
     fn slough(&self) -> Duration {
         self.target * 2
     }
@@ -56,7 +56,7 @@ impl Folly {
             self.overloaded = self.shortest > self.target;
         }
         if self.fresh {
-            // One wait alone says nothing: the first of an interval is never refused.
+            // One wait alone is no evidence: the first job of an interval is never refused.
             self.fresh = false;
             self.shortest = waited;
             return false;

@@ -1,5 +1,5 @@
-//! The law of the paper and of the Linux kernel: once waits have been over the target for an interval, one is dropped,
-//! and the next after interval / √(number dropped), until a wait is below.
+//! CoDel as in the paper and in the Linux kernel: once waits exceed the target for an interval, one job is dropped, and
+//! the next after interval / √(number dropped), until a wait is below the target.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use crate::{Gauge, JobId, Timestamp, modern::discipline::Head};
 pub(super) struct Linux {
     target: Duration,
     interval: Duration,
-    /// When the queue will have stood for an interval, if nothing comes below the target before.
+    /// The time at which the queue counts as standing, unless a wait is below the target before.
     stands_at: Option<Timestamp>,
     dropping: bool,
-    /// Dropped since dropping began, going on from the last time if that is not long ago.
+    /// Drops since dropping started; continues the previous count if that ended shortly before.
     count: u64,
-    /// `count` as dropping began.
+    /// `count` at the start of dropping.
     count_before: u64,
     next_drop: Timestamp,
 }
 
-/// Dropping that begins within so many intervals of when the last would have gone on goes on where it was.
+/// Dropping that starts within this number of intervals after the previous one continues its count.
 const SHORTLY: u32 = 16;
 
 impl Linux {
@@ -35,7 +35,7 @@ impl Linux {
         }
     }
 
-    /// The job to let in.
+    /// Selects the job to release; refuses others.
     pub(super) fn next(
         &mut self,
         now: Timestamp,
@@ -79,7 +79,7 @@ impl Linux {
         Some(head.id)
     }
 
-    /// True if waits, this one included, have been over the target for an interval.
+    /// True if all waits of an interval, including this one, exceeded the target.
     fn is_late(&mut self, now: Timestamp, head: Option<Head>) -> bool {
         match head {
             Some(head) if head.waited >= self.target && head.left > 1 => {

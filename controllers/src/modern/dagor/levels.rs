@@ -1,9 +1,9 @@
-//! The cursor over levels of priority, moved by a histogram of what arrived.
+//! The cursor over levels of priority, moved by a histogram of arrivals.
 
-/// Levels under the cursor are admitted. The most important level is 0.
+/// Levels below the cursor are admitted. Level 0 is the most important.
 #[derive(Debug)]
 pub(super) struct Levels {
-    /// By level, in this window.
+    /// Arrivals of this window by level.
     arrivals: Vec<u32>,
     offered: u64,
     admitted: u64,
@@ -13,12 +13,12 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// All are admitted. `levels` at least 1.
+    /// Admits all levels. `levels`: at least 1.
     pub(super) fn new(levels: u32, alpha: f64, beta: f64) -> Self {
         Self { arrivals: vec![0; levels as usize], offered: 0, admitted: 0, cursor: levels, alpha, beta }
     }
 
-    /// Counts an arrival, and says whether its level is admitted.
+    /// Counts an arrival. True: its level is admitted.
     pub(super) fn admits(&mut self, level: u32) -> bool {
         let count = &mut self.arrivals[level as usize];
         *count = count.saturating_add(1);
@@ -28,7 +28,8 @@ impl Levels {
         admits
     }
 
-    /// Moves the cursor to where, of what has arrived, a part less or a few more would have been admitted, and starts anew.
+    /// Moves the cursor so that of the window's arrivals a share less, or a share more, would have been admitted;
+    /// starts the next window.
     pub(super) fn close(&mut self, overloaded: bool) {
         let mut admitted = self.admitted as f64;
         if overloaded {
@@ -47,7 +48,7 @@ impl Levels {
         self.forget();
     }
 
-    /// Starts anew where it is.
+    /// Starts the next window with the same cursor.
     pub(super) fn forget(&mut self) {
         self.arrivals.fill(0);
         self.offered = 0;
@@ -59,7 +60,7 @@ impl Levels {
         self.offered
     }
 
-    /// The first level that is refused; as many as there are levels if none is.
+    /// The first refused level; the number of levels if none is refused.
     pub(super) fn cursor(&self) -> u32 {
         self.cursor
     }

@@ -1,24 +1,24 @@
-//! How the end of a job counts: as a sample of the service, as a drop, or not at all.
+//! The classification of ends: a sample, a drop, or ignored.
 
 use crate::{
     Outcome, Place,
     entry::{Choice, Declared, choice, params},
 };
 
-/// What the law is told of an end (Limiter.Listener).
+/// The class of an end (Limiter.Listener).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::modern) enum Counted {
     /// A sample.
     Success,
-    /// A sample whose job was lost to load.
+    /// A sample of a job that failed because of load.
     Dropped,
-    /// Nothing: neither its time nor its end says anything of load.
+    /// No sample: the end carries no information about load.
     Ignored,
 }
 
 use Counted::{Dropped, Ignored, Success};
 
-/// How each kind of end counts.
+/// The class of each outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::modern) struct Ends {
     failures: Counted,
@@ -28,11 +28,13 @@ pub(in crate::modern) struct Ends {
     unavailable: Counted,
 }
 
-/// ConcurrencyLimitServerInterceptor: DEADLINE_EXCEEDED and a cancelled call are dropped, every other status is a success.
+/// ConcurrencyLimitServerInterceptor: DEADLINE_EXCEEDED and a cancelled call are dropped, every other status is a
+/// success.
 const GRPC_SERVER: Ends =
     Ends { failures: Success, timeouts: Dropped, refusals: Success, abandoned: Dropped, unavailable: Success };
 
-/// ConcurrencyLimitClientInterceptor: UNAVAILABLE is dropped, every other status that is not OK, and a cancelled call, ignored.
+/// ConcurrencyLimitClientInterceptor: UNAVAILABLE is dropped, every other status that is not OK, and a cancelled call,
+/// ignored.
 const GRPC_CLIENT: Ends =
     Ends { failures: Ignored, timeouts: Ignored, refusals: Dropped, abandoned: Ignored, unavailable: Dropped };
 
@@ -41,7 +43,7 @@ const SERVLET: Ends =
     Ends { failures: Ignored, timeouts: Ignored, refusals: Success, abandoned: Ignored, unavailable: Ignored };
 
 impl Ends {
-    /// As the adapter for this place has it, but for what is set.
+    /// The classes of the adapter for this place, with the parameters' exceptions.
     pub(in crate::modern) fn new(params: &EndsParams, place: Place) -> Self {
         let adapter = match (params.adapter, place) {
             (Adapter::Servlet, _) => SERVLET,
@@ -57,7 +59,7 @@ impl Ends {
         }
     }
 
-    /// How this end counts.
+    /// The class of this outcome.
     pub(super) fn count(&self, outcome: Outcome) -> Counted {
         match outcome {
             Outcome::Served => Success,
@@ -71,25 +73,25 @@ impl Ends {
     }
 }
 
-/// Whose rules say how ends count.
+/// The source of the classes.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::modern) enum Adapter {
-    /// Those of the gRPC adapter, server or client by place.
+    /// The gRPC adapter, server or client by place.
     Grpc,
-    /// Those of the servlet filter.
+    /// The servlet filter.
     Servlet,
 }
 
 const ADAPTERS: &str = "ConcurrencyLimitServerInterceptor.java at a server, ConcurrencyLimitClientInterceptor.java at a client; ConcurrencyLimitServletFilter.java";
 
-/// An end of one kind, as the adapter has it (`None`) or otherwise; the table of the adapters is in `source`.
+/// The class of one outcome; `None`: the adapter's. `source` lists the adapters' classes.
 const fn end(about: &'static str, source: &'static str) -> Declared<Choice<Option<Counted>>> {
     let words = &[("success", Some(Success)), ("ignored", Some(Ignored)), ("dropped", Some(Dropped))];
     Declared { kind: choice(("by-adapter", None), words), about, source }
 }
 
 params! {
-    /// The adapter, and what departs from it.
+    /// The adapter, and exceptions from it.
     pub(in crate::modern) struct EndsParams {
         adapter: Adapter = choice(("grpc", Adapter::Grpc), &[("servlet", Adapter::Servlet)]),
             "whose rules say how ends count: those of the gRPC adapters (server or client, by place) or of the servlet filter",

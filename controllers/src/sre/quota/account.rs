@@ -4,55 +4,55 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::{Criticality, Timestamp, estimate::Ewma};
 
-/// Weight of the old mean cost with each request that ends.
+/// The weight of the old mean cost at the end of a request.
 pub(super) const OLD_COST: f64 = 0.9;
 
-/// What was set.
+/// The configured limits.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// By customer, CPU seconds a second.
+    /// Limits by customer, CPU seconds per second.
     pub(super) of: BTreeMap<u32, f64>,
-    /// Of customers that are not named.
+    /// The limit of other customers, CPU seconds per second.
     pub(super) others: f64,
-    /// Seconds of its limit that an account holds.
+    /// The capacity of an account, in seconds of its limit.
     pub(super) burst_s: f64,
-    /// Part of a full account kept for each higher level of criticality.
+    /// The share of a full account that is reserved for each higher level of criticality.
     pub(super) reserve: f64,
-    /// How long a limit that was sent holds.
+    /// The lifetime of a limit from a quota server.
     pub(super) lease: Duration,
 }
 
 impl Limits {
-    /// A customer's account, full.
+    /// Creates a customer's account, full.
     pub(super) fn account(&self, customer: u32) -> Account {
         let own = self.of.get(&customer).copied().unwrap_or(self.others);
         Account::new(own, self.burst_s)
     }
 
-    /// The account of a customer that is not named, full.
+    /// Creates the account of a customer without a limit of its own, full.
     pub(super) fn account_of_others(&self) -> Account {
         Account::new(self.others, self.burst_s)
     }
 }
 
-/// Fills at the customer's limit; may be in debt.
+/// An account of CPU time that fills at the customer's limit, and can have a negative balance.
 #[derive(Debug)]
 pub(super) struct Account {
-    /// The limit that was set here, CPU seconds a second.
+    /// The configured limit, CPU seconds per second.
     own: f64,
-    /// The one that holds now.
+    /// The limit in force, CPU seconds per second.
     limit: f64,
-    /// CPU seconds.
+    /// The balance, CPU seconds.
     balance: f64,
     filled_at: Timestamp,
-    /// The limit was sent, and holds until then.
+    /// The expiry of a limit from a quota server.
     lent_until: Option<Timestamp>,
     cost: Ewma,
     settled: bool,
-    /// CPU seconds since the last report: of requests that ended, and of those that were refused, as far as is known.
+    /// CPU seconds since the last report: the cost of finished requests, and the estimated cost of refused ones.
     used: f64,
     refused: f64,
-    /// The last report said that something was used or wanted.
+    /// True if the last report had usage or demand.
     reported: bool,
 }
 
@@ -72,7 +72,7 @@ impl Account {
         }
     }
 
-    /// Brings it to now. The limit that was set here holds when none was sent, or not lately.
+    /// Fills the account up to `now`. The configured limit is in force unless a quota server sent one recently.
     pub(super) fn fill(&mut self, now: Timestamp, burst_s: f64) {
         let earned = now.since(self.filled_at).as_secs_f64() * self.limit;
         self.filled_at = now;
@@ -83,26 +83,26 @@ impl Account {
         self.balance = (self.balance + earned).min(self.limit * burst_s);
     }
 
-    /// Another limit from now on, for a while.
+    /// Sets a limit until a time.
     pub(super) fn lend(&mut self, limit: f64, until: Timestamp, burst_s: f64) {
         self.limit = limit;
         self.lent_until = Some(until);
         self.balance = self.balance.min(limit * burst_s);
     }
 
-    /// True if there is anything left beyond what is kept for higher levels.
+    /// True if the balance exceeds the reserve for higher levels.
     pub(super) fn has_for(&self, criticality: Criticality, reserve: f64, burst_s: f64) -> bool {
         let higher = Criticality::CriticalPlus.level() - criticality.level();
         self.balance > higher as f64 * reserve * self.limit * burst_s
     }
 
-    /// Takes what a request is expected to cost.
+    /// Deducts the expected cost of a request.
     pub(super) fn charge(&mut self, expected: f64) {
         self.balance -= expected;
     }
 
-    /// Puts right what was charged for a request, now that its cost is known. The account may be over-full until it is
-    /// next filled.
+    /// Replaces the charge of a request by its cost. The balance can exceed the capacity until the account is filled
+    /// again.
     pub(super) fn settle(&mut self, charged: f64, cost: f64) {
         self.balance += charged - cost;
         self.used += cost;
@@ -110,17 +110,17 @@ impl Account {
         self.settled = true;
     }
 
-    /// A request of this expected cost was refused.
+    /// Counts a refused request of this expected cost.
     pub(super) fn turned_away(&mut self, expected: f64) {
         self.refused += expected;
     }
 
-    /// What a request of this customer costs, once one has ended.
+    /// The mean cost of the customer's requests, CPU seconds; `None` before the first end.
     pub(super) fn mean_cost(&self) -> Option<f64> {
         self.settled.then(|| self.cost.current())
     }
 
-    /// Used and wanted CPU seconds since the last time; `None` if nothing, and that has been said.
+    /// Removes usage and demand since the last report, CPU seconds; `None`: both are zero, and the last report said so.
     pub(super) fn take_usage(&mut self) -> Option<(f64, f64)> {
         let (used, refused) = (std::mem::take(&mut self.used), std::mem::take(&mut self.refused));
         let any = used + refused > 0.0;
@@ -128,14 +128,14 @@ impl Account {
         (any || said).then_some((used, used + refused))
     }
 
-    /// True if it is full, and nothing of it remains to be reported: a new one would let in the same. `reports`: whether
-    /// usage is reported at all.
+    /// True if the account is full and has nothing to report, so that a new account is equivalent. `reports`: usage
+    /// reports are on.
     pub(super) fn is_idle(&self, burst_s: f64, reports: bool) -> bool {
         let unsaid = reports && (self.reported || self.used + self.refused > 0.0);
         self.lent_until.is_none() && !unsaid && self.balance >= self.limit * burst_s
     }
 
-    /// True while it has less than nothing.
+    /// True while the balance is negative.
     pub(super) fn in_debt(&self) -> bool {
         self.balance < 0.0
     }

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::entry::{CustomerNumbers, Declared, customer_numbers, flag, ms, number, params, s, time};
 
-/// Most CPU seconds a second: of a whole datacenter, and more.
+/// The largest limit, CPU seconds per second: more than a datacenter has.
 pub(crate) const MOST_CPUS: f64 = 1e6;
-/// Of limits.
+/// The unit of limits: CPU seconds per second.
 pub(crate) const UNIT: &str = "CPU s/s";
 
 /// Limits by customer.

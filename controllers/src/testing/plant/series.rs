@@ -1,38 +1,38 @@
-//! What a run gave.
+//! The results of a run.
 
 use std::collections::BTreeMap;
 
 use crate::Class;
 
-/// What happened in one second, in whole numbers.
+/// The results of one second, in whole numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Second {
-    /// Requests made.
+    /// Offered requests.
     pub offered: u32,
-    /// Requests refused.
+    /// Refused requests.
     pub refused: u32,
-    /// Answers given.
+    /// Answers.
     pub served: u32,
     /// 90th percentile of the response times of those answers, milliseconds; 0 without answers.
     pub p90_ms: u64,
     /// The policy's admission rate at the end of the second, rounded; `None` if it has none.
     pub rate_per_s: Option<u64>,
-    /// Quality at its end, percent.
+    /// Quality at the end of the second, percent.
     pub quality_percent: u32,
-    /// Workers at its end.
+    /// Workers at the end of the second.
     pub workers: u32,
-    /// The policy's limit on jobs in flight at its end, rounded; `None` if it has none.
+    /// The policy's limit on jobs in flight at the end of the second, rounded; `None` if it has none.
     pub limit: Option<u64>,
-    /// How long the oldest job has been here, of those that nobody has begun to work on at its end, milliseconds.
+    /// The age of the oldest waiting job at the end of the second, milliseconds.
     pub oldest_ms: u64,
 }
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Series {
-    /// Second by second.
+    /// Results by second.
     pub seconds: Vec<Second>,
-    /// By class: offered and refused over the run.
+    /// Offered and refused requests of the run, by class.
     pub by_class: BTreeMap<Class, (u32, u32)>,
 }
 
@@ -43,7 +43,7 @@ impl Series {
         &self.seconds[from..to.min(self.seconds.len())]
     }
 
-    /// Share of requests refused in some seconds, 0 to 1.
+    /// The share of refused requests over a range of seconds, 0 to 1.
     #[must_use]
     pub fn refused_share(seconds: &[Second]) -> f64 {
         let (offered, refused) =

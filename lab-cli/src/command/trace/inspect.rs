@@ -3,7 +3,7 @@
 use std::{fmt::Write, io::IsTerminal, sync::mpsc::RecvTimeoutError, time::Duration};
 
 use traces::{
-    inspect::{Action, Inspected},
+    inspect::{ActionSummary, Inspected},
     learn::fitted::{Arrivals, Quantiles},
     trace::ACTIONS,
 };
@@ -116,7 +116,7 @@ fn over_time(text: &mut String, what: &str, arrivals: &Arrivals) {
     );
 }
 
-fn by_action(text: &mut String, actions: &[Action]) {
+fn by_action(text: &mut String, actions: &[ActionSummary]) {
     let all: u64 = actions.iter().map(|action| action.count).sum();
     let width = actions.iter().map(|action| action.action.chars().count()).max().unwrap_or(0).max(6);
     let _ = writeln!(

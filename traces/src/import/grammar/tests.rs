@@ -213,10 +213,10 @@ fn a_page_lasts_from_its_first_command_to_its_last_answer_and_sums_bytes() {
         by_file: false,
         cost: Cost { lasted: Some(lasted), sent: Some(3), received: None, outcome },
     };
-    grammar.take(100, 20_000, command(r"STORE 4 +FLAGS (\Deleted)", 50, crate::trace::Outcome::Ok));
-    grammar.take(120, 20_000, command("EXPUNGE", 10, crate::trace::Outcome::Error));
+    grammar.take(100, 20_000, command(r"STORE 4 +FLAGS (\Deleted)", 50, crate::trace::RecordOutcome::Ok));
+    grammar.take(120, 20_000, command("EXPUNGE", 10, crate::trace::RecordOutcome::Error));
     let page = grammar.close().expect("open");
     // The first answer came last: 150, not 130.
     assert_eq!((page.lasted(), page.cost.sent, page.cost.received), (Some(50), Some(6), None));
-    assert_eq!(page.cost.outcome, crate::trace::Outcome::Error);
+    assert_eq!(page.cost.outcome, crate::trace::RecordOutcome::Error);
 }

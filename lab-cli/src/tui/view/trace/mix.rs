@@ -6,7 +6,7 @@ use ratatui::{
     text::{Line, Span},
     widgets::{Block, Borders, Cell, Row, Table},
 };
-use traces::{inspect::Action, learn::fitted::Quantiles};
+use traces::{inspect::ActionSummary, learn::fitted::Quantiles};
 
 use crate::{
     text::{percent, scrubbed, time},
@@ -41,7 +41,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
 /// Width of the bar of an action that has all requests.
 const BAR: usize = 10;
 
-fn row(action: &Action, all: u64, palette: Palette) -> Row<'static> {
+fn row(action: &ActionSummary, all: u64, palette: Palette) -> Row<'static> {
     let share = action.count as f64 / all.max(1) as f64;
     let lasted =
         |of: fn(&Quantiles) -> u64| action.durations.as_ref().map_or("-".to_owned(), |d| time(of(d) as f64 / 1e3));

@@ -1,4 +1,4 @@
-//! The kinds of parameters: how each is read, what its range and its default are.
+//! The types of parameters, each with its reader, range and default.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Class;
 
-/// A kind of parameter, for readers that treat kinds differently.
+/// The type of a parameter, as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParamKind {
     /// A number.
@@ -19,7 +19,7 @@ pub enum ParamKind {
     Time,
     /// Yes or no.
     Flag,
-    /// One of a few words.
+    /// One of several words.
     Choice,
     /// A table of durations by stage name. The host knows the stages: see [`super::Factory::stages`].
     StageTimes,
@@ -31,10 +31,10 @@ pub enum ParamKind {
 
 /// Type, range (both ends allowed) and default of a parameter.
 pub(crate) trait ParamType {
-    /// The type of the struct's field.
+    /// The Rust type of the struct's field.
     type Value;
 
-    /// The tag of this kind.
+    /// The tag of this type.
     const KIND: ParamKind;
 
     /// The unit, `""` for none.
@@ -57,7 +57,8 @@ pub(crate) trait ParamType {
     /// Reads a setting.
     ///
     /// # Errors
-    /// A wrong type, or a value out of range. Keys of problems come after the parameter's own: `""`, or `.search` in a table.
+    /// A wrong type, or a value out of range. Keys of problems are suffixes of the parameter's key: `""`, or `.search`
+    /// in a table.
     fn read(&self, setting: &Setting) -> Result<Self::Value, Vec<Problem>>;
 }
 
@@ -65,7 +66,7 @@ fn wrong<T>(message: impl Into<String>) -> Result<T, Vec<Problem>> {
     Err(vec![Problem::new("", message)])
 }
 
-/// A number, which a file may write with its unit: `12.5/s`.
+/// A number; files can write it with its unit: `12.5/s`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Number {
     min: f64,
@@ -279,7 +280,7 @@ impl ParamType for Flag {
     }
 }
 
-/// One of a few words, each of which stands for a value; the first is the default.
+/// One of several words, each with its value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Choice<T: 'static> {
     default: (&'static str, T),
@@ -321,7 +322,7 @@ impl<T: Copy> ParamType for Choice<T> {
     }
 }
 
-/// Bounds of the durations in tables.
+/// The range of durations in tables.
 const TABLE_TIMES: RangeInclusive<Duration> = ms(1)..=s(3600);
 
 fn time_in_table(setting: &Setting) -> Result<Duration, String> {
@@ -420,7 +421,7 @@ impl ParamType for CustomerNumbers {
     }
 }
 
-/// Reads a table entry by entry: every problem at once.
+/// Reads a table and collects every problem.
 fn table<K: Ord, V>(
     setting: &Setting,
     example: &str,

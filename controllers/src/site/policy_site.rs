@@ -1,4 +1,4 @@
-//! Everything that watches one site: the policy in its seat, the machines beside it, and the load samples that they asked for.
+//! The policy and the machines of one site, with the load samples that they request.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -18,16 +18,16 @@ use crate::{
     seat::{Decision, Waiting},
 };
 
-/// A policy, and which entry of the catalogue it is.
+/// A policy with its entry of the catalogue.
 #[derive(Debug)]
 pub struct InstalledPolicy {
     /// The entry.
     pub entry: &'static Entry,
-    /// The policy that it made.
+    /// The policy, created from the entry.
     pub policy: Box<dyn Policy>,
 }
 
-/// A machine in its place, with the load samples that its entry asks for.
+/// An installed machine with the load samples that its entry requests.
 #[derive(Debug)]
 pub struct SiteMachine {
     seat: MachineSeat,
@@ -35,23 +35,23 @@ pub struct SiteMachine {
 }
 
 impl SiteMachine {
-    /// A machine whose entry asks for these samples.
+    /// Installs a machine whose entry requests these samples.
     #[must_use]
     pub fn new(seat: MachineSeat, samples: &[Sampling]) -> Self {
         Self { seat, samplers: Sampler::all(samples, Timestamp::ZERO) }
     }
 
-    /// Shows the wall clock to the machine.
+    /// Sets the wall clock that the machine sees.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.seat.set_wall(wall);
     }
 
-    /// Tells the machine a fact.
+    /// Passes a fact to the machine.
     pub fn observe(&mut self, now: Timestamp, seen: &Seen) {
         self.seat.observe(now, seen);
     }
 
-    /// Takes the samples that are due, collects what the machine wants, and says when to come again.
+    /// Takes the samples that are due, collects the machine's effects, and returns the time of the next poll.
     pub fn poll(
         &mut self,
         now: Timestamp,
@@ -69,7 +69,7 @@ impl SiteMachine {
             match self.seat.poll(now) {
                 Next::Do(effect) => wants(effect),
                 Next::WakeAt(at) => break Some(at),
-                // A machine decides about no jobs, so it holds none.
+                // A machine decides on no jobs, so it holds none.
                 Next::Idle | Next::Release(..) | Next::Refuse(..) => break None,
             }
         };
@@ -82,41 +82,41 @@ impl SiteMachine {
     }
 }
 
-/// A policy in its seat with the machines beside it, the samples that they need, and notes that wait for their replies.
+/// The seat of a policy and the machines of the same site, with their load samples and the notes for replies.
 #[derive(Debug)]
 pub struct PolicySite<J> {
     seat: Seat<J>,
     entry: &'static Entry,
     samplers: Vec<Sampler>,
     machines: Vec<SiteMachine>,
-    /// Jobs that wait for other services: neither running nor ready to run.
+    /// Jobs that wait for other services and are not runnable.
     downstream: u32,
-    /// What replies are to tell, until they are made.
+    /// Notes for replies that have not been sent.
     notes: BTreeMap<JobId, Note>,
-    /// Quality that the policy wants jobs to be served at, 0 to 1.
+    /// The quality of service that the policy sets, 0 to 1.
     quality: f64,
-    /// What the host has still to do.
+    /// The actions that the host has not polled yet.
     actions: VecDeque<Action<J>>,
     wants: Vec<Next<J>>,
-    /// What is due was done in this round of polls.
+    /// True if the work that is due was performed in this round of polls.
     polled: bool,
 }
 
-/// Quality of service until a policy says otherwise.
+/// The quality of service until a policy sets another.
 const FULL_QUALITY: f64 = 1.0;
 
-/// What only the queue and the pool of a site can carry out.
+/// An effect for the queue or the pool of a site.
 pub(super) enum Want<J> {
-    /// Let this held job in.
+    /// Admit this held job.
     Release(Waiting<J>, Grant),
-    /// Change the size of something.
+    /// Resize a pool or a batch.
     Resize(Resize),
-    /// Tell an earlier site how hard to shed.
+    /// Report pressure to an upstream site.
     Shed(Option<SiteId>, f64),
 }
 
 impl<J> PolicySite<J> {
-    /// A site. The seat must hold the policy of this entry.
+    /// Creates a site. The seat must contain the policy of this entry.
     #[must_use]
     pub fn new(seat: Seat<J>, entry: &'static Entry, machines: Vec<SiteMachine>) -> Self {
         let samplers = Sampler::all(entry.samples, Timestamp::ZERO);
@@ -134,7 +134,8 @@ impl<J> PolicySite<J> {
         }
     }
 
-    /// Shows the wall clock to policy and machines. Hosts do so before each call, inside the site's lock.
+    /// Sets the wall clock that policy and machines see. Hosts call this before each other call, inside the site's
+    /// lock.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.seat.set_wall(wall);
         for machine in &mut self.machines {
@@ -142,17 +143,17 @@ impl<J> PolicySite<J> {
         }
     }
 
-    /// Asks the policy.
+    /// Decides on a job.
     pub(super) fn decide(&mut self, now: Timestamp, offer: &Offer, job: J) -> Decision<J> {
         self.seat.decide(now, offer, job)
     }
 
-    /// Asks the policy about a job that is only made if it is held.
+    /// Decides on a job whose payload is created only if it is held.
     pub(super) fn decide_with(&mut self, now: Timestamp, offer: &Offer, job: impl FnOnce() -> J) -> Verdict {
         self.seat.decide_with(now, offer, job)
     }
 
-    /// A held job goes away.
+    /// Removes a held job that left.
     pub(super) fn leave(&mut self, now: Timestamp, id: JobId) -> Option<J> {
         let gone = self.seat.leave(now, id)?;
         for machine in &mut self.machines {
@@ -161,7 +162,7 @@ impl<J> PolicySite<J> {
         Some(gone.job)
     }
 
-    /// Tells policy and machines a fact.
+    /// Passes a fact to policy and machines.
     pub fn observe(&mut self, now: Timestamp, seen: &Seen) {
         self.seat.observe(now, seen);
         for machine in &mut self.machines {
@@ -169,7 +170,7 @@ impl<J> PolicySite<J> {
         }
     }
 
-    /// What the host has to do next; `None`: first [`PolicySite::turn`], once in a round of polls.
+    /// The host's next action; `None`: call [`PolicySite::turn`] first, once in a round of polls.
     pub(super) fn next_action(&mut self) -> Option<Action<J>> {
         if !std::mem::replace(&mut self.polled, true) {
             return None;
@@ -181,8 +182,8 @@ impl<J> PolicySite<J> {
         Some(action)
     }
 
-    /// Asks policy and machines what they want. What is about the queue or the pool goes to `carry_out`, which says what the host has to
-    /// do for it.
+    /// Collects the effects of policy and machines. Effects for the queue or the pool go to `carry_out`, which adds the
+    /// host's actions.
     pub(super) fn turn(
         &mut self,
         now: Timestamp,
@@ -203,7 +204,7 @@ impl<J> PolicySite<J> {
                 Next::Do(Effect::Tell(report)) => self.actions.push_back(Action::Tell(report)),
                 Next::Do(Effect::Shed { to, level }) => carry_out(Want::Shed(to, level), &mut self.actions),
                 Next::Do(Effect::Resize(resize)) => carry_out(Want::Resize(resize), &mut self.actions),
-                // Held jobs come by themselves, and notes are kept for the replies.
+                // The seat returns decisions on held jobs itself, and notes are stored for the replies.
                 Next::Do(Effect::Release(..) | Effect::Refuse(..) | Effect::Annotate(..)) => {}
                 Next::WakeAt(_) | Next::Idle => {}
             }
@@ -212,26 +213,27 @@ impl<J> PolicySite<J> {
         wake
     }
 
-    /// Ends a turn: the actions in their order, `more` among them, and then the next wake-up.
+    /// Ends a turn: sorts the actions, with `more` among them, and appends the next wake-up.
     pub(super) fn end_turn(&mut self, wake: Option<Timestamp>, more: Option<Action<J>>) {
         self.actions.extend(more);
         self.actions.make_contiguous().sort_by_key(Action::rank);
         self.actions.push_back(wake.map_or(Action::Idle, Action::WakeAt));
     }
 
-    /// Quality that the policy wants jobs to be served at, 0 to 1.
+    /// The quality of service that the policy sets, 0 to 1.
     pub(super) fn quality(&self) -> f64 {
         self.quality
     }
 
-    /// Tells policy and machines that so many workers are free, if jobs are held for them.
+    /// Reports free workers to policy and machines, if jobs are held.
     pub(super) fn tell_room(&mut self, now: Timestamp, free: u32) {
         if free > 0 && self.seat.parked() > 0 {
             self.observe(now, &Seen::Room(free));
         }
     }
 
-    /// Does what is due, collects what policy and machines want, and says when to come again.
+    /// Performs the work that is due, collects the effects of policy and machines, and returns the time of the next
+    /// poll.
     fn collect(
         &mut self,
         now: Timestamp,
@@ -265,22 +267,22 @@ impl<J> PolicySite<J> {
         wake
     }
 
-    /// What the reply of this job, which is made now, is to tell beside the answer.
+    /// Removes the note for the reply of this job, which the host sends now.
     pub fn note(&mut self, of: JobId) -> Option<Note> {
         self.seat.note(of).or_else(|| self.notes.remove(&of))
     }
 
-    /// So many jobs that were admitted here wait for other services now.
+    /// Sets the number of admitted jobs that wait for other services.
     pub(super) fn set_downstream(&mut self, jobs: u32) {
         self.downstream = jobs;
     }
 
-    /// Jobs that were admitted here and wait for other services.
+    /// Admitted jobs that wait for other services.
     pub(super) fn downstream(&self) -> u32 {
         self.downstream
     }
 
-    /// Switches the policy; jobs that are held are offered to the new one.
+    /// Switches the policy; held jobs are offered to the new one.
     pub(super) fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
         self.quality = FULL_QUALITY;
         self.entry = installed.entry;
@@ -288,25 +290,25 @@ impl<J> PolicySite<J> {
         self.seat.replace(now, installed.policy);
     }
 
-    /// The seat, to count.
+    /// The seat, for its counts.
     #[must_use]
     pub fn seat(&self) -> &Seat<J> {
         &self.seat
     }
 
-    /// Which site it is.
+    /// The site.
     #[must_use]
     pub fn id(&self) -> SiteId {
         self.seat.site()
     }
 
-    /// Name of the policy in the catalogue.
+    /// The name of the policy's entry.
     #[must_use]
     pub fn policy_name(&self) -> &'static str {
         self.entry.name
     }
 
-    /// Gauges of policy and machines by name; with a class, `name[class]`.
+    /// Gauges of policy and machines by name; of one class: `name[class]`.
     pub(super) fn gauges(&self) -> BTreeMap<String, f64> {
         let mut into = BTreeMap::new();
         for machine in &self.machines {
@@ -316,7 +318,7 @@ impl<J> PolicySite<J> {
         into
     }
 
-    /// The policy's own 90th percentile, where it has one.
+    /// The policy's estimate of the 90th percentile of response times, if it has one.
     pub(super) fn p90(&self) -> Option<Duration> {
         let mut found = None;
         self.seat.gauges(&mut |gauge, value| {
@@ -328,7 +330,7 @@ impl<J> PolicySite<J> {
     }
 }
 
-/// The earlier of two wake-ups.
+/// The earlier of two times.
 #[must_use]
 pub fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     match (a, b) {

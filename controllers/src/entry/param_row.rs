@@ -9,20 +9,20 @@ use super::{Entry, Preset, Setting};
 pub struct ParamRow {
     /// The key.
     pub name: &'static str,
-    /// The default, under the preset that was asked for.
+    /// The default under the selected preset.
     pub default: String,
-    /// Its unit; empty if it has none.
+    /// The unit; empty for none.
     pub unit: &'static str,
-    /// What is allowed.
+    /// The allowed values.
     pub range: String,
-    /// What it does.
+    /// Its effect.
     pub about: &'static str,
-    /// Where the default comes from.
+    /// The source of the default.
     pub source: &'static str,
 }
 
 impl Entry {
-    /// The parameter table with the defaults of `preset`, or with the declared ones.
+    /// The parameter table with the defaults of `preset`, or with the declared defaults.
     #[must_use]
     pub fn rows(&self, preset: Option<&Preset>) -> Vec<ParamRow> {
         let mut given = preset.map(Preset::settings).unwrap_or_default();

@@ -1,63 +1,63 @@
-//! A queue by name: jobs in order of arrival, from which one in the middle may go away.
+//! A queue in order of arrival that supports removal by job.
 
 use std::collections::BTreeMap;
 
 use crate::JobId;
 
-/// Jobs that wait, in order of arrival, each with what its keeper wants to know of it.
+/// Waiting jobs in order of arrival, each with a value of its owner.
 #[derive(Debug)]
-pub(crate) struct Line<T> {
+pub(crate) struct JobQueue<T> {
     next: u64,
     by_order: BTreeMap<u64, (JobId, T)>,
     by_id: BTreeMap<JobId, u64>,
 }
 
-impl<T> Default for Line<T> {
+impl<T> Default for JobQueue<T> {
     fn default() -> Self {
         Self { next: 0, by_order: BTreeMap::new(), by_id: BTreeMap::new() }
     }
 }
 
-impl<T> Line<T> {
-    /// Adds one at the end. Ids are those of jobs alive, so none is in the line already.
+impl<T> JobQueue<T> {
+    /// Appends a job. It must not be in the queue already.
     pub(crate) fn push(&mut self, id: JobId, what: T) {
         let doubled = self.by_id.insert(id, self.next);
-        debug_assert!(doubled.is_none(), "{id:?} is in the line already");
+        debug_assert!(doubled.is_none(), "{id:?} is in the queue already");
         self.by_order.insert(self.next, (id, what));
         self.next += 1;
     }
 
-    /// Takes one out, wherever it is.
+    /// Removes a job at any position.
     pub(crate) fn remove(&mut self, id: JobId) -> Option<T> {
         let (_, what) = self.by_order.remove(&self.by_id.remove(&id)?)?;
         Some(what)
     }
 
-    /// Takes out the one that has waited longest.
+    /// Removes the job that arrived first.
     pub(crate) fn pop_oldest(&mut self) -> Option<(JobId, T)> {
         let (_, (id, what)) = self.by_order.pop_first()?;
         self.by_id.remove(&id);
         Some((id, what))
     }
 
-    /// Takes out the one that came last.
+    /// Removes the job that arrived last.
     pub(crate) fn pop_newest(&mut self) -> Option<(JobId, T)> {
         let (_, (id, what)) = self.by_order.pop_last()?;
         self.by_id.remove(&id);
         Some((id, what))
     }
 
-    /// True if it is among them.
+    /// True if the job is in the queue.
     pub(crate) fn contains(&self, id: JobId) -> bool {
         self.by_id.contains_key(&id)
     }
 
-    /// How many there are.
+    /// The number of jobs.
     pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.by_order.len()).unwrap_or(u32::MAX)
     }
 
-    /// From the oldest to the newest.
+    /// Removes all jobs, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.by_order.values().map(|(_, what)| what)
     }
@@ -69,19 +69,19 @@ mod tests {
 
     #[test]
     fn both_ends_and_the_middle() {
-        let mut line = Line::default();
+        let mut queue = JobQueue::default();
         for id in [7, 3, 9, 5] {
-            line.push(JobId(id), id * 10);
+            queue.push(JobId(id), id * 10);
         }
-        assert_eq!(line.remove(JobId(3)), Some(30));
-        assert_eq!(line.remove(JobId(3)), None, "gone");
-        assert_eq!(line.iter().copied().collect::<Vec<_>>(), [70, 90, 50]);
-        assert_eq!(line.pop_newest(), Some((JobId(5), 50)));
-        assert_eq!(line.pop_oldest(), Some((JobId(7), 70)));
+        assert_eq!(queue.remove(JobId(3)), Some(30));
+        assert_eq!(queue.remove(JobId(3)), None, "gone");
+        assert_eq!(queue.iter().copied().collect::<Vec<_>>(), [70, 90, 50]);
+        assert_eq!(queue.pop_newest(), Some((JobId(5), 50)));
+        assert_eq!(queue.pop_oldest(), Some((JobId(7), 70)));
         // Who comes again comes last.
-        line.push(JobId(3), 1);
-        assert_eq!(line.pop_newest(), Some((JobId(3), 1)));
-        assert_eq!((line.len(), line.pop_oldest(), line.pop_oldest()), (1, Some((JobId(9), 90)), None));
-        assert_eq!(line.remove(JobId(9)), None, "popped ones are forgotten by name too");
+        queue.push(JobId(3), 1);
+        assert_eq!(queue.pop_newest(), Some((JobId(3), 1)));
+        assert_eq!((queue.len(), queue.pop_oldest(), queue.pop_oldest()), (1, Some((JobId(9), 90)), None));
+        assert_eq!(queue.remove(JobId(9)), None, "popped ones are forgotten by name too");
     }
 }

@@ -1,0 +1,174 @@
+//! One public type name, one meaning, over the workspace.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Component, Path},
+};
+
+use super::{MAY_DEPEND_ON, root, sources};
+
+/// Names that a crate gives to a second type, in the order of [`MAY_DEPEND_ON`]: a name belongs to the first crate that defines
+/// it. These lists may only shrink.
+const LEFT: [(&str, &[&str]); 5] = [
+    ("controllers", &[]),
+    ("traces", &[]),
+    (
+        "workloads",
+        &[
+            "Asked", "Clock", "Clocks", "Entry", "Family", "Options", "Order", "Page", "Record", "Response", "Session",
+            "Sessions", "Source", "Step", "What",
+        ],
+    ),
+    (
+        "target-app",
+        &[
+            "Account",
+            "Answer",
+            "App",
+            "Attachment",
+            "Beside",
+            "Clock",
+            "Cost",
+            "Decided",
+            "Ending",
+            "Entry",
+            "Event",
+            "Found",
+            "Health",
+            "Key",
+            "Kind",
+            "Ledger",
+            "Lines",
+            "Options",
+            "Order",
+            "Outcome",
+            "Page",
+            "Pass",
+            "Place",
+            "Reader",
+            "Reason",
+            "Role",
+            "Session",
+            "Sessions",
+            "Source",
+            "Stage",
+            "Work",
+        ],
+    ),
+    (
+        "lab-cli",
+        &[
+            "Abort",
+            "App",
+            "Arashi",
+            "Arm",
+            "Cell",
+            "Check",
+            "Client",
+            "Clocks",
+            "Command",
+            "Compare",
+            "Decision",
+            "Entry",
+            "Family",
+            "Fields",
+            "Finished",
+            "Folder",
+            "Format",
+            "Gate",
+            "Job",
+            "Line",
+            "Load",
+            "Measured",
+            "Names",
+            "Node",
+            "Objective",
+            "Order",
+            "Outcome",
+            "PastRun",
+            "Phase",
+            "Place",
+            "Plan",
+            "Policies",
+            "Problem",
+            "Problems",
+            "Progress",
+            "Reason",
+            "Report",
+            "Request",
+            "Sample",
+            "Second",
+            "Seen",
+            "Service",
+            "Shown",
+            "Side",
+            "Sink",
+            "Site",
+            "Speed",
+            "Spool",
+            "Stop",
+            "Summary",
+            "Target",
+            "Times",
+            "Told",
+            "Turn",
+            "Users",
+            "Verdict",
+            "Watch",
+            "Work",
+        ],
+    ),
+];
+
+/// The rule is textual: a type is public if its definition says `pub` without a restriction, whatever the visibility of its
+/// module. Types of tests and of `testing` modules do not count, nor do those that a function or a macro defines.
+#[test]
+fn a_public_type_name_has_one_meaning() {
+    let names: Vec<&str> = MAY_DEPEND_ON.iter().map(|(name, _)| *name).collect();
+    let mut definitions: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for name in &names {
+        for file in sources().filter(|file| file.starts_with(name) && !is_of_tests(file)) {
+            let text = fs::read_to_string(root().join(&file)).expect("readable source");
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            for defined in code.lines().filter_map(public_type) {
+                definitions.entry(defined.to_owned()).or_default().push(name);
+            }
+        }
+    }
+    assert!(definitions.len() > 100, "the search for types went wrong");
+    for (name, left) in LEFT {
+        let left: BTreeSet<&str> = left.iter().copied().collect();
+        let second = |(_, of): &(&String, &Vec<&str>)| of.iter().skip(1).any(|of| *of == name);
+        let found: BTreeSet<&str> = definitions.iter().filter(second).map(|(defined, _)| defined.as_str()).collect();
+        let new: Vec<_> = found.difference(&left).collect();
+        assert!(new.is_empty(), "{name} defines {new:?} though that name means another type: call it by what it means");
+        let gone: Vec<_> = left.difference(&found).collect();
+        assert!(gone.is_empty(), "{name} no longer doubles {gone:?}: take it off the list in {}", file!());
+    }
+}
+
+/// The name that a line defines as a public type.
+fn public_type(line: &str) -> Option<&str> {
+    let (keyword, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    ["struct", "enum", "trait", "type", "union"].contains(&keyword).then(|| rest.split(|c| !is_name(c)).next())?
+}
+
+fn is_of_tests(file: &Path) -> bool {
+    let of_tests = |part: Component<'_>| {
+        ["tests", "tests.rs", "testing", "testing.rs"].iter().any(|name| part.as_os_str() == *name)
+    };
+    file.components().any(of_tests)
+}
+
+#[test]
+fn a_definition_is_told_from_a_use() {
+    assert_eq!(public_type("pub struct Seat<J = ()> {"), Some("Seat"));
+    assert_eq!(public_type("    pub type Settings = BTreeMap<String, Setting>;"), Some("Settings"));
+    for other in
+        ["pub(crate) struct Line<T> {", "struct Line;", "pub use seat::Seat;", "pub fn seat() {", "/// pub enum X"]
+    {
+        assert_eq!(public_type(other), None, "{other}");
+    }
+}
