@@ -6,5 +6,6 @@ mod law;
 pub(crate) mod station;
 
 pub use checksum::{Checksum, ChecksumError};
+pub(crate) use emulated::CHEAPEST;
 pub use emulated::Emulated;
 pub use law::{Law, LawError};

@@ -23,6 +23,9 @@ use crate::{
     stage::{Timed, keep_time},
 };
 
+/// How an emulated service marks the cheapest answer that it can give.
+pub(crate) const CHEAPEST: &str = "1";
+
 /// The service. It has one stage, `work`.
 ///
 /// The stage's pool bounds how many jobs the station sees at once: with fewer workers than servers the workers are the
@@ -146,7 +149,7 @@ impl Service for Emulated {
     /// The page at once, marked: the cheapest that an emulated service can do.
     fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Page>>> {
         let mut degraded = answer(self.page.clone());
-        degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static("1"));
+        degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static(CHEAPEST));
         Box::pin(std::future::ready(Some(degraded)))
     }
 }
