@@ -3,7 +3,7 @@
 mod checksum;
 mod emulated;
 mod law;
-pub(crate) mod station;
+pub(crate) mod server_model;
 
 pub use checksum::{Checksum, ChecksumError};
 pub(crate) use emulated::CHEAPEST;

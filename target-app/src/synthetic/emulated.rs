@@ -11,7 +11,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::{
     law::Law,
-    station::{Begun, Fifo, Sharing},
+    server_model::{Begun, Fifo, Sharing},
 };
 use crate::{
     clock::Clock,
