@@ -33,7 +33,7 @@ use crate::{
     calls::Callers,
     class::Shown,
     clock::Clock,
-    hindrance::Hindrance,
+    fault_injection::Hindrance,
     ledger::{Ending, Ledgers},
     request::{self, Arrivals, End},
     security_headers,

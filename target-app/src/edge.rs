@@ -353,7 +353,7 @@ fn finish(
     let last = app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
     let Answer { response, ending } = if last { close(answer) } else { answer };
     if response.headers().contains_key(DEGRADED) {
-        app.ledgers.users.degraded();
+        conn.ledger(app).degraded();
     }
     conn.enter(Phase::Writing);
     response.map(|page| Answered::new(page, method, entry, ending, Arc::clone(conn)))

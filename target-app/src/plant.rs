@@ -8,12 +8,12 @@
 //! Left out: memory and caches, the disk, the network's own limits, the scheduler's time slices, and the time that dispatch
 //! takes. What that does to the figures is measured in `docs/fidelity.md`.
 
-mod around;
 mod backend;
 mod cluster;
 #[cfg(test)]
 mod conformance;
 mod connections;
+mod context;
 mod costs;
 mod cpu;
 mod fault;
@@ -21,22 +21,22 @@ mod foreseen;
 mod gauges;
 mod listener;
 
-mod made;
+mod build;
+mod in_flight;
 mod mail;
 mod oracle;
 mod sites;
 mod synthetic;
 #[cfg(test)]
 mod tests;
-mod visit;
 mod work;
 mod world;
 
+pub use build::PlantPlan;
 pub use cluster::{Cluster, ClusterEvent};
 pub use costs::{PlantError, PlantSpec, TypeCost};
 pub use fault::{Fault, FaultKind};
 pub use foreseen::{Foreseen, Servers};
-pub use made::PlantPlan;
 #[cfg(test)]
 pub(crate) use tests::target as emulated_target;
 pub use world::{Event, Plant};

@@ -10,7 +10,7 @@
 //! The sites (`controllers::site`) are the machines of the phases before the end. This module holds what the hosts of both worlds
 //! ([`crate::app`], [`crate::plant`]) have to decide alike around them, as pure functions.
 
-mod arrivals;
+mod intake;
 mod reply;
 mod tags;
 
@@ -19,7 +19,7 @@ use controllers::{
     site::{RefusalAnswer, outcome_of_refusal},
 };
 
-pub use arrivals::Arrivals;
+pub use intake::Arrivals;
 pub(crate) use reply::{DEGRADED, headers};
 pub(crate) use tags::ATTEMPT;
 use tags::{note, tags};

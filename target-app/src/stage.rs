@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use crate::{clock::Clock, control::reports::Reports, service::At, signals::Probe, spec::StageSpec};
 
-mod door;
+mod gate;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ mod timer;
 mod work;
 mod worker;
 
-pub use door::{Continuation, Decided, Door, Pass};
+pub use gate::{Continuation, Decided, Door, Pass};
 #[cfg(test)]
 pub(crate) use shared::interleaved;
 pub(crate) use shared::{lock, spawn};

@@ -3,8 +3,9 @@
 mod checksum;
 mod emulated;
 mod law;
-pub(crate) mod station;
+pub(crate) mod server_model;
 
 pub use checksum::{Checksum, ChecksumError};
+pub(crate) use emulated::CHEAPEST;
 pub use emulated::Emulated;
 pub use law::{Law, LawError};

@@ -1,7 +1,7 @@
 //! Several services that call each other, as values. Each task of a service is a whole target, as `lab serve` takes it.
 
-mod beside;
 mod books;
+mod machines;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 pub use workloads::balance::{Balancer, Per};
 use workloads::plan::ClientSpec;
 
-pub use beside::{Beside, MOST_TASKS, global, local};
 pub(crate) use books::add;
 pub use books::{ServiceBooks, balancer_of, books_of, gauges_of, requests_of};
+pub use machines::{Beside, MOST_TASKS, global, local};
 
 use crate::{
     plant::PlantSpec,

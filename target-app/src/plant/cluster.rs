@@ -7,12 +7,12 @@
 //!
 //! Users' requests and calls are booked apart, so that the users' books and those of the services that they ask agree.
 
+mod build;
 mod calls;
+mod connections;
 mod foresight;
 mod gauges;
-mod made;
 mod node;
-mod pipes;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +26,7 @@ use controllers::{Class, PeerReport, Reason, Seen, Timestamp};
 use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
 
 use super::{
-    visit::is_check,
+    in_flight::is_check,
     world::{Event, Plant, refused},
 };
 use crate::{
@@ -35,8 +35,8 @@ use crate::{
     tree::{Beside, local},
 };
 use calls::Calls;
+use connections::{Owner, Pipe, Pipes};
 use node::{Inside, Node, Todo};
-use pipes::{Owner, Pipe, Pipes};
 
 /// Services in virtual time.
 #[derive(Debug)]

@@ -9,12 +9,12 @@ use controllers::{
 use workloads::sim::{Asked, ConnId, Response};
 
 use super::{
-    around::Around,
+    context::Around,
     costs::ms,
     cpu::Task,
+    in_flight::is_check,
     listener::{State, is_call},
     sites::Place,
-    visit::is_check,
     world::{Event, Plant, UPKEEP, refused},
 };
 use crate::{ledger::Ledger, request::DEGRADED};

@@ -6,7 +6,7 @@ use controllers::{JobId, Timestamp};
 use workloads::sim::Asked;
 
 use super::listener::Refused;
-use crate::synthetic::station::Sharing;
+use crate::synthetic::server_model::Sharing;
 
 /// A part of the work on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use controllers::Timestamp;
 use workloads::persona::Call;
 
 use super::{
-    visit::{head_of, peer_of},
+    in_flight::{head_of, peer_of},
     world::Plant,
 };
 use crate::class::Shown;

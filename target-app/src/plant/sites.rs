@@ -9,7 +9,7 @@ use controllers::{
 use workloads::sim::Identity;
 
 use super::{
-    around::Around,
+    context::Around,
     oracle::Foresight,
     world::{Event, Meter, Plant, wall},
 };

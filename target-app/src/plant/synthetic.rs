@@ -13,9 +13,10 @@ use super::{
 };
 use crate::{
     graph::{Branch, Graph},
+    request::DEGRADED,
     service::Route,
     spec::{ChecksumSpec, Discipline},
-    synthetic::{Checksum, Emulated, Law},
+    synthetic::{CHEAPEST, Checksum, Emulated, Law},
 };
 
 const ONLY: Route = Route { kind: Kind(0), branch: Branch(0) };
@@ -54,8 +55,10 @@ impl Backend for PlantEmulated {
         Response { status: 200, ..Response::default() }
     }
 
+    /// As the live service: the page at once, marked.
     fn degrade(&mut self, _: Kind, _: &Call, _: u64, _: Timestamp) -> Option<(Duration, Response)> {
-        Some((Duration::ZERO, Response { status: 200, ..Response::default() }))
+        let headers = vec![(DEGRADED, CHEAPEST.to_owned())];
+        Some((Duration::ZERO, Response { status: 200, headers, ..Response::default() }))
     }
 }
 

@@ -14,7 +14,7 @@ use workloads::{
 use super::*;
 use crate::{
     control::wire::Gauges,
-    spec::{App, EmulatedSpec, PolicySpec, ServiceTime, StageSpec, TargetSpec},
+    spec::{App, EmulatedSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
 };
 
 mod draws;
@@ -80,6 +80,16 @@ fn a_limit_on_concurrency_refuses_and_both_books_say_so() {
     assert_eq!(ledger.rejected, gauges.ledger.refused["concurrency"]);
     assert!(ledger.rejected >= 3, "{ledger:?}");
     assert_eq!(ledger.served, gauges.ledger.served);
+}
+
+#[test]
+fn a_cheap_answer_in_place_of_a_refusal_is_marked_and_counted() {
+    let mut spec = target(policy("none", &[]));
+    spec.stage_defaults.queue = 1;
+    let degraded = |spec: &TargetSpec| ran(&url_plan(&[("all", 5, 10)]), spec, &PlantPlan::default()).1.ledger.degraded;
+    assert_eq!(degraded(&spec), 0);
+    spec.stage_defaults.on_refuse = OnRefuse::Degrade;
+    assert!(degraded(&spec) > 0);
 }
 
 #[test]

@@ -10,12 +10,12 @@ use controllers::{
 use workloads::sim::{Asked, Response};
 
 use super::{
-    around::Around,
+    context::Around,
     costs::ms,
     cpu::{Step, Task},
+    in_flight::{Visit, Worker, head_of, is_check, peer_of},
     listener::Refused,
     sites::Place,
-    visit::{Visit, Worker, head_of, is_check, peer_of},
     world::{Event, Plant, bare, reply_to},
 };
 use crate::{

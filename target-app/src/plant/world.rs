@@ -6,14 +6,14 @@ use controllers::{JobId, Note, Reason, Refusal, Timestamp, UnixSeconds};
 use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
 
 use super::{
-    around::Around,
     backend::Backend,
+    context::Around,
     costs::PlantSpec,
     cpu::CpuModel,
     fault::Faults,
+    in_flight::Requests,
     listener::Listener,
     sites::{Place, PlantSites},
-    visit::Requests,
 };
 use crate::{
     control::events::Reader,

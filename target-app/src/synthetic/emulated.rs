@@ -11,7 +11,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::{
     law::Law,
-    station::{Begun, Fifo, Sharing},
+    server_model::{Begun, Fifo, Sharing},
 };
 use crate::{
     clock::Clock,
@@ -22,6 +22,9 @@ use crate::{
     spec::Discipline,
     stage::{Timed, keep_time},
 };
+
+/// How an emulated service marks the cheapest answer that it can give.
+pub(crate) const CHEAPEST: &str = "1";
 
 /// The service. It has one stage, `work`.
 ///
@@ -146,7 +149,7 @@ impl Service for Emulated {
     /// The page at once, marked: the cheapest that an emulated service can do.
     fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Page>>> {
         let mut degraded = answer(self.page.clone());
-        degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static("1"));
+        degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static(CHEAPEST));
         Box::pin(std::future::ready(Some(degraded)))
     }
 }

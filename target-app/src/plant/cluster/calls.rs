@@ -8,7 +8,7 @@ use workloads::{
     sim::{Asked, ConnId, Cx, Response},
 };
 
-use super::{Cluster, ClusterEvent, node::Todo, pipes::Owner};
+use super::{Cluster, ClusterEvent, connections::Owner, node::Todo};
 use crate::{
     calls::{Call, CallContext, CallMachine, CallStep, CallsEnded, RequestCalls, Told},
     plant::world::wall,

@@ -5,11 +5,11 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::{JobId, Note, PeerReport, Timestamp};
 use workloads::sim::{ConnId, Cx, Response};
 
-use super::{ClusterEvent, pipes::is_inside};
+use super::{ClusterEvent, connections::is_inside};
 use crate::{
     calls::CallsEnded,
     plant::{
-        around::Around,
+        context::Around,
         world::{Event, Plant},
     },
     tree::global,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     control::events::Events,
-    plant::{Event, Plant, PlantPlan, around::Around, backend::Backend as _},
+    plant::{Event, Plant, PlantPlan, backend::Backend as _, context::Around},
     policies::{Resolved, Seating},
     spec::TargetSpec,
 };

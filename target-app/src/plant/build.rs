@@ -12,12 +12,12 @@ use super::{
     costs::{PlantError, PlantSpec},
     cpu::CpuModel,
     fault::{Fault, Faults},
+    in_flight::Requests,
     listener::Listener,
     mail::PlantMail,
     oracle::{self, Foresight},
     sites::{PlantSites, PlantStage},
     synthetic::{PlantChecksum, PlantEmulated},
-    visit::Requests,
     world::{Checks, Plant},
 };
 use crate::{

@@ -7,12 +7,12 @@ use controllers::{Class, seed_for};
 use super::{
     Cluster, Service, ServicePool,
     calls::{Caller, Calls},
+    connections::Pipes,
     node::Node,
-    pipes::Pipes,
 };
 use crate::{
     calls::{CallMachine, Pool},
-    plant::{PlantError, made::PlantPlan, world::Plant},
+    plant::{PlantError, build::PlantPlan, world::Plant},
     policies::Unfit,
     tree::{Beside, MOST_TASKS, Per, ServiceSpec, TreeSpec},
 };
