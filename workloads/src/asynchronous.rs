@@ -144,11 +144,7 @@ impl Pace<'_> {
                 gaps.refresh(thread.sample());
                 host.descriptors.look();
                 host.pool.borrow_mut().apply(self.orders.take(), now);
-                while let Some(window) = next_window(host, now) {
-                    on_window(window);
-                    gaps.refresh_machine(MachineSample::take());
-                    clocks.look(Clocks::read());
-                }
+                close_windows(host, now, &mut gaps, &mut clocks, &mut on_window);
             }
             if self.is_done(host, now, &mut drain_until) {
                 break;
@@ -160,6 +156,8 @@ impl Pace<'_> {
                 () = host.changed.notified() => {}
             }
         }
+        // The last second of the plan may have ended since the last heartbeat.
+        close_windows(host, host.clock.now(), &mut gaps, &mut clocks, &mut on_window);
         // Nobody listens if no task is left.
         let _ = self.cutter.send(true);
         while let Some(ended) = tasks.join_next().await {
@@ -193,8 +191,20 @@ impl Pace<'_> {
     }
 }
 
-fn next_window(host: &TaskHost, now: Timestamp) -> Option<Window> {
-    host.pool.borrow_mut().next_window(now)
+/// Hands over the seconds that have ended, each with its largest gap.
+fn close_windows(
+    host: &TaskHost,
+    now: Timestamp,
+    gaps: &mut GapMeter,
+    clocks: &mut ClockMeter,
+    on_window: &mut impl FnMut(Window),
+) {
+    let next = || host.pool.borrow_mut().next_window(now);
+    for window in std::iter::from_fn(next) {
+        on_window(Window { loop_gap_ms: Some(gaps.take_recent().as_secs_f64() * 1e3), ..window });
+        gaps.refresh_machine(MachineSample::take());
+        clocks.look(Clocks::read());
+    }
 }
 
 fn count_panic(host: &TaskHost, health: &mut Health, panicked: bool) {
