@@ -379,7 +379,6 @@ impl<W: World> Host<'_, W> {
         let health = Health {
             wall: self.now.since(Timestamp::ZERO),
             stale_connections: self.stale,
-            in_flight_peak: self.pool.active_peak(),
             in_flight_limit: u32::MAX,
             ..Health::default()
         };

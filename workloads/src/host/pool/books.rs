@@ -6,6 +6,7 @@ use super::user::{InFlight, Outcome, UserPhase, UserTask};
 use crate::{
     balance::TurnedBack,
     crowd::Crowd,
+    host::End,
     measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
     persona::{Call, Ending, Reply},
     plan::LoadPlan,
@@ -23,6 +24,15 @@ pub(crate) struct Books {
     background: u64,
     /// Why not all was sent that was to be.
     faults: Vec<String>,
+    /// Requests that the generator itself had no room for.
+    shortages: Shortages,
+}
+
+#[derive(Debug, Default)]
+struct Shortages {
+    ports: u64,
+    descriptors: u64,
+    memory: u64,
 }
 
 impl Books {
@@ -33,6 +43,7 @@ impl Books {
             turned_back: BTreeMap::new(),
             background: 0,
             faults: Vec::new(),
+            shortages: Shortages::default(),
         }
     }
 
@@ -100,6 +111,12 @@ impl Books {
 
     /// Nobody waits for an answer any more. Counts what the service said, or why it said nothing.
     pub(super) fn wait_is_over<C>(&mut self, user: &UserTask<C>, sending: &InFlight, is: &Outcome<'_>) {
+        match is.end {
+            End::OutOfPorts => self.shortages.ports += 1,
+            End::OutOfDescriptors => self.shortages.descriptors += 1,
+            End::OutOfMemory => self.shortages.memory += 1,
+            _ => {}
+        }
         let number = sending.number.filter(|_| sending.written);
         let answer = if let Reply::Answer(answer) = is.reply { Some(answer) } else { None };
         if let (Some(numbers), Some(number), None) = (&mut self.numbers, number, answer) {
@@ -148,6 +165,8 @@ impl Books {
     }
 
     pub(super) fn finish(mut self, crowd: &Crowd, now: Timestamp, health: Health) -> Report {
+        let Shortages { ports, descriptors, memory } = self.shortages;
+        let health = Health { out_of_ports: ports, out_of_descriptors: descriptors, out_of_memory: memory, ..health };
         let mut report = self.recorder.finish(now, health);
         report.transitions = crowd.transitions();
         report.offered = crowd.offered();
