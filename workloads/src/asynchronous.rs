@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    background::Role,
+    background::BackgroundRole,
     clock::Clock,
     crowd::Crowd,
     health::{DescriptorMeter, GapMeter, Health, ProcessSample},
@@ -50,7 +50,7 @@ pub(crate) fn run(
 ) -> Result<Report, RunError> {
     let allowance = check(plan, options)?;
     let opens_only =
-        |load: &Load| matches!(load, Load::Present { role: Role::Idle, .. } | Load::Churn { ask: false, .. });
+        |load: &Load| matches!(load, Load::Present { role: BackgroundRole::Idle, .. } | Load::Churn { ask: false, .. });
     if plan.phases.iter().flat_map(|phase| &phase.loads).any(opens_only) {
         let problem = "connections without a request (idle, churn) go to plain HTTP/1.1 alone: name an http:// target";
         return Err(RunError::Client(problem.to_owned()));

@@ -10,7 +10,7 @@ mod limits;
 mod options;
 mod pool;
 
-pub use commands::{Order, OrderError, Orders};
+pub use commands::{UserCommand, UserCommandError, UserCommands};
 pub(crate) use drive::Driver;
 pub(crate) use end::{End, Limit};
 pub(crate) use limits::{Allowance, MEMORY_FOR_ANSWERS, check};

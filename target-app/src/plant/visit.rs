@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
     background::HEALTH,
     persona::{Call, Method},
-    sim::Asked,
+    sim::SimRequest,
 };
 
 use super::machine::Step;
@@ -16,7 +16,7 @@ use crate::{calls::CallsEnded, ledger, service::Route};
 /// A request that has been read, until its answer is sent.
 #[derive(Debug)]
 pub(super) struct Visit {
-    pub(super) asked: Asked,
+    pub(super) asked: SimRequest,
     pub(super) offer: Offer,
     pub(super) route: Route,
     /// Its line in the service's books; dropped, the client had gone.

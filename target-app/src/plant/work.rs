@@ -10,7 +10,7 @@ use controllers::{
 use http::request::Parts;
 use workloads::{
     client::NOTE,
-    sim::{Asked, Response},
+    sim::{Response, SimRequest},
 };
 
 use super::{
@@ -54,7 +54,7 @@ impl Plant {
     }
 
     /// A request has been read whole.
-    pub(super) fn read(&mut self, asked: Asked, cx: &mut dyn Around) {
+    pub(super) fn read(&mut self, asked: SimRequest, cx: &mut dyn Around) {
         let check = is_check(&asked.call);
         if check {
             self.books(asked.conn).checked();

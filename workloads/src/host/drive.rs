@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use controllers::Timestamp;
 
-use super::{Allowance, Cut, Orders, StopFlag, UserPool};
+use super::{Allowance, Cut, StopFlag, UserCommands, UserPool};
 use crate::{
     health::{GapMeter, Health, ProcessSample, SenderMeter},
     measure::Window,
@@ -15,7 +15,7 @@ const STOP_DRAIN: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Driver {
     stop: StopFlag,
-    orders: Orders,
+    orders: UserCommands,
     drain: Duration,
     drain_until: Option<Timestamp>,
     last_beat: Timestamp,
@@ -24,7 +24,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// To be made on the thread that sends.
-    pub(crate) fn new(drain: Duration, orders: Orders, stop: StopFlag) -> Self {
+    pub(crate) fn new(drain: Duration, orders: UserCommands, stop: StopFlag) -> Self {
         let meter = SenderMeter::start();
         Self { stop, orders, drain, drain_until: None, last_beat: Timestamp::ZERO, meter }
     }

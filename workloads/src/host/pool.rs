@@ -20,7 +20,7 @@ use timers::{QuietUsers, Timers};
 use user::{Setback, UserPhase};
 
 use crate::{
-    background::Presence,
+    background::BackgroundClient,
     behaviour::forbids_retry,
     client::{NOTE, note},
     crowd::{Crowd, User},
@@ -283,7 +283,7 @@ impl<C> UserPool<C> {
         }
         let persona = match arrival.role {
             None => self.crowd.user(arrival),
-            Some(role) => User::Presence(Presence::new(role, arrival.class)),
+            Some(role) => User::Background(BackgroundClient::new(role, arrival.class)),
         };
         // Only users have a policy of their own.
         let gate = self.gate.as_mut().filter(|_| arrival.role.is_none());

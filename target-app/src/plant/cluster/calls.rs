@@ -6,7 +6,7 @@ use controllers::{ClassRule, JobId, Note, Tags, Timestamp};
 use workloads::{
     client::{Asked as Verdict, Clients, Decided, Member, Pass},
     persona::{Call as Wanted, Connection, Method, Want},
-    sim::{Asked, ConnId, Cx, Response},
+    sim::{ConnId, Cx, Response, SimRequest},
 };
 
 use super::{Cluster, ClusterEvent, node::Todo, pipes::Owner};
@@ -185,7 +185,7 @@ impl Cluster {
         };
         let conn = ConnId { place: u32::MAX, generation: 0 };
         let key = key_of_attempt(call.key, attempt);
-        let asked = Asked { conn, user: call.user, call: wanted, key, number: None };
+        let asked = SimRequest { conn, user: call.user, call: wanted, key, number: None };
         let pool = self.callers[call.caller].pool;
         self.send(pool, Owner::Call(id), asked, cx);
     }

@@ -50,7 +50,7 @@ impl Books {
     /// Background activity begins: the phase in whose ledger it is.
     pub(super) fn begin_background(&mut self, call: &Call, at: Timestamp) -> usize {
         self.background += 1;
-        self.recorder.begin_beside(at, call.want)
+        self.recorder.begin_background(at, call.want)
     }
 
     /// The client gate is asked about the user's request.
@@ -76,7 +76,7 @@ impl Books {
             self.recorder.connected(&open.ticket, took);
         }
         if let Some(phase) = user.in_flight().and_then(|sending| sending.background) {
-            self.recorder.connected_beside(phase);
+            self.recorder.connected_background(phase);
         }
     }
 
@@ -136,7 +136,7 @@ impl Books {
         let Some(phase) = sending.background else { return };
         self.background -= 1;
         if let Some((fate, ending)) = ended {
-            self.recorder.end_beside(phase, sending.call.want, fate, ending);
+            self.recorder.end_background(phase, sending.call.want, fate, ending);
         }
     }
 

@@ -191,7 +191,7 @@ impl<C> UserTask<C> {
             UserPhase::Arrived | UserPhase::InFlight(_) => return None,
             _ => Pause::Waiting,
         };
-        (!matches!(self.persona, User::Presence(_))).then_some(pause)
+        (!matches!(self.persona, User::Background(_))).then_some(pause)
     }
 
     /// How its request ends if the run ends now.
