@@ -13,7 +13,7 @@ use crate::persona::{
 /// What somebody is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum BackgroundRole {
     /// Keeps a connection open, and opens another one within two seconds after the service has closed it.
     Idle,
     /// Opens a connection and closes it again.
@@ -38,19 +38,21 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Somebody who is there without asking for anything.
 #[derive(Debug)]
-pub struct Presence {
-    role: Role,
+pub struct BackgroundClient {
+    role: BackgroundRole,
     call: Call,
 }
 
-impl Presence {
+impl BackgroundClient {
     /// One that has not arrived yet.
     #[must_use]
-    pub fn new(role: Role, class: Class) -> Self {
+    pub fn new(role: BackgroundRole, class: Class) -> Self {
         let (want, connection) = match role {
-            Role::Idle => (Want::Connection, Connection::Keep),
-            Role::Churn { ask } => (if ask { Want::Check } else { Want::Connection }, Connection::Once),
-            Role::Checker { anew, .. } => (Want::Check, if anew { Connection::Once } else { Connection::Keep }),
+            BackgroundRole::Idle => (Want::Connection, Connection::Keep),
+            BackgroundRole::Churn { ask } => (if ask { Want::Check } else { Want::Connection }, Connection::Once),
+            BackgroundRole::Checker { anew, .. } => {
+                (Want::Check, if anew { Connection::Once } else { Connection::Keep })
+            }
         };
         let call = Call {
             kind: Kind(0),
@@ -77,10 +79,10 @@ impl Presence {
     /// What comes after a connection or a check, however that went.
     fn rest(&self, now: Timestamp) -> Move {
         match self.role {
-            Role::Idle => Move::Think(LOOK_EVERY, Pause::Thinking),
-            Role::Churn { .. } => Move::Leave,
+            BackgroundRole::Idle => Move::Think(LOOK_EVERY, Pause::Thinking),
+            BackgroundRole::Churn { .. } => Move::Leave,
             // Checks are so far apart by the plan, however long each takes; one that takes longer is followed by the next.
-            Role::Checker { every, .. } => {
+            BackgroundRole::Checker { every, .. } => {
                 let pause = (self.call.wanted_at + every).since(now).max(Duration::from_millis(1));
                 Move::Think(pause, Pause::Thinking)
             }
@@ -88,11 +90,11 @@ impl Presence {
     }
 }
 
-impl Persona for Presence {
+impl Persona for BackgroundClient {
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
         let then = match (last, self.role) {
             // Checkers that come together do not ask together.
-            (Reply::Start, Role::Checker { every, .. }) => {
+            (Reply::Start, BackgroundRole::Checker { every, .. }) => {
                 Move::Think(every.mul_f64(draws.uniform(Purpose::Think)), Pause::Thinking)
             }
             (Reply::Start | Reply::Woke, _) => self.ask(now),
@@ -123,7 +125,7 @@ mod tests {
     #[test]
     fn a_checker_asks_at_even_times_whatever_comes_back() {
         let every = Duration::from_secs(10);
-        let mut checker = Presence::new(Role::Checker { every, anew: false }, Class(0));
+        let mut checker = BackgroundClient::new(BackgroundRole::Checker { every, anew: false }, Class(0));
         let mut draws = Draws::new(1, 1);
         let Move::Think(first, _) = checker.next(Reply::Start, at(0), &mut draws).then else {
             panic!("it asks at once")
@@ -145,7 +147,7 @@ mod tests {
     #[test]
     fn an_idle_one_looks_after_its_connection_and_churn_goes() {
         let mut draws = Draws::new(1, 1);
-        let mut idle = Presence::new(Role::Idle, Class(0));
+        let mut idle = BackgroundClient::new(BackgroundRole::Idle, Class(0));
         assert!(matches!(
             idle.next(Reply::Start, at(0), &mut draws).then,
             Move::Send(Call { want: Want::Connection, .. })
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(then, Move::Think(LOOK_EVERY, Pause::Thinking));
         assert!(matches!(idle.next(Reply::ConnectFailed, at(3), &mut draws).then, Move::Think(..)));
         for (ask, want) in [(false, Want::Connection), (true, Want::Check)] {
-            let mut churn = Presence::new(Role::Churn { ask }, Class(0));
+            let mut churn = BackgroundClient::new(BackgroundRole::Churn { ask }, Class(0));
             let Move::Send(call) = churn.next(Reply::Start, at(0), &mut draws).then else { panic!("it stays away") };
             assert_eq!((call.want, call.connection), (want, Connection::Once));
             assert_eq!(churn.next(Reply::Connected, at(1), &mut draws).then, Move::Leave);

@@ -3,7 +3,7 @@
 use controllers::Timestamp;
 
 use crate::{
-    background::Presence,
+    background::BackgroundClient,
     behaviour::Home,
     mail::{MailCrowd, MailUser, Offered, REQUEST_TYPES, TransitionCount},
     persona::{Draws, Persona, Reply, Turn},
@@ -36,7 +36,7 @@ pub enum User {
     /// Asks for one URL.
     Url(UrlUser),
     /// Is there without asking for anything.
-    Presence(Presence),
+    Background(BackgroundClient),
 }
 
 /// Users of this plan cannot be made.
@@ -157,7 +157,7 @@ impl Persona for User {
         match self {
             Self::Mail(user) => user.next(last, now, draws),
             Self::Url(user) => user.next(last, now, draws),
-            Self::Presence(presence) => presence.next(last, now, draws),
+            Self::Background(client) => client.next(last, now, draws),
         }
     }
 
@@ -165,7 +165,7 @@ impl Persona for User {
         match self {
             Self::Mail(user) => user.begins(),
             Self::Url(user) => user.begins(),
-            Self::Presence(presence) => presence.begins(),
+            Self::Background(client) => client.begins(),
         }
     }
 
@@ -173,7 +173,7 @@ impl Persona for User {
         match self {
             Self::Mail(user) => user.keeps_times(),
             Self::Url(user) => user.keeps_times(),
-            Self::Presence(presence) => presence.keeps_times(),
+            Self::Background(client) => client.keeps_times(),
         }
     }
 }

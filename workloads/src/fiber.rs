@@ -25,8 +25,8 @@ use controllers::Timestamp;
 use crate::{
     clock::Clock,
     crowd::Crowd,
-    health::{ProcessSample, ThreadSample},
-    host::{Allowance, MEMORY_FOR_ANSWERS, Options, RunError, StopFlag, UserPool, check},
+    health::ProcessSample,
+    host::{Driver, MEMORY_FOR_ANSWERS, Options, RunError, StopFlag, UserPool, check},
     http1::{Budget, Limits},
     measure::{Health, Report, Window},
     plan::LoadPlan,
@@ -41,16 +41,8 @@ use watch::Watch;
 #[derive(Debug)]
 enum News {
     Window(Window),
-    Done(Watched),
-}
-
-/// What only the worker thread can know of itself.
-#[derive(Debug)]
-struct Watched {
-    began: ThreadSample,
-    ended: ThreadSample,
-    gaps: crate::health::GapMeter,
-    clocks: crate::health::ClockReport,
+    /// What only the worker thread can know of itself.
+    Done(Health),
 }
 
 /// Runs a plan on fibers. See [`crate::host::run`].
@@ -78,61 +70,20 @@ pub(crate) fn run(
     let (tell, news) = mpsc::channel();
     let pool = UserPool::new(plan, crowd, options.requests_limit, options.numbered).keeping_times(options.second_times);
     let fibers = FiberPool::new(Clock::start(), network, pool, allowance.in_flight);
-    let pacer = Pacer::new(Arc::clone(&fibers), plan, options, stop.clone(), tell);
-    let pacing = runtime::spawn(move || pacer.run()).map_err(|cause| RunError::Setup { what: "a fiber", cause })?;
+    let (shared, drain, orders, stop) = (Arc::clone(&fibers), plan.drain, options.orders.clone(), stop.clone());
+    let pacing = runtime::spawn(move || Pacer::new(shared, Driver::new(drain, orders, stop), tell).run())
+        .map_err(|cause| RunError::Setup { what: "a fiber", cause })?;
 
-    let mut watched = None;
+    let mut sender = Health::default();
     // Ends when the pacer has: its sender goes with it.
     for news in news {
         match news {
             News::Window(window) => on_window(window),
-            News::Done(seen) => watched = Some(seen),
+            News::Done(seen) => sender = seen,
         }
     }
-    let pacer_panicked = pacing.join().is_err();
+    sender.fiber_panics = u64::from(pacing.join().is_err());
     let now = fibers.clock.now();
-    let mut health = health(&fibers, allowance, watched, &ProcessSample::take(), &process);
-    if pacer_panicked {
-        health.fiber_panics += 1;
-    }
-    Ok(fibers.into_report(now, health))
-}
-
-fn health(
-    fibers: &FiberPool,
-    allowance: Allowance,
-    watched: Option<Watched>,
-    after: &ProcessSample,
-    before: &ProcessSample,
-) -> Health {
-    let wall = fibers.clock.now().since(Timestamp::ZERO);
-    let counts = fibers.counts();
-    let mut health = Health {
-        wall,
-        process_cpu: after.cpu.saturating_sub(before.cpu),
-        steal: after.steal_since(before),
-        major_faults: after.major_faults.saturating_sub(before.major_faults),
-        resident_peak: after.resident_peak,
-        descriptors_peak: counts.descriptors_peak,
-        descriptors_limit: allowance.descriptors,
-        out_of_ports: counts.out_of_ports,
-        out_of_descriptors: counts.out_of_descriptors,
-        out_of_memory: counts.out_of_memory,
-        in_flight_limit: allowance.in_flight,
-        in_flight_peak: counts.active_peak,
-        waited_for_fiber: counts.waited_for_turn,
-        stale_connections: counts.stale_connections,
-        fiber_panics: counts.panics,
-        ..Health::default()
-    };
-    if let Some(watched) = watched {
-        health.sender_cpu = watched.ended.cpu.saturating_sub(watched.began.cpu);
-        health.run_queue_delay = watched.ended.run_queue_delay.saturating_sub(watched.began.run_queue_delay);
-        health.sender_turns = watched.ended.turns.saturating_sub(watched.began.turns);
-        health.largest_gap = watched.gaps.largest();
-        health.gap_p999 = watched.gaps.p999();
-        health.clocks = watched.clocks;
-        (health.stalls, health.more_stalls) = watched.gaps.into_stalls();
-    }
-    health
+    sender.wall = now.since(Timestamp::ZERO);
+    Ok(fibers.into_report(now, allowance.judge(sender, &process)))
 }

@@ -7,6 +7,7 @@ mod descriptors;
 mod gaps;
 mod others;
 mod procfs;
+mod sender;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub use procfs::{
     MachineSample, ProcessSample, ThreadMeter, ThreadSample, descriptor_limit, local_ports, max_map_count,
     open_descriptors, thread_id,
 };
+pub use sender::SenderMeter;
 
 /// The generator's own state over a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

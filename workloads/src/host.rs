@@ -4,12 +4,14 @@
 //! reqwest does. Both keep the same books of the same users.
 
 mod commands;
+mod drive;
 mod end;
 mod limits;
 mod options;
 mod pool;
 
-pub use commands::{Order, OrderError, Orders};
+pub use commands::{UserCommand, UserCommandError, UserCommands};
+pub(crate) use drive::Driver;
 pub(crate) use end::{End, Limit};
 pub(crate) use limits::{Allowance, MEMORY_FOR_ANSWERS, check};
 pub(crate) use options::Cut;

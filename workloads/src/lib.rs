@@ -32,5 +32,5 @@ pub mod testing;
 pub mod url;
 
 pub use crowd::{Crowd, User};
-pub use host::{HostChoice, Options, Order, OrderError, Orders, RunError, StopFlag, run};
+pub use host::{HostChoice, Options, RunError, StopFlag, UserCommand, UserCommandError, UserCommands, run};
 pub use schedule::Schedule;

@@ -22,7 +22,7 @@ mod user_set;
 mod window;
 
 pub use crate::health::Health;
-pub use background::Beside;
+pub use background::BackgroundLedger;
 pub use cell::Family;
 pub use distribution::{Distribution, Percentile, Times, least_samples};
 pub use groups::Group;

@@ -14,7 +14,7 @@ pub use check::PlanError;
 pub use client::{ClientScope, ClientSpec};
 
 use crate::{
-    background::Role,
+    background::BackgroundRole,
     http1::names::{CRITICALITY, CUSTOMER},
     replay::{Pace, Sessions},
 };
@@ -214,8 +214,8 @@ pub enum Load {
         from: u32,
         /// At its end.
         to: u32,
-        /// What they are there for: all but [`Role::Churn`].
-        role: Role,
+        /// What they are there for: all but [`BackgroundRole::Churn`].
+        role: BackgroundRole,
         /// Their class.
         class: Class,
     },
@@ -259,7 +259,7 @@ impl Load {
     pub fn most_at_once(&self) -> u64 {
         match *self {
             Self::Users { from, to, .. } => u64::from(from.max(to)),
-            Self::Present { role: Role::Checker { anew: true, .. }, .. } => 0,
+            Self::Present { role: BackgroundRole::Checker { anew: true, .. }, .. } => 0,
             Self::Present { from, to, .. } => u64::from(from.max(to)),
             Self::Sessions { .. } | Self::Requests { .. } | Self::Replay { .. } | Self::Churn { .. } => 0,
         }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     arrivals::{Crossings, OpenArrivals},
-    background::Role,
+    background::BackgroundRole,
     persona::Stay,
     plan::{Load, LoadPlan, Phase},
     replay::Script,
@@ -55,7 +55,7 @@ pub struct Arrival {
     /// How long it stays.
     pub stay: Stay,
     /// What it is there for, if it is no user.
-    pub role: Option<Role>,
+    pub role: Option<BackgroundRole>,
     /// What it is to do, if that is recorded.
     pub script: Option<Script>,
 }
@@ -93,7 +93,7 @@ impl Ahead {
 }
 
 /// Of whom there are so many at once: users of a class, or others of one role and class.
-type Of = (Option<Role>, Class);
+type Of = (Option<BackgroundRole>, Class);
 
 /// The planned events of a run in order of time, made one at a time: memory is bounded by the closed users that are there
 /// at once. Two schedules of one plan are equal.
@@ -193,7 +193,7 @@ impl Schedule {
                 }
                 Load::Churn { from_per_s, to_per_s, law, ask, class } => {
                     let arrivals = OpenArrivals::new(from_per_s, to_per_s, law, begins, phase.duration, seed);
-                    let of = (Some(Role::Churn { ask }), class);
+                    let of = (Some(BackgroundRole::Churn { ask }), class);
                     open.push(StreamKind::Open { arrivals, of, stay: Stay::OneRequest, seed, ordinal: 0 });
                 }
             }

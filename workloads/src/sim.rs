@@ -1,9 +1,9 @@
 //! The host in virtual time: the same users, plan and books as a live run, an event heap in place of the clock, and a
-//! [`World`] in place of the network and the service.
+//! [`SimServer`] in place of the network and the service.
 //!
 //! Nothing here reads a clock or draws randomness of its own: a run is a function of plan, world and seed. Events are
 //! ordered by (time, sequence), so two runs agree in every event. Draws are keyed: request *k* of user *u* meets the same
-//! link and has the same [key](Asked::key) for its service time under every policy, and its retries are keyed by
+//! link and has the same [key](SimRequest::key) for its service time under every policy, and its retries are keyed by
 //! (request, attempt).
 
 mod connections;
@@ -20,5 +20,5 @@ pub use host::{Finished, run};
 pub use identity::{Identity, identity_of};
 pub use link::LinkSpec;
 pub use mailbox::Mailboxes;
-pub use queue::Agenda;
-pub use server::{Asked, ConnId, Cx, Knock, Response, Visitor, World};
+pub use queue::EventQueue;
+pub use server::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, SynResult};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use controllers::Objective;
 use support::{Server, nobody, phase, plan, restless, with_users};
 use workloads::{
-    Options, Order, Orders, RunError, StopFlag,
+    Options, RunError, StopFlag, UserCommand, UserCommands,
     balance::{Balancer, Per},
     measure::{Fate, Report},
     plan::{ClientScope, ClientSpec, ConnectionHabit, Entry, Load, LoadPlan, OnTrouble, Patience},
@@ -438,7 +438,7 @@ fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
 #[test]
 fn what_is_asked_of_the_users_of_a_run_is_done() {
     let server = Server::start();
-    let orders = Orders::default();
+    let orders = UserCommands::default();
     let options = Options { numbered: true, orders: orders.clone(), ..Options::default() };
     let think = traces::Think::Constant(Duration::from_millis(20));
     let plan = with_users(plan(server.address, "/ok", 2, Duration::from_secs(4)), |users| users.think = think);
@@ -446,8 +446,10 @@ fn what_is_asked_of_the_users_of_a_run_is_done() {
     let on_window = |window: workloads::measure::Window| {
         let give = |order| orders.give(order).expect("sound");
         match window.second {
-            0 => give(Order::Spike { users: 20, stay: Duration::from_millis(1500), class: controllers::Class(0) }),
-            2 => give(Order::Pause),
+            0 => {
+                give(UserCommand::Spike { users: 20, stay: Duration::from_millis(1500), class: controllers::Class(0) })
+            }
+            2 => give(UserCommand::Pause),
             _ => {}
         }
         seconds.push((window.users.total(), window.sent));

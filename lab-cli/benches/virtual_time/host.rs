@@ -6,23 +6,23 @@ use traces::Think;
 use workloads::{
     StopFlag,
     plan::{LoadPlan, Users},
-    sim::{Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World, run},
+    sim::{ConnId, Cx, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult, run},
     testing::url_plan,
 };
 
 /// Answers after 10 ms.
 struct Later;
 
-impl World for Later {
+impl SimServer for Later {
     type Event = ConnId;
 
     fn begin(&mut self, _: &mut Cx<'_, ConnId>) {}
 
-    fn knock(&mut self, _: ConnId, _: Visitor, _: &mut Cx<'_, ConnId>) -> Knock {
-        Knock::Taken
+    fn connect(&mut self, _: ConnId, _: SimClient, _: &mut Cx<'_, ConnId>) -> SynResult {
+        SynResult::Taken
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ConnId>) {
+    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ConnId>) {
         cx.plan(cx.now() + Duration::from_millis(10), asked.conn);
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use target_app::control::wire::{Gauges, ReadRequests};
 use workloads::{
-    Options, Orders,
+    Options, UserCommands,
     measure::Report,
     plan::{Load, LoadPlan, Target},
 };
@@ -95,7 +95,7 @@ pub fn run(
     let flag = stop.fresh_flag();
     let renewals =
         Renewals::begin(&controls, turn.phases).map_err(super::snapshot::machine("the thread that renews policies"))?;
-    let orders = Orders::default();
+    let orders = UserCommands::default();
     let class =
         plan.phases.iter().flat_map(|phase| &phase.loads).flat_map(Load::classes).copied().next().unwrap_or_default();
     let reach = Reach { controls: controls.clone(), orders: orders.clone(), class };

@@ -10,7 +10,7 @@ use workloads::{
     StopFlag,
     persona::Call,
     plan::LoadPlan,
-    sim::{self, Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World},
+    sim::{self, ConnId, Cx, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult},
 };
 
 use super::{
@@ -61,16 +61,16 @@ struct Listener<F> {
     heard: Vec<Arrival>,
 }
 
-impl<F: Foretells> World for Listener<F> {
+impl<F: Foretells> SimServer for Listener<F> {
     type Event = ();
 
     fn begin(&mut self, _: &mut Cx<'_, ()>) {}
 
-    fn knock(&mut self, _: ConnId, _: Visitor, _: &mut Cx<'_, ()>) -> Knock {
-        Knock::Taken
+    fn connect(&mut self, _: ConnId, _: SimClient, _: &mut Cx<'_, ()>) -> SynResult {
+        SynResult::Taken
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ()>) {
+    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ()>) {
         let work = self.plant.foresee(&asked.call, asked.user, asked.key);
         self.heard.push(Arrival { at: cx.now(), work });
         cx.reply(asked.conn, Response { status: 200, ..Response::default() });

@@ -9,7 +9,7 @@ use target_app::{
     spec::{self, EdgeSpec, TargetSpec, WorkSpec},
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
-use workloads::background::Role;
+use workloads::background::BackgroundRole;
 use workloads::plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers};
 
 use super::{Cpus, RunFailure};
@@ -274,10 +274,10 @@ pub fn in_words(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> Stri
         Load::Users { from, to, .. } => format!("{from} to {to} users"),
         Load::Sessions { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "sessions/s"),
         Load::Requests { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "requests/s"),
-        Load::Present { from, to, role: Role::Idle | Role::Churn { .. }, .. } => {
+        Load::Present { from, to, role: BackgroundRole::Idle | BackgroundRole::Churn { .. }, .. } => {
             span(f64::from(*from), f64::from(*to), "idle connections")
         }
-        Load::Present { from, to, role: Role::Checker { .. }, .. } => {
+        Load::Present { from, to, role: BackgroundRole::Checker { .. }, .. } => {
             span(f64::from(*from), f64::from(*to), "health checkers")
         }
         Load::Churn { from, to, .. } => {

@@ -321,7 +321,7 @@ fn run_on<W: Simulation>(
 }
 
 /// What is measured in virtual time: a plant, or several services.
-trait Simulation: sim::World {
+trait Simulation: sim::SimServer {
     fn shown(&self, now: Timestamp) -> Gauges;
     fn read(&self) -> ReadRequests;
     fn drain_events(&mut self) -> Vec<StreamedEvent>;

@@ -21,7 +21,7 @@ use target_app::{
     },
     spec::PolicySpec,
 };
-use workloads::{Order, Orders};
+use workloads::{UserCommand, UserCommands};
 
 use super::site::Controls;
 use crate::live::{LiveEvent, NOT_DONE, Touch};
@@ -85,7 +85,7 @@ pub struct Reach {
     /// The target's control ports.
     pub controls: Controls,
     /// The users of the run.
-    pub orders: Orders,
+    pub orders: UserCommands,
     /// Of which class users are who come in addition.
     pub class: Class,
 }
@@ -202,11 +202,11 @@ impl Reach {
             Touch::Latency { by_ms, seconds } => self.hinder(&Hinder::Delay { by_ms: *by_ms, for_ms: seconds * 1e3 }),
             Touch::Spike { users, seconds } => {
                 let stay = Duration::try_from_secs_f64(*seconds).map_err(|error| NotDone::at_all(&error))?;
-                self.order(Order::Spike { users: *users, stay, class: self.class })
+                self.order(UserCommand::Spike { users: *users, stay, class: self.class })
             }
-            Touch::Impatience { share } => self.order(Order::Haste(*share)),
-            Touch::Pause => self.order(Order::Pause),
-            Touch::Resume => self.order(Order::Resume),
+            Touch::Impatience { share } => self.order(UserCommand::Patience(*share)),
+            Touch::Pause => self.order(UserCommand::Pause),
+            Touch::Resume => self.order(UserCommand::Resume),
         }
     }
 
@@ -229,7 +229,7 @@ impl Reach {
         )
     }
 
-    fn order(&self, order: Order) -> Result<(), NotDone> {
+    fn order(&self, order: UserCommand) -> Result<(), NotDone> {
         self.orders.give(order).map_err(|error| NotDone::at_all(&error))
     }
 }
@@ -255,7 +255,7 @@ fn everywhere(tried: impl Iterator<Item = Result<(), NotDone>>) -> Result<(), No
 mod tests {
     use super::*;
 
-    fn reach(orders: &Orders) -> Reach {
+    fn reach(orders: &UserCommands) -> Reach {
         Reach { controls: Controls::default(), orders: orders.clone(), class: Class(0) }
     }
 
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_was_done_is_told_with_its_second_and_what_was_not_with_the_reason() {
-        let (touches, orders) = (Touches::default(), Orders::default());
+        let (touches, orders) = (Touches::default(), UserCommands::default());
         touches.ask(Touch::Pause); // before any arm
         let hands = Hands::begin(&touches, reach(&orders)).expect("a thread");
         let LiveEvent::Note { text } = first(&hands) else { panic!("a note") };

@@ -5,7 +5,7 @@ use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
 use controllers::catalogue::parse_time;
 use traces::Think;
 use workloads::{
-    background::Role,
+    background::BackgroundRole,
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, OnTrouble, Patience, PreviousPage},
 };
 
@@ -315,13 +315,13 @@ fn load(fields: &Fields<'_>) -> Option<Load> {
         }
     }
     let role = match kind {
-        "idle" => Some(Role::Idle),
+        "idle" => Some(BackgroundRole::Idle),
         "checks" => {
             if fields.node("every").is_none() {
                 fields.missing("every", "10s");
             }
             let every = fields.time("every", TIMES)?;
-            Some(Role::Checker { every, anew: fields.flag("anew").unwrap_or(false) })
+            Some(BackgroundRole::Checker { every, anew: fields.flag("anew").unwrap_or(false) })
         }
         _ => None,
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workloads::measure::{Beside, Replies};
+use workloads::measure::{BackgroundLedger, Replies};
 
 use super::{Measured, Measures};
 
@@ -25,7 +25,7 @@ pub struct Phase {
     pub of_oracle: Option<f64>,
     /// What went on beside requests: idle connections, those that come and go, health checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside: Option<Beside>,
+    pub beside: Option<BackgroundLedger>,
     /// What follows from its seconds: recovery, fairness, waste, whether it settled.
     #[serde(default, skip_serializing_if = "Measures::is_nothing")]
     pub measures: Measures,

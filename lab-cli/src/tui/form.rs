@@ -4,7 +4,7 @@
 use controllers::{Catalogue, Entry, Place, Settings, catalogue::Setting};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use target_app::spec::PolicySpec;
-use workloads::Order;
+use workloads::UserCommand;
 
 use super::app::Line;
 use crate::live::{Touch, value_in_words};
@@ -200,10 +200,10 @@ impl Form {
             let value: Option<f64> = text(n).parse().ok();
             value.filter(|value| (low..=high).contains(value)).ok_or_else(|| format!("{}: {}", field.name, field.about))
         };
-        let seconds = || number(1, f64::MIN_POSITIVE, Order::LONGEST.as_secs_f64());
+        let seconds = || number(1, f64::MIN_POSITIVE, UserCommand::LONGEST.as_secs_f64());
         Ok(match self.change {
             Change::Spike => {
-                let users = number(0, 1.0, f64::from(Order::MOST_USERS))?;
+                let users = number(0, 1.0, f64::from(UserCommand::MOST_USERS))?;
                 if users.fract() != 0.0 {
                     return Err("users: a whole number".to_owned());
                 }

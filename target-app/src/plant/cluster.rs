@@ -23,7 +23,7 @@ use std::{
 };
 
 use controllers::{Class, PeerReport, Reason, Seen, Timestamp};
-use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
+use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of};
 
 use super::{
     in_flight::is_check,
@@ -79,7 +79,7 @@ struct Service {
 #[derive(Debug)]
 struct ServicePool {
     service: usize,
-    pool: Pool<ConnId, (Owner, Asked)>,
+    pool: Pool<ConnId, (Owner, SimRequest)>,
 }
 
 /// A user's connection.
@@ -101,7 +101,7 @@ pub enum ClusterEvent {
     /// The sender knows that it is connected.
     Connected(ConnId),
     /// A request arrives at a task.
-    Asked(Box<Asked>),
+    SimRequest(Box<SimRequest>),
     /// An answer arrives at its sender.
     Answered(ConnId, Response),
     /// The sender learns that the task has closed the connection.
@@ -128,7 +128,7 @@ impl Identity for ClusterEvent {
             Self::Node(node, event) => identity_of(0, &[*node as u64, event.identity()]),
             Self::Syn(conn, sent_before) => identity_of(1, &[conn.identity(), u64::from(*sent_before)]),
             Self::Connected(conn) => identity_of(2, &[conn.identity()]),
-            Self::Asked(asked) => identity_of(3, &[asked.identity()]),
+            Self::SimRequest(asked) => identity_of(3, &[asked.identity()]),
             Self::Answered(conn, response) => identity_of(4, &[conn.identity(), response.identity()]),
             Self::Closed(conn) => identity_of(5, &[conn.identity()]),
             Self::HungUp(node, conn) => identity_of(6, &[*node as u64, conn.identity()]),
@@ -183,7 +183,7 @@ impl Cluster {
     }
 
     /// Sends a request on its way.
-    fn send(&mut self, pool: usize, owner: Owner, mut asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
+    fn send(&mut self, pool: usize, owner: Owner, mut asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         let of = &mut self.pools[pool];
         if of.pool.refuses() {
             let service = of.service;
@@ -203,7 +203,7 @@ impl Cluster {
                     pipe.used = true;
                     pipe.asked = Some(asked.clone());
                 }
-                cx.plan(at, ClusterEvent::Asked(Box::new(asked)));
+                cx.plan(at, ClusterEvent::SimRequest(Box::new(asked)));
                 conn
             }
             Way::New(task) => {
@@ -225,7 +225,7 @@ impl Cluster {
     }
 
     /// Every task has as many requests under way as it may.
-    fn refuse_at_balancer(&mut self, service: usize, owner: Owner, asked: &Asked, cx: &mut Cx<'_, ClusterEvent>) {
+    fn refuse_at_balancer(&mut self, service: usize, owner: Owner, asked: &SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         let response = refused(Reason::Concurrency);
         match owner {
             Owner::User(user) => {
@@ -241,12 +241,12 @@ impl Cluster {
     fn syn(&mut self, conn: ConnId, sent_before: u32, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(node) = self.pipes.get(conn).map(|pipe| pipe.node) else { return };
         match self.at(node, cx, |plant, around| plant.is_knocked(conn, false, around)) {
-            Knock::Taken => cx.plan(cx.now() + self.hop, ClusterEvent::Connected(conn)),
-            Knock::Dropped | Knock::Refused if sent_before < SYN_RETRIES => {
+            SynResult::Taken => cx.plan(cx.now() + self.hop, ClusterEvent::Connected(conn)),
+            SynResult::Dropped | SynResult::Refused if sent_before < SYN_RETRIES => {
                 let wait = SYN_AGAIN * (1 << sent_before);
                 cx.plan(cx.now() + wait, ClusterEvent::Syn(conn, sent_before + 1));
             }
-            Knock::Dropped | Knock::Refused => {}
+            SynResult::Dropped | SynResult::Refused => {}
         }
     }
 
@@ -255,10 +255,10 @@ impl Cluster {
         let Some(mut asked) = pipe.asked.take() else { return };
         asked.conn = conn;
         self.pools[pipe.pool].pool.written += 1;
-        cx.plan(cx.now() + self.hop, ClusterEvent::Asked(Box::new(asked)));
+        cx.plan(cx.now() + self.hop, ClusterEvent::SimRequest(Box::new(asked)));
     }
 
-    fn asked(&mut self, asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
+    fn asked(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         // Its sender may have gone meanwhile, and its number have gone to another.
         let Some(node) = self.pipes.get(asked.conn).map(|pipe| pipe.node) else { return };
         self.at(node, cx, |plant, around| plant.is_asked(asked, around));
@@ -364,7 +364,7 @@ impl Cluster {
     }
 }
 
-impl World for Cluster {
+impl SimServer for Cluster {
     type Event = ClusterEvent;
 
     fn begin(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
@@ -378,24 +378,24 @@ impl World for Cluster {
         self.settle(cx);
     }
 
-    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, ClusterEvent>) -> Knock {
-        let Some(service) = self.entry(visitor.class) else { return Knock::Refused };
+    fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, ClusterEvent>) -> SynResult {
+        let Some(service) = self.entry(client.class) else { return SynResult::Refused };
         if self.services[service].proxied {
             self.users.insert(conn, Line::Proxied { service, by: None });
-            return Knock::Taken;
+            return SynResult::Taken;
         }
         let task = self.pools[service].pool.pick();
         let node = self.services[service].first + task;
-        let knock = self.at(node, cx, |plant, around| plant.is_knocked(conn, visitor.silent, around));
-        match knock {
-            Knock::Taken => _ = self.users.insert(conn, Line::Direct { node }),
-            Knock::Dropped | Knock::Refused => self.pools[service].pool.left(task),
+        let syn = self.at(node, cx, |plant, around| plant.is_knocked(conn, client.silent, around));
+        match syn {
+            SynResult::Taken => _ = self.users.insert(conn, Line::Direct { node }),
+            SynResult::Dropped | SynResult::Refused => self.pools[service].pool.left(task),
         }
         self.settle(cx);
-        knock
+        syn
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
+    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         match self.users.get(&asked.conn) {
             Some(&Line::Direct { node }) => self.at(node, cx, |plant, around| plant.is_asked(asked, around)),
             Some(&Line::Proxied { service, .. }) => self.send(service, Owner::User(asked.conn), asked, cx),
@@ -422,7 +422,7 @@ impl World for Cluster {
             ClusterEvent::Node(node, event) => self.at(node, cx, |plant, around| plant.happens(event, around)),
             ClusterEvent::Syn(conn, sent_before) => self.syn(conn, sent_before, cx),
             ClusterEvent::Connected(conn) => self.connected(conn, cx),
-            ClusterEvent::Asked(asked) => self.asked(*asked, cx),
+            ClusterEvent::SimRequest(asked) => self.asked(*asked, cx),
             ClusterEvent::Answered(conn, response) => self.answered(conn, response, cx),
             ClusterEvent::Closed(conn) => self.closed(conn, cx),
             ClusterEvent::HungUp(node, conn) => self.at(node, cx, |plant, around| plant.is_left(conn, around)),

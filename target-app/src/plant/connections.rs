@@ -6,7 +6,7 @@ use controllers::{
     JobId, Outcome, Reason,
     site::{Action, Entered, Permit},
 };
-use workloads::sim::{Asked, ConnId, Response};
+use workloads::sim::{ConnId, Response, SimRequest};
 
 use super::{
     context::Around,
@@ -117,7 +117,7 @@ impl Plant {
     }
 
     /// A request has come in on a connection.
-    pub(super) fn arrives(&mut self, asked: Asked, cx: &mut dyn Around) {
+    pub(super) fn arrives(&mut self, asked: SimRequest, cx: &mut dyn Around) {
         let Some(conn) = self.listener.conns.get_mut(&asked.conn) else { return };
         match conn.state {
             State::Queued => conn.unread = Some(Box::new(asked)),
@@ -126,7 +126,7 @@ impl Plant {
         }
     }
 
-    fn begin_reading(&mut self, asked: Asked, cx: &mut dyn Around) {
+    fn begin_reading(&mut self, asked: SimRequest, cx: &mut dyn Around) {
         let first = self.listener.conns.get(&asked.conn).is_some_and(|conn| conn.requests == 0 && !conn.silent);
         let check = if is_check(&asked.call) { self.costs.check_ms } else { 0.0 };
         let demand = ms(self.costs.read_ms + check + if first { self.costs.accept_ms } else { 0.0 });

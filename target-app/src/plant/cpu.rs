@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use controllers::{JobId, Timestamp};
-use workloads::sim::Asked;
+use workloads::sim::SimRequest;
 
 use super::listener::Refused;
 use crate::synthetic::server_model::Sharing;
@@ -23,7 +23,7 @@ pub(super) enum Task {
     /// A step of a job.
     Job(JobId),
     /// Reading a request (and taking its connection, if it is the first).
-    Read(Box<Asked>),
+    Read(Box<SimRequest>),
     /// Telling a client that its request is refused.
     Refusal(Box<Refused>),
     /// Connections as such.

@@ -14,7 +14,7 @@ use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{
     background::HEALTH,
     persona::{Call, Method},
-    sim::Asked,
+    sim::SimRequest,
 };
 
 use super::cpu::Step;
@@ -54,7 +54,7 @@ impl Requests {
 /// A request that has been read, until its answer is sent.
 #[derive(Debug)]
 pub(super) struct Visit {
-    pub(super) asked: Asked,
+    pub(super) asked: SimRequest,
     pub(super) offer: Offer,
     pub(super) route: Route,
     /// Its line in the service's books; dropped, the client had gone.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use controllers::{JobId, Offer, Timestamp, site::Permit};
-use workloads::sim::{Asked, ConnId, Response};
+use workloads::sim::{ConnId, Response, SimRequest};
 
 use crate::{
     ledger::{Ending, Entry},
@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct Conn {
     pub(super) state: State,
     /// What has come in and was not read, since the connection has not been taken.
-    pub(super) unread: Option<Box<Asked>>,
+    pub(super) unread: Option<Box<SimRequest>>,
     /// The request that is being answered.
     pub(super) busy: Option<JobId>,
     /// Requests read.

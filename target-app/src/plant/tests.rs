@@ -5,7 +5,7 @@ use std::time::Duration;
 use controllers::Settings;
 use workloads::{
     StopFlag,
-    background::Role,
+    background::BackgroundRole,
     plan::{ArrivalLaw, ConnectionHabit, Load, LoadPlan, Users},
     sim::{Finished, LinkSpec, run},
     testing::url_plan,
@@ -183,17 +183,17 @@ fn connections_and_checks_are_paid_for_beside_requests() {
     let present = |role| Load::Present { from: 4, to: 4, role, class };
     let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-6, "{found} for {wanted}");
     // Four are taken, 2 ms each, and then kept: 0.5 ms each a second, nine or ten times (the last second ends with the run).
-    let (beside, cpu_ms, _) = used_with(0.5, present(Role::Idle));
+    let (beside, cpu_ms, _) = used_with(0.5, present(BackgroundRole::Idle));
     assert_eq!((beside.connections, beside.checks), (4, 0));
     assert!((8.0 + 18.0 - 0.01..=8.0 + 20.0 + 0.01).contains(&cpu_ms), "{cpu_ms}");
     // Four checkers every 2 s, on connections that they keep: 4 ms a check, and 2 ms for each connection.
     let every = Duration::from_secs(2);
-    let (beside, cpu_ms, checks_us) = used(present(Role::Checker { every, anew: false }));
+    let (beside, cpu_ms, checks_us) = used(present(BackgroundRole::Checker { every, anew: false }));
     assert_eq!((beside.connections, beside.checks, beside.answered), (4, 20, 20));
     close(cpu_ms, 4.0 * 20.0 + 2.0 * 4.0);
     assert_eq!(checks_us, 88_000);
     // On a new one each time.
-    let (beside, cpu_ms, _) = used(present(Role::Checker { every, anew: true }));
+    let (beside, cpu_ms, _) = used(present(BackgroundRole::Checker { every, anew: true }));
     assert_eq!((beside.connections, beside.checks), (20, 20));
     close(cpu_ms, 6.0 * 20.0);
     // Ten a second come and go, with and without a check.
@@ -211,7 +211,7 @@ fn a_check_inside_is_asked_like_a_request_and_policies_learn_nothing_from_it() {
     let mut spec = target(policy("fixed-rate", &[("rate", 1.0), ("depth", 1.0)]));
     spec.health = crate::spec::Health::Inside;
     let mut plan = url_plan(&[("all", 10, 0)]);
-    let role = Role::Checker { every: Duration::from_millis(100), anew: false };
+    let role = BackgroundRole::Checker { every: Duration::from_millis(100), anew: false };
     plan.phases[0].loads = vec![Load::Present { from: 1, to: 1, role, class: controllers::Class(0) }];
     let (finished, gauges) = ran(&plan, &spec, &PlantPlan::default());
     let beside = finished.report.total.beside;
@@ -231,7 +231,7 @@ fn open_connections_fill_the_memory() {
         plan.phases[0].loads.push(Load::Present {
             from: idle,
             to: idle,
-            role: Role::Idle,
+            role: BackgroundRole::Idle,
             class: controllers::Class(0),
         });
         let mut spec = target(by_memory.clone());

@@ -7,7 +7,7 @@ use controllers::{
     JobId, Kind, Note, Offer, Outcome, PeerReport, Seen,
     site::{Action, DispatchStep, Entered, Permit, RefusalAnswer, TurnedAway, WorkerStep},
 };
-use workloads::sim::{Asked, Response};
+use workloads::sim::{Response, SimRequest};
 
 use super::{
     context::Around,
@@ -34,7 +34,7 @@ impl Plant {
     }
 
     /// A request has been read whole.
-    pub(super) fn read(&mut self, asked: Asked, cx: &mut dyn Around) {
+    pub(super) fn read(&mut self, asked: SimRequest, cx: &mut dyn Around) {
         let check = is_check(&asked.call);
         if check {
             self.books(asked.conn).checked();

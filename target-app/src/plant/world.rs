@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use controllers::{JobId, Note, Reason, Refusal, Timestamp, UnixSeconds};
-use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, World, identity_of};
+use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of};
 
 use super::{
     backend::Backend,
@@ -150,18 +150,18 @@ impl Plant {
     }
 
     /// `silent`: no request is to follow.
-    pub(super) fn is_knocked(&mut self, conn: ConnId, silent: bool, cx: &mut dyn Around) -> Knock {
+    pub(super) fn is_knocked(&mut self, conn: ConnId, silent: bool, cx: &mut dyn Around) -> SynResult {
         self.sites.show_wall(cx.now());
         if self.listener.is_full() {
-            return Knock::Dropped;
+            return SynResult::Dropped;
         }
         self.listener.add(conn, silent, cx.now());
         self.take_connections(cx);
         self.come_to_rest(cx);
-        Knock::Taken
+        SynResult::Taken
     }
 
-    pub(super) fn is_asked(&mut self, asked: Asked, cx: &mut dyn Around) {
+    pub(super) fn is_asked(&mut self, asked: SimRequest, cx: &mut dyn Around) {
         self.sites.show_wall(cx.now());
         self.arrives(asked, cx);
         self.come_to_rest(cx);
@@ -197,18 +197,18 @@ impl Plant {
     }
 }
 
-impl World for Plant {
+impl SimServer for Plant {
     type Event = Event;
 
     fn begin(&mut self, cx: &mut Cx<'_, Event>) {
         self.starts(cx);
     }
 
-    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, Event>) -> Knock {
-        self.is_knocked(conn, visitor.silent, cx)
+    fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, Event>) -> SynResult {
+        self.is_knocked(conn, client.silent, cx)
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
+    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, Event>) {
         self.is_asked(asked, cx);
     }
 

@@ -6,7 +6,7 @@ use controllers::Class;
 use target_app::spec::{EdgeSpec, Health, TargetSpec};
 use workloads::{
     HostChoice, Options, StopFlag,
-    background::Role,
+    background::BackgroundRole,
     plan::{ArrivalLaw, Load, Target},
     run,
     testing::url_plan,
@@ -35,9 +35,9 @@ fn both_sides_count_what_goes_on_beside_requests() {
     plan.target = Target { host: target.address.to_string(), address: target.address, url, entries: Vec::new() };
     let class = Class(0);
     let every = Duration::from_millis(500);
-    let checker = |anew| Load::Present { from: 5, to: 5, role: Role::Checker { every, anew }, class };
+    let checker = |anew| Load::Present { from: 5, to: 5, role: BackgroundRole::Checker { every, anew }, class };
     let churn = |ask| Load::Churn { from_per_s: 20.0, to_per_s: 20.0, law: ArrivalLaw::Constant, ask, class };
-    let idle = Load::Present { from: 7, to: 7, role: Role::Idle, class };
+    let idle = Load::Present { from: 7, to: 7, role: BackgroundRole::Idle, class };
     plan.phases[0].loads.extend([idle, checker(false), checker(true), churn(false), churn(true)]);
     let options = Options { host: HostChoice::Fiber, numbered: true, ..Options::default() };
     let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");

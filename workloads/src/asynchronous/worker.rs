@@ -83,23 +83,14 @@ fn settle(
     answer: Result<Received, Lost>,
 ) -> Option<Box<UserTask<Client>>> {
     let now = host.clock.now();
-    let count = |counter: &std::cell::Cell<u64>| counter.set(counter.get() + 1);
-    let received = match answer {
-        Ok(received) => received,
-        Err(Lost { end, why }) => {
-            match end {
-                End::OutOfPorts => count(&host.out_of_ports),
-                End::OutOfDescriptors => count(&host.out_of_descriptors),
-                End::OutOfMemory => count(&host.out_of_memory),
-                _ => {}
-            }
-            let outcome = end.without_answer();
-            let outcome = if why.is_empty() { outcome } else { outcome.because(&why) };
-            return host.pool.borrow_mut().settle(user, outcome, now);
+    let mut pool = host.pool.borrow_mut();
+    match answer {
+        Ok(Received { status, headers, body }) => {
+            let headers: Vec<(&str, &[u8])> =
+                headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+            pool.settle(user, Outcome::answered(Answer { status, headers: &headers, body: &body.bytes }), now)
         }
-    };
-    let headers: Vec<(&str, &[u8])> =
-        received.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-    let answer = Answer { status: received.status, headers: &headers, body: &received.body.bytes };
-    host.pool.borrow_mut().settle(user, Outcome::answered(answer), now)
+        Err(Lost { end, why }) if why.is_empty() => pool.settle(user, end.without_answer(), now),
+        Err(Lost { end, why }) => pool.settle(user, end.without_answer().because(&why), now),
+    }
 }

@@ -2,7 +2,6 @@ use std::{
     fmt::{self, Write as _},
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    os::fd::RawFd,
     sync::Arc,
     time::Duration,
 };
@@ -13,12 +12,13 @@ use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
 use super::{
     connection::{Attempt, Connecting, Connection},
     deadline::Deadline,
+    pool::FiberPool,
     routes::{Choice, Routes, Seat},
     watch::Watch,
 };
 use crate::{
     clock::Clock,
-    host::{End, Limit},
+    host::{End, Limit, UserTask},
     http1::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},
 };
@@ -53,33 +53,15 @@ impl Network {
     }
 }
 
-/// Who listens to an exchange while it goes on.
-pub(super) trait Witness {
-    /// The generator begins with it.
-    fn begins(&mut self, now: Timestamp);
-    /// A socket was opened under this number.
-    fn opened(&mut self, descriptor: RawFd);
-    /// A connection was made, and took so long.
-    fn connected(&mut self, took: Duration);
-    /// It is about to be written, if there is a connection: what the service is told of it, where requests are numbered.
-    fn known(&mut self) -> Option<Known>;
-    /// It is written now.
-    fn sends(&mut self, now: Timestamp);
-    /// A kept connection had been closed by the service.
-    fn found_stale(&mut self);
-    /// The balancer before this service refused it.
-    fn turned_back(&mut self, service: &str);
-}
+/// A user of this host.
+type User = UserTask<Connection>;
 
-/// One request of one user.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Errand<'a> {
-    pub(super) call: &'a Call,
-    pub(super) user: u64,
-    /// Intended start, from which time-out and patience count.
-    pub(super) intended: Timestamp,
-    /// The share of both that the user waits, if it is in more of a hurry than planned.
-    pub(super) patience_factor: Option<f64>,
+/// Where a request goes, and for how long it may take.
+struct Route<'a> {
+    call: &'a Call,
+    /// The task that it goes to, if it is balanced by itself.
+    seat: Option<Seat>,
+    limit: Limit,
 }
 
 /// What a fiber works with, reused for one request after the other.
@@ -94,9 +76,9 @@ pub(super) struct HttpExchange {
 }
 
 impl HttpExchange {
-    pub(super) fn new(clock: Clock, deadline: Arc<Deadline>, net: &Network) -> Self {
-        let inbox = Inbox::new(net.limits).sharing(net.memory.clone());
-        Self { out: Vec::with_capacity(1024), inbox, deadline, error: String::new(), clock }
+    pub(super) fn new(fibers: &FiberPool, deadline: Arc<Deadline>) -> Self {
+        let inbox = Inbox::new(fibers.network.limits).sharing(fibers.network.memory.clone());
+        Self { out: Vec::with_capacity(1024), inbox, deadline, error: String::new(), clock: fibers.clock }
     }
 
     /// Remembers why, and how the exchange ends for it.
@@ -112,24 +94,18 @@ impl HttpExchange {
         self.because(end, why)
     }
 
-    /// Sends the request and receives the answer, on the `kept` connection or a new one. Waits without blocking the
-    /// thread. Leaves in `kept` what can be used again.
-    pub(super) fn exchange(
-        &mut self,
-        net: &Network,
-        kept: &mut Option<Connection>,
-        errand: Errand<'_>,
-        witness: &mut impl Witness,
-    ) -> End {
+    /// Sends the user's request and receives the answer, on the connection that it keeps or a new one. Waits without blocking the
+    /// thread. The user keeps what can be used again.
+    pub(super) fn run(&mut self, fibers: &FiberPool, user: &mut User) -> End {
+        let Some(call) = user.call().cloned() else { return End::Broken };
         self.error.clear();
-        let now = self.clock.now();
-        let limit = Limit::of(net.timeout, errand.call, errand.intended, errand.patience_factor);
+        let (net, now) = (&fibers.network, self.clock.now());
+        let limit = Limit::of(net.timeout, &call, user.at, user.patience_factor());
         if let Some(end) = limit.passed(now) {
             // The generator came too late to begin: this is its own fault, and shows as unsent.
             return end;
         }
-        witness.begins(now);
-        let call = errand.call;
+        user.begins(now);
         // Where each request is balanced, one that goes to another task than the one before leaves that connection.
         // One that is wanted for itself stays where it is.
         let choice =
@@ -139,81 +115,94 @@ impl HttpExchange {
             Choice::Task(seat) => Some(seat),
             Choice::Full(service) => {
                 // To the user it is sent and answered.
-                let _ = witness.known();
-                witness.sends(now);
-                witness.turned_back(&service);
+                fibers.users(|users| {
+                    let _ = users.books.number(user);
+                    users.books.sends(user, now);
+                    users.books.turned_back(user, &service);
+                });
                 return End::TurnedBack;
             }
         };
-        let reused = kept.take().filter(|connection| {
-            if seat.as_ref().is_some_and(|seat| seat.address != connection.to()) {
+        let reused = user.connection.take().filter(|connection| {
+            if call.connection != Habit::Keep || seat.as_ref().is_some_and(|seat| seat.address != connection.to()) {
                 return false;
             }
             let stale = connection.is_stale();
-            if stale && call.connection == Habit::Keep {
-                witness.found_stale();
+            if stale {
+                fibers.found_stale();
             }
-            !stale && call.connection == Habit::Keep
+            !stale
         });
-        if call.want == Want::Connection {
-            return self.only_connect(net, kept, reused, errand, (now, limit), witness);
-        }
-        self.compose(net, call, witness.known());
         let was_reused = reused.is_some();
+        let route = Route { call: &call, seat, limit };
+        if call.want == Want::Connection {
+            self.out.clear();
+        } else {
+            let number = fibers.users(|users| users.books.number(user));
+            self.compose(
+                net,
+                &call,
+                number.map(|number| Known { number: Some(number), user: Some(user.number), draw: user.key() }),
+            );
+        }
         let opened = match reused {
             Some(connection) => Ok((connection, 0)),
-            None => self.connect(net, errand, seat.as_ref(), now, limit, witness),
+            None => self.connect(fibers, user, &route, now),
         };
         let (mut connection, written) = match opened {
             Ok(opened) => opened,
             Err(end) => return end,
         };
-        let mut end = self.converse(&mut connection, written, limit, witness);
+        if call.want == Want::Connection {
+            user.connection = Some(connection).filter(|_| call.connection != Habit::Once);
+            return End::Connected;
+        }
+        let mut end = self.converse(fibers, user, &mut connection, written, limit);
         if end == End::Broken && was_reused && self.inbox.is_empty() && call.method == Method::Get {
             // The service closed the kept connection just as it was used again: a client tries once more on a new one
             // (RFC 9112, section 9.3.1).
-            witness.found_stale();
+            fibers.found_stale();
             self.error.clear();
             self.deadline.clear();
-            let again = self.connect(net, errand, seat.as_ref(), self.clock.now(), limit, witness);
-            let (other, written) = match again {
+            let written;
+            (connection, written) = match self.connect(fibers, user, &route, self.clock.now()) {
                 Ok(opened) => opened,
                 Err(end) => return end,
             };
-            connection = other;
-            end = self.converse(&mut connection, written, limit, witness);
+            end = self.converse(fibers, user, &mut connection, written, limit);
         }
         self.deadline.clear();
         if matches!(end, End::TimedOut | End::GaveUp) {
             connection.give_up();
         } else if end == End::Answered && call.connection != Habit::Once && self.inbox.reusable() {
-            *kept = Some(connection);
+            user.connection = Some(connection);
         }
         end
     }
 
-    /// A new connection, to the task of `seat` if the request has one, and how much of the request is already written to it.
+    /// A new connection, to the task of the route if the request has one, and how much of the request is already written to it.
     fn connect(
         &mut self,
-        net: &Network,
-        errand: Errand<'_>,
-        seat: Option<&Seat>,
+        fibers: &FiberPool,
+        user: &mut User,
+        route: &Route<'_>,
         began: Timestamp,
-        limit: Limit,
-        witness: &mut impl Witness,
     ) -> Result<(Connection, usize), End> {
-        let (target, seat) = match seat {
+        let (net, limit) = (&fibers.network, route.limit);
+        let (target, seat) = match &route.seat {
             Some(seat) => (seat.address, None),
-            None => net.routes.for_connection(errand.call.class).ok_or(End::ConnectFailed)?,
+            None => net.routes.for_connection(route.call.class).ok_or(End::ConnectFailed)?,
         };
-        let source = net.source(errand.user, target);
+        let source = net.source(user.number, target);
         let connecting = Connecting::begin(&net.watch, target, seat, source).map_err(|e| self.no_connection(&e))?;
-        witness.opened(connecting.raw());
+        fibers.opened(connecting.raw());
         let asked = self.clock.now();
         let connecting = match connecting.attempt(&self.out).map_err(|e| self.no_connection(&e))? {
             Attempt::Written(connection, count) => {
-                witness.connected(asked.since(began));
-                witness.sends(asked);
+                fibers.users(|users| {
+                    users.books.connected(user, asked.since(began));
+                    users.books.sends(user, asked);
+                });
                 return Ok((connection, count));
             }
             Attempt::Early(connecting) => connecting,
@@ -225,7 +214,8 @@ impl HttpExchange {
         self.deadline.clear();
         match connected {
             Ok(connection) if !over => {
-                witness.connected(self.clock.now().since(began));
+                let took = self.clock.now().since(began);
+                fibers.users(|users| users.books.connected(user, took));
                 Ok((connection, 0))
             }
             _ if over && limit.at < connect_by => Err(limit.end),
@@ -243,28 +233,6 @@ impl HttpExchange {
             _ => End::ConnectFailed,
         };
         self.because(end, error)
-    }
-
-    /// Sees to it that there is a connection.
-    fn only_connect(
-        &mut self,
-        net: &Network,
-        kept: &mut Option<Connection>,
-        reused: Option<Connection>,
-        errand: Errand<'_>,
-        (now, limit): (Timestamp, Limit),
-        witness: &mut impl Witness,
-    ) -> End {
-        self.out.clear();
-        let connection = match reused {
-            Some(connection) => connection,
-            None => match self.connect(net, errand, None, now, limit, witness) {
-                Ok((connection, _)) => connection,
-                Err(end) => return end,
-            },
-        };
-        *kept = Some(connection).filter(|_| errand.call.connection != Habit::Once);
-        End::Connected
     }
 
     fn compose(&mut self, net: &Network, call: &Call, known: Option<Known>) {
@@ -285,15 +253,17 @@ impl HttpExchange {
     /// Writes what is not `written` yet, and receives the answer.
     fn converse(
         &mut self,
+        fibers: &FiberPool,
+        user: &mut User,
         connection: &mut Connection,
         written: usize,
         limit: Limit,
-        witness: &mut impl Witness,
     ) -> End {
         self.inbox.clear();
         self.deadline.set(limit.at, connection.raw());
         if written == 0 {
-            witness.sends(self.clock.now());
+            let now = self.clock.now();
+            fibers.users(|users| users.books.sends(user, now));
         }
         let read = match connection.write_all(&self.out[written..]) {
             Ok(()) => self.receive(connection),

@@ -1,4 +1,5 @@
 use std::{
+    os::fd::RawFd,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -31,7 +32,7 @@ pub(super) struct FiberPool {
     quantum: AtomicU64,
     /// What is in flight is to be cut off.
     cutting: AtomicBool,
-    pub(super) tally: Tally,
+    tally: Tally,
     limit: u32,
     /// What one user does may make others due.
     shared: bool,
@@ -53,27 +54,10 @@ struct State {
 
 /// Counts for the run's health.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) out_of_ports: AtomicU64,
-    pub(super) out_of_descriptors: AtomicU64,
-    pub(super) out_of_memory: AtomicU64,
-    pub(super) stale_connections: AtomicU64,
-    pub(super) waited_for_turn: AtomicU64,
-    pub(super) panics: AtomicU64,
-    pub(super) descriptors_peak: AtomicU64,
-}
-
-/// [`Tally`] at one moment.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Counts {
-    pub(super) out_of_ports: u64,
-    pub(super) out_of_descriptors: u64,
-    pub(super) out_of_memory: u64,
-    pub(super) stale_connections: u64,
-    pub(super) waited_for_turn: u64,
-    pub(super) panics: u64,
-    pub(super) descriptors_peak: u64,
-    pub(super) active_peak: u32,
+struct Tally {
+    stale_connections: AtomicU64,
+    waited_for_fiber: AtomicU64,
+    descriptors_peak: AtomicU64,
 }
 
 impl FiberPool {
@@ -113,6 +97,17 @@ impl FiberPool {
         work(self.state().pool.as_mut().expect("the books are closed after the last fiber has gone"))
     }
 
+    /// A socket was opened under this number. Descriptors are given out lowest first: the number of the last is how many there are.
+    pub(super) fn opened(&self, descriptor: RawFd) {
+        let open = u64::try_from(descriptor).unwrap_or_default() + 1;
+        self.tally.descriptors_peak.fetch_max(open, Relaxed);
+    }
+
+    /// A kept connection had been closed by the service.
+    pub(super) fn found_stale(&self) {
+        self.tally.stale_connections.fetch_add(1, Relaxed);
+    }
+
     /// Gives every ready user a fiber, as far as there are any.
     pub(super) fn assign(self: &Arc<Self>) {
         let (mut ready, mut free) = {
@@ -131,7 +126,7 @@ impl FiberPool {
             ready -= 1;
         }
         if ready > 0 {
-            self.tally.waited_for_turn.fetch_add(ready as u64, Relaxed);
+            self.tally.waited_for_fiber.fetch_add(ready as u64, Relaxed);
         }
     }
 
@@ -306,7 +301,6 @@ impl FiberPool {
     pub(super) fn catch_panic<T>(&self, part: impl FnOnce() -> T) -> Option<T> {
         let lived = catch_unwind(AssertUnwindSafe(part)).ok();
         if lived.is_none() {
-            self.tally.panics.fetch_add(1, Relaxed);
             self.users(UserPool::lost);
         }
         lived
@@ -319,23 +313,16 @@ impl FiberPool {
         state.deadlines.retain(|other| !Arc::ptr_eq(other, deadline));
     }
 
-    pub(super) fn counts(&self) -> Counts {
-        let tally = &self.tally;
-        Counts {
-            out_of_ports: tally.out_of_ports.load(Relaxed),
-            out_of_descriptors: tally.out_of_descriptors.load(Relaxed),
-            out_of_memory: tally.out_of_memory.load(Relaxed),
-            stale_connections: tally.stale_connections.load(Relaxed),
-            waited_for_turn: tally.waited_for_turn.load(Relaxed),
-            panics: tally.panics.load(Relaxed),
-            descriptors_peak: tally.descriptors_peak.load(Relaxed),
-            active_peak: self.users(|users| users.active_peak()),
-        }
-    }
-
     /// Closes the books.
     pub(super) fn into_report(self: Arc<Self>, now: Timestamp, health: Health) -> Report {
-        let pool = self.state().pool.take();
-        pool.expect("the books are closed once").finish(now, health)
+        let pool = self.state().pool.take().expect("the books are closed once");
+        let Tally { stale_connections, waited_for_fiber, descriptors_peak } = &self.tally;
+        let health = Health {
+            stale_connections: stale_connections.load(Relaxed),
+            waited_for_fiber: waited_for_fiber.load(Relaxed),
+            descriptors_peak: descriptors_peak.load(Relaxed),
+            ..health
+        };
+        pool.finish(now, health)
     }
 }

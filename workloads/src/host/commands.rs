@@ -13,20 +13,20 @@ use controllers::Class;
 
 /// One change. No user knows of it: more of them come, or their host asks them later or waits less long for them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Order {
+pub enum UserCommand {
     /// So many more users come at once, a tenth of a millisecond apart, and leave after this long. They are as the plan's
     /// users are; where accounts are few, they share them.
     Spike {
-        /// 1 to [`Order::MOST_USERS`].
+        /// 1 to [`UserCommand::MOST_USERS`].
         users: u32,
-        /// Over 0, to [`Order::LONGEST`].
+        /// Over 0, to [`UserCommand::LONGEST`].
         stay: Duration,
         /// Their class.
         class: Class,
     },
     /// Users wait only for this share of the planned time-out, and of their patience, for the requests that they begin from
-    /// now on. [`Order::LEAST_SHARE`] to 1, which is as planned.
-    Haste(f64),
+    /// now on. [`UserCommand::LEAST_SHARE`] to 1, which is as planned.
+    Patience(f64),
     /// Nobody begins a request: who thinks goes on when it is over, and single requests that were to arrive do not. Requests
     /// under way end as always, and the plan's time does not stand still.
     Pause,
@@ -37,12 +37,12 @@ pub enum Order {
 /// An order that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must be {range}")]
-pub struct OrderError {
+pub struct UserCommandError {
     what: &'static str,
     range: &'static str,
 }
 
-impl Order {
+impl UserCommand {
     /// Most users of one spike.
     pub const MOST_USERS: u32 = 10_000;
     /// Longest spike.
@@ -54,34 +54,34 @@ impl Order {
     ///
     /// # Errors
     /// A value out of its range.
-    pub fn check(&self) -> Result<(), OrderError> {
-        let wrong = |what, range| Err(OrderError { what, range });
+    pub fn check(&self) -> Result<(), UserCommandError> {
+        let wrong = |what, range| Err(UserCommandError { what, range });
         match *self {
             Self::Spike { users, .. } if users == 0 || users > Self::MOST_USERS => wrong("users", "1 to 10000"),
             Self::Spike { stay, .. } if stay.is_zero() || stay > Self::LONGEST => wrong("the stay", "over 0, to 1 h"),
-            Self::Haste(share) if !(Self::LEAST_SHARE..=1.0).contains(&share) => wrong("the share", "0.01 to 1"),
-            Self::Spike { .. } | Self::Haste(_) | Self::Pause | Self::Resume => Ok(()),
+            Self::Patience(share) if !(Self::LEAST_SHARE..=1.0).contains(&share) => wrong("the share", "0.01 to 1"),
+            Self::Spike { .. } | Self::Patience(_) | Self::Pause | Self::Resume => Ok(()),
         }
     }
 }
 
 /// Carries orders to a run. Cloning gives another handle on the same orders.
 #[derive(Debug, Clone, Default)]
-pub struct Orders(Arc<Waiting>);
+pub struct UserCommands(Arc<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
     /// Whether it is worth taking the lock: hosts look a few hundred times a second.
     any: AtomicBool,
-    orders: Mutex<VecDeque<Order>>,
+    orders: Mutex<VecDeque<UserCommand>>,
 }
 
-impl Orders {
+impl UserCommands {
     /// Gives one, which is obeyed within a few milliseconds if a run reads these orders.
     ///
     /// # Errors
     /// A value out of its range: nothing is done then.
-    pub fn give(&self, order: Order) -> Result<(), OrderError> {
+    pub fn give(&self, order: UserCommand) -> Result<(), UserCommandError> {
         order.check()?;
         self.0.orders.lock().unwrap_or_else(PoisonError::into_inner).push_back(order);
         self.0.any.store(true, Ordering::Release);
@@ -89,7 +89,7 @@ impl Orders {
     }
 
     /// Those that were given since the last call.
-    pub(crate) fn take(&self) -> VecDeque<Order> {
+    pub(crate) fn take(&self) -> VecDeque<UserCommand> {
         if !self.0.any.swap(false, Ordering::Acquire) {
             return VecDeque::new();
         }
@@ -103,16 +103,16 @@ mod tests {
 
     #[test]
     fn orders_out_of_range_are_refused_and_say_what_would_do() {
-        let orders = Orders::default();
-        let spike = |users, seconds| Order::Spike { users, stay: Duration::from_secs(seconds), class: Class(0) };
+        let orders = UserCommands::default();
+        let spike = |users, seconds| UserCommand::Spike { users, stay: Duration::from_secs(seconds), class: Class(0) };
         for (order, hint) in [
             (spike(0, 1), "1 to 10000"),
             (spike(10_001, 1), "1 to 10000"),
             (spike(1, 0), "over 0"),
             (spike(1, 3601), "1 h"),
-            (Order::Haste(0.0), "0.01 to 1"),
-            (Order::Haste(1.5), "0.01 to 1"),
-            (Order::Haste(f64::NAN), "0.01 to 1"),
+            (UserCommand::Patience(0.0), "0.01 to 1"),
+            (UserCommand::Patience(1.5), "0.01 to 1"),
+            (UserCommand::Patience(f64::NAN), "0.01 to 1"),
         ] {
             let error = orders.give(order).expect_err("out of range").to_string();
             assert!(error.contains(hint), "{order:?}: {error}");
@@ -122,12 +122,12 @@ mod tests {
 
     #[test]
     fn orders_are_taken_once_and_in_order() {
-        let orders = Orders::default();
+        let orders = UserCommands::default();
         let other = orders.clone();
-        for order in [Order::Pause, Order::Resume] {
+        for order in [UserCommand::Pause, UserCommand::Resume] {
             other.give(order).expect("sound");
         }
-        assert_eq!(orders.take(), [Order::Pause, Order::Resume]);
+        assert_eq!(orders.take(), [UserCommand::Pause, UserCommand::Resume]);
         assert!(other.take().is_empty());
     }
 }

@@ -71,7 +71,7 @@ impl End {
             Self::Broken => Some("the connection broke before the answer was whole"),
             _ => None,
         };
-        Outcome { reply, fate, error }
+        Outcome { end: self, reply, fate, error }
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     },
 };
 
-use super::Orders;
+use super::UserCommands;
 use crate::crowd::CrowdError;
 
 /// How to run a plan, apart from what it says.
@@ -26,7 +26,7 @@ pub struct Options {
     /// Windows have all times of their second, as buckets of a histogram: for who writes them down second by second.
     pub second_times: bool,
     /// What somebody may ask of the users while the run goes on.
-    pub orders: Orders,
+    pub orders: UserCommands,
 }
 
 impl Default for Options {
@@ -38,7 +38,7 @@ impl Default for Options {
             requests_limit: None,
             numbered: false,
             second_times: false,
-            orders: Orders::default(),
+            orders: UserCommands::default(),
         }
     }
 }

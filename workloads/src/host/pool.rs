@@ -20,10 +20,11 @@ use timers::{QuietUsers, Timers};
 use user::{Setback, UserPhase};
 
 use crate::{
-    background::Presence,
+    background::BackgroundClient,
     behaviour::forbids_retry,
     client::{NOTE, note},
     crowd::{Crowd, User},
+    host::End,
     measure::{Fate, Health, Report, UserStates, Window},
     persona::{Ending, Persona as _, Reply, Stay},
     plan::LoadPlan,
@@ -47,13 +48,20 @@ pub(crate) struct UserPool<C> {
     overrides: Overrides,
     /// Users that wait for the host to take them.
     ready: VecDeque<Box<UserTask<C>>>,
-    /// Users that the host has.
-    active: u32,
-    active_peak: u32,
+    active: Active,
     /// Requests that may still be begun; `None`: as many as come.
     requests_left: Option<u64>,
     /// Nobody begins anything any more.
     over: bool,
+}
+
+/// Users that the host has.
+#[derive(Debug, Default)]
+struct Active {
+    now: u32,
+    peak: u32,
+    /// Lost to a panic.
+    lost: u64,
 }
 
 impl<C> UserPool<C> {
@@ -67,8 +75,7 @@ impl<C> UserPool<C> {
             gate: UserGate::of(plan).map(Box::new),
             overrides: Overrides::default(),
             ready: VecDeque::new(),
-            active: 0,
-            active_peak: 0,
+            active: Active::default(),
             requests_left: most_requests,
             over: false,
         }
@@ -115,11 +122,6 @@ impl<C> UserPool<C> {
         self.ready.len()
     }
 
-    /// Most users that the host had at once.
-    pub(crate) fn active_peak(&self) -> u32 {
-        self.active_peak
-    }
-
     /// Nobody begins anything any more (the plan is over, or the run was stopped).
     pub(crate) fn is_over(&self) -> bool {
         self.over
@@ -128,7 +130,7 @@ impl<C> UserPool<C> {
     /// Over, and nobody is at anything.
     pub(crate) fn is_drained(&self) -> bool {
         let held = self.gate.as_ref().is_some_and(|gate| gate.holds_users());
-        self.over && self.active == 0 && self.ready.is_empty() && self.timers.is_empty() && !held
+        self.over && self.active.now == 0 && self.ready.is_empty() && self.timers.is_empty() && !held
     }
 
     /// What one user does may make others due at once: those who share a policy of their own.
@@ -140,12 +142,12 @@ impl<C> UserPool<C> {
     pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
         while let Some(user) = self.ready.pop_front() {
             // Counted before the persona is asked: should it panic, `lost` sets that right.
-            self.active += 1;
+            self.active.now += 1;
             if let Some(user) = self.turn(user, now) {
-                self.active_peak = self.active_peak.max(self.active);
+                self.active.peak = self.active.peak.max(self.active.now);
                 return Some(user);
             }
-            self.active -= 1;
+            self.active.now -= 1;
         }
         None
     }
@@ -186,15 +188,15 @@ impl<C> UserPool<C> {
         user.at = now;
         let may_begin = !self.over;
         let onward = self.go_on(user, turn.then, may_begin, now);
-        self.active -= u32::from(onward.is_none());
+        self.active.now -= u32::from(onward.is_none());
         onward
     }
 
     /// The request is let go because the run ends.
     pub(crate) fn cut(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) {
-        self.active -= 1;
+        self.active.now -= 1;
         let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else { return };
-        let is = Outcome { reply: Reply::Broken, fate: Fate::InFlight, error: None };
+        let is = Outcome { fate: Fate::InFlight, error: None, ..End::Broken.without_answer() };
         self.books.wait_is_over(&user, &sending, &is);
         self.books.end_background(&sending, None);
         self.leave_gate(&mut user, sending.begun, Fate::InFlight, now);
@@ -203,7 +205,8 @@ impl<C> UserPool<C> {
 
     /// A user was lost to a panic: the ledger will show the request as in flight.
     pub(crate) fn lost(&mut self) {
-        self.active -= 1;
+        self.active.now -= 1;
+        self.active.lost += 1;
     }
 
     /// Somebody ends the run before its plan does: phases are cut off here.
@@ -228,8 +231,10 @@ impl<C> UserPool<C> {
         Some(Window { client: self.gate.as_ref().map(|gate| gate.gauges()), ..window })
     }
 
-    /// Closes the books.
-    pub(crate) fn finish(mut self, now: Timestamp, health: Health) -> Report {
+    /// Closes the books; `health`: what the host has seen of itself.
+    pub(crate) fn finish(mut self, now: Timestamp, mut health: Health) -> Report {
+        health.in_flight_peak = self.active.peak;
+        health.fiber_panics += self.active.lost;
         let held = self.gate.take().map(|gate| gate.close(now)).unwrap_or_default();
         let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|user| user.open.is_some());
         for mut user in held.into_iter().chain(self.timers.take_all()).chain(open) {
@@ -247,7 +252,7 @@ impl<C> UserPool<C> {
 
     fn states(&self) -> UserStates {
         let (written, background) = self.books.in_flight();
-        let in_flight = written.min(u64::from(self.active));
+        let in_flight = written.min(u64::from(self.active.now));
         let QuietUsers { thinking, waiting, backing_off } = self.timers.quiet();
         UserStates {
             thinking,
@@ -255,7 +260,7 @@ impl<C> UserPool<C> {
             backing_off,
             gone: self.population.left_early(),
             queued: self.ready.len() as u64,
-            connecting: u64::from(self.active).saturating_sub(in_flight + background),
+            connecting: u64::from(self.active.now).saturating_sub(in_flight + background),
             in_flight,
         }
     }
@@ -278,7 +283,7 @@ impl<C> UserPool<C> {
         }
         let persona = match arrival.role {
             None => self.crowd.user(arrival),
-            Some(role) => User::Presence(Presence::new(role, arrival.class)),
+            Some(role) => User::Background(BackgroundClient::new(role, arrival.class)),
         };
         // Only users have a policy of their own.
         let gate = self.gate.as_mut().filter(|_| arrival.role.is_none());

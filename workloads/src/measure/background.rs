@@ -17,7 +17,8 @@ use super::Fate;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Beside {
+#[schemars(rename = "Beside")]
+pub struct BackgroundLedger {
     /// Connections made.
     pub connections: u64,
     /// Connections that were not made: refused, or not within the connect time-out.
@@ -34,7 +35,7 @@ pub struct Beside {
     pub in_flight: u64,
 }
 
-impl Beside {
+impl BackgroundLedger {
     /// True if nothing went on.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
@@ -68,7 +69,7 @@ impl Beside {
     }
 }
 
-impl AddAssign for Beside {
+impl AddAssign for BackgroundLedger {
     fn add_assign(&mut self, other: Self) {
         self.connections += other.connections;
         self.connect_failed += other.connect_failed;

@@ -9,7 +9,7 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beside, Distribution, Family, Health, Ledger, Replies, Report,
+    BackgroundLedger, Distribution, Family, Health, Ledger, Replies, Report,
     cell::Cell,
     recorder::PARTS,
     report::{Raw, RawPhase},
@@ -94,7 +94,7 @@ pub struct PhaseRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Vec<u32>>,
     /// What went on beside requests.
-    pub beside: Beside,
+    pub beside: BackgroundLedger,
     /// Answers by status, and errors by their text.
     #[serde(default, skip_serializing_if = "Replies::is_empty")]
     pub replies: Replies,
@@ -277,7 +277,7 @@ fn raw_phase(phase: &PhaseRecord) -> Result<RawPhase, RecordError> {
     let users = |runs: &[[u64; 2]]| {
         UserSet::of_runs(runs, MOST_USERS).ok_or_else(|| wrong("its users are out of order, or too many"))
     };
-    let Beside { checks, answered, refused, failed, .. } = phase.beside;
+    let BackgroundLedger { checks, answered, refused, failed, .. } = phase.beside;
     if [answered, refused, failed].iter().try_fold(0_u64, |sum, n| sum.checked_add(*n)).is_none_or(|sum| sum > checks) {
         return Err(wrong("more health checks ended than began"));
     }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use super::{
-    Beside, Distribution, Family, Fate, Health, Ledger, Report, SecondTimes, UserStates, Window,
+    BackgroundLedger, Distribution, Family, Fate, Health, Ledger, Report, SecondTimes, UserStates, Window,
     cell::Cell,
     distribution::Percentile,
     groups::{Ended, Groups},
@@ -124,19 +124,19 @@ impl Recorder {
     }
 
     /// Something beside requests begins: the phase in whose books it is.
-    pub(crate) fn begin_beside(&mut self, intended: Timestamp, want: Want) -> usize {
+    pub(crate) fn begin_background(&mut self, intended: Timestamp, want: Want) -> usize {
         let (phase, _) = self.raw.phase_and_part(intended);
         self.raw.beside(phase).into_iter().for_each(|books| books.begin(want));
         phase
     }
 
     /// A connection was made for it.
-    pub(crate) fn connected_beside(&mut self, phase: usize) {
-        self.raw.beside(phase).into_iter().for_each(Beside::connected);
+    pub(crate) fn connected_background(&mut self, phase: usize) {
+        self.raw.beside(phase).into_iter().for_each(BackgroundLedger::connected);
     }
 
     /// It has ended so.
-    pub(crate) fn end_beside(&mut self, phase: usize, want: Want, fate: Fate, ending: Ending) {
+    pub(crate) fn end_background(&mut self, phase: usize, want: Want, fate: Fate, ending: Ending) {
         self.raw.beside(phase).into_iter().for_each(|books| books.end(want, fate, ending));
     }
 

@@ -6,7 +6,7 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beside, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Replies, Times, cell::Cell,
+    BackgroundLedger, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Replies, Times, cell::Cell,
     recorder::PARTS, shares::Shares, spread::Spread, user_set::UserSet,
 };
 use crate::{
@@ -134,8 +134,8 @@ pub struct PhaseReport {
     /// Of these: users with at least one connect time-out.
     pub clients_connect_timed_out: u64,
     /// What went on beside requests.
-    #[serde(skip_serializing_if = "Beside::is_nothing", default)]
-    pub beside: Beside,
+    #[serde(skip_serializing_if = "BackgroundLedger::is_nothing", default)]
+    pub beside: BackgroundLedger,
     /// Answers by status, and errors by their text; of whole phases.
     #[serde(flatten)]
     pub replies: Replies,
@@ -259,7 +259,7 @@ pub(super) struct RawPhase {
     pub(super) shares: Shares,
     /// `None`: nothing is to be expected of it.
     pub(super) spread: Option<Spread>,
-    pub(super) beside: Beside,
+    pub(super) beside: BackgroundLedger,
     pub(super) replies: Replies,
     /// Its twentieths are apart; else all of it is in the first.
     pub(super) in_parts: bool,
@@ -280,7 +280,7 @@ impl Raw {
                 connect_timed_out: UserSet::default(),
                 shares: Shares::default(),
                 spread: Spread::of(phase),
-                beside: Beside::default(),
+                beside: BackgroundLedger::default(),
                 replies: Replies::default(),
                 in_parts: true,
             });
@@ -334,7 +334,7 @@ impl Raw {
         self.phases.get_mut(cell as usize / of_a_phase).map(|phase| &mut phase.replies)
     }
 
-    pub(super) fn beside(&mut self, phase: usize) -> Option<&mut Beside> {
+    pub(super) fn beside(&mut self, phase: usize) -> Option<&mut BackgroundLedger> {
         self.phases.get_mut(phase).map(|phase| &mut phase.beside)
     }
 

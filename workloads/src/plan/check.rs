@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::background::Role;
+use crate::background::BackgroundRole;
 
 use super::{ArrivalLaw, Behaviour, ClientSpec, ConnectionHabit, Load, LoadPlan, Phase, Users};
 
@@ -73,7 +73,9 @@ impl Phase {
         }
         for load in &self.loads {
             let (from_per_s, to_per_s) = match load {
-                Load::Present { role: Role::Checker { every, .. }, .. } if every.is_zero() || *every > LONGEST => {
+                Load::Present { role: BackgroundRole::Checker { every, .. }, .. }
+                    if every.is_zero() || *every > LONGEST =>
+                {
                     return problem(&place(self), "has checks without a time between them: 1 ns to a year");
                 }
                 Load::Users { .. } | Load::Present { .. } | Load::Replay { .. } => continue,

@@ -2,7 +2,7 @@ use std::{cell::RefCell, rc::Rc};
 
 use controllers::{Seeded, Timestamp, random::mix};
 
-use super::{Asked, ConnId, LinkSpec};
+use super::{ConnId, LinkSpec, SimRequest};
 use crate::host::UserTask;
 
 /// The client's end of a connection. Dropped (with the user that kept it, or for a fresh one), the connection is closed.
@@ -20,12 +20,12 @@ impl Drop for Handle {
 
 /// One connection, from its first SYN.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ConnectionState {
     /// Who waits on it, and keeps its end meanwhile.
-    pub(super) waiting: Option<Waiting>,
+    pub(super) waiting: Option<PendingRequest>,
     /// The service has closed it.
     pub(super) closed: bool,
-    /// How many time-outs have been set on this line: only the last one means anything.
+    /// How many time-outs have been set on this connection: only the last one means anything.
     limits: u32,
     random: Seeded,
     /// In neither direction does a message overtake another.
@@ -35,11 +35,11 @@ pub(super) struct Line {
 
 /// A user with a request under way.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct PendingRequest {
     pub(super) user: Box<UserTask<Handle>>,
     pub(super) handle: Handle,
     /// The request, until it is written.
-    pub(super) asked: Option<Asked>,
+    pub(super) request: Option<SimRequest>,
     pub(super) began: Timestamp,
     /// The connection had been used before.
     pub(super) reused: bool,
@@ -47,27 +47,27 @@ pub(super) struct Waiting {
 
 /// All connections that are open, or about to be.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct Connections {
     spec: LinkSpec,
     seed: u64,
-    lines: Vec<(u32, Option<Line>)>,
+    connections: Vec<(u32, Option<ConnectionState>)>,
     free: Vec<u32>,
     dropped: Rc<RefCell<Vec<ConnId>>>,
 }
 
-impl Lines {
+impl Connections {
     pub(super) fn new(spec: LinkSpec, seed: u64) -> Self {
-        Self { spec, seed, lines: Vec::new(), free: Vec::new(), dropped: Rc::default() }
+        Self { spec, seed, connections: Vec::new(), free: Vec::new(), dropped: Rc::default() }
     }
 
-    /// A new line for a request with this key.
+    /// A new connection for a request with this key.
     pub(super) fn open(&mut self, key: u64) -> Handle {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.lines.push((0, None));
-            u32::try_from(self.lines.len() - 1).expect("so many connections do not fit into memory")
+            self.connections.push((0, None));
+            u32::try_from(self.connections.len() - 1).expect("so many connections do not fit into memory")
         });
-        let (generation, line) = &mut self.lines[place as usize];
-        *line = Some(Line {
+        let (generation, state) = &mut self.connections[place as usize];
+        *state = Some(ConnectionState {
             waiting: None,
             closed: false,
             limits: 0,
@@ -78,37 +78,37 @@ impl Lines {
         Handle { id: ConnId { place, generation: *generation }, dropped: Rc::clone(&self.dropped) }
     }
 
-    pub(super) fn get(&mut self, conn: ConnId) -> Option<&mut Line> {
-        let (generation, line) = self.lines.get_mut(conn.place as usize)?;
-        line.as_mut().filter(|_| *generation == conn.generation)
+    pub(super) fn get(&mut self, conn: ConnId) -> Option<&mut ConnectionState> {
+        let (generation, state) = self.connections.get_mut(conn.place as usize)?;
+        state.as_mut().filter(|_| *generation == conn.generation)
     }
 
-    /// The number of a new time-out on this line, which makes earlier ones void.
+    /// The number of a new time-out on this connection, which makes earlier ones void.
     pub(super) fn next_limit(&mut self, conn: ConnId) -> u32 {
-        self.get(conn).map_or(0, |line| {
-            line.limits += 1;
-            line.limits
+        self.get(conn).map_or(0, |state| {
+            state.limits += 1;
+            state.limits
         })
     }
 
     /// The user who waits, if that is the last time-out that was set.
     pub(super) fn waits_for(&mut self, conn: ConnId, limit: u32) -> bool {
-        self.get(conn).is_some_and(|line| line.waiting.is_some() && line.limits == limit)
+        self.get(conn).is_some_and(|state| state.waiting.is_some() && state.limits == limit)
     }
 
     /// The link draws anew for each request that a kept connection carries.
     pub(super) fn rekey(&mut self, conn: ConnId, key: u64) {
         let random = Seeded::new(mix(self.seed ^ key));
-        if let Some(line) = self.get(conn) {
-            line.random = random;
+        if let Some(state) = self.get(conn) {
+            state.random = random;
         }
     }
 
-    /// Takes out the next line whose client's end was dropped.
+    /// Takes out the next connection whose client's end was dropped.
     pub(super) fn next_dropped(&mut self) -> Option<ConnId> {
         let conn = self.dropped.borrow_mut().pop()?;
-        let (generation, line) = &mut self.lines[conn.place as usize];
-        *line = None;
+        let (generation, state) = &mut self.connections[conn.place as usize];
+        *state = None;
         *generation = generation.wrapping_add(1);
         self.free.push(conn.place);
         Some(conn)
@@ -117,26 +117,26 @@ impl Lines {
     /// When a SYN sent now arrives; `None` if it is lost, or its sender has gone.
     pub(super) fn syn_arrives(&mut self, conn: ConnId, now: Timestamp) -> Option<Timestamp> {
         let spec = self.spec;
-        let line = self.get(conn)?;
-        spec.syn_takes(&mut line.random).map(|takes| now + takes)
+        let state = self.get(conn)?;
+        spec.syn_takes(&mut state.random).map(|takes| now + takes)
     }
 
     pub(super) fn arrives_at_service(&mut self, conn: ConnId, now: Timestamp) -> Option<Timestamp> {
         let spec = self.spec;
-        let line = self.get(conn)?;
-        line.to_service = line.to_service.max(now + spec.takes(&mut line.random));
-        Some(line.to_service)
+        let state = self.get(conn)?;
+        state.to_service = state.to_service.max(now + spec.takes(&mut state.random));
+        Some(state.to_service)
     }
 
     pub(super) fn arrives_at_client(&mut self, conn: ConnId, now: Timestamp) -> Option<Timestamp> {
         let spec = self.spec;
-        let line = self.get(conn)?;
-        line.to_client = line.to_client.max(now + spec.takes(&mut line.random));
-        Some(line.to_client)
+        let state = self.get(conn)?;
+        state.to_client = state.to_client.max(now + spec.takes(&mut state.random));
+        Some(state.to_client)
     }
 
     /// Users that wait for something.
-    pub(super) fn take_waiting(&mut self) -> Vec<Waiting> {
-        self.lines.iter_mut().filter_map(|(_, line)| line.as_mut()?.waiting.take()).collect()
+    pub(super) fn take_waiting(&mut self) -> Vec<PendingRequest> {
+        self.connections.iter_mut().filter_map(|(_, state)| state.as_mut()?.waiting.take()).collect()
     }
 }

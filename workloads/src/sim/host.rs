@@ -3,8 +3,8 @@ use std::time::Duration;
 use controllers::{Timestamp, random::mix, seed_for};
 
 use super::{
-    Agenda, Asked, ConnId, Cx, Identity, Knock, LinkSpec, Response, Visitor, World,
-    connections::{Handle, Lines, Waiting},
+    ConnId, Cx, EventQueue, Identity, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult,
+    connections::{Connections, Handle, PendingRequest},
     identity_of,
     link::{SYN_RETRIES, syn_again},
 };
@@ -18,7 +18,7 @@ use crate::{
 
 /// What becomes due.
 #[derive(Debug)]
-pub(crate) enum Happening<E> {
+pub(crate) enum SimEvent<E> {
     /// A SYN arrives that was sent so many times before.
     Syn(ConnId, u32),
     /// The client knows that it is connected.
@@ -26,7 +26,7 @@ pub(crate) enum Happening<E> {
     /// The client knows that nobody listens.
     Refused(ConnId),
     /// A request arrives.
-    Asked(Asked),
+    Request(SimRequest),
     /// An answer arrives.
     Answered(ConnId, Response),
     /// The client learns that the service has closed the connection.
@@ -35,21 +35,21 @@ pub(crate) enum Happening<E> {
     HungUp(ConnId),
     /// A user has waited long enough, if it still waits for what it waited for then.
     Limit(ConnId, u32, End),
-    World(E),
+    Server(E),
 }
 
-impl<E: Identity> Identity for Happening<E> {
+impl<E: Identity> Identity for SimEvent<E> {
     fn identity(&self) -> u64 {
         match self {
             Self::Syn(conn, sent_before) => identity_of(0, &[conn.identity(), u64::from(*sent_before)]),
             Self::Connected(conn) => identity_of(1, &[conn.identity()]),
             Self::Refused(conn) => identity_of(2, &[conn.identity()]),
-            Self::Asked(asked) => identity_of(3, &[asked.identity()]),
+            Self::Request(request) => identity_of(3, &[request.identity()]),
             Self::Answered(conn, response) => identity_of(4, &[conn.identity(), response.identity()]),
             Self::Closed(conn) => identity_of(5, &[conn.identity()]),
             Self::HungUp(conn) => identity_of(6, &[conn.identity()]),
             Self::Limit(conn, number, end) => identity_of(7, &[conn.identity(), u64::from(*number), *end as u64]),
-            Self::World(event) => identity_of(8, &[event.identity()]),
+            Self::Server(event) => identity_of(8, &[event.identity()]),
         }
     }
 }
@@ -63,31 +63,31 @@ pub struct Finished {
     pub ended: Timestamp,
     /// Events that were planned.
     pub events: u64,
-    /// Of every event (its time and its [identity](Identity), the world's own events too) and of the key of every request's
+    /// Of every event (its time and its [identity](Identity), the server's own events too) and of the key of every request's
     /// draws, in order: equal for two runs that agree in all of them.
     pub digest: u64,
 }
 
-/// Runs a plan against a world in virtual time.
+/// Runs a plan against a server in virtual time.
 ///
-/// `on_second` is called with each second as it ends, the world as it is then, and the time.
+/// `on_second` is called with each second as it ends, the server as it is then, and the time.
 ///
 /// # Errors
 /// If the users of the plan cannot be made.
-pub fn run<W: World>(
+pub fn run<W: SimServer>(
     plan: &LoadPlan,
     link: LinkSpec,
-    world: &mut W,
+    server: &mut W,
     on_second: impl FnMut(Window, &mut W, Timestamp),
     stop: &StopFlag,
 ) -> Result<Finished, CrowdError> {
     let crowd = Crowd::new(plan)?;
     let host = Host {
         plan,
-        world,
+        server,
         pool: UserPool::new(plan, crowd, None, true),
-        agenda: Agenda::default(),
-        lines: Lines::new(link, seed_for(plan.seed, "link")),
+        events: EventQueue::default(),
+        connections: Connections::new(link, seed_for(plan.seed, "link")),
         link,
         now: Timestamp::ZERO,
         stale: 0,
@@ -96,12 +96,12 @@ pub fn run<W: World>(
     Ok(host.run(on_second, stop))
 }
 
-struct Host<'a, W: World> {
+struct Host<'a, W: SimServer> {
     plan: &'a LoadPlan,
-    world: &'a mut W,
+    server: &'a mut W,
     pool: UserPool<Handle>,
-    agenda: Agenda<Happening<W::Event>>,
-    lines: Lines,
+    events: EventQueue<SimEvent<W::Event>>,
+    connections: Connections,
     link: LinkSpec,
     now: Timestamp,
     /// Kept connections that the service had closed by the next request.
@@ -113,20 +113,20 @@ const SECOND: Duration = Duration::from_secs(1);
 /// A run that is stopped from outside is looked at so often, in events.
 const LOOK_EVERY: u64 = 4096;
 
-impl<W: World> Host<'_, W> {
+impl<W: SimServer> Host<'_, W> {
     fn run(mut self, mut on_second: impl FnMut(Window, &mut W, Timestamp), stop: &StopFlag) -> Finished {
         self.tell(W::begin);
         let mut second_ends = Timestamp::ZERO + SECOND;
         let mut drained_by = None;
         let mut turns = 0_u64;
         while !self.pool.is_drained() {
-            let due = [self.pool.next_due(), self.agenda.next_at()].into_iter().flatten().min();
+            let due = [self.pool.next_due(), self.events.next_at()].into_iter().flatten().min();
             let Some(due) = due else { break };
             // A second is closed before what happens at its end.
             while second_ends <= due {
                 self.now = second_ends;
                 while let Some(window) = self.pool.next_window(second_ends) {
-                    on_second(window, self.world, second_ends);
+                    on_second(window, self.server, second_ends);
                 }
                 second_ends = second_ends + SECOND;
             }
@@ -149,27 +149,27 @@ impl<W: World> Host<'_, W> {
         while let Some(user) = self.pool.take(self.now) {
             self.begin(user);
         }
-        if self.agenda.next_at() == Some(self.now)
-            && let Some((_, happening)) = self.agenda.take()
+        if self.events.next_at() == Some(self.now)
+            && let Some((_, event)) = self.events.take()
         {
-            self.happen(happening);
+            self.happen(event);
         }
         self.hang_up();
     }
 
-    fn happen(&mut self, happening: Happening<W::Event>) {
-        self.digest(happening.identity());
-        match happening {
-            Happening::World(event) => self.tell(|world, cx| world.happen(event, cx)),
-            Happening::Asked(asked) => self.tell(|world, cx| world.ask(asked, cx)),
-            Happening::HungUp(conn) => self.tell(|world, cx| world.hang_up(conn, cx)),
-            Happening::Syn(conn, sent_before) => self.knock(conn, sent_before),
-            Happening::Connected(conn) => self.connected(conn),
-            Happening::Refused(conn) => self.end(conn, End::ConnectFailed),
-            Happening::Answered(conn, response) => self.answered(conn, &response),
-            Happening::Closed(conn) => self.closed(conn),
-            Happening::Limit(conn, number, end) => {
-                if self.lines.waits_for(conn, number) {
+    fn happen(&mut self, event: SimEvent<W::Event>) {
+        self.digest(event.identity());
+        match event {
+            SimEvent::Server(event) => self.tell(|server, cx| server.happen(event, cx)),
+            SimEvent::Request(request) => self.tell(|server, cx| server.ask(request, cx)),
+            SimEvent::HungUp(conn) => self.tell(|server, cx| server.hang_up(conn, cx)),
+            SimEvent::Syn(conn, sent_before) => self.syn(conn, sent_before),
+            SimEvent::Connected(conn) => self.connected(conn),
+            SimEvent::Refused(conn) => self.end(conn, End::ConnectFailed),
+            SimEvent::Answered(conn, response) => self.answered(conn, &response),
+            SimEvent::Closed(conn) => self.closed(conn),
+            SimEvent::Limit(conn, number, end) => {
+                if self.connections.waits_for(conn, number) {
                     self.end(conn, end);
                 }
             }
@@ -190,7 +190,7 @@ impl<W: World> Host<'_, W> {
             }
             user.begins(self.now);
             let kept = user.connection.take().filter(|handle| {
-                let open = self.lines.get(handle.id).is_some_and(|line| !line.closed);
+                let open = self.connections.get(handle.id).is_some_and(|state| !state.closed);
                 self.stale += u64::from(!open && call.connection == Habit::Keep);
                 open && call.connection == Habit::Keep
             });
@@ -207,9 +207,10 @@ impl<W: World> Host<'_, W> {
                     continue;
                 }
                 Some(handle) => {
-                    let asked = Asked { conn: handle.id, user: user.number, call, key, number };
-                    self.lines.rekey(handle.id, key);
-                    let waiting = Waiting { user, handle, asked: Some(asked), began: self.now, reused: true };
+                    let request = SimRequest { conn: handle.id, user: user.number, call, key, number };
+                    self.connections.rekey(handle.id, key);
+                    let waiting =
+                        PendingRequest { user, handle, request: Some(request), began: self.now, reused: true };
                     self.write(waiting, limit);
                 }
                 None => self.connect(user, call, key, number, limit),
@@ -226,61 +227,61 @@ impl<W: World> Host<'_, W> {
         number: Option<u64>,
         limit: Limit,
     ) {
-        let handle = self.lines.open(key);
+        let handle = self.connections.open(key);
         let conn = handle.id;
-        let asked = Asked { conn, user: user.number, call, key, number };
+        let request = SimRequest { conn, user: user.number, call, key, number };
         let connect_by = self.now + self.plan.connect_timeout;
         let (at, end) = if limit.at < connect_by { (limit.at, limit.end) } else { (connect_by, End::ConnectTimedOut) };
-        let number = self.lines.next_limit(conn);
-        self.agenda.plan(at, Happening::Limit(conn, number, end));
-        let waiting = Waiting { user, handle, asked: Some(asked), began: self.now, reused: false };
-        if let Some(line) = self.lines.get(conn) {
-            line.waiting = Some(waiting);
+        let number = self.connections.next_limit(conn);
+        self.events.plan(at, SimEvent::Limit(conn, number, end));
+        let waiting = PendingRequest { user, handle, request: Some(request), began: self.now, reused: false };
+        if let Some(state) = self.connections.get(conn) {
+            state.waiting = Some(waiting);
         }
         self.send_syn(conn, 0);
     }
 
     /// The client's kernel sends a SYN, for the first time or again.
     fn send_syn(&mut self, conn: ConnId, sent_before: u32) {
-        match self.lines.syn_arrives(conn, self.now) {
-            Some(at) => self.agenda.plan(at, Happening::Syn(conn, sent_before)),
+        match self.connections.syn_arrives(conn, self.now) {
+            Some(at) => self.events.plan(at, SimEvent::Syn(conn, sent_before)),
             None => self.syn_again(conn, sent_before),
         }
     }
 
     fn syn_again(&mut self, conn: ConnId, sent_before: u32) {
-        if sent_before < SYN_RETRIES && self.lines.get(conn).is_some() {
+        if sent_before < SYN_RETRIES && self.connections.get(conn).is_some() {
             // Its way is short beside the wait: it arrives as it is sent.
-            self.agenda.plan(self.now + syn_again(sent_before), Happening::Syn(conn, sent_before + 1));
+            self.events.plan(self.now + syn_again(sent_before), SimEvent::Syn(conn, sent_before + 1));
         }
     }
 
-    fn knock(&mut self, conn: ConnId, sent_before: u32) {
-        let waiting = self.lines.get(conn).and_then(|line| line.waiting.as_ref());
-        let visitor = waiting.and_then(|waiting| {
-            let call = &waiting.asked.as_ref()?.call;
+    fn syn(&mut self, conn: ConnId, sent_before: u32) {
+        let waiting = self.connections.get(conn).and_then(|state| state.waiting.as_ref());
+        let client = waiting.and_then(|waiting| {
+            let call = &waiting.request.as_ref()?.call;
             let silent = call.want == Want::Connection;
-            Some(Visitor { user: waiting.user.number, class: call.class, silent })
+            Some(SimClient { user: waiting.user.number, class: call.class, silent })
         });
-        let Some(visitor) = visitor else { return };
-        let mut knock = Knock::Dropped;
-        self.tell(|world, cx| knock = world.knock(conn, visitor, cx));
-        let back = self.lines.arrives_at_client(conn, self.now);
-        match (knock, back) {
-            (Knock::Dropped, _) => self.syn_again(conn, sent_before),
-            (Knock::Taken, Some(at)) => self.agenda.plan(at, Happening::Connected(conn)),
-            (Knock::Refused, Some(at)) => self.agenda.plan(at, Happening::Refused(conn)),
+        let Some(client) = client else { return };
+        let mut syn = SynResult::Dropped;
+        self.tell(|server, cx| syn = server.connect(conn, client, cx));
+        let back = self.connections.arrives_at_client(conn, self.now);
+        match (syn, back) {
+            (SynResult::Dropped, _) => self.syn_again(conn, sent_before),
+            (SynResult::Taken, Some(at)) => self.events.plan(at, SimEvent::Connected(conn)),
+            (SynResult::Refused, Some(at)) => self.events.plan(at, SimEvent::Refused(conn)),
             (_, None) => {}
         }
     }
 
     fn connected(&mut self, conn: ConnId) {
-        let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
+        let Some(waiting) = self.connections.get(conn).and_then(|state| state.waiting.take()) else { return };
         self.pool.books.connected(&waiting.user, self.now.since(waiting.began));
-        let Some(asked) = &waiting.asked else { return };
-        if asked.call.want == Want::Connection {
-            let Waiting { mut user, handle, asked, .. } = waiting;
-            if asked.is_some_and(|asked| asked.call.connection != Habit::Once) {
+        let Some(request) = &waiting.request else { return };
+        if request.call.want == Want::Connection {
+            let PendingRequest { mut user, handle, request, .. } = waiting;
+            if request.is_some_and(|request| request.call.connection != Habit::Once) {
                 user.connection = Some(handle);
             }
             if let Some(again) = self.pool.settle(user, End::Connected.without_answer(), self.now) {
@@ -288,31 +289,31 @@ impl<W: World> Host<'_, W> {
             }
             return;
         }
-        let limit = Limit::of(self.plan.timeout, &asked.call, waiting.user.at, waiting.user.patience_factor());
+        let limit = Limit::of(self.plan.timeout, &request.call, waiting.user.at, waiting.user.patience_factor());
         self.write(waiting, limit);
     }
 
-    fn write(&mut self, mut waiting: Waiting, limit: Limit) {
+    fn write(&mut self, mut waiting: PendingRequest, limit: Limit) {
         let conn = waiting.handle.id;
         self.pool.books.sends(&mut waiting.user, self.now);
-        let arrives = self.lines.arrives_at_service(conn, self.now);
-        if let (Some(at), Some(asked)) = (arrives, waiting.asked.take()) {
+        let arrives = self.connections.arrives_at_service(conn, self.now);
+        if let (Some(at), Some(request)) = (arrives, waiting.request.take()) {
             // Kept for a second try where that is allowed: a GET on a connection that may have been closed.
-            if waiting.reused && asked.call.method == Method::Get {
-                waiting.asked = Some(asked.clone());
+            if waiting.reused && request.call.method == Method::Get {
+                waiting.request = Some(request.clone());
             }
-            self.agenda.plan(at, Happening::Asked(asked));
+            self.events.plan(at, SimEvent::Request(request));
         }
-        let number = self.lines.next_limit(conn);
-        self.agenda.plan(limit.at, Happening::Limit(conn, number, limit.end));
-        if let Some(line) = self.lines.get(conn) {
-            line.waiting = Some(waiting);
+        let number = self.connections.next_limit(conn);
+        self.events.plan(limit.at, SimEvent::Limit(conn, number, limit.end));
+        if let Some(state) = self.connections.get(conn) {
+            state.waiting = Some(waiting);
         }
     }
 
     fn answered(&mut self, conn: ConnId, response: &Response) {
-        let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) else { return };
-        let Waiting { mut user, handle, .. } = waiting;
+        let Some(waiting) = self.connections.get(conn).and_then(|state| state.waiting.take()) else { return };
+        let PendingRequest { mut user, handle, .. } = waiting;
         let once = user.call().is_none_or(|call| call.connection == Habit::Once);
         if !once && !response.close {
             user.connection = Some(handle);
@@ -327,15 +328,15 @@ impl<W: World> Host<'_, W> {
 
     /// The service has closed a connection.
     fn closed(&mut self, conn: ConnId) {
-        let Some(line) = self.lines.get(conn) else { return };
-        line.closed = true;
-        let Some(waiting) = line.waiting.take() else { return };
+        let Some(state) = self.connections.get(conn) else { return };
+        state.closed = true;
+        let Some(waiting) = state.waiting.take() else { return };
         // A kept connection was closed just as it was used again: a client tries once more on a new one (RFC 9112, section
         // 9.3.1).
-        if let Waiting { user, asked: Some(asked), reused: true, .. } = waiting {
+        if let PendingRequest { user, request: Some(request), reused: true, .. } = waiting {
             self.stale += 1;
-            let limit = Limit::of(self.plan.timeout, &asked.call, user.at, user.patience_factor());
-            self.connect(user, asked.call, asked.key, asked.number, limit);
+            let limit = Limit::of(self.plan.timeout, &request.call, user.at, user.patience_factor());
+            self.connect(user, request.call, request.key, request.number, limit);
             return;
         }
         self.over(waiting, End::Broken);
@@ -343,13 +344,13 @@ impl<W: World> Host<'_, W> {
 
     /// The request on this connection ends without an answer.
     fn end(&mut self, conn: ConnId, end: End) {
-        if let Some(waiting) = self.lines.get(conn).and_then(|line| line.waiting.take()) {
+        if let Some(waiting) = self.connections.get(conn).and_then(|state| state.waiting.take()) {
             self.over(waiting, end);
         }
     }
 
-    fn over(&mut self, waiting: Waiting, end: End) {
-        let Waiting { user, handle, .. } = waiting;
+    fn over(&mut self, waiting: PendingRequest, end: End) {
+        let PendingRequest { user, handle, .. } = waiting;
         drop(handle);
         if let Some(again) = self.pool.settle(user, end.without_answer(), self.now) {
             self.begin(again);
@@ -362,28 +363,27 @@ impl<W: World> Host<'_, W> {
 
     /// Tells the service which connections clients have closed.
     fn hang_up(&mut self) {
-        while let Some(conn) = self.lines.next_dropped() {
-            self.agenda.plan(self.now + self.link.delay, Happening::HungUp(conn));
+        while let Some(conn) = self.connections.next_dropped() {
+            self.events.plan(self.now + self.link.delay, SimEvent::HungUp(conn));
         }
     }
 
     fn tell(&mut self, what: impl FnOnce(&mut W, &mut Cx<'_, W::Event>)) {
-        let mut cx = Cx { now: self.now, agenda: &mut self.agenda, lines: &mut self.lines };
-        what(self.world, &mut cx);
+        let mut cx = Cx { now: self.now, events: &mut self.events, connections: &mut self.connections };
+        what(self.server, &mut cx);
     }
 
     fn finish(mut self) -> Finished {
-        for Waiting { user, .. } in self.lines.take_waiting() {
+        for PendingRequest { user, .. } in self.connections.take_waiting() {
             self.pool.cut(user, self.now);
         }
         let health = Health {
             wall: self.now.since(Timestamp::ZERO),
             stale_connections: self.stale,
-            in_flight_peak: self.pool.active_peak(),
             in_flight_limit: u32::MAX,
             ..Health::default()
         };
-        let (ended, events) = (self.now, self.agenda.planned());
+        let (ended, events) = (self.now, self.events.planned());
         Finished { report: self.pool.finish(self.now, health), ended, events, digest: self.digest }
     }
 }

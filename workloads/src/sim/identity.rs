@@ -2,7 +2,7 @@
 
 use controllers::random::mix;
 
-use super::{Asked, ConnId, Response};
+use super::{ConnId, Response, SimRequest};
 
 /// What tells an event from others that might have come at the same time: its kind and the ids in it. No addresses in memory
 /// and no hash with a seed of its own, so that it is the same in every run and on every machine.
@@ -32,7 +32,7 @@ impl Identity for ConnId {
 }
 
 /// Its connection and its key: what is wanted follows from them.
-impl Identity for Asked {
+impl Identity for SimRequest {
     fn identity(&self) -> u64 {
         identity_of(0, &[self.conn.identity(), self.key])
     }

@@ -6,20 +6,20 @@ use controllers::Timestamp;
 ///
 /// The heap holds places of entries and not the entries: moving a few words up and down costs less than moving answers.
 #[derive(Debug)]
-pub struct Agenda<E> {
+pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<(Timestamp, u64, u32)>>,
     entries: Vec<Option<E>>,
     free: Vec<u32>,
     planned: u64,
 }
 
-impl<E> Default for Agenda<E> {
+impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self { heap: BinaryHeap::new(), entries: Vec::new(), free: Vec::new(), planned: 0 }
     }
 }
 
-impl<E> Agenda<E> {
+impl<E> EventQueue<E> {
     /// Plans an event.
     pub fn plan(&mut self, at: Timestamp, event: E) {
         let place = match self.free.pop() {
@@ -68,25 +68,25 @@ mod tests {
 
     #[test]
     fn events_come_by_time_and_then_in_the_order_in_which_they_were_planned() {
-        let mut agenda = Agenda::default();
+        let mut events = EventQueue::default();
         for (at, name) in [(5, 'a'), (3, 'b'), (5, 'c'), (3, 'd')] {
-            agenda.plan(Timestamp::from_millis(at), name);
+            events.plan(Timestamp::from_millis(at), name);
         }
-        assert_eq!(agenda.next_at(), Some(Timestamp::from_millis(3)));
-        let order: String = std::iter::from_fn(|| agenda.take()).map(|(_, name)| name).collect();
+        assert_eq!(events.next_at(), Some(Timestamp::from_millis(3)));
+        let order: String = std::iter::from_fn(|| events.take()).map(|(_, name)| name).collect();
         assert_eq!(order, "bdac");
-        assert_eq!((agenda.planned(), agenda.waiting()), (4, 0));
+        assert_eq!((events.planned(), events.waiting()), (4, 0));
     }
 
     #[test]
     fn places_are_used_again() {
-        let mut agenda = Agenda::default();
+        let mut events = EventQueue::default();
         for n in 0..1000 {
-            agenda.plan(Timestamp::from_millis(n), n);
-            agenda.plan(Timestamp::from_millis(n), n);
-            agenda.take();
-            agenda.take();
+            events.plan(Timestamp::from_millis(n), n);
+            events.plan(Timestamp::from_millis(n), n);
+            events.take();
+            events.take();
         }
-        assert_eq!(agenda.entries.len(), 2);
+        assert_eq!(events.entries.len(), 2);
     }
 }

@@ -1,10 +1,10 @@
 use controllers::{Class, Timestamp};
 
-use super::{Agenda, Identity, connections::Lines, host::Happening};
+use super::{EventQueue, Identity, connections::Connections, host::SimEvent};
 use crate::persona::Call;
 
 /// What lies behind the link: a service, or several, as a machine in virtual time.
-pub trait World {
+pub trait SimServer {
     /// What it plans for itself.
     type Event: Identity;
 
@@ -12,10 +12,10 @@ pub trait World {
     fn begin(&mut self, cx: &mut Cx<'_, Self::Event>);
 
     /// Somebody wants to connect.
-    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, Self::Event>) -> Knock;
+    fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, Self::Event>) -> SynResult;
 
     /// A request has arrived on a connection.
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Self::Event>);
+    fn ask(&mut self, request: SimRequest, cx: &mut Cx<'_, Self::Event>);
 
     /// The client has closed a connection, whatever it was waiting for.
     fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Self::Event>);
@@ -35,7 +35,7 @@ pub struct ConnId {
 
 /// Who connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Visitor {
+pub struct SimClient {
     /// Number of the user; a service would see an address.
     pub user: u64,
     /// Class of the user, who may have been told to go to another address by it.
@@ -46,7 +46,7 @@ pub struct Visitor {
 
 /// What a listener does with a SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Knock {
+pub enum SynResult {
     /// The connection is made (it may still wait to be accepted).
     Taken,
     /// The queue of the listener is full: nothing is said, and the client's kernel tries again.
@@ -57,7 +57,7 @@ pub enum Knock {
 
 /// A request as it arrives.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct SimRequest {
     /// On which connection the answer goes back.
     pub conn: ConnId,
     /// Number of the user who asks; a service would see an address.
@@ -84,12 +84,12 @@ pub struct Response {
     pub close: bool,
 }
 
-/// What a world may do.
+/// What a server may do.
 #[derive(Debug)]
 pub struct Cx<'a, E> {
     pub(super) now: Timestamp,
-    pub(super) agenda: &'a mut Agenda<Happening<E>>,
-    pub(super) lines: &'a mut Lines,
+    pub(super) events: &'a mut EventQueue<SimEvent<E>>,
+    pub(super) connections: &'a mut Connections,
 }
 
 impl<E> Cx<'_, E> {
@@ -99,22 +99,22 @@ impl<E> Cx<'_, E> {
         self.now
     }
 
-    /// Plans an event of the world's own.
+    /// Plans an event of the server's own.
     pub fn plan(&mut self, at: Timestamp, event: E) {
-        self.agenda.plan(at.max(self.now), Happening::World(event));
+        self.events.plan(at.max(self.now), SimEvent::Server(event));
     }
 
     /// Sends an answer. To a connection that is closed, it goes nowhere.
     pub fn reply(&mut self, conn: ConnId, response: Response) {
-        if let Some(at) = self.lines.arrives_at_client(conn, self.now) {
-            self.agenda.plan(at, Happening::Answered(conn, response));
+        if let Some(at) = self.connections.arrives_at_client(conn, self.now) {
+            self.events.plan(at, SimEvent::Answered(conn, response));
         }
     }
 
     /// Closes a connection from the service's side.
     pub fn close(&mut self, conn: ConnId) {
-        if let Some(at) = self.lines.arrives_at_client(conn, self.now) {
-            self.agenda.plan(at, Happening::Closed(conn));
+        if let Some(at) = self.connections.arrives_at_client(conn, self.now) {
+            self.events.plan(at, SimEvent::Closed(conn));
         }
     }
 }

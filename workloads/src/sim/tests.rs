@@ -17,7 +17,7 @@ struct Listener {
     most: usize,
     backlog: usize,
     open: Vec<ConnId>,
-    queue: VecDeque<(ConnId, Option<Asked>)>,
+    queue: VecDeque<(ConnId, Option<SimRequest>)>,
     log: Vec<String>,
     close_after: Option<u32>,
     answered: u32,
@@ -29,11 +29,11 @@ impl Listener {
         Self { most, backlog, open, queue, log, close_after: None, answered: 0 }
     }
 
-    fn note(&mut self, cx: &Cx<'_, Asked>, what: &str, conn: ConnId) {
+    fn note(&mut self, cx: &Cx<'_, SimRequest>, what: &str, conn: ConnId) {
         self.log.push(format!("{} {what} {}.{}", cx.now().as_nanos() / 1_000_000, conn.place, conn.generation));
     }
 
-    fn accept(&mut self, cx: &mut Cx<'_, Asked>) {
+    fn accept(&mut self, cx: &mut Cx<'_, SimRequest>) {
         while self.open.len() < self.most
             && let Some((conn, asked)) = self.queue.pop_front()
         {
@@ -45,22 +45,22 @@ impl Listener {
     }
 }
 
-impl World for Listener {
-    type Event = Asked;
+impl SimServer for Listener {
+    type Event = SimRequest;
 
-    fn begin(&mut self, _: &mut Cx<'_, Asked>) {}
+    fn begin(&mut self, _: &mut Cx<'_, SimRequest>) {}
 
-    fn knock(&mut self, conn: ConnId, _: Visitor, cx: &mut Cx<'_, Asked>) -> Knock {
+    fn connect(&mut self, conn: ConnId, _: SimClient, cx: &mut Cx<'_, SimRequest>) -> SynResult {
         if self.queue.len() >= self.backlog && self.open.len() >= self.most {
             self.note(cx, "drops", conn);
-            return Knock::Dropped;
+            return SynResult::Dropped;
         }
         self.queue.push_back((conn, None));
         self.accept(cx);
-        Knock::Taken
+        SynResult::Taken
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Asked>) {
+    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, SimRequest>) {
         self.note(cx, "is asked", asked.conn);
         match self.queue.iter_mut().find(|(conn, _)| *conn == asked.conn) {
             Some((_, unread)) => *unread = Some(asked),
@@ -68,14 +68,14 @@ impl World for Listener {
         }
     }
 
-    fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Asked>) {
+    fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, SimRequest>) {
         self.note(cx, "loses", conn);
         self.open.retain(|open| *open != conn);
         self.queue.retain(|(waits, _)| *waits != conn);
         self.accept(cx);
     }
 
-    fn happen(&mut self, asked: Asked, cx: &mut Cx<'_, Asked>) {
+    fn happen(&mut self, asked: SimRequest, cx: &mut Cx<'_, SimRequest>) {
         self.answered += 1;
         cx.reply(asked.conn, Response { status: 200, ..Response::default() });
         if self.close_after == Some(self.answered) {
@@ -201,15 +201,15 @@ fn the_digest_sees_one_event_more_and_one_nanosecond() {
 fn the_digest_sees_which_of_its_own_events_a_world_met() {
     /// Plans one thing for the first second, and nothing ever comes of it.
     struct Idle(ConnId);
-    impl World for Idle {
+    impl SimServer for Idle {
         type Event = ConnId;
         fn begin(&mut self, cx: &mut Cx<'_, ConnId>) {
             cx.plan(cx.now() + Duration::from_secs(1), self.0);
         }
-        fn knock(&mut self, _: ConnId, _: Visitor, _: &mut Cx<'_, ConnId>) -> Knock {
-            Knock::Taken
+        fn connect(&mut self, _: ConnId, _: SimClient, _: &mut Cx<'_, ConnId>) -> SynResult {
+            SynResult::Taken
         }
-        fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ConnId>) {
+        fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ConnId>) {
             cx.reply(asked.conn, Response { status: 200, ..Response::default() });
         }
         fn hang_up(&mut self, _: ConnId, _: &mut Cx<'_, ConnId>) {}
@@ -233,13 +233,13 @@ fn a_request_has_the_same_key_whatever_the_service_does() {
         reject: bool,
         seen: Vec<(u64, u64)>,
     }
-    impl World for Keys {
+    impl SimServer for Keys {
         type Event = ();
         fn begin(&mut self, _: &mut Cx<'_, ()>) {}
-        fn knock(&mut self, _: ConnId, _: Visitor, _: &mut Cx<'_, ()>) -> Knock {
-            Knock::Taken
+        fn connect(&mut self, _: ConnId, _: SimClient, _: &mut Cx<'_, ()>) -> SynResult {
+            SynResult::Taken
         }
-        fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ()>) {
+        fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ()>) {
             self.seen.push((asked.user, asked.key));
             let status = if self.reject && asked.user.is_multiple_of(2) { 503 } else { 200 };
             cx.reply(asked.conn, Response { status, ..Response::default() });

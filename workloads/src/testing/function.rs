@@ -8,7 +8,7 @@ use crate::{
     measure::{Report, Window},
     persona::Call,
     plan::LoadPlan,
-    sim::{self, Asked, ConnId, Cx, Identity, Knock, LinkSpec, Response, Visitor, World, identity_of},
+    sim::{self, ConnId, Cx, Identity, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult, identity_of},
 };
 
 /// What a service does with a request.
@@ -62,16 +62,16 @@ struct Function<C, S> {
     service: S,
 }
 
-impl<C: Fn(u64) -> bool, S: FnMut(u64, &Call, Timestamp) -> Reaction> World for Function<C, S> {
+impl<C: Fn(u64) -> bool, S: FnMut(u64, &Call, Timestamp) -> Reaction> SimServer for Function<C, S> {
     type Event = Reply;
 
     fn begin(&mut self, _: &mut Cx<'_, Self::Event>) {}
 
-    fn knock(&mut self, _: ConnId, visitor: Visitor, _: &mut Cx<'_, Self::Event>) -> Knock {
-        if (self.connects)(visitor.user) { Knock::Taken } else { Knock::Dropped }
+    fn connect(&mut self, _: ConnId, client: SimClient, _: &mut Cx<'_, Self::Event>) -> SynResult {
+        if (self.connects)(client.user) { SynResult::Taken } else { SynResult::Dropped }
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Self::Event>) {
+    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, Self::Event>) {
         match (self.service)(asked.user, &asked.call, cx.now()) {
             Reaction::Answer(after, response) => cx.plan(cx.now() + after, Reply(asked.conn, response)),
             Reaction::Silence => {}

@@ -107,14 +107,14 @@ fn open_users_come_whatever_the_service_does() {
 
 #[test]
 fn who_is_there_without_asking_is_counted_apart_and_changes_nothing_for_users() {
-    use crate::background::Role;
+    use crate::background::BackgroundRole;
     let class = controllers::Class(0);
     let calm = url_plan(&[("first", 10, 3), ("last", 10, 3)]);
     let mut busy = calm.clone();
-    let checker = Role::Checker { every: Duration::from_secs(1), anew: true };
+    let checker = BackgroundRole::Checker { every: Duration::from_secs(1), anew: true };
     let law = crate::plan::ArrivalLaw::Constant;
     busy.phases[1].loads.extend([
-        Load::Present { from: 5, to: 5, role: Role::Idle, class },
+        Load::Present { from: 5, to: 5, role: BackgroundRole::Idle, class },
         Load::Present { from: 2, to: 2, role: checker, class },
         Load::Churn { from_per_s: 2.0, to_per_s: 2.0, law, ask: true, class },
     ]);
@@ -126,7 +126,7 @@ fn who_is_there_without_asking_is_counted_apart_and_changes_nothing_for_users() 
     let ran = |plan| run(plan, |_| {}, |_, call, _| service(call)).expect("it runs");
     let (calm, busy) = (ran(&calm), ran(&busy));
     assert_eq!(busy.total.ledger, calm.total.ledger);
-    assert_eq!((busy.total.clients, busy.phases[0].beside), (3, crate::measure::Beside::default()));
+    assert_eq!((busy.total.clients, busy.phases[0].beside), (3, crate::measure::BackgroundLedger::default()));
     let beside = busy.phases[1].beside;
     assert_eq!((beside.connections, beside.checks, beside.answered + beside.refused), (45, 40, 40));
     assert_eq!((beside.refused, beside.failed, beside.in_flight), (20, 0, 0));

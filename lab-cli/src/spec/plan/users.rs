@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
-    background::Role,
+    background::BackgroundRole,
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, PreviousPage},
 };
 
@@ -128,7 +128,7 @@ pub enum Load {
         /// At the end.
         to: u32,
         /// What for.
-        role: Role,
+        role: BackgroundRole,
         /// Their class.
         class: u8,
     },

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use controllers::{JobId, Tags, Timestamp};
 use workloads::{
     persona::{Call as Wanted, Connection, Method, Want},
-    sim::{Asked, ConnId, Cx, Response},
+    sim::{ConnId, Cx, Response, SimRequest},
 };
 
 use super::{Cluster, ClusterEvent, connections::Owner, node::Todo};
@@ -162,7 +162,7 @@ impl Cluster {
         };
         let conn = ConnId { place: u32::MAX, generation: 0 };
         let key = call.attempt_key().unwrap_or_default();
-        let asked = Asked { conn, user: *user, call: wanted, key, number: None };
+        let asked = SimRequest { conn, user: *user, call: wanted, key, number: None };
         self.send(*pool, Owner::Call(id), asked, cx);
     }
 

@@ -1,6 +1,6 @@
 //! Connections between services, and from a balancer to the tasks of the service behind it.
 
-use workloads::sim::{Asked, ConnId};
+use workloads::sim::{ConnId, SimRequest};
 
 use crate::plant::listener::CALLS;
 
@@ -24,7 +24,7 @@ pub(super) struct Pipe {
     pub(super) owner: Option<Owner>,
     /// What is to be sent once it is made; or what was sent, if it has been used before: the service may have closed it
     /// meanwhile.
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<SimRequest>,
     pub(super) used: bool,
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use controllers::{Class, Kind, Timestamp};
 use workloads::{
     persona::{Call, Connection, Method, Want},
-    sim::{Asked, ConnId, Response},
+    sim::{ConnId, Response, SimRequest},
 };
 
 use super::{
@@ -66,7 +66,7 @@ fn conn(request: usize) -> ConnId {
     ConnId { place: u32::try_from(request).unwrap_or_default(), generation: 0 }
 }
 
-fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> Asked {
+fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> SimRequest {
     let Arrival { slow, work, attempt, criticality, customer, note } = arrival;
     let note = note.map(|note| format!("X-Note: {note}\r\n")).unwrap_or_default();
     let call = Call {
@@ -88,7 +88,7 @@ fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> Asked {
         connection: Connection::Fresh,
     };
     let key = u64::try_from(work.as_nanos()).unwrap_or_default();
-    Asked { conn: conn(request), user: 0, call, key, number: None }
+    SimRequest { conn: conn(request), user: 0, call, key, number: None }
 }
 
 /// What lies around the plant.

@@ -6,7 +6,7 @@ use controllers::{Class, Kind, Timestamp};
 use workloads::{
     mail::arashi,
     plan::{Account, ArrivalLaw, Load, MailUsers},
-    sim::{Asked, ConnId, Cx, Knock, Visitor, World},
+    sim::{ConnId, Cx, SimClient, SimRequest, SimServer, SynResult},
 };
 
 use super::*;
@@ -40,18 +40,18 @@ impl Watched {
     }
 }
 
-impl World for Watched {
+impl SimServer for Watched {
     type Event = Event;
 
     fn begin(&mut self, cx: &mut Cx<'_, Event>) {
         self.plant.begin(cx);
     }
 
-    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, Event>) -> Knock {
-        self.plant.knock(conn, visitor, cx)
+    fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, Event>) -> SynResult {
+        self.plant.connect(conn, client, cx)
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
+    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, Event>) {
         assert_eq!(self.came.insert(asked.key, cx.now()), None, "two requests of one key");
         self.users.entry(asked.user).or_insert(cx.now());
         self.kinds.insert(asked.key, asked.call.kind);

@@ -6,6 +6,7 @@ use super::user::{InFlight, Outcome, UserPhase, UserTask};
 use crate::{
     balance::TurnedBack,
     crowd::Crowd,
+    host::End,
     measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
     persona::{Call, Ending, Reply},
     plan::LoadPlan,
@@ -23,6 +24,15 @@ pub(crate) struct Books {
     background: u64,
     /// Why not all was sent that was to be.
     faults: Vec<String>,
+    /// Requests that the generator itself had no room for.
+    shortages: Shortages,
+}
+
+#[derive(Debug, Default)]
+struct Shortages {
+    ports: u64,
+    descriptors: u64,
+    memory: u64,
 }
 
 impl Books {
@@ -33,13 +43,14 @@ impl Books {
             turned_back: BTreeMap::new(),
             background: 0,
             faults: Vec::new(),
+            shortages: Shortages::default(),
         }
     }
 
     /// Background activity begins: the phase in whose ledger it is.
     pub(super) fn begin_background(&mut self, call: &Call, at: Timestamp) -> usize {
         self.background += 1;
-        self.recorder.begin_beside(at, call.want)
+        self.recorder.begin_background(at, call.want)
     }
 
     /// The client gate is asked about the user's request.
@@ -65,7 +76,7 @@ impl Books {
             self.recorder.connected(&open.ticket, took);
         }
         if let Some(phase) = user.in_flight().and_then(|sending| sending.background) {
-            self.recorder.connected_beside(phase);
+            self.recorder.connected_background(phase);
         }
     }
 
@@ -100,6 +111,12 @@ impl Books {
 
     /// Nobody waits for an answer any more. Counts what the service said, or why it said nothing.
     pub(super) fn wait_is_over<C>(&mut self, user: &UserTask<C>, sending: &InFlight, is: &Outcome<'_>) {
+        match is.end {
+            End::OutOfPorts => self.shortages.ports += 1,
+            End::OutOfDescriptors => self.shortages.descriptors += 1,
+            End::OutOfMemory => self.shortages.memory += 1,
+            _ => {}
+        }
         let number = sending.number.filter(|_| sending.written);
         let answer = if let Reply::Answer(answer) = is.reply { Some(answer) } else { None };
         if let (Some(numbers), Some(number), None) = (&mut self.numbers, number, answer) {
@@ -119,7 +136,7 @@ impl Books {
         let Some(phase) = sending.background else { return };
         self.background -= 1;
         if let Some((fate, ending)) = ended {
-            self.recorder.end_beside(phase, sending.call.want, fate, ending);
+            self.recorder.end_background(phase, sending.call.want, fate, ending);
         }
     }
 
@@ -148,6 +165,8 @@ impl Books {
     }
 
     pub(super) fn finish(mut self, crowd: &Crowd, now: Timestamp, health: Health) -> Report {
+        let Shortages { ports, descriptors, memory } = self.shortages;
+        let health = Health { out_of_ports: ports, out_of_descriptors: descriptors, out_of_memory: memory, ..health };
         let mut report = self.recorder.finish(now, health);
         report.transitions = crowd.transitions();
         report.offered = crowd.offered();

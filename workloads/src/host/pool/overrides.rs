@@ -9,7 +9,7 @@ use controllers::{Timestamp, seed_for};
 
 use super::UserPool;
 use crate::{
-    host::Order,
+    host::UserCommand,
     persona::Stay,
     schedule::{Arrival, What},
 };
@@ -46,11 +46,11 @@ impl Overrides {
 
 impl<C> UserPool<C> {
     /// Carries out an operator's commands. After the end of the plan there is nothing to do: users that came then would never leave.
-    pub(crate) fn apply(&mut self, orders: VecDeque<Order>, now: Timestamp) {
+    pub(crate) fn apply(&mut self, orders: VecDeque<UserCommand>, now: Timestamp) {
         for order in orders {
             match order {
                 _ if self.over => {}
-                Order::Spike { users, stay, class } => {
+                UserCommand::Spike { users, stay, class } => {
                     for n in 0..users {
                         let (user, added) = (self.schedule.one_more(), self.overrides.added);
                         self.overrides.added = added.saturating_add(1);
@@ -64,9 +64,9 @@ impl<C> UserPool<C> {
                         self.overrides.unplanned.insert((comes + stay, user), What::Depart(user));
                     }
                 }
-                Order::Haste(share) => self.overrides.patience_factor = (share < 1.0).then_some(share),
-                Order::Pause => self.timers.pause(now),
-                Order::Resume => self.timers.resume(now),
+                UserCommand::Patience(share) => self.overrides.patience_factor = (share < 1.0).then_some(share),
+                UserCommand::Pause => self.timers.pause(now),
+                UserCommand::Resume => self.timers.resume(now),
             }
         }
     }

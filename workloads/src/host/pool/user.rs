@@ -5,6 +5,7 @@ use controllers::{JobId, RetryHint, Timestamp};
 use super::gate::ClientState;
 use crate::{
     crowd::User,
+    host::End,
     measure::{Fate, Ticket},
     persona::{Answer, Call, Draws, Pause, Persona as _, Reply},
 };
@@ -112,6 +113,8 @@ impl NeverSent {
 /// What became of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome<'a> {
+    /// How the exchange ended.
+    pub(crate) end: End,
     /// As the user is told.
     pub(crate) reply: Reply<'a>,
     /// As the ledger is told, where the user has no answer to judge.
@@ -123,7 +126,7 @@ pub(crate) struct Outcome<'a> {
 impl<'a> Outcome<'a> {
     /// The service has answered; the user judges.
     pub(crate) fn answered(answer: Answer<'a>) -> Self {
-        Self { reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
+        Self { end: End::Answered, reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
     }
 
     /// With what went wrong.
@@ -188,7 +191,7 @@ impl<C> UserTask<C> {
             UserPhase::Arrived | UserPhase::InFlight(_) => return None,
             _ => Pause::Waiting,
         };
-        (!matches!(self.persona, User::Presence(_))).then_some(pause)
+        (!matches!(self.persona, User::Background(_))).then_some(pause)
     }
 
     /// How its request ends if the run ends now.

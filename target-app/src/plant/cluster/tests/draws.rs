@@ -21,18 +21,18 @@ impl Watched {
     }
 }
 
-impl World for Watched {
+impl SimServer for Watched {
     type Event = ClusterEvent;
 
     fn begin(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         self.cluster.begin(cx);
     }
 
-    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, ClusterEvent>) -> Knock {
-        self.cluster.knock(conn, visitor, cx)
+    fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, ClusterEvent>) -> SynResult {
+        self.cluster.connect(conn, client, cx)
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
+    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         assert_eq!(self.came.insert(asked.key, cx.now()), None, "two requests of one key");
         self.cluster.ask(asked, cx);
         self.look();

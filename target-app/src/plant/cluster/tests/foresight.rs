@@ -9,18 +9,18 @@ struct Overheard {
     foreseen: Vec<Vec<Foreseen>>,
 }
 
-impl World for Overheard {
+impl SimServer for Overheard {
     type Event = ClusterEvent;
 
     fn begin(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         self.cluster.begin(cx);
     }
 
-    fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, ClusterEvent>) -> Knock {
-        self.cluster.knock(conn, visitor, cx)
+    fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, ClusterEvent>) -> SynResult {
+        self.cluster.connect(conn, client, cx)
     }
 
-    fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
+    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         self.foreseen.push(self.cluster.foresee(&asked.call, asked.user, asked.key));
         self.cluster.ask(asked, cx);
     }

@@ -1,0 +1,63 @@
+use std::time::Duration;
+
+use controllers::Timestamp;
+
+use super::{ClockMeter, GapMeter, Health, MachineSample, ThreadMeter, ThreadSample};
+use crate::clock::Clocks;
+
+/// What the thread that sends sees of itself and of its machine over a run.
+#[derive(Debug)]
+pub struct SenderMeter {
+    thread: ThreadMeter,
+    began: ThreadSample,
+    gaps: GapMeter,
+    clocks: ClockMeter,
+}
+
+impl SenderMeter {
+    /// Of the calling thread, from now on.
+    #[must_use]
+    pub fn start() -> Self {
+        let thread = ThreadMeter::of_this_thread();
+        let began = thread.sample();
+        let gaps = GapMeter::new(began, MachineSample::take());
+        Self { thread, began, gaps, clocks: ClockMeter::new(Clocks::read()) }
+    }
+
+    /// The loop was to wake at `due` and did at `now`.
+    pub fn woke(&mut self, due: Timestamp, now: Timestamp) {
+        self.gaps.woke(due, now, || (self.thread.sample(), MachineSample::take()));
+    }
+
+    /// A heartbeat: the next stall is charged with what the thread uses from now on.
+    pub fn beat(&mut self) {
+        self.gaps.refresh(self.thread.sample());
+    }
+
+    /// A second has ended: the largest gap in it.
+    pub fn second_ended(&mut self) -> Duration {
+        self.gaps.refresh_machine(MachineSample::take());
+        self.clocks.look(Clocks::read());
+        self.gaps.take_recent()
+    }
+
+    /// What was seen. Figures of the process and the host are for others to fill in.
+    #[must_use]
+    pub fn finish(mut self) -> Health {
+        self.clocks.look(Clocks::read());
+        let ended = self.thread.sample();
+        let (largest_gap, gap_p999) = (self.gaps.largest(), self.gaps.p999());
+        let (stalls, more_stalls) = self.gaps.into_stalls();
+        Health {
+            sender_cpu: ended.cpu.saturating_sub(self.began.cpu),
+            run_queue_delay: ended.run_queue_delay.saturating_sub(self.began.run_queue_delay),
+            sender_turns: ended.turns.saturating_sub(self.began.turns),
+            largest_gap,
+            gap_p999,
+            stalls,
+            more_stalls,
+            clocks: self.clocks.report(),
+            ..Health::default()
+        }
+    }
+}

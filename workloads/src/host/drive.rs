@@ -1,0 +1,100 @@
+use std::time::Duration;
+
+use controllers::Timestamp;
+
+use super::{Allowance, Cut, StopFlag, UserCommands, UserPool};
+use crate::{
+    health::{GapMeter, Health, ProcessSample, SenderMeter},
+    measure::Window,
+};
+
+/// A run that is stopped from outside drains for at most this long.
+const STOP_DRAIN: Duration = Duration::from_secs(10);
+
+/// What every live host does beside sending: it looks at itself, carries out commands, hands over seconds, and ends the run.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    stop: StopFlag,
+    orders: UserCommands,
+    drain: Duration,
+    drain_until: Option<Timestamp>,
+    last_beat: Timestamp,
+    meter: SenderMeter,
+}
+
+impl Driver {
+    /// To be made on the thread that sends.
+    pub(crate) fn new(drain: Duration, orders: UserCommands, stop: StopFlag) -> Self {
+        let meter = SenderMeter::start();
+        Self { stop, orders, drain, drain_until: None, last_beat: Timestamp::ZERO, meter }
+    }
+
+    /// True if it is time for a [`heartbeat`](Self::heartbeat).
+    pub(crate) fn beats(&self, now: Timestamp) -> bool {
+        now.since(self.last_beat) >= GapMeter::HEARTBEAT
+    }
+
+    /// Carries out commands, and hands over the seconds that have ended.
+    pub(crate) fn heartbeat<C>(&mut self, pool: &mut UserPool<C>, now: Timestamp, on_window: impl FnMut(Window)) {
+        self.last_beat = now;
+        let orders = self.orders.take();
+        if !orders.is_empty() {
+            pool.apply(orders, now);
+        }
+        self.close_seconds(pool, now, on_window);
+        self.meter.beat();
+    }
+
+    /// Hands over the seconds that have ended.
+    pub(crate) fn close_seconds<C>(
+        &mut self,
+        pool: &mut UserPool<C>,
+        now: Timestamp,
+        mut on_window: impl FnMut(Window),
+    ) {
+        while let Some(window) = pool.next_window(now) {
+            let gap = self.meter.second_ended();
+            on_window(Window { loop_gap_ms: Some(gap.as_secs_f64() * 1e3), ..window });
+        }
+    }
+
+    /// The loop was to wake at `due` and did at `now`.
+    pub(crate) fn woke(&mut self, due: Timestamp, now: Timestamp) {
+        self.meter.woke(due, now);
+    }
+
+    /// Whether all is over: arrivals stop with the plan or the stop flag, then what is in flight may drain, then it is cut.
+    pub(crate) fn is_done<C>(&mut self, pool: &mut UserPool<C>, now: Timestamp) -> bool {
+        let cut = self.stop.cut();
+        if cut > Cut::RunOn {
+            pool.stop(now);
+        }
+        if !pool.is_over() {
+            return false;
+        }
+        let drain = if cut > Cut::RunOn { self.drain.min(STOP_DRAIN) } else { self.drain };
+        let until = *self.drain_until.get_or_insert(now + drain);
+        pool.is_drained() || now >= until || cut == Cut::Now
+    }
+
+    /// What the sender has seen of itself.
+    pub(crate) fn finish(self) -> Health {
+        self.meter.finish()
+    }
+}
+
+impl Allowance {
+    /// Adds to what the sender has seen what the process used since `before`, and what it was allowed to use.
+    pub(crate) fn judge(self, sender: Health, before: &ProcessSample) -> Health {
+        let after = ProcessSample::take();
+        Health {
+            process_cpu: after.cpu.saturating_sub(before.cpu),
+            steal: after.steal_since(before),
+            major_faults: after.major_faults.saturating_sub(before.major_faults),
+            resident_peak: after.resident_peak,
+            descriptors_limit: self.descriptors,
+            in_flight_limit: self.in_flight,
+            ..sender
+        }
+    }
+}
