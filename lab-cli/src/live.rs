@@ -9,9 +9,9 @@ mod touch;
 
 pub use touch::{NOT_DONE, Touch, value_in_words};
 // What users measure is told as it is.
-pub use workloads::measure::Group;
-
 use crate::summary::{Arm, Mode, Objective, Summary, Touched};
+
+pub use measure::Group;
 
 /// One thing that happened. Texts may come from the target: whoever prints them scrubs them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

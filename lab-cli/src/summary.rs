@@ -37,7 +37,7 @@ pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
 pub use verdict::{Reason, Verdict};
 // What users measure is in the summary as it is.
-pub use workloads::measure::{Beside, Dispersion, Fairness, Times};
+pub use measure::{Beside, Dispersion, Fairness, Times};
 
 /// Version of the layout of `summary.json`.
 pub const SCHEMA: u32 = 1;

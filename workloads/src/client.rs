@@ -17,7 +17,7 @@ use controllers::{
     seed_for,
 };
 
-use serde::{Deserialize, Serialize};
+use measure::ClientGauges;
 
 use crate::plan::{ClientScope, ClientSpec};
 
@@ -50,21 +50,6 @@ pub struct Clients {
     let_go: u64,
     refused: u64,
     wall: UnixSeconds,
-}
-
-/// What can be seen of policies on the sender's side.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClientGauges {
-    /// Requests that wanted to be sent, those that came back counted again.
-    pub offered: u64,
-    /// Those that were let go.
-    pub let_go: u64,
-    /// Those that were refused or sent back for a while.
-    pub refused: u64,
-    /// Held now.
-    pub held: u64,
-    /// What the policies show, as the mean over the first 64 of them.
-    pub policy: BTreeMap<String, f64>,
 }
 
 /// Policies whose gauges are looked at: there may be one for each of a hundred thousand users.

@@ -18,8 +18,6 @@ pub mod health;
 pub mod host;
 pub mod http1;
 pub mod mail;
-
-pub mod measure;
 pub mod null;
 pub mod page;
 pub mod persona;
@@ -33,4 +31,5 @@ pub mod url;
 
 pub use crowd::{Crowd, User};
 pub use host::{HostChoice, Options, Order, OrderError, Orders, RunError, StopFlag, run};
+pub use measure;
 pub use schedule::Schedule;

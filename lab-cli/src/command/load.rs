@@ -9,13 +9,12 @@ use std::{
 };
 
 use controllers::Class;
+use measure::{Replayed, Replies, Report, Window};
 use reqwest::Url;
 use serde::Serialize;
 use workloads::{
     Options, RunError,
-    measure::{Replies, Report, Window},
     plan::{ArrivalLaw, Behaviour, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
-    replay::Replayed,
 };
 
 use self::silence::Silence;

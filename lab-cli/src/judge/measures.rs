@@ -152,5 +152,5 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 fn class_fairness(phase: &Phase) -> Option<f64> {
     let wanted = phase.by_class.values().filter(|class| class.offered_per_s > 0.0);
     let given: Vec<f64> = wanted.map(|class| (class.goodput_per_s / class.offered_per_s).min(1.0)).collect();
-    if given.len() < 2 { None } else { workloads::measure::jain(&given) }
+    if given.len() < 2 { None } else { measure::jain(&given) }
 }

@@ -43,7 +43,7 @@ pub(super) fn table(summary: &Summary) -> String {
 
 #[cfg(test)]
 mod tests {
-    use workloads::replay::Replayed;
+    use measure::Replayed;
 
     use super::*;
     use crate::summary::{Measured, Phase};

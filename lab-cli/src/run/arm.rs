@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use measure::Report;
 use target_app::control::wire::{Gauges, ReadRequests};
 use workloads::{
     Options, Orders,
-    measure::Report,
     plan::{Load, LoadPlan, Target},
 };
 

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{Catalogue, catalogue::Setting, site::CONTRADICTIONS};
+use measure::{PhaseReport, Report, TransitionCount};
 use serde_json::Value;
 use target_app::{
     calls::CallCounts,
@@ -11,11 +12,7 @@ use target_app::{
     tree::ServiceBooks,
 };
 use traces::UserModel;
-use workloads::{
-    mail::TransitionCount,
-    measure::{PhaseReport, Report},
-    plan::{ClientScope, ClientSpec, LoadPlan, Users},
-};
+use workloads::plan::{ClientScope, ClientSpec, LoadPlan, Users};
 
 use crate::{
     judge::gates::limits::WAKE_UP,
@@ -282,7 +279,8 @@ fn setting_as_json(setting: &Setting) -> Value {
 #[cfg(test)]
 mod tests {
     use controllers::{Timestamp, site::StageGauges};
-    use workloads::{health::Health, measure::Recorder, testing::url_plan};
+    use measure::Recorder;
+    use workloads::{health::Health, testing::url_plan};
 
     use super::*;
 
@@ -295,7 +293,8 @@ mod tests {
             sender_turns: 2000,
             ..Health::default()
         };
-        let report = Recorder::new(&url_plan(&[("all", 10, 1)]), &["request"]).finish(Timestamp::from_secs(10), health);
+        let report = Recorder::new(url_plan(&[("all", 10, 1)]).for_recorder(), &["request"])
+            .finish(Timestamp::from_secs(10), health);
         let found = generator(&report);
         assert!((found.cpu - 0.5).abs() < 1e-9 && (found.run_queue - 0.02).abs() < 1e-9, "{found:?}");
         // 2000 wake-ups of 25 µs are 50 ms of the 200.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use controllers::Reason;
+use measure::TurnedBack;
 use target_app::control::wire::{Gauges, ReadRequests};
-use workloads::balance::TurnedBack;
 
 use crate::summary::{Joined, Service};
 

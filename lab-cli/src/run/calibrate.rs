@@ -13,20 +13,15 @@ mod threads;
 use std::{path::Path, time::Duration};
 
 use controllers::random::seed_for;
+use measure::Window;
 use target_app::{spec::WorkSpec, tree::TaskSpec};
 use traces::Think;
 use workloads::{
     Options, StopFlag,
-    measure::Window,
     plan::{Account, LoadPlan, MailUsers, Users},
 };
 
 use self::load::Busy;
-pub use self::{
-    file::{as_table, as_yaml, caution},
-    plant::{Measured, Request, measure},
-};
-
 use super::{
     Corpus, Cpus, RunFailure, Sinks,
     resolve::{destination, target_spec},
@@ -38,6 +33,11 @@ use crate::{
         plan::{Arm, Model},
     },
     summary::{Capacity, CapacityStep},
+};
+
+pub use self::{
+    file::{as_table, as_yaml, caution},
+    plant::{Measured, Request, measure},
 };
 
 /// Users that keep the service busy.

@@ -9,11 +9,8 @@ use controllers::{
     Random,
     random::{Seeded, seed_for},
 };
-use workloads::{
-    health::StallCause,
-    measure::Report,
-    plan::{Account, Target},
-};
+use measure::{Report, StallCause};
+use workloads::plan::{Account, Target};
 
 use super::{
     Cpus, RunFailure, Sinks, Stop,

@@ -51,7 +51,7 @@ fn run(
     let plan = plan(address, users, think, connections);
     let report = workloads::run(&plan, &Options::default(), |_| {}, stop)?;
     let found = report.part("null", AFTER..1.0);
-    let answered = |found: &workloads::measure::PhaseReport| (found.ledger.served as f64) / found.seconds;
+    let answered = |found: &measure::PhaseReport| (found.ledger.served as f64) / found.seconds;
     Ok(found.map_or((0.0, None), |found| (answered(&found), found.response_time_ms.p99)))
 }
 

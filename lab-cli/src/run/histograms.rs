@@ -4,7 +4,7 @@
 use std::{path::Path, time::Duration};
 
 use hdrhistogram::{Histogram, serialization::Deserializer};
-use workloads::measure::{Family, Report};
+use measure::{Family, Report};
 
 use super::{
     RunFailure,

@@ -1,7 +1,7 @@
 //! Which requests did the service never read? Numbers that clients gave, against numbers that the service read.
 
+use measure::{Fate, Numbers};
 use target_app::control::wire::ReadRequests;
-use workloads::measure::{Fate, Numbers};
 
 use crate::summary::Joined;
 

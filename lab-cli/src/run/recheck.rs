@@ -6,9 +6,9 @@
 
 use std::{fs, path::Path};
 
+use measure::Report;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use workloads::measure::Report;
 
 use super::{
     RunFailure, assemble,

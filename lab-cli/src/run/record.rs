@@ -4,9 +4,9 @@
 //! what the users measured is kept as counts and histograms. Every figure of the summary is computed from these, here, by the
 //! code that computed it when the run ended.
 
+use measure::{Record, RecordError, Report};
 use serde::{Deserialize, Serialize};
 use traces::UserModel;
-use workloads::measure::{Record, RecordError, Report};
 
 use super::assemble;
 use crate::{

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use workloads::measure::{SecondTimes, Window};
+use measure::{SecondTimes, Window};
 
 use super::{
     RunFailure,

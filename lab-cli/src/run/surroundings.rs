@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use workloads::{clock::clock_source, health::OthersMeter, measure::Report};
+use measure::Report;
+use workloads::{clock::clock_source, health::OthersMeter};
 
 use super::{Cpus, assemble, watch::Watch};
 use crate::summary::{Clocks, Conditions};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use measure::{Offered, Replayed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workloads::{mail::Offered, replay::Replayed};
 
 use super::{Conditions, Generator, Joined, Kernel, Phase, Reason, Server, Touched, Verdict};
 

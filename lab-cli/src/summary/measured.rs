@@ -1,8 +1,8 @@
 //! What was measured of a group of requests: its books and its times.
 
+use measure::Times;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workloads::measure::Times;
 
 /// What was measured of a group of requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,8 +1,8 @@
 //! What a run says beside its counts and times: whether it settled, how it recovered, what was wasted, who was served.
 
+use measure::{Dispersion, Fairness};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workloads::measure::{Dispersion, Fairness};
 
 /// Measures of one phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use measure::{Beside, Replies};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workloads::measure::{Beside, Replies};
 
 use super::{Measured, Measures};
 

@@ -14,11 +14,10 @@ use door::Door;
 use guest::{Due, Setback, Sleeper, Visit};
 
 use crate::{
-    balance::TurnedBack,
     behaviour::forbids_retry,
     client::{NOTE, note},
     crowd::{Crowd, User},
-    measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
+    measure::{CheckResult, Fate, Health, Numbers, Recorder, Report, TurnedBack, UserStates, Window},
     persona::{Ending, Pause, Persona as _, Reply, Stay, Want},
     plan::LoadPlan,
     presence::Presence,
@@ -73,7 +72,7 @@ pub(crate) struct Crew<C> {
 impl<C> Crew<C> {
     pub(crate) fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>, numbered: bool) -> Self {
         Self {
-            recorder: Recorder::new(plan, crowd.kinds()),
+            recorder: Recorder::new(plan.for_recorder(), crowd.kinds()),
             numbers: numbered.then(Numbers::default),
             schedule: Ahead::of(plan),
             crowd,
@@ -459,9 +458,14 @@ impl<C> Crew<C> {
     /// What it was at beside requests has ended.
     fn end_beside(&mut self, guest: &mut Guest<C>, fate: Fate, ending: Ending) {
         let Some(phase) = guest.beside.take() else { return };
-        let want = guest.errand.as_ref().map_or(Want::Connection, |call| call.want);
+        let check = guest.errand.as_ref().is_some_and(|call| call.want == Want::Check);
+        let result = match ending {
+            Ending::Served => CheckResult::Answered,
+            Ending::Rejected => CheckResult::Refused,
+            _ => CheckResult::Failed,
+        };
         self.at_beside -= 1;
-        self.recorder.end_beside(phase, want, fate, ending);
+        self.recorder.end_beside(phase, fate, check.then_some(result));
     }
 
     /// The user does not wait for an answer to its request any more; `without`: why there was none.

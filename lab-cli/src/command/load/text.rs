@@ -2,10 +2,7 @@
 
 use std::fmt::Write;
 
-use workloads::{
-    measure::{Replies, least_samples},
-    replay::Replayed,
-};
+use measure::{Replayed, Replies, least_samples};
 
 use super::{GaveUp, Loaded, Told};
 use crate::{

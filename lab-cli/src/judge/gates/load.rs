@@ -1,6 +1,6 @@
 //! MODEL, CAP, ARRIVALS, SAMPLES and HEADROOM: was it the load that was meant, and enough of it to say something?
 
-use workloads::measure::least_samples;
+use measure::least_samples;
 
 use super::{
     Context, fraction, invalid,

@@ -3,7 +3,7 @@
 //! A model that leads users back to a message that they have deleted wants the page in its place, which offers nothing: what is drawn
 //! there is left out. It is the same in every arm, and no other than what the model says.
 
-use workloads::mail::Offered;
+use measure::Offered;
 
 use super::{
     fraction,

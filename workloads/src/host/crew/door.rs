@@ -13,9 +13,9 @@ use super::{
     turn::LEAST_PAUSE,
 };
 use crate::{
-    client::{Asked, ClientGauges, Clients, Decided, Member, NOTE},
+    client::{Asked, Clients, Decided, Member, NOTE},
     host::{End, Limit},
-    measure::Fate,
+    measure::{ClientGauges, Fate},
     persona::{Call, Pause},
     plan::{LoadPlan, Marks},
 };

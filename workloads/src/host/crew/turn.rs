@@ -87,7 +87,7 @@ impl<C> Crew<C> {
                 }
                 Move::Send(call) if call.want != Want::Answer && !leaves => {
                     guest.ordinal += 1;
-                    guest.beside = Some(self.recorder.begin_beside(guest.at, call.want));
+                    guest.beside = Some(self.recorder.begin_beside(guest.at, call.want == Want::Check));
                     self.at_beside += 1;
                     guest.errand = Some(call);
                     return Some(guest);
@@ -113,7 +113,7 @@ impl<C> Crew<C> {
                     if first_hop {
                         guest.ordinal += u64::from(call.attempt == 0);
                         // One that was left open by mistake shows up as in flight, rather than to be counted twice.
-                        guest.ticket = Some(self.recorder.plan(guest.number, &call, guest.at));
+                        guest.ticket = Some(self.recorder.plan(guest.number, call.intent(), guest.at));
                         guest.user.begins();
                         guest.haste = self.asked.haste;
                     }

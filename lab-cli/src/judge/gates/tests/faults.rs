@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use workloads::mail::Offered;
+use measure::Offered;
 
 use super::*;
 use crate::{

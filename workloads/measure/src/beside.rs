@@ -5,8 +5,6 @@ use std::ops::AddAssign;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::persona::{Ending, Want};
-
 use super::Fate;
 
 /// Connections that were opened for their own sake or for health checks, and these checks: in no ledger of requests, and no
@@ -34,6 +32,17 @@ pub struct Beside {
     pub in_flight: u64,
 }
 
+/// What came of a health check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckResult {
+    /// Answered as asked.
+    Answered,
+    /// Refused because of load (503, 429).
+    Refused,
+    /// Answered otherwise, or not at all.
+    Failed,
+}
+
 impl Beside {
     /// True if nothing went on.
     #[must_use]
@@ -41,23 +50,21 @@ impl Beside {
         *self == Self::default()
     }
 
-    pub(crate) fn begin(&mut self, want: Want) {
-        self.checks += u64::from(want == Want::Check);
+    pub(crate) fn begin(&mut self, check: bool) {
+        self.checks += u64::from(check);
     }
 
     pub(crate) fn connected(&mut self) {
         self.connections += 1;
     }
 
-    pub(crate) fn end(&mut self, want: Want, fate: Fate, ending: Ending) {
+    pub(crate) fn end(&mut self, fate: Fate, check: Option<CheckResult>) {
         self.connect_failed += u64::from(matches!(fate, Fate::ConnectFailed | Fate::ConnectTimedOut));
-        if want != Want::Check {
-            return;
-        }
-        match ending {
-            Ending::Served => self.answered += 1,
-            Ending::Rejected => self.refused += 1,
-            _ => self.failed += 1,
+        match check {
+            None => {}
+            Some(CheckResult::Answered) => self.answered += 1,
+            Some(CheckResult::Refused) => self.refused += 1,
+            Some(CheckResult::Failed) => self.failed += 1,
         }
     }
 

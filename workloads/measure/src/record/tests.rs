@@ -1,20 +1,24 @@
 use controllers::{Kind, Random as _, random::Seeded};
 
 use super::*;
-use crate::{
-    measure::{Fate, Recorder},
-    persona::{Call, Connection, Method, Want},
-    plan::Load,
-    testing::url_plan,
-};
+use crate::{Fate, Intent, Recorder, RecorderPhase, RecorderPlan};
 
 /// Some thousand requests of every fate, over two phases, two types and two classes.
 fn report() -> Report {
-    let mut plan = url_plan(&[("calm", 10, 3), ("spike", 10, 500)]);
-    for phase in &mut plan.phases {
-        phase.loads.push(Load::Users { from: 1, to: 1, class: Class(1) });
-    }
-    let mut recorder = Recorder::new(&plan, &["read", "write"]);
+    let phase = |name: &str, users| RecorderPhase {
+        name: name.to_owned(),
+        duration: Duration::from_secs(10),
+        users: Some(users),
+        independent: false,
+    };
+    let plan = RecorderPlan {
+        phases: vec![phase("calm", 4), phase("spike", 501)],
+        classes: vec![Class(0), Class(1)],
+        timeout: Duration::from_secs(60),
+        objective: Duration::from_secs(1),
+        replays: false,
+    };
+    let mut recorder = Recorder::new(plan, &["read", "write"]);
     let mut random = Seeded::new(3);
     let fates = [
         Fate::Served,
@@ -31,21 +35,13 @@ fn report() -> Report {
     let mut start = Timestamp::ZERO;
     for number in 0..2000_u64 {
         start = start + Duration::from_micros((random.uniform() * 18_000.0) as u64);
-        let call = Call {
+        let intent = Intent {
             kind: Kind(u16::from(random.uniform() < 0.3)),
             class: Class(u8::from(random.uniform() < 0.4)),
-            want: Want::Answer,
-            method: Method::Get,
-            path: "/".into(),
-            headers: std::sync::Arc::from(""),
-            body: None,
             wanted_at: start,
-            give_up_after: None,
             attempt: u8::from(random.uniform() < 0.2),
-            hop: 0,
-            connection: Connection::Keep,
         };
-        let mut ticket = recorder.plan(number % 700, &call, start);
+        let mut ticket = recorder.plan(number % 700, intent, start);
         let fate = fates[(random.uniform() * fates.len() as f64) as usize];
         if fate != Fate::RefusedLocally && fate != Fate::Unsent {
             recorder.begin(&mut ticket, start + Duration::from_micros(number % 300));

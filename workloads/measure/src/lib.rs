@@ -5,13 +5,18 @@
 //! histograms from which percentiles are read that do not hide what timed out. Memory is bounded by phases, types and
 //! classes, never by requests; only [`Numbers`] of requests without an answer are kept one by one, and what each user got
 //! ([`Fairness`]), both up to a limit.
+//!
+//! The crate knows neither hosts nor load plans, so that a [`Report`] can be computed from its [`Record`] without them.
+#![warn(missing_docs)]
 
 mod beside;
 mod cell;
 mod distribution;
 mod groups;
+mod health;
 mod ledger;
 mod numbers;
+mod plan;
 mod record;
 mod recorder;
 mod replies;
@@ -19,22 +24,25 @@ mod report;
 mod shares;
 mod spread;
 mod user_set;
+mod users;
 mod window;
 
-pub use crate::health::Health;
-pub use beside::Beside;
+pub use beside::{Beside, CheckResult};
 pub use cell::Family;
 pub use distribution::{Distribution, Percentile, Times, least_samples};
 pub use groups::Group;
+pub use health::{ClockReport, Health, Stall, StallCause};
 pub use ledger::{Fate, Ledger};
 pub use numbers::Numbers;
+pub use plan::{Intent, RecorderPhase, RecorderPlan};
 pub use record::{CellRecord, PhaseRecord, Record, RecordError, TimesRecord};
 pub use recorder::{Recorder, Ticket};
 pub use replies::Replies;
 pub use report::{GeneratorReport, Little, PhaseReport, Report};
 pub use shares::{Fairness, jain};
 pub use spread::Dispersion;
-pub use window::{SecondTimes, UserStates, Window};
+pub use users::{Offered, Replayed, TransitionCount};
+pub use window::{ClientGauges, SecondTimes, TurnedBack, UserStates, Window};
 
 #[cfg(test)]
 mod tests;

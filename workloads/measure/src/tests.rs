@@ -1,15 +1,9 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use controllers::{Class, Kind, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    health::Health,
-    persona::{Call, Connection, Method, Want},
-    plan::{Load, LoadPlan},
-    testing::url_plan,
-};
 
 mod users;
 
@@ -22,39 +16,33 @@ fn at(millis: u64) -> Timestamp {
 }
 
 /// Phases "calm" (0 to 10 s) and "spike" (10 to 20 s), classes 0 and 1, objective 1 s, time-out 60 s.
-fn plan() -> LoadPlan {
-    let mut plan = url_plan(&[("calm", 10, 3), ("spike", 10, 500)]);
-    for phase in &mut plan.phases {
-        let Load::Users { from, to, .. } = phase.loads[0] else { panic!("closed users") };
-        phase.loads.push(Load::Users { from, to, class: Class(1) });
+fn plan() -> RecorderPlan {
+    let phase = |name: &str, users| RecorderPhase {
+        name: name.to_owned(),
+        duration: Duration::from_secs(10),
+        users: Some(users),
+        independent: false,
+    };
+    RecorderPlan {
+        phases: vec![phase("calm", 6), phase("spike", 1000)],
+        classes: vec![Class(0), Class(1)],
+        timeout: Duration::from_secs(60),
+        objective: Duration::from_secs(1),
+        replays: false,
     }
-    plan
 }
 
-fn call(kind: u16, class: u8, wanted_at: Timestamp, attempt: u8) -> Call {
-    Call {
-        kind: Kind(kind),
-        class: Class(class),
-        want: Want::Answer,
-        method: Method::Get,
-        path: "/".into(),
-        headers: Arc::from(""),
-        body: None,
-        wanted_at,
-        give_up_after: None,
-        attempt,
-        hop: 0,
-        connection: Connection::Keep,
-    }
+fn intent(kind: u16, class: u8, wanted_at: Timestamp, attempt: u8) -> Intent {
+    Intent { kind: Kind(kind), class: Class(class), wanted_at, attempt }
 }
 
 fn recorder() -> Recorder {
-    Recorder::new(&plan(), &["read", "write"])
+    Recorder::new(plan(), &["read", "write"])
 }
 
 /// A request of user `user` that is begun and written at once, and ends so after this long.
 fn request(recorder: &mut Recorder, user: u64, kind: u16, start: Timestamp, fate: Fate, took: Duration) {
-    let mut ticket = recorder.plan(user, &call(kind, 0, start, 0), start);
+    let mut ticket = recorder.plan(user, intent(kind, 0, start, 0), start);
     recorder.begin(&mut ticket, start);
     if !matches!(fate, Fate::ConnectTimedOut | Fate::ConnectFailed | Fate::RefusedLocally | Fate::Unsent) {
         recorder.sent(&mut ticket, start);
@@ -124,7 +112,7 @@ fn a_retry_counts_from_when_it_was_wanted_and_is_no_offered_load() {
     request(&mut recorder, 0, 0, at(0), Fate::Rejected, ms(10));
     // Wanted at 0, retried at 600: served in 500, so in time by itself, and late for the user that wanted it at 0.
     for wanted in [0, 600] {
-        let mut ticket = recorder.plan(0, &call(0, 0, at(wanted), 1), at(600));
+        let mut ticket = recorder.plan(0, intent(0, 0, at(wanted), 1), at(600));
         recorder.sent(&mut ticket, at(600));
         recorder.end(ticket, Fate::Served, at(1100));
     }
@@ -137,7 +125,7 @@ fn a_retry_counts_from_when_it_was_wanted_and_is_no_offered_load() {
 #[test]
 fn hops_are_of_one_request_and_the_wire_has_them_all() {
     let mut recorder = recorder();
-    let mut ticket = recorder.plan(0, &call(0, 0, at(0), 0), at(0));
+    let mut ticket = recorder.plan(0, intent(0, 0, at(0), 0), at(0));
     recorder.sent(&mut ticket, at(0));
     recorder.hop(&ticket);
     recorder.hop(&ticket);
@@ -150,7 +138,7 @@ fn hops_are_of_one_request_and_the_wire_has_them_all() {
 fn a_request_that_is_written_again_on_a_new_connection_is_in_flight_since_the_first_write() {
     let mut recorder = recorder();
     for user in 0..10 {
-        let mut ticket = recorder.plan(user, &call(0, 0, at(0), 0), at(0));
+        let mut ticket = recorder.plan(user, intent(0, 0, at(0), 0), at(0));
         recorder.sent(&mut ticket, at(0));
         // The service was restarted meanwhile.
         recorder.sent(&mut ticket, at(1700));
@@ -297,7 +285,7 @@ fn connect_time_outs_are_waits_of_users_too() {
 #[test]
 fn lateness_of_the_generator_is_send_lag_and_response_time_both() {
     let mut recorder = recorder();
-    let mut ticket = recorder.plan(0, &call(0, 0, at(0), 0), at(0));
+    let mut ticket = recorder.plan(0, intent(0, 0, at(0), 0), at(0));
     recorder.begin(&mut ticket, at(40));
     recorder.connected(&ticket, ms(10));
     recorder.sent(&mut ticket, at(50));
@@ -321,7 +309,7 @@ fn windows_hold_what_happened_in_their_second() {
     let mut recorder = recorder();
     assert_eq!(recorder.next_window(at(999), UserStates::default()), None);
     request(&mut recorder, 0, 0, at(100), Fate::Served, ms(100));
-    let mut open = recorder.plan(1, &call(0, 0, at(900), 0), at(900));
+    let mut open = recorder.plan(1, intent(0, 0, at(900), 0), at(900));
     recorder.sent(&mut open, at(900));
     let users = UserStates { thinking: 2, ..UserStates::default() };
     let first = recorder.next_window(at(1000), users).expect("a second is over");
@@ -349,7 +337,7 @@ fn littles_law_holds() {
 fn littles_law_holds_for_a_host_that_learns_late_of_its_writes() {
     let mut recorder = recorder();
     for user in 0..2 {
-        let mut ticket = recorder.plan(user, &call(0, 0, at(100), 0), at(100));
+        let mut ticket = recorder.plan(user, intent(0, 0, at(100), 0), at(100));
         recorder.sent(&mut ticket, at(100));
         recorder.end(ticket, Fate::Served, at(1100));
     }
@@ -464,7 +452,7 @@ proptest! {
         for operation in operations {
             match operation {
                 Operation::Plan { user, kind, class, attempt } => {
-                    open.push(recorder.plan(user, &call(kind, class, now, attempt), now));
+                    open.push(recorder.plan(user, intent(kind, class, now, attempt), now));
                     planned += 1;
                 }
                 Operation::Begin(at) => if let Some(ticket) = open.get_mut(at) { recorder.begin(ticket, now) },

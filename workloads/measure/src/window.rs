@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Group;
-use crate::{balance::TurnedBack, client::ClientGauges};
 
 /// What users are doing at one moment, counted by the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +102,7 @@ pub struct Window {
     /// By class, where there are several.
     #[serde(default)]
     pub by_class: BTreeMap<String, Group>,
-    /// Its times one by one, where they are asked for ([`Options::second_times`](crate::Options::second_times)).
+    /// Its times one by one, where they are asked for ([`Recorder::keeping_times`](super::Recorder::keeping_times)).
     #[serde(skip)]
     pub times: Option<Box<SecondTimes>>,
     /// What users were doing at its end.
@@ -114,4 +113,28 @@ pub struct Window {
     /// What balancers before services had refused by its end, where they have a cap.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub turned_back: BTreeMap<String, TurnedBack>,
+}
+
+/// What can be seen of policies on the sender's side.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientGauges {
+    /// Requests that wanted to be sent, those that came back counted again.
+    pub offered: u64,
+    /// Those that were let go.
+    pub let_go: u64,
+    /// Those that were refused or sent back for a while.
+    pub refused: u64,
+    /// Held now.
+    pub held: u64,
+    /// What the policies show, as the mean over the first 64 of them.
+    pub policy: BTreeMap<String, f64>,
+}
+
+/// What a balancer has refused, since every task had as many requests under way as it may.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnedBack {
+    /// Requests.
+    pub requests: u64,
+    /// Health checks, which are in no books of requests.
+    pub checks: u64,
 }

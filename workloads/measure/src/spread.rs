@@ -5,8 +5,6 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{ArrivalLaw, Load, Phase};
-
 /// Arrivals as the generator let them come, also those that a policy of their own then refused, in windows of a tenth of a second. Memory grows with the time of a phase, not
 /// with what comes in it.
 #[derive(Debug, Clone, Default)]
@@ -30,28 +28,6 @@ impl Spread {
     const WINDOW: Duration = Duration::from_millis(100);
     /// A plan that is longer than this is not followed to its end: about eleven days.
     const MOST: usize = 10_000_000;
-
-    /// For a phase in which users come independently, at one rate. `None` for all others: what is to be expected there is
-    /// another number.
-    pub(super) fn of(phase: &Phase) -> Option<Self> {
-        let mut any = false;
-        for load in &phase.loads {
-            match load {
-                Load::Sessions { from_per_s, to_per_s, law: ArrivalLaw::Poisson, .. }
-                | Load::Requests { from_per_s, to_per_s, law: ArrivalLaw::Poisson, .. }
-                    if from_per_s == to_per_s =>
-                {
-                    any = true;
-                }
-                // They ask for nothing that is counted.
-                Load::Present { .. } | Load::Churn { .. } => {}
-                Load::Users { .. } | Load::Sessions { .. } | Load::Requests { .. } | Load::Replay { .. } => {
-                    return None;
-                }
-            }
-        }
-        any.then(Self::default)
-    }
 
     /// What was counted.
     pub(super) fn counts(&self) -> &[u32] {
@@ -92,27 +68,7 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
-    use controllers::{Class, Timestamp};
-
     use super::*;
-    use crate::arrivals::OpenArrivals;
-
-    fn phase(loads: Vec<Load>) -> Phase {
-        Phase { name: "all".to_owned(), duration: Duration::from_secs(20), loads }
-    }
-
-    fn requests(to_per_s: f64, law: ArrivalLaw) -> Load {
-        Load::Requests { from_per_s: 100.0, to_per_s, law, class: Class(0) }
-    }
-
-    #[test]
-    fn only_independent_arrivals_at_one_rate_can_be_judged() {
-        assert!(Spread::of(&phase(vec![requests(100.0, ArrivalLaw::Poisson)])).is_some());
-        assert!(Spread::of(&phase(vec![requests(200.0, ArrivalLaw::Poisson)])).is_none(), "a ramp");
-        assert!(Spread::of(&phase(vec![requests(100.0, ArrivalLaw::Constant)])).is_none());
-        assert!(Spread::of(&phase(vec![requests(100.0, ArrivalLaw::Poisson), Load::users(3)])).is_none());
-        assert!(Spread::of(&phase(Vec::new())).is_none());
-    }
 
     fn index(arrivals: impl IntoIterator<Item = Duration>) -> f64 {
         let mut spread = Spread::default();
@@ -126,17 +82,6 @@ mod tests {
         // None in every other window, and twice as many in those between.
         let bunches = (0..100).flat_map(|n| [Duration::from_millis(n * 200); 20]);
         assert!(index(bunches) > 5.0);
-    }
-
-    #[test]
-    fn the_plans_own_arrivals_are_as_independent_as_they_should_be() {
-        let lasts = Duration::from_secs(20);
-        for seed in 0..20 {
-            let arrivals = OpenArrivals::new(100.0, 100.0, ArrivalLaw::Poisson, Timestamp::ZERO, lasts, seed);
-            let found = index(arrivals.map(|at| at.since(Timestamp::ZERO)));
-            // One of a thousand is outside of this for 200 windows.
-            assert!((0.70..1.36).contains(&found), "seed {seed}: {found}");
-        }
     }
 
     #[test]

@@ -9,17 +9,13 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beside, Distribution, Family, Health, Ledger, Replies, Report,
+    Beside, Distribution, Family, Health, Ledger, Offered, Replayed, Replies, Report, TransitionCount,
     cell::Cell,
     recorder::PARTS,
     report::{Raw, RawPhase},
     shares::Shares,
     spread::Spread,
     user_set::UserSet,
-};
-use crate::{
-    mail::{Offered, TransitionCount},
-    replay::Replayed,
 };
 
 /// Most users, phases, types and classes that are believed of a file: it may have been changed.

@@ -5,15 +5,12 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use super::{
-    Beside, Distribution, Family, Fate, Health, Ledger, Report, SecondTimes, UserStates, Window,
+    Beside, CheckResult, Distribution, Family, Fate, Health, Intent, Ledger, RecorderPlan, Report, SecondTimes,
+    UserStates, Window,
     cell::Cell,
     distribution::Percentile,
     groups::{Ended, Groups},
     report::Raw,
-};
-use crate::{
-    persona::{Call, Ending, Want},
-    plan::LoadPlan,
 };
 
 /// Phases are counted in this many equal parts, so that "the last half of the spike" can be read afterwards.
@@ -74,8 +71,8 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder for this plan, whose requests are of these types (`Kind(0)` is the first).
     #[must_use]
-    pub fn new(plan: &LoadPlan, kinds: &[&str]) -> Self {
-        let most = plan.timeout.max(plan.connect_timeout) * 2;
+    pub fn new(plan: RecorderPlan, kinds: &[&str]) -> Self {
+        let most = plan.timeout * 2;
         let raw = Raw::new(plan, kinds, most);
         Self {
             groups: Groups::new(raw.kinds.len(), raw.classes.len()),
@@ -100,44 +97,44 @@ impl Recorder {
     }
 
     /// Enters a request into the plan at its intended start, before anything is done about it. Only for
-    /// [`hop`](Call::hop) 0: a later hop goes on with the ticket of its request ([`Recorder::hop`]).
-    pub fn plan(&mut self, user: u64, call: &Call, intended: Timestamp) -> Ticket {
-        let cell = self.raw.cell_index(intended, call.kind, call.class);
+    /// the first hop: a later one goes on with the ticket of its request ([`Recorder::hop`]).
+    pub fn plan(&mut self, user: u64, intent: Intent, intended: Timestamp) -> Ticket {
+        let cell = self.raw.cell_index(intended, intent.kind, intent.class);
         let ledger = &mut self.raw.cell(cell).ledger;
         ledger.planned += 1;
-        ledger.retries += u64::from(call.attempt > 0);
+        ledger.retries += u64::from(intent.attempt > 0);
         self.groups.planned(cell);
-        if call.attempt > 0 {
+        if intent.attempt > 0 {
             self.window.retries += 1;
         } else {
             self.window.offered += 1;
         }
         let arrival = self.raw.users_seen(intended, user);
-        if call.attempt == 0 {
+        if intent.attempt == 0 {
             self.raw.wants(intended, user);
             if self.raw.replays {
-                self.raw.time(cell, Family::Behind).record(intended.since(call.wanted_at));
+                self.raw.time(cell, Family::Behind).record(intended.since(intent.wanted_at));
             }
         }
-        let (free, wanted_at) = (intended, call.wanted_at);
+        let (free, wanted_at) = (intended, intent.wanted_at);
         Ticket { cell, user, intended, free, wanted_at, asked: None, begun: false, arrival, sent: None }
     }
 
-    /// Something beside requests begins: the phase in whose books it is.
-    pub(crate) fn begin_beside(&mut self, intended: Timestamp, want: Want) -> usize {
+    /// A background connection is asked for, with a health check or without: returns the phase in whose books it is.
+    pub fn begin_beside(&mut self, intended: Timestamp, check: bool) -> usize {
         let (phase, _) = self.raw.phase_and_part(intended);
-        self.raw.beside(phase).into_iter().for_each(|books| books.begin(want));
+        self.raw.beside(phase).into_iter().for_each(|books| books.begin(check));
         phase
     }
 
     /// A connection was made for it.
-    pub(crate) fn connected_beside(&mut self, phase: usize) {
+    pub fn connected_beside(&mut self, phase: usize) {
         self.raw.beside(phase).into_iter().for_each(Beside::connected);
     }
 
-    /// It has ended so.
-    pub(crate) fn end_beside(&mut self, phase: usize, want: Want, fate: Fate, ending: Ending) {
-        self.raw.beside(phase).into_iter().for_each(|books| books.end(want, fate, ending));
+    /// It has ended with this fate; `check`: what came of its health check, if it had one.
+    pub fn end_beside(&mut self, phase: usize, fate: Fate, check: Option<CheckResult>) {
+        self.raw.beside(phase).into_iter().for_each(|books| books.end(fate, check));
     }
 
     /// A client-side policy is asked about it: the generator has let it come, whatever the policy says.

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// How a request ended, as its host knows it (the judgement on an answer is the user's: [`crate::persona::Ending`]).
+/// How a request ended, as its host knows it (the judgement on an answer is the user's).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fate {
     /// Answered as asked. Late if its response time is over the objective: the recorder sees to that.

@@ -6,12 +6,9 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Beside, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Replies, Times, cell::Cell,
-    recorder::PARTS, shares::Shares, spread::Spread, user_set::UserSet,
-};
-use crate::{
-    balance::TurnedBack,
-    plan::{Load, LoadPlan, Phase},
+    Beside, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Offered, RecorderPlan, Replayed,
+    Replies, Times, TransitionCount, TurnedBack, cell::Cell, recorder::PARTS, shares::Shares, spread::Spread,
+    user_set::UserSet,
 };
 
 /// What a run measured. Serialises without the raw counts; write those out first if they are to be kept
@@ -28,19 +25,19 @@ pub struct Report {
     pub generator: GeneratorReport,
     /// Two ways to the mean number in flight, which must agree.
     pub little: Little,
-    /// Transitions that Markov users made, filled in by the host ([`crate::Crowd::transitions`]); empty for other users.
-    pub transitions: Vec<crate::mail::TransitionCount>,
+    /// Transitions that Markov users made, filled in by the host; empty for other users.
+    pub transitions: Vec<TransitionCount>,
     /// How often pages offered what these users drew, by minutes; filled in by the host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub offered: Vec<crate::mail::Offered>,
+    pub offered: Vec<Offered>,
     /// What became of recorded requests; filled in by the host. `None`: nothing was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub replayed: Option<crate::replay::Replayed>,
+    pub replayed: Option<Replayed>,
     /// What balancers before services have refused, where they have a cap; filled in by the host. To users that was sent, and
     /// answered 503; no service has read it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub turned_back: BTreeMap<String, TurnedBack>,
-    /// The requests by number, if they were numbered ([`Options::numbered`](crate::Options::numbered)); filled in by the host.
+    /// The requests by number, if they were numbered; filled in by the host.
     #[serde(skip)]
     pub numbers: Option<Numbers>,
     /// Why the numbers do not add up, if they do not; a run with any is not to be believed.
@@ -266,32 +263,27 @@ pub(super) struct RawPhase {
 }
 
 impl Raw {
-    pub(super) fn new(plan: &LoadPlan, kinds: &[&str], most: Duration) -> Self {
+    pub(super) fn new(plan: RecorderPlan, kinds: &[&str], most: Duration) -> Self {
         let mut begins = Timestamp::ZERO;
         let mut phases = Vec::with_capacity(plan.phases.len());
-        for phase in &plan.phases {
+        for phase in plan.phases {
             phases.push(RawPhase {
-                name: phase.name.clone(),
+                name: phase.name,
                 begins,
                 lasts: phase.duration,
                 cut_off: false,
-                users: most_users(phase),
+                users: phase.users,
                 seen: UserSet::default(),
                 connect_timed_out: UserSet::default(),
                 shares: Shares::default(),
-                spread: Spread::of(phase),
+                spread: phase.independent.then(Spread::default),
                 beside: Beside::default(),
                 replies: Replies::default(),
                 in_parts: true,
             });
             begins = begins + phase.duration;
         }
-        let mut classes: Vec<_> = plan.phases.iter().flat_map(|p| &p.loads).flat_map(Load::classes).copied().collect();
-        classes.sort();
-        classes.dedup();
-        if classes.is_empty() {
-            classes.push(Class::default());
-        }
+        let classes = if plan.classes.is_empty() { vec![Class::default()] } else { plan.classes };
         let kinds: Vec<String> = kinds.iter().map(|&kind| kind.to_owned()).collect();
         let cells = phases.len().max(1) * PARTS * kinds.len() * classes.len();
         Self {
@@ -301,7 +293,7 @@ impl Raw {
             cells: vec![None; cells],
             most,
             objective: plan.objective,
-            replays: plan.replays(),
+            replays: plan.replays,
             sojourn: Duration::ZERO,
         }
     }
@@ -474,13 +466,4 @@ fn summary(name: &str, seconds: f64, cell: &Cell) -> PhaseReport {
         behind_ms: times(Family::Behind),
         ..PhaseReport::default()
     }
-}
-
-fn most_users(phase: &Phase) -> Option<u64> {
-    let closed = phase.loads.iter().map(|load| match load {
-        Load::Users { .. } => Some(load.most_at_once()),
-        Load::Present { .. } | Load::Churn { .. } => Some(0),
-        Load::Sessions { .. } | Load::Requests { .. } | Load::Replay { .. } => None,
-    });
-    closed.sum()
 }
