@@ -8,12 +8,14 @@ use crate::{Machine, Policy, Site, modern::DISCIPLINES};
 
 mod entries;
 mod param;
+mod policy_spec;
 mod preset;
 mod row;
 #[cfg(test)]
 mod tests;
 
 pub use param::{Param, ParamKind, TimesBy, Values, parse_time};
+pub use policy_spec::PolicySpec;
 pub use preset::{Given, Preset};
 pub use row::Row;
 

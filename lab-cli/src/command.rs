@@ -5,13 +5,13 @@ use std::{
     path::Path,
 };
 
+use analysis::text::nearest;
 use clap::CommandFactory;
 
 use crate::{
     args::{Cli, Command, Output, SchemaOf},
     exit::{End, Failure, Outcome},
     spec::{Changes, Experiment, Library},
-    text::nearest,
 };
 
 mod calibrate;
@@ -85,7 +85,7 @@ fn list(output: Output) -> Outcome {
                     })
                 })
                 .collect();
-            text = crate::text::json(&list).map_err(Failure::because)?;
+            text = analysis::text::json(&list).map_err(Failure::because)?;
         }
         Output::Text => {
             let width = Library::all().iter().map(|entry| entry.id.len()).max().unwrap_or(0);
@@ -101,11 +101,11 @@ fn list(output: Output) -> Outcome {
 fn schema(of: SchemaOf) -> Outcome {
     let schema = match of {
         SchemaOf::Experiment => crate::spec::schema::experiment(),
-        SchemaOf::Summary => schemars::schema_for!(crate::summary::Summary),
-        SchemaOf::Timeline => schemars::schema_for!(crate::live::Second),
+        SchemaOf::Summary => schemars::schema_for!(analysis::summary::Summary),
+        SchemaOf::Timeline => schemars::schema_for!(analysis::live::Second),
         SchemaOf::Trace => schemars::schema_for!(traces::trace::SomeLine),
     };
-    print(crate::text::json(&schema).map_err(Failure::because)?.as_bytes())
+    print(analysis::text::json(&schema).map_err(Failure::because)?.as_bytes())
 }
 
 /// The text of an experiment, by file, id or `-`, and the name to print before its problems.

@@ -7,6 +7,7 @@ use std::{
     path::PathBuf,
 };
 
+use analysis::text::scrubbed;
 use target_app::{
     control::{Token, wire::Ready},
     mail::{
@@ -28,7 +29,6 @@ use crate::{
         plan::{App, Arm, Work},
         raw::MAX_BYTES,
     },
-    text::scrubbed,
 };
 
 /// Served when no experiment is named.

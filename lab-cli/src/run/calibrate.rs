@@ -12,6 +12,7 @@ mod threads;
 
 use std::{path::Path, time::Duration};
 
+use analysis::summary::{Capacity, CapacityStep};
 use controllers::random::seed_for;
 use measure::Window;
 use target_app::{spec::WorkSpec, tree::TaskSpec};
@@ -27,12 +28,9 @@ use super::{
     resolve::{destination, target_spec},
     target::Target,
 };
-use crate::{
-    spec::{
-        Experiment,
-        plan::{Arm, Model},
-    },
-    summary::{Capacity, CapacityStep},
+use crate::spec::{
+    Experiment,
+    plan::{Arm, Model},
 };
 
 pub use self::{

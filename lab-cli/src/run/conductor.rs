@@ -5,6 +5,19 @@ use std::{
     time::Duration,
 };
 
+use analysis::{
+    digests::{self, Digests},
+    figures, histograms,
+    judge::{
+        gates, measures,
+        threshold::{Abort, Threshold, Watch, watches},
+    },
+    live::{LiveEvent, PhaseShape, Second, Shape},
+    manifest::{Block, Declared},
+    record::{self, ArmRecord},
+    sum_up::{Findings, sum_up},
+    summary::{self, Capacity, Headroom, LimitSearch, Mode, Summary},
+};
 use controllers::{
     Random,
     random::{Seeded, seed_for},
@@ -15,32 +28,22 @@ use workloads::plan::{Account, Target};
 use super::{
     Cpus, RunFailure, Sinks, Stop,
     arm::{self, Turn, tell},
-    assemble, calibrate, digests,
+    calibrate,
     folder::Folder,
-    headroom, histograms,
-    manifest::{Block, manifest},
+    headroom,
+    histograms::write as write_histograms,
+    manifest::manifest,
     plan_digest::{digest_of, seed_of},
-    record::{self, ArmRecord},
     rehearsal::rehearse,
     resolve,
     site::SiteSpec,
     snapshot::Corpus,
-    sum_up::{Findings, sum_up},
     target::log_in,
     touches::Touches,
 };
-use crate::{
-    judge::{
-        gates, measures,
-        threshold::{Abort, Threshold, Watch},
-    },
-    live::{LiveEvent, PhaseShape, Second, Shape},
-    spec::{
-        self,
-        hindsight::Hindsight,
-        plan::{App, Arashi, Declared, Experiment, Load, Work},
-    },
-    summary::{self, Capacity, Headroom, LimitSearch, Mode, Summary},
+use crate::spec::{
+    hindsight::Hindsight,
+    plan::{App, Arashi, Experiment, Load, Work},
 };
 
 mod virtual_time;
@@ -103,15 +106,6 @@ pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<F
         timeline,
     };
     if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
-}
-
-/// The thresholds that end the run, each with its number.
-pub(super) fn watches(thresholds: &[Threshold], aborts: &[spec::plan::Abort]) -> Vec<(usize, Watch)> {
-    let of = |abort: &spec::plan::Abort| {
-        let number = thresholds.iter().position(|threshold| threshold.text() == abort.check)?;
-        Some((number, Watch::new(&thresholds[number], abort.grace).ok()?))
-    };
-    aborts.iter().filter_map(of).collect()
 }
 
 /// Nobody knows the future of a live run.
@@ -223,7 +217,7 @@ impl Run<'_> {
         let summary = self.summary(capacity, partial);
         self.folder.replace("summary.json", &summary)?;
         self.folder.sync()?;
-        digests::write(&self.folder)?;
+        self.folder.replace(digests::NAME, &Digests::of(self.folder.path())?)?;
         self.sinks.tell(&LiveEvent::RunFinished(Box::new(summary.clone())));
         Ok(Finished { summary, folder: self.folder.path().to_owned() })
     }
@@ -348,7 +342,7 @@ impl Run<'_> {
         }
         self.abort = self.abort.take().or(ended.abort);
         let name = histograms::file_name(&arm.label, block);
-        histograms::write(&ended.report, &self.folder.path().join(name))?;
+        write_histograms(&ended.report, &self.folder.path().join(name))?;
         let in_parts = |phase: &str| self.wanted_parts(&found).iter().any(|(name, _)| name == phase);
         let kept = ArmRecord::of(&found, self.context(arm), plan, &ended.report, in_parts);
         self.folder.put(&record::file_name(&arm.label, block), &kept)?;
@@ -377,7 +371,7 @@ impl Run<'_> {
     fn keep_parts(&mut self, arm: &summary::Arm, report: &Report) {
         for (phase, part) in self.wanted_parts(arm) {
             if let Some(found) = report.part(&phase, part.clone()) {
-                self.parts.push(Part { arm: self.arms.len(), phase, part, found: assemble::phase(&found) });
+                self.parts.push(Part { arm: self.arms.len(), phase, part, found: figures::phase(&found) });
             }
         }
     }
@@ -391,7 +385,7 @@ impl Run<'_> {
 
     /// What measures need to know of the plan.
     fn planned(&self, rate: Option<f64>) -> measures::Plan {
-        measures::Plan::of(self.request.experiment, rate, self.request.virtual_time)
+        self.request.experiment.measures_plan(rate, self.request.virtual_time)
     }
 
     fn context(&self, arm: &crate::spec::plan::Arm) -> gates::Context {
@@ -403,7 +397,7 @@ impl Run<'_> {
             objective: experiment.objective,
             closed: any_closed && !declared(Declared::ClosedOverload),
             flat_out: false,
-            kernel_backlog_declared: resolve::works_at_accept(&arm.policy) || declared(Declared::KernelBacklog),
+            kernel_backlog_declared: arm.policy.works_at_accept() || declared(Declared::KernelBacklog),
             own_target: true,
             headroom: self.headroom,
         }

@@ -6,6 +6,7 @@
 
 use std::{net::SocketAddr, thread, time::Duration};
 
+use analysis::summary::Headroom;
 use workloads::{
     Options, StopFlag,
     null::Null,
@@ -13,7 +14,6 @@ use workloads::{
 };
 
 use super::{Cpus, RunFailure, cpus::pin_this_thread, snapshot::machine};
-use crate::summary::Headroom;
 
 /// Users that ask again as soon as they have an answer: enough to fill the generator's processor.
 const USERS: u32 = 32;

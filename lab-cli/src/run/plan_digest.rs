@@ -1,13 +1,13 @@
 //! The digest of a load plan: as it is when a run begins, and made again from the run's manifest.
 
+use analysis::{Manifest, manifest::Block, recheck::BlockPlan};
 use controllers::random::seed_for;
+use serde::Deserialize as _;
+use serde_json::Value;
 use workloads::plan::{LoadPlan, Target};
 
-use super::{RunFailure, manifest::Block, resolve};
-use crate::{
-    spec::plan::{Arm, Experiment},
-    summary::Capacity,
-};
+use super::resolve;
+use crate::spec::plan::{Arm, Experiment};
 
 /// What users mean to do, without the port that the target happened to get, and without the policy that an arm puts before
 /// them.
@@ -31,21 +31,20 @@ pub fn seed_of(experiment: &Experiment, block: u32) -> u64 {
     seed_for(experiment.seed, &format!("block {block}"))
 }
 
-/// The digest that a block's plan has by its experiment; `None`: it takes a recording, which is no part of a run.
+/// The plans of a run's blocks, made again from its manifest.
 ///
 /// # Errors
-/// If the plan cannot be written as JSON.
-pub fn again(
-    experiment: &Experiment,
-    capacity: Option<&Capacity>,
-    block: &Block,
-) -> Result<Option<String>, RunFailure> {
-    if experiment.users.trace.is_some() {
-        return Ok(None);
-    }
+/// Why they cannot be made, in words.
+pub fn replan(manifest: &Manifest) -> Result<Vec<BlockPlan>, String> {
+    let experiment = Experiment::deserialize(manifest.whole.get("experiment").unwrap_or(&Value::Null))
+        .map_err(|error| format!("the manifest's experiment is not one of this lab ({error})"))?;
     let accounts = resolve::accounts(&experiment.target.app);
-    let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
-    let seed = seed_of(experiment, block.block);
-    let plan = resolve::load_plan(experiment, &Arm::none(), &accounts, nowhere(), seed, rate);
-    Ok(Some(digest_of(&plan)?))
+    let rate = manifest.capacity.as_ref().map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
+    let plan = |block: &Block| {
+        let seed = seed_of(&experiment, block.block);
+        let plan = || resolve::load_plan(&experiment, &Arm::none(), &accounts, nowhere(), seed, rate);
+        let digest = experiment.users.trace.is_none().then(|| digest_of(&plan())).transpose();
+        Ok(BlockPlan { seed, digest: digest.map_err(|error| error.to_string())? })
+    };
+    manifest.blocks.iter().map(plan).collect()
 }

@@ -2,23 +2,23 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use controllers::{Catalogue, Class, Objective, Place, random::seed_for};
+use analysis::summary::Capacity;
+use controllers::{Class, Objective, random::seed_for};
 use target_app::{
     control::wire::Ready,
     mail::corpus,
     spec::{self, EdgeSpec, TargetSpec, WorkSpec},
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
-use workloads::plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers};
-use workloads::presence::Role;
+use workloads::{
+    plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers},
+    presence::Role,
+};
 
 use super::{Cpus, RunFailure};
-use crate::{
-    spec::{
-        plan::{App, Arashi, Arm, Experiment, Load, Mail, Model, Tree, TreeCall, TreeService, Work},
-        recording::Recording,
-    },
-    summary::Capacity,
+use crate::spec::{
+    plan::{App, Arashi, Arm, Experiment, Load, Mail, Model, Tree, TreeCall, TreeService, Work},
+    recording::Recording,
 };
 
 /// Listen queue where connections are not limited: as long as kernels allow by default.
@@ -148,14 +148,8 @@ pub fn work(experiment: &Experiment, capacity: Option<&Capacity>) -> f64 {
 }
 
 fn backlog(experiment: &Experiment, arm: &Arm) -> u32 {
-    let by_place = if works_at_accept(&arm.policy) { SHORT_BACKLOG } else { LONG_BACKLOG };
+    let by_place = if arm.policy.works_at_accept() { SHORT_BACKLOG } else { LONG_BACKLOG };
     arm.backlog.or(arm.target(experiment).backlog).unwrap_or(by_place)
-}
-
-/// A policy at accept leaves connections to the kernel: overflows of its queue belong to the experiment.
-pub fn works_at_accept(policy: &spec::PolicySpec) -> bool {
-    let place = policy.place.or_else(|| Catalogue::find(&policy.name)?.place(&policy.settings).ok());
-    place == Some(Place::Accept)
 }
 
 /// Who may sign in.

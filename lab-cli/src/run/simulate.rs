@@ -2,6 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use analysis::{
+    figures,
+    judge::threshold::{Watch, abort_at},
+    live::LiveEvent,
+    summary::{self, Capacity},
+};
 use controllers::{Timestamp, seed_for};
 use target_app::{
     control::wire::{Gauges, ReadRequests, StreamedEvent},
@@ -24,15 +30,10 @@ use super::{
     spool::Spool,
     watch::Seconds,
 };
-use crate::{
-    judge::threshold::{Watch, abort_at},
-    live::LiveEvent,
-    spec::{
-        Experiment,
-        hindsight::Hindsight,
-        plan::{App, Arm, Tree},
-    },
-    summary::{self, Capacity},
+use crate::spec::{
+    Experiment,
+    hindsight::Hindsight,
+    plan::{App, Arm, Tree},
 };
 
 /// What all arms of a run in virtual time have in common.
@@ -303,15 +304,15 @@ fn run_on<W: Simulation>(
         policy: arm.policy_name().to_owned(),
         parameters: assemble::parameters_of(arm),
         block: task.block,
-        generator: assemble::generator(&report),
-        conditions: assemble::conditions(&report),
+        generator: figures::generator(&report),
+        conditions: figures::conditions(&report),
         server: Some(summary::Server {
             services: plant.services(),
             ..assemble::server(None, &last, &read.ledger, joined.as_ref())
         }),
         requests: joined,
-        phases: report.phases.iter().map(assemble::phase).collect(),
-        walk: assemble::walk(&report, assemble::model_of(plan)),
+        phases: report.phases.iter().map(figures::phase).collect(),
+        walk: figures::walk(&report, assemble::model_of(plan)),
         offered: report.offered.clone(),
         replayed: report.replayed,
         ..summary::Arm::default()

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::PoisonError};
 
-use controllers::seed_for;
+use analysis::summary;
+use controllers::{catalogue::PolicySpec, seed_for};
 use target_app::{
     control::{
         client::{ControlClient, ControlError},
         wire::{Gauges, ReadRequests},
     },
-    spec::{PolicySpec, TargetSpec},
+    spec::TargetSpec,
     tree::{CalleeSpec, ServiceSpec, TaskSpec, TreeSpec, balancer_of, books_of, gauges_of, requests_of},
 };
 use workloads::plan;
@@ -19,7 +20,6 @@ use super::{
     resolve::destination,
     target::Target,
 };
-use crate::summary;
 
 /// What to start.
 #[derive(Debug)]

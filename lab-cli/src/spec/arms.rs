@@ -1,13 +1,11 @@
 //! The arms: which policies are compared, with which settings.
 
+use analysis::{summary::ORACLE, text::suggestion};
 use controllers::{
     Catalogue, Place as Seat,
-    catalogue::{Make, Setting, Settings},
+    catalogue::{Make, PolicySpec, Setting, Settings},
 };
-use target_app::{
-    policies::{Resolved, Unfit},
-    spec::PolicySpec,
-};
+use target_app::policies::{Resolved, Unfit};
 
 use super::{
     client::client,
@@ -20,7 +18,6 @@ use super::{
     refusal::refusal,
     tree::{self, CallChanges},
 };
-use crate::text::suggestion;
 
 /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
 pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client", "services", "calls", "target"];
@@ -109,7 +106,7 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<Arm> 
     }
     let known = match name {
         hindsight::BEST_STATIC => Some(hindsight::best_static(&mut own, tree_of(base), &node.place, &path, problems)),
-        hindsight::ORACLE => Some(hindsight::oracle(&mut own, &path, problems)),
+        ORACLE => Some(hindsight::oracle(&mut own, &path, problems)),
         _ => None,
     };
     if let Some((policy, known)) = known {
@@ -253,7 +250,7 @@ fn lab_key(arm: &mut Arm, entry: &Entry, path: &str, base: Option<Base<'_>>, pro
 /// from here on there are policies by their own names, with settings.
 pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
     let Ok((entry, written_out)) = Catalogue::resolve(&spec.name, &spec.settings) else {
-        let ours = [hindsight::BEST_STATIC, hindsight::ORACLE];
+        let ours = [hindsight::BEST_STATIC, ORACLE];
         let (message, hint) = if ours.contains(&spec.name.as_str()) {
             let message = format!("{} stands for an arm, not for a policy of a part of it", spec.name);
             (

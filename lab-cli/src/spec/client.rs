@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use controllers::{Catalogue, Class, Criticality, Place, Settings};
-use target_app::spec::PolicySpec;
+use analysis::text::suggestion;
+use controllers::{Catalogue, Class, Criticality, Place, Settings, catalogue::PolicySpec};
 use workloads::plan::{ClientScope, Marks};
 
 use super::{
@@ -13,7 +13,6 @@ use super::{
     problem::Problems,
     raw::{Entry, Node, Value},
 };
-use crate::text::suggestion;
 
 /// Most users of a group, as there are users.
 const MAX_GROUP: u64 = 2_000_000;

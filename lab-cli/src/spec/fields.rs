@@ -2,13 +2,13 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
+use analysis::text::suggestion;
 use controllers::catalogue::parse_time;
 
 use super::{
     problem::Problems,
     raw::{Node, Value},
 };
-use crate::text::suggestion;
 
 /// A table that is being read.
 #[derive(Debug, Clone)]

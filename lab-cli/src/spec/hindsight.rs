@@ -26,9 +26,6 @@ pub enum Hindsight {
     Oracle,
 }
 
-/// The name of the arm that knows what requests cost.
-pub const ORACLE: &str = "oracle";
-
 /// The name of the arm whose limit is looked for.
 pub const BEST_STATIC: &str = "best-static";
 /// The parameter that is a limit.

@@ -1,6 +1,8 @@
 //! A service that one arm changes: other workers, another search, slower work. So two settings of the service itself are
 //! compared as two policies are, in the same blocks.
 
+use analysis::text::suggestion;
+
 use super::{
     arms::setting,
     plan::{App, OwnTarget, Target},
@@ -8,7 +10,6 @@ use super::{
     raw::{Entry, Node, Value},
     target,
 };
-use crate::text::suggestion;
 
 /// What makes it another service, or is done once for all arms: no arm changes these.
 const SHARED: &[&str] = &["app", "mail", "database", "capacity", "work", "class", "criticality", "services", "entry"];

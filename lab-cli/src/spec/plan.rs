@@ -1,28 +1,33 @@
 //! An experiment as it is meant: every value checked, every default filled in. Written to the manifest as it is.
 
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-use workloads::plan::OnTrouble;
-
 mod arm;
+mod measures;
 mod services;
 mod target;
 mod twins;
 mod users;
 
+use std::time::Duration;
+
+use analysis::{
+    judge::{
+        compare::{Compare, TooFewBlocks, too_few_blocks},
+        threshold::AbortRule,
+    },
+    manifest::Declared,
+    summary::Objective,
+    text::counted,
+};
+use serde::{Deserialize, Serialize};
+use workloads::plan::OnTrouble;
+
+use super::{classes, simulation::Simulation};
+use arm::steers_by;
+
 pub use arm::{Arm, Client, OwnTarget};
 pub use services::{Tree, TreeCall, TreeService};
 pub use target::{App, Arashi, Mail, Target, Work};
 pub use users::{Load, Model, Phase, Rate, Users, file_name_only};
-
-use super::{classes, simulation::Simulation};
-use crate::{
-    judge::compare::{Family, Metric, TooFewBlocks, too_few_blocks},
-    summary::Objective,
-    text::counted,
-};
-use arm::steers_by;
 
 /// A whole experiment. It is read back from a run's manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,7 +54,7 @@ pub struct Experiment {
     pub thresholds: Vec<String>,
     /// Which of them end the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub aborts: Vec<Abort>,
+    pub aborts: Vec<AbortRule>,
     /// How arms are compared.
     pub compare: Compare,
     /// What would otherwise be held against the run's validity.
@@ -57,51 +62,6 @@ pub struct Experiment {
     /// For runs in virtual time.
     #[serde(rename = "virtual")]
     pub simulation: Simulation,
-}
-
-/// A threshold that ends the run once it has failed for some time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Abort {
-    /// As in `thresholds`.
-    pub check: String,
-    /// For so long without a break.
-    #[serde(rename = "grace_ms", with = "controllers::millis")]
-    pub grace: Duration,
-}
-
-/// How arms are compared. Fixed before the run, in the file.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Compare {
-    /// The arm that the others are held against; `None`: the first.
-    pub baseline: Option<String>,
-    /// What decides.
-    pub metric: Metric,
-    /// In which phase; `None`: the baseline's with the most requests.
-    pub phase: Option<String>,
-    /// What matters in practice, as a share; `None`: the metric's own.
-    pub margin: Option<f64>,
-    /// The run is there to decide: one that is inconclusive ends with code 4.
-    pub decide: bool,
-}
-
-impl Compare {
-    /// For arms in this order, of which some know what no policy can know. A baseline that was left out of the run gives way to the
-    /// first.
-    pub fn family<'a>(&'a self, order: &'a [String], hindsight: &'a [String]) -> Family<'a> {
-        let baseline = self.baseline.as_deref().filter(|baseline| order.iter().any(|name| name == baseline));
-        Family { order, hindsight, baseline, phase: self.phase.as_deref(), primary: self.metric, margin: self.margin }
-    }
-}
-
-/// Conditions that make a run doubtful unless the experiment is about them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Declared {
-    /// The kernel's listen queue overflows: it, not a policy, does the admission.
-    KernelBacklog,
-    /// Closed users under overload: their number caps the load (the SEDA experiments are of this kind).
-    ClosedOverload,
 }
 
 impl Experiment {

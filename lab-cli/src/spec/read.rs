@@ -2,17 +2,23 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
+use analysis::{
+    judge::compare::{Compare, Metric},
+    manifest::Declared,
+    summary::Objective,
+    text::suggestion,
+};
+
 use super::{
     arms, classes,
     fields::Fields,
     own_target::Base,
-    plan::{App, Compare, Declared, Experiment, Load, Model, Rate, Target, Users},
+    plan::{App, Experiment, Load, Model, Rate, Target, Users},
     problem::{Problem, Problems},
     raw::{self, Value},
     set::set,
     simulation, target, thresholds, users,
 };
-use crate::{judge::compare::Metric, summary::Objective, text::suggestion};
 
 /// Keys at the top of a file.
 pub const KEYS: &[&str] = &[

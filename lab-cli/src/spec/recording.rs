@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use analysis::sha256;
 use controllers::Class;
 use serde::{Deserialize, Serialize};
 use workloads::{
@@ -18,8 +19,6 @@ use workloads::{
     replay::{Pace, Sessions},
 };
 
-pub use played::{Cut, Played};
-
 use super::{
     fields::Fields,
     named_file,
@@ -27,7 +26,8 @@ use super::{
     problem::Problems,
     raw::{Node, Value},
 };
-use crate::sha256;
+
+pub use played::{Cut, Played};
 
 /// Keys of `users.trace`.
 pub const KEYS: &[&str] = &["file", "pace", "speed", "from", "for", "copies", "sample"];

@@ -1,10 +1,10 @@
 //! `on_refuse`, as it may be written for an arm, the target and a stage.
 
+use analysis::text::suggestion;
 use reqwest::Url;
 use target_app::spec::OnRefuse;
 
 use super::raw::{Node, Value};
-use crate::text::suggestion;
 
 const WORDS: [&str; 3] = ["reject", "block", "degrade"];
 

@@ -75,7 +75,7 @@ struct Compare {
     /// The arm that the others are held against [default: the first].
     baseline: Option<String>,
     /// What decides [default: goodput].
-    metric: Option<crate::judge::compare::Metric>,
+    metric: Option<analysis::judge::compare::Metric>,
     /// In which phase [default: the baseline's with the most requests].
     phase: Option<String>,
     /// What matters in practice, as a share: `0.05` [default: 0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction].

@@ -1,10 +1,11 @@
 //! Changes of a file from the command line, `--set KEY=VALUE`, made in what was written before it is read.
 
+use analysis::text::suggestion;
+
 use super::{
     problem::{Place, Problem},
     raw::{Entry, Node, Value, parse},
 };
-use crate::text::suggestion;
 
 /// Puts a value into the tree. Keys are dotted; an element of a list is named by its number (from 0), by its `name`, or, an
 /// arm, by its label or its policy: `users.phases.spike.users=500`, `arms.seda.scope=single`; `+` is a new one at its end:

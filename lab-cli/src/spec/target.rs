@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
+use analysis::text::suggestion;
 use controllers::catalogue::parse_time;
 use target_app::{
     spec::{
@@ -21,7 +22,6 @@ use super::{
     refusal::refusal,
     users::rate,
 };
-use crate::text::suggestion;
 
 /// Keys of `target`.
 pub const KEYS: &[&str] = &[

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use analysis::judge::threshold::{AbortRule, Names, Threshold, ThresholdError, Watch};
 use workloads::mail::REQUEST_TYPES;
 
 use super::{
     fields::Fields,
-    plan::{Abort, Experiment, Model},
+    plan::{Experiment, Model},
     problem::Problems,
     raw::{Node, Value},
 };
-use crate::judge::threshold::{Names, Threshold, ThresholdError, Watch};
 
 /// Keys of a threshold that is a table.
 pub const KEYS: &[&str] = &["check", "abort", "grace"];
@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// Reads `thresholds`, and which of them end the run. `all_arms` are those of the file: where fewer are run, thresholds on the
 /// others are left out.
-pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[String]) -> (Vec<String>, Vec<Abort>) {
+pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[String]) -> (Vec<String>, Vec<AbortRule>) {
     let mut arms: Vec<&str> = all_arms.iter().map(String::as_str).collect();
     let running: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
     arms.extend(running.iter().filter(|arm| !all_arms.iter().any(|a| a == *arm)));
@@ -53,7 +53,7 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
             continue;
         }
         if threshold.arms().iter().all(|arm| running.contains(arm)) {
-            aborts.extend(grace.map(|grace| Abort { check: text.clone(), grace }));
+            aborts.extend(grace.map(|grace| AbortRule { check: text.clone(), grace }));
             kept.push(text);
         }
     }

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
-use controllers::Class;
+use analysis::text::suggestion;
+use controllers::{Class, catalogue::PolicySpec};
 use target_app::{
-    spec::{PolicySpec, StageSpec},
+    spec::StageSpec,
     tree::{Balancer, Per, Slow, WhenRefused},
 };
 
@@ -18,7 +19,6 @@ use super::{
     simulation::{COSTS_KEYS, CostChanges, cost_changes},
     target::{emulated, stage},
 };
-use crate::text::suggestion;
 
 /// Keys of one of `target.services`.
 pub const SERVICE_KEYS: &[&str] = &[

@@ -4,6 +4,10 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use analysis::{
+    live::{LiveEvent, Second, Shape},
+    summary::Summary,
+};
 use crossterm::event::KeyEvent;
 use traces::trace::Header;
 
@@ -13,11 +17,7 @@ use super::{
     state::State,
     update,
 };
-use crate::{
-    live::{LiveEvent, Second, Shape},
-    spec::Changes,
-    summary::Summary,
-};
+use crate::spec::Changes;
 
 mod compare;
 mod cursor;

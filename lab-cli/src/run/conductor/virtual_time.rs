@@ -10,15 +10,19 @@ use std::{
     time::Duration,
 };
 
-use super::{Finished, Run};
-use crate::{
+use analysis::{
     judge::measures,
     live::LiveEvent,
+    manifest::Block,
+    record::{self, ArmRecord},
+    summary::{self, Capacity, LimitTry},
+};
+
+use super::{Finished, Run};
+use crate::{
     run::{
         RunFailure, best_static,
-        manifest::Block,
         plan_digest::seed_of,
-        record::{self, ArmRecord},
         simulate::{Ground, Simulated, Task, Told},
         spool::Spool,
     },
@@ -26,7 +30,6 @@ use crate::{
         hindsight::{self, Hindsight},
         plan::{App, Arashi, Arm, Work},
     },
-    summary::{self, Capacity, LimitTry},
 };
 
 /// How often those who watch are told how far it is.

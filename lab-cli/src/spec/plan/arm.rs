@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use controllers::Catalogue;
+use analysis::summary::ORACLE;
+use controllers::{Catalogue, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
-use target_app::spec::PolicySpec;
 use workloads::plan::ClientScope;
 
 use super::{Experiment, Target};
-use crate::spec::{
-    hindsight::{self, Hindsight},
-    tree::CallChanges,
-};
+use crate::spec::{hindsight::Hindsight, tree::CallChanges};
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,7 +77,7 @@ impl Arm {
     /// The name of who decides, in tables.
     pub fn policy_name(&self) -> &str {
         match &self.hindsight {
-            Some(Hindsight::Oracle) => hindsight::ORACLE,
+            Some(Hindsight::Oracle) => ORACLE,
             Some(Hindsight::BestStatic { service: Some(service), .. }) => {
                 self.services.get(service).map_or(&self.policy.name, |policy| &policy.name)
             }

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Class, Criticality};
+use controllers::{Class, Criticality, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
 use target_app::{
     graph::Graph,
     mail::corpus::CorpusSpec,
-    spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, Health, PolicySpec, StageSpec},
+    spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, Health, StageSpec},
     synthetic::{Checksum, Emulated},
 };
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use analysis::{live::value_in_words, summary::ORACLE};
 use controllers::{
     Catalogue, Entry, Place, Settings,
     catalogue::{Make, Row},
@@ -9,13 +10,7 @@ use controllers::{
 
 use super::{Line, Order, cursor::moved, home::live_time, line::Ended};
 use crate::{
-    live::value_in_words,
-    spec::{
-        Changes, Experiment,
-        hindsight::{BEST_STATIC, ORACLE},
-        plan::App,
-        raw, read,
-    },
+    spec::{Changes, Experiment, hindsight::BEST_STATIC, plan::App, raw, read},
     tui::keymap::Action,
 };
 

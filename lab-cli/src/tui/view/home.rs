@@ -1,5 +1,6 @@
 //! Experiments to choose from, and what the one under the cursor shows.
 
+use analysis::text::{counted, scrubbed};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -13,7 +14,6 @@ use super::{first_shown, part_shown};
 use crate::{
     run::load_in_words,
     spec::Experiment,
-    text::{counted, scrubbed},
     tui::{
         Palette,
         app::{Content, Home, Kind},
