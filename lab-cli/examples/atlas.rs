@@ -16,7 +16,7 @@ use std::{
 };
 
 use analysis::summary::{BlockResult, Reason, ThresholdResult, Verdict};
-use lab_cli::spec::Library;
+use experiment::Library;
 use serde::Deserialize;
 
 type Error = Box<dyn std::error::Error>;

@@ -17,10 +17,8 @@ use analysis::{
     live::Second,
     summary::{Mode, Summary},
 };
-use lab_cli::{
-    run::{Cpus, Request, Sinks, Stop, Touches, conduct},
-    spec::{Changes, Library, read},
-};
+use experiment::{Changes, Library, read};
+use lab_cli::run::{Cpus, Request, Sinks, Stop, Touches, conduct};
 
 type Error = Box<dyn std::error::Error>;
 

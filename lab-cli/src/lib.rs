@@ -8,5 +8,4 @@ pub mod command;
 pub mod exit;
 pub mod history;
 pub mod run;
-pub mod spec;
 pub mod tui;

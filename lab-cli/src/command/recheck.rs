@@ -6,13 +6,14 @@ use analysis::{
     recheck::{Difference, Rechecked, recheck as compute_again},
     text::scrubbed,
 };
+use experiment::plan_digest::replan;
 use serde_json::Value;
 
 use super::{counted, print};
 use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
-    run::{find_run, replan},
+    run::find_run,
 };
 
 /// Differences that are printed as text; all of them are in the JSON.

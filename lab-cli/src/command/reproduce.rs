@@ -6,6 +6,7 @@ use analysis::{
     summary::{Mode, Reason, Summary, ThresholdResult, Verdict},
     text::nearest,
 };
+use experiment::{Changes, Experiment, Library};
 use serde::Serialize;
 
 use super::{
@@ -16,7 +17,6 @@ use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
     run::{Cpus, Request, Sinks, Stop, Touches, conduct, progress::Progress},
-    spec::{Changes, Experiment, Library},
 };
 
 /// An experiment of the atlas, and what it found.

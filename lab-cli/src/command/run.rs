@@ -12,13 +12,13 @@ use analysis::{
     series,
     summary::{Summary, Verdict, deciding},
 };
+use experiment::{Changes, Experiment};
 
 use super::{print, read_experiment};
 use crate::{
     args::{self, Color, Output},
     exit::{End, Failure, Outcome},
     run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, Touches, conduct, progress::Progress},
-    spec::{Changes, Experiment},
     tui::{Ask, Palette, Screen},
 };
 

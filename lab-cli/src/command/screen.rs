@@ -14,6 +14,7 @@ use analysis::{
     manifest::Manifest,
     summary::{Mode, Summary},
 };
+use experiment::raw::MAX_BYTES;
 use traces::trace::Header;
 
 use super::{read_text, run::palette, trace};
@@ -21,7 +22,6 @@ use crate::{
     args::Color,
     exit::{End, Failure, Outcome},
     run::{Cpus, RUNS, Request, Sinks, Stop, Touches, conduct},
-    spec::raw::MAX_BYTES,
     tui::{Ask, Folder, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
 };
 

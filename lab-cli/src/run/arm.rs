@@ -8,6 +8,7 @@ use analysis::{
     live::{LiveEvent, Second},
     summary,
 };
+use experiment::plan::{Arm, Phase};
 use measure::Report;
 use target_app::control::wire::{Gauges, ReadRequests};
 use workloads::{
@@ -30,7 +31,6 @@ use super::{
     touches::{Hands, Reach, Touches},
     watch::{Seconds, Watch},
 };
-use crate::spec::plan::{Arm, Phase};
 
 /// What an arm left.
 #[derive(Debug)]

@@ -14,6 +14,11 @@ use std::{path::Path, time::Duration};
 
 use analysis::summary::{Capacity, CapacityStep};
 use controllers::random::seed_for;
+use experiment::{
+    Experiment,
+    plan::{Arm, Model},
+    resolve::target_spec,
+};
 use measure::Window;
 use target_app::{spec::WorkSpec, tree::TaskSpec};
 use traces::Think;
@@ -25,12 +30,7 @@ use workloads::{
 use self::load::Busy;
 use super::{
     Corpus, Cpus, RunFailure, Sinks,
-    resolve::{destination, target_spec},
-    target::Target,
-};
-use crate::spec::{
-    Experiment,
-    plan::{Arm, Model},
+    target::{Target, destination},
 };
 
 pub use self::{
@@ -68,8 +68,8 @@ pub fn search(
 ) -> Result<Capacity, RunFailure> {
     let mail = users(experiment, corpus.accounts())?;
     let seed = seed(experiment);
-    let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus);
-    let target = Target::start(&TaskSpec::alone(spec), log)?;
+    let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus.target);
+    let target = Target::start(TaskSpec::alone(spec), log)?;
     sinks.note(solving_for(wanted, &mail));
     let plan = plan(&mail, destination(&target.ready)?, seed);
     let capacity = solve(wanted, |operations| {

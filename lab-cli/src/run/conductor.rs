@@ -22,6 +22,12 @@ use controllers::{
     Random,
     random::{Seeded, seed_for},
 };
+use experiment::{
+    hindsight::Hindsight,
+    plan::{App, Arashi, Experiment, Load, Work},
+    plan_digest::{digest_of, seed_of},
+    resolve,
+};
 use measure::{Report, StallCause};
 use workloads::plan::{Account, Target};
 
@@ -33,17 +39,11 @@ use super::{
     headroom,
     histograms::write as write_histograms,
     manifest::manifest,
-    plan_digest::{digest_of, seed_of},
     rehearsal::rehearse,
-    resolve,
     site::SiteSpec,
     snapshot::Corpus,
     target::log_in,
     touches::Touches,
-};
-use crate::spec::{
-    hindsight::Hindsight,
-    plan::{App, Arashi, Experiment, Load, Work},
 };
 
 mod virtual_time;
@@ -247,10 +247,10 @@ impl Run<'_> {
 
     fn shape(&self, capacity: Option<f64>) -> Shape {
         let experiment = self.request.experiment;
-        let phase = |phase: &crate::spec::plan::Phase| PhaseShape {
+        let phase = |phase: &experiment::plan::Phase| PhaseShape {
             name: phase.name.clone(),
             seconds: phase.duration.as_secs_f64(),
-            load: resolve::in_words(phase, capacity),
+            load: resolve::load_in_words(phase, capacity),
         };
         Shape {
             experiment: experiment.name.clone(),
@@ -295,13 +295,13 @@ impl Run<'_> {
         let arm = &experiment.arms[index];
         let database = corpus.map(Corpus::copy).transpose()?;
         let work = resolve::work(experiment, capacity);
-        let cpus = self.request.cpus;
+        let cpu = self.request.cpus.target;
         let site = match &experiment.target.app {
-            App::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpus)),
-            _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpus))),
+            App::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpu)),
+            _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu))),
         };
         let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
-        let turn = Turn { arm, block, site, phases, watches, touches, cpus };
+        let turn = Turn { arm, block, site, phases, watches, touches, cpus: self.request.cpus };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());
@@ -388,7 +388,7 @@ impl Run<'_> {
         self.request.experiment.measures_plan(rate, self.request.virtual_time)
     }
 
-    fn context(&self, arm: &crate::spec::plan::Arm) -> gates::Context {
+    fn context(&self, arm: &experiment::plan::Arm) -> gates::Context {
         let experiment = self.request.experiment;
         let closed = |load: &Load| matches!(load, Load::Users { .. });
         let any_closed = experiment.users.phases.iter().flat_map(|phase| &phase.loads).any(closed);

@@ -4,11 +4,11 @@ use analysis::{
     manifest::Block,
     summary::{Capacity, LimitSearch, Mode, SCHEMA},
 };
+use experiment::Experiment;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Cpus;
-use crate::spec::Experiment;
 
 /// Written before the first arm, and again when the order of a block is known.
 #[derive(Debug, Serialize)]
@@ -80,8 +80,9 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use experiment::{Changes, read};
+
     use super::*;
-    use crate::spec::{Changes, read};
 
     const FILE: &str = "
 name: times
@@ -115,7 +116,7 @@ arms: [none]
     #[test]
     fn every_experiment_of_the_library_is_read_back_as_it_was_written() {
         let cpus = Cpus { generator: None, target: None };
-        for entry in crate::spec::Library::all() {
+        for entry in experiment::Library::all() {
             let experiment = read(entry.text, &Changes::default()).expect("it is sound");
             let written = manifest(&experiment, Mode::Virtual, None, &[], &[], &cpus).expect("JSON");
             let text = written.to_string();

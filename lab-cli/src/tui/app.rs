@@ -9,6 +9,7 @@ use analysis::{
     summary::Summary,
 };
 use crossterm::event::KeyEvent;
+use experiment::Changes;
 use traces::trace::Header;
 
 use super::{
@@ -17,7 +18,6 @@ use super::{
     state::State,
     update,
 };
-use crate::spec::Changes;
 
 mod compare;
 mod cursor;

@@ -17,19 +17,17 @@ use analysis::{
     record::{self, ArmRecord},
     summary::{self, Capacity, LimitTry},
 };
+use experiment::{
+    hindsight::{self, Hindsight},
+    plan::{App, Arashi, Arm, Work},
+    plan_digest::seed_of,
+};
 
 use super::{Finished, Run};
-use crate::{
-    run::{
-        RunFailure, best_static,
-        plan_digest::seed_of,
-        simulate::{Ground, Simulated, Task, Told},
-        spool::Spool,
-    },
-    spec::{
-        hindsight::{self, Hindsight},
-        plan::{App, Arashi, Arm, Work},
-    },
+use crate::run::{
+    RunFailure, best_static,
+    simulate::{Ground, Simulated, Task, Told},
+    spool::Spool,
 };
 
 /// How often those who watch are told how far it is.

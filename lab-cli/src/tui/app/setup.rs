@@ -7,12 +7,10 @@ use controllers::{
     Catalogue, Entry, Place, Settings,
     catalogue::{Make, Row},
 };
+use experiment::{Changes, Experiment, hindsight::BEST_STATIC, plan::App, raw, read};
 
 use super::{Line, Order, cursor::moved, home::live_time, line::Ended};
-use crate::{
-    spec::{Changes, Experiment, hindsight::BEST_STATIC, plan::App, raw, read},
-    tui::keymap::Action,
-};
+use crate::tui::keymap::Action;
 
 /// Which list the keys move in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -346,7 +346,7 @@ fn long_lists_say_what_part_is_shown_and_have_ends() {
     assert!(drawn.contains(" 1 to 17 of "), "{drawn}");
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 20);
-    let count = crate::spec::Library::all().len();
+    let count = experiment::Library::all().len();
     assert!(drawn.contains(&format!(" {} to {count} of {count} ", count - 16)), "{drawn}");
     press(&mut app, KeyCode::PageUp);
     assert_eq!(app.home.at, count - 11);

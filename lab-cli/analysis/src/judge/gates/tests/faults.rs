@@ -569,7 +569,8 @@ fn every_code_in_the_source_is_in_the_table() {
 
 #[test]
 fn the_table_stands_in_the_docs() {
-    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validity.md")).expect("readable");
+    let docs =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validity.md")).expect("readable");
     let table = table::as_markdown();
     assert!(docs.contains(&table), "put this into docs/validity.md:\n{table}");
 }

@@ -12,7 +12,7 @@ use workloads::{
 };
 
 use super::Client;
-use crate::spec::recording::Recording;
+use crate::recording::Recording;
 
 /// Who sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! `on_refuse`, as it may be written for an arm, the target and a stage.
 
 use analysis::text::suggestion;
-use reqwest::Url;
 use target_app::spec::OnRefuse;
+use url::Url;
 
 use super::raw::{Node, Value};
 

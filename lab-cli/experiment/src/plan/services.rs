@@ -10,7 +10,7 @@ use target_app::{
 };
 
 use super::Client;
-use crate::spec::simulation::CostChanges;
+use crate::simulation::CostChanges;
 
 /// Several services.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,6 @@ use std::{path::PathBuf, time::Duration};
 use analysis::summary::Capacity;
 use controllers::{Class, Objective, random::seed_for};
 use target_app::{
-    control::wire::Ready,
     mail::corpus,
     spec::{self, EdgeSpec, TargetSpec, WorkSpec},
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
@@ -15,8 +14,7 @@ use workloads::{
     presence::Role,
 };
 
-use super::{Cpus, RunFailure};
-use crate::spec::{
+use crate::{
     plan::{App, Arashi, Arm, Experiment, Load, Mail, Model, Tree, TreeCall, TreeService, Work},
     recording::Recording,
 };
@@ -26,14 +24,14 @@ const LONG_BACKLOG: u32 = 4096;
 /// Where they are: short, so that clients feel the kernel's own back-off soon.
 const SHORT_BACKLOG: u32 = 16;
 
-/// What the target of one arm is.
+/// What the target of one arm is. `cpu`: the processor that it is kept to.
 pub fn target_spec(
     experiment: &Experiment,
     arm: &Arm,
     database: Option<PathBuf>,
     work: f64,
     seed: u64,
-    cpus: &Cpus,
+    cpu: Option<usize>,
 ) -> TargetSpec {
     let target = arm.target(experiment);
     let app = match &target.app {
@@ -73,18 +71,17 @@ pub fn target_spec(
         criticality: target.criticality.clone(),
         health: target.health,
         seed: seed_for(seed, "target"),
-        cpus: cpus.target.into_iter().collect(),
-        die_with: Some(std::process::id()),
+        cpus: cpu.into_iter().collect(),
         ..TargetSpec::new(app, arm.policy.clone(), objective(experiment))
     }
 }
 
-/// What the services of one arm are.
-pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpus: &Cpus) -> TreeSpec {
+/// What the services of one arm are. `cpu`: the processor that they are kept to.
+pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu: Option<usize>) -> TreeSpec {
     let of_tree = |machine: &&spec::PolicySpec| machine.name == "quota-server";
     let (machines, beside): (Vec<_>, Vec<_>) = experiment.target.machines.iter().partition(of_tree);
     let one = |service: &TreeService| {
-        let mut task = target_spec(experiment, arm, None, 0.0, seed, cpus);
+        let mut task = target_spec(experiment, arm, None, 0.0, seed, cpu);
         task.app = spec::App::Emulated(service.emulated.clone());
         task.policy = arm.services.get(&service.name).unwrap_or(&arm.policy).clone();
         task.machines = beside.iter().copied().cloned().collect();
@@ -222,14 +219,7 @@ fn objective(experiment: &Experiment) -> Objective {
     }
 }
 
-/// Where a target that is ready can be reached.
-pub fn destination(ready: &Ready) -> Result<plan::Target, RunFailure> {
-    let host = ready.url.trim_start_matches("http://").trim_end_matches('/');
-    let address = host.parse().map_err(|_| RunFailure::Target(format!("{:?} is no address", ready.url)))?;
-    Ok(plan::Target::at(address))
-}
-
-fn resolved(phase: &crate::spec::plan::Phase, trace: Option<&Recording>, capacity: Option<f64>) -> plan::Phase {
+fn resolved(phase: &crate::plan::Phase, trace: Option<&Recording>, capacity: Option<f64>) -> plan::Phase {
     let load = |load: &Load| match *load {
         Load::Replay => match trace {
             Some(trace) => trace.load(trace.played()),
@@ -261,7 +251,7 @@ fn resolved(phase: &crate::spec::plan::Phase, trace: Option<&Recording>, capacit
 }
 
 /// What arrives in a phase, in words.
-pub fn in_words(phase: &crate::spec::plan::Phase, capacity: Option<f64>) -> String {
+pub fn load_in_words(phase: &crate::plan::Phase, capacity: Option<f64>) -> String {
     let one = |load: &Load| match load {
         Load::Replay => "recorded sessions".to_owned(),
         Load::Users { from, to, .. } if from == to => format!("{to} users"),

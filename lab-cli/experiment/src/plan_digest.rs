@@ -7,7 +7,7 @@ use serde_json::Value;
 use workloads::plan::{LoadPlan, Target};
 
 use super::resolve;
-use crate::spec::plan::{Arm, Experiment};
+use crate::plan::{Arm, Experiment};
 
 /// What users mean to do, without the port that the target happened to get, and without the policy that an arm puts before
 /// them.

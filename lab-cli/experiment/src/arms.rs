@@ -320,7 +320,7 @@ mod tests {
     use controllers::catalogue::ParamKind;
 
     use super::*;
-    use crate::spec::{Changes, Experiment, read};
+    use crate::{Changes, Experiment, read};
 
     const FILE: &str = "name: x\nabout: y\ntarget: {app: emulated, service: 10ms, workers: 2}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
 

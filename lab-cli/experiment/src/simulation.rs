@@ -211,7 +211,11 @@ pub fn read_plant_file(path: &Path) -> Result<PlantSpec, String> {
 
 const NO_PLANT: &str = "this is no plant: it has none of a plant's keys (cores, types, …)";
 
-pub(crate) fn read_plant(text: &str) -> Result<PlantSpec, String> {
+/// Reads the text of a plant file.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_plant(text: &str) -> Result<PlantSpec, String> {
     // Only what is a plant is quoted: a path may be anything's.
     let found: BTreeMap<String, IgnoredAny> = serde_yaml::from_str(text).map_err(|_| NO_PLANT)?;
     let known = serde_json::to_value(PlantSpec::default()).map_err(|error| error.to_string())?;

@@ -55,7 +55,7 @@ fn load_of(loads: &[Load], capacity: Option<f64>) -> Option<PlannedLoad> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Changes, read};
+    use crate::{Changes, read};
 
     /// Users, ramps, sums of streams; faults in virtual time alone.
     const FILE: &str = "

@@ -115,7 +115,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::spec::{read, simulation, target, thresholds, tree, users};
+    use crate::{read, simulation, target, thresholds, tree, users};
 
     #[test]
     fn the_schema_and_the_reader_know_the_same_keys() {

@@ -1,6 +1,6 @@
 //! From a trace's file to requests, in virtual time.
 
-use std::{cell::RefCell, fs::File};
+use std::cell::RefCell;
 
 use controllers::{Class, Timestamp};
 use traces::trace::{Footer, Header, Names, Record, Writer};
@@ -17,7 +17,7 @@ use super::*;
 /// A trace of these: user, action, object; a second apart.
 fn trace(records: &[(&str, &str, &str)]) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().expect("a file");
-    let out = File::create(file.path()).expect("it can be written");
+    let out = file.reopen().expect("it can be written");
     let mut writer = Writer::new(out, &Header::new("test", "made up", Names::Source)).expect("written");
     for (second, &(user, action, object)) in (0..).zip(records) {
         let record = Record {

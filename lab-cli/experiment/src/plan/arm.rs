@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use workloads::plan::ClientScope;
 
 use super::{Experiment, Target};
-use crate::spec::{hindsight::Hindsight, tree::CallChanges};
+use crate::{hindsight::Hindsight, tree::CallChanges};
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
