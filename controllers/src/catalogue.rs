@@ -2,6 +2,7 @@
 
 use crate::{baseline, modern, resource, seda, sre};
 
+mod policy_spec;
 #[cfg(test)]
 mod tests;
 
@@ -9,6 +10,7 @@ pub use crate::entry::{
     Entry, EntryKind, Factory, Given, Param, ParamKind, ParamReader, ParamRow, Preset, Problem, SampleKind, Sampling,
     Setting, Settings, Source, parse_time,
 };
+pub use policy_spec::PolicySpec;
 
 use crate::entry::nearest;
 

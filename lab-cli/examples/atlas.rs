@@ -15,10 +15,8 @@ use std::{
     process::ExitCode,
 };
 
-use lab_cli::{
-    spec::Library,
-    summary::{BlockResult, Reason, ThresholdResult, Verdict},
-};
+use analysis::summary::{BlockResult, Reason, ThresholdResult, Verdict};
+use experiment::Library;
 use serde::Deserialize;
 
 type Error = Box<dyn std::error::Error>;

@@ -11,13 +11,14 @@
 
 use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, process::ExitCode};
 
-use lab_cli::{
+use analysis::{
+    folder::Recorded,
     judge::fidelity::{Speed, by_run, cells, speeds, table},
     live::Second,
-    run::{Cpus, Request, Sinks, Stop, Touches, conduct, read_folder},
-    spec::{Changes, Library, read},
     summary::{Mode, Summary},
 };
+use experiment::{Changes, Library, read};
+use lab_cli::run::{Cpus, Request, Sinks, Stop, Touches, conduct};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -89,7 +90,7 @@ struct Live {
 }
 
 fn live_run(folder: &Path) -> Result<Live, Error> {
-    let recorded = read_folder(folder)?;
+    let recorded = Recorded::read(folder)?;
     let summary = recorded.summary.ok_or("there is no summary.json")?;
     let manifest: serde_json::Value = serde_json::from_slice(&fs::read(folder.join("manifest.json"))?)?;
     let seed = manifest["seed"].as_u64().ok_or("manifest.json names no seed")?;
@@ -129,7 +130,7 @@ impl With<'_> {
         let request =
             Request { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true, touches: &touches };
         let summary = conduct(request, &mut Sinks::default(), &Stop::default())?.summary;
-        Ok(Simulated { summary, timeline: read_folder(&out)?.timeline })
+        Ok(Simulated { summary, timeline: Recorded::read(&out)?.timeline })
     }
 
     /// Every arm again, as fast as the machine was in the live run's.

@@ -11,13 +11,15 @@
 
 use std::process::ExitCode;
 
-use lab_cli::{
+use analysis::{
+    folder::Recorded,
     judge::compare::{
         Metric,
         power::{COMPARISONS, Noise, simulated},
     },
-    run::{Manifest, find_run, read_folder},
+    manifest::Manifest,
 };
+use lab_cli::run::find_run;
 
 /// Blocks of a comparison unless `--blocks` says otherwise.
 const BLOCKS: usize = 7;
@@ -64,7 +66,7 @@ fn power() -> Result<String, String> {
     let name = run.ok_or("name a run of an arm and its twin: power [--blocks N] RUN")?;
     let folder = find_run(&name)?;
     let manifest = Manifest::read(&folder).map_err(|error| error.to_string())?;
-    let recorded = read_folder(&folder).map_err(|error| error.to_string())?;
+    let recorded = Recorded::read(&folder).map_err(|error| error.to_string())?;
     let summary = recorded.summary.ok_or_else(|| format!("{name} has no summary.json: it was killed"))?;
     let twins = manifest.twins();
     if twins.is_empty() {

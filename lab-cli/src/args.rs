@@ -4,8 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use controllers::catalogue::parse_time;
-
-use crate::spec::fields::parse_size;
+use experiment::fields::parse_size;
 
 mod replay;
 mod trace;

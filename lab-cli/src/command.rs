@@ -5,13 +5,13 @@ use std::{
     path::Path,
 };
 
+use analysis::text::nearest;
 use clap::CommandFactory;
+use experiment::{Changes, Experiment, Library};
 
 use crate::{
     args::{Cli, Command, Output, SchemaOf},
     exit::{End, Failure, Outcome},
-    spec::{Changes, Experiment, Library},
-    text::nearest,
 };
 
 mod calibrate;
@@ -85,7 +85,7 @@ fn list(output: Output) -> Outcome {
                     })
                 })
                 .collect();
-            text = crate::text::json(&list).map_err(Failure::because)?;
+            text = analysis::text::json(&list).map_err(Failure::because)?;
         }
         Output::Text => {
             let width = Library::all().iter().map(|entry| entry.id.len()).max().unwrap_or(0);
@@ -100,12 +100,12 @@ fn list(output: Output) -> Outcome {
 
 fn schema(of: SchemaOf) -> Outcome {
     let schema = match of {
-        SchemaOf::Experiment => crate::spec::schema::experiment(),
-        SchemaOf::Summary => schemars::schema_for!(crate::summary::Summary),
-        SchemaOf::Timeline => schemars::schema_for!(crate::live::Second),
+        SchemaOf::Experiment => experiment::schema::experiment(),
+        SchemaOf::Summary => schemars::schema_for!(analysis::summary::Summary),
+        SchemaOf::Timeline => schemars::schema_for!(analysis::live::Second),
         SchemaOf::Trace => schemars::schema_for!(traces::trace::SomeLine),
     };
-    print(crate::text::json(&schema).map_err(Failure::because)?.as_bytes())
+    print(analysis::text::json(&schema).map_err(Failure::because)?.as_bytes())
 }
 
 /// The text of an experiment, by file, id or `-`, and the name to print before its problems.
@@ -113,7 +113,7 @@ fn experiment_text(name: &str) -> Result<(String, String), Failure> {
     if name == "-" {
         let mut text = String::new();
         std::io::stdin()
-            .take(crate::spec::raw::MAX_BYTES + 1)
+            .take(experiment::raw::MAX_BYTES + 1)
             .read_to_string(&mut text)
             .map_err(|error| Failure::usage(format!("standard input: {error}")))?;
         return Ok((text, "standard input".to_owned()));
@@ -124,7 +124,7 @@ fn experiment_text(name: &str) -> Result<(String, String), Failure> {
     let path = Path::new(name);
     let file = input::open(path).map_err(|error| Failure::usage(cannot_open(name, &error)))?;
     let mut text = String::new();
-    file.take(crate::spec::raw::MAX_BYTES + 1)
+    file.take(experiment::raw::MAX_BYTES + 1)
         .read_to_string(&mut text)
         .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     Ok((text, name.to_owned()))
@@ -148,7 +148,7 @@ fn read_experiment(name: &str, changes: &Changes) -> Result<Experiment, Failure>
 }
 
 fn read_text(text: &str, shown: &str, changes: &Changes) -> Result<Experiment, Failure> {
-    crate::spec::read(text, changes).map_err(|problems| {
+    experiment::read(text, changes).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(|problem| format!("{shown}:{problem}")).collect();
         Failure::usage(format!("{} in {shown}\n{}", counted(problems.len(), "problem"), lines.join("\n")))
     })

@@ -2,7 +2,7 @@
 
 use std::{fmt, io, process::ExitCode};
 
-use crate::text::scrubbed_lines;
+use analysis::text::scrubbed_lines;
 
 /// What a command came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

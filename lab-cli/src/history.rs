@@ -10,12 +10,13 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use serde::Serialize;
-
-use crate::{
-    run::{Manifest, utc},
+use analysis::{
+    manifest::Manifest,
     summary::{Mode, Summary},
 };
+use serde::Serialize;
+
+use crate::run::utc;
 
 mod index;
 

@@ -1,19 +1,11 @@
 //! The parts of `lab`: experiment files in, a run, its event stream, and what is made of it.
 //!
-//! [`live`] is the stream of what happens, [`summary`] the result. Everything that people see (progress, the live view,
+//! [`analysis::live`] is the stream of what happens, [`analysis::summary`] the result. Everything that people see (progress, the live view,
 //! tables) and everything that is judged is made from these two.
 
 pub mod args;
 pub mod command;
 pub mod exit;
 pub mod history;
-pub mod judge;
-pub mod live;
-pub mod report;
 pub mod run;
-pub mod series;
-mod sha256;
-pub mod spec;
-pub mod summary;
-pub mod text;
 pub mod tui;

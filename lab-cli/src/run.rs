@@ -1,6 +1,5 @@
 //! Runs experiments on live services: a target process, a load generator in this one, arm after arm.
 
-mod alike;
 mod arm;
 mod assemble;
 mod balancers;
@@ -9,28 +8,20 @@ mod bound;
 mod calibrate;
 mod conductor;
 mod cpus;
-mod digests;
 mod error;
 mod folder;
 mod headroom;
 mod histograms;
-mod interval_log;
 mod join;
 mod kernel;
-mod leaves;
 mod manifest;
-mod of_oracle;
+mod named_run;
 mod offline;
-mod plan_digest;
 mod policy_events;
 pub mod progress;
-mod recheck;
-mod record;
-mod recorded;
 mod rehearsal;
 mod renew;
 mod reports;
-mod resolve;
 mod sampler;
 mod seconds_log;
 mod simulate;
@@ -39,30 +30,25 @@ mod snapshot;
 mod speed;
 mod spool;
 mod stop;
-mod sum_up;
 mod surroundings;
 mod target;
 mod touches;
 mod watch;
 
-pub use alike::unlike;
-pub use assemble::{conditions as conditions_of, generator as generator_of, phase as phase_of};
+use analysis::live::LiveEvent;
+
 pub use calibrate::{
     Measured, Request as PlantRequest, as_table, as_yaml, caution, measure as measure_plant, search as search_capacity,
 };
 pub use conductor::{Finished, Request, conduct};
 pub use cpus::Cpus;
 pub use error::RunFailure;
-pub use folder::{Recorded, read as read_folder, utc};
-pub use recheck::{Difference, Rechecked, recheck};
-pub use recorded::{Manifest, RUNS, named as find_run};
+pub use folder::utc;
+pub use named_run::{RUNS, named as find_run};
 pub use rehearsal::rehearse;
-pub use resolve::{in_words as load_in_words, target_spec};
 pub use snapshot::{Corpus, Scratch, cache_folder};
 pub use stop::Stop;
 pub use touches::Touches;
-
-use crate::live::LiveEvent;
 
 /// Reads the event stream as it happens.
 pub trait Sink {

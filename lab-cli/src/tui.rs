@@ -23,8 +23,9 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use crate::live::Touch;
+use analysis::live::Touch;
 use app::{App, Effect};
+
 pub use app::{Folder, Job, OpenRun, OpenTrace, Order, PastRun, PastSummary, Told};
 pub use palette::Palette;
 pub use terminal::restore;

@@ -11,14 +11,21 @@ use std::{
 #[path = "architecture/type_names.rs"]
 mod type_names;
 
-/// Dependencies between our crates point one way; the two at the bottom know nothing of ours.
-const MAY_DEPEND_ON: [(&str, &[&str]); 5] = [
+/// Folders of our crates, and whom each may depend on: dependencies point one way, and the two at the bottom know nothing of
+/// ours. A crate has the name of its folder.
+const MAY_DEPEND_ON: [(&str, &[&str]); 8] = [
     ("controllers", &[]),
     ("traces", &[]),
-    ("workloads", &["controllers", "traces"]),
+    ("workloads/measure", &["controllers"]),
+    ("workloads", &["controllers", "traces", "measure"]),
     ("target-app", &["controllers", "traces", "workloads"]),
-    ("lab-cli", &["controllers", "traces", "workloads", "target-app"]),
+    ("lab-cli/analysis", &["controllers", "traces", "measure"]),
+    ("lab-cli/experiment", &["controllers", "traces", "workloads", "target-app", "analysis"]),
+    ("lab-cli", &["controllers", "traces", "measure", "workloads", "target-app", "analysis", "experiment"]),
 ];
+
+/// A crate, and libraries that nothing it is built of may be: a run is computed again from its files alone.
+const NOT_BUILT_OF: [(&str, &[&str]); 1] = [("analysis", &["tokio", "may", "sqlx"])];
 
 /// A library, and the only places (below the workspace root) that may name it.
 const ONLY_NAMED_IN: [(&str, &[&str]); 5] = [
@@ -30,8 +37,11 @@ const ONLY_NAMED_IN: [(&str, &[&str]); 5] = [
     ("tracing", &["target-app/src/service/cost", "target-app/src/service/cost.rs"]),
 ];
 
+/// Folders of crates in which nothing but what is listed below may lift a ban on clocks, waiting and threads.
+const PURE: [&str; 5] = ["controllers", "workloads", "traces", "lab-cli/analysis", "lab-cli/experiment"];
+
 /// The only files that may lift the ban on clocks, waiting and threads, each for the reason that stands there.
-const MAY_LIFT_THE_CLOCK_BAN: [&str; 1] = ["workloads/src/lib.rs"];
+const MAY_LIFT_THE_CLOCK_BAN: [&str; 2] = ["workloads/src/lib.rs", "lab-cli/analysis/src/testing.rs"];
 
 #[test]
 fn dependencies_point_one_way() {
@@ -43,10 +53,11 @@ fn dependencies_point_one_way() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
     let packages = metadata["packages"].as_array().expect("packages");
-    let ours: BTreeSet<&str> = MAY_DEPEND_ON.iter().map(|(name, _)| *name).collect();
+    let ours: BTreeSet<&str> = MAY_DEPEND_ON.iter().map(|(folder, _)| name(folder)).collect();
     let found: BTreeSet<&str> = packages.iter().filter_map(|p| p["name"].as_str()).collect();
     assert_eq!(found, ours, "a crate was added or removed: give it its place in ARCHITECTURE.md and here");
-    for (name, allowed) in MAY_DEPEND_ON {
+    for (folder, allowed) in MAY_DEPEND_ON {
+        let name = name(folder);
         let package = packages.iter().find(|p| p["name"] == name).expect("found above");
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let dependency = dependency["name"].as_str().expect("a name");
@@ -54,6 +65,24 @@ fn dependencies_point_one_way() {
                 !ours.contains(dependency) || allowed.contains(&dependency),
                 "{name} must not depend on {dependency}: dependencies point one way (ARCHITECTURE.md)"
             );
+        }
+    }
+}
+
+#[test]
+fn what_computes_runs_again_is_built_without_hosts_and_databases() {
+    for (name, libraries) in NOT_BUILT_OF {
+        let output = Command::new(env!("CARGO"))
+            .args(["tree", "-p", name, "-e", "normal", "--offline", "--prefix", "none", "--format", "{lib}"])
+            .current_dir(root())
+            .output()
+            .expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let tree = String::from_utf8(output.stdout).expect("names");
+        let built_of: BTreeSet<&str> = tree.lines().map(str::trim).collect();
+        assert!(built_of.contains("controllers"), "the search for dependencies went wrong: {tree}");
+        for library in libraries {
+            assert!(!built_of.contains(library), "{name} is built of {library}: see cargo tree -p {name} -i {library}");
         }
     }
 }
@@ -89,9 +118,7 @@ fn only_hosts_of_users_ask_their_clock() {
 
 #[test]
 fn the_clock_ban_is_lifted_only_for_hosts() {
-    for file in
-        sources().filter(|f| f.starts_with("controllers") || f.starts_with("workloads") || f.starts_with("traces"))
-    {
+    for file in sources().filter(|f| PURE.iter().any(|pure| f.starts_with(pure))) {
         let text = fs::read_to_string(root().join(&file)).expect("readable source");
         let lifts = text.lines().any(|line| {
             let line = line.trim_start();
@@ -112,7 +139,7 @@ fn a_clock_in_a_policy_fails_clippy_with_the_reason() {
         eprintln!("skipped: clippy is not installed");
         return;
     }
-    for crate_name in ["controllers", "workloads", "traces"] {
+    for crate_name in PURE {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         fs::create_dir(scratch.path().join("src")).expect("src");
         fs::write(
@@ -157,9 +184,9 @@ fn every_source_file_is_in_a_crate() {
 #[test]
 fn a_test_that_is_not_run_says_why_and_which_command_of_the_docs_runs_it() {
     let mut files = Vec::new();
-    for (name, _) in MAY_DEPEND_ON {
+    for (folder, _) in MAY_DEPEND_ON {
         ["src", "tests"]
-            .map(|part| root().join(name).join(part))
+            .map(|part| root().join(folder).join(part))
             .iter()
             .filter(|folder| folder.is_dir())
             .for_each(|folder| collect(folder, &mut files));
@@ -181,6 +208,11 @@ fn a_test_that_is_not_run_says_why_and_which_command_of_the_docs_runs_it() {
     assert!(found > 3, "the search for tests that are not run went wrong");
 }
 
+/// The name of the crate in a folder.
+fn name(folder: &str) -> &str {
+    folder.rsplit('/').next().unwrap_or(folder)
+}
+
 /// True if the line uses the library as a path or imports it. Comments do not count.
 fn names(line: &str, library: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
@@ -194,8 +226,8 @@ fn names(line: &str, library: &str) -> bool {
 /// Source files of all crates, relative to the workspace root. Tests and benchmarks may use what they like.
 fn sources() -> impl Iterator<Item = PathBuf> {
     let mut found = Vec::new();
-    for (name, _) in MAY_DEPEND_ON {
-        collect(&root().join(name).join("src"), &mut found);
+    for (folder, _) in MAY_DEPEND_ON {
+        collect(&root().join(folder).join("src"), &mut found);
     }
     assert!(found.len() > 10, "the search for sources went wrong");
     found.into_iter().map(|path| path.strip_prefix(root()).expect("below the root").to_owned())

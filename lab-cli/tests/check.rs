@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lab_cli::spec::{Changes, Library, read};
+use experiment::{Changes, Library, read};
 
 fn lab(args: &[&str]) -> std::process::Output {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");

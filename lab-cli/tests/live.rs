@@ -315,7 +315,7 @@ fn a_killed_run_leaves_no_process_and_readable_files_and_the_next_one_works() {
     signal("KILL", child.id());
     child.wait().expect("it ends");
     wait_until("no process is left", || scratch.processes().is_empty());
-    let found = lab_cli::run::read_folder(&scratch.path().join("killed")).expect("readable");
+    let found = analysis::Recorded::read(&scratch.path().join("killed")).expect("readable");
     assert!(found.timeline.iter().any(|second| second.served > 0), "{:?}", found.timeline);
     assert!(found.summary.is_none(), "no arm was over");
     next_run_works(&scratch);
@@ -331,7 +331,7 @@ fn a_run_that_is_killed_in_its_second_arm_keeps_the_first() {
     signal("KILL", child.id());
     child.wait().expect("it ends");
     wait_until("no process is left", || scratch.processes().is_empty());
-    let found = lab_cli::run::read_folder(&scratch.path().join("killed")).expect("readable");
+    let found = analysis::Recorded::read(&scratch.path().join("killed")).expect("readable");
     let summary = found.summary.expect("written when the first arm was over");
     assert!(summary.partial);
     assert_eq!(summary.arms.len(), 1, "{:?}", summary.arms);

@@ -4,7 +4,7 @@ mod program;
 
 use std::{collections::BTreeSet, fs, path::Path, process::Output};
 
-use lab_cli::spec::Library;
+use experiment::Library;
 use serde_json::Value;
 
 fn lab(folder: &Path, args: &[&str]) -> Output {
@@ -73,7 +73,7 @@ fn the_document_has_every_artefact_with_every_claim() {
     let (mut held_in_all, mut claims) = (0, 0);
     for (id, section) in sections {
         let entry = Library::find(id).expect("it is there");
-        let experiment = lab_cli::spec::read(entry.text, &lab_cli::spec::Changes::default()).expect("it is good");
+        let experiment = experiment::read(entry.text, &experiment::Changes::default()).expect("it is good");
         let section = section.split("\n## ").next().unwrap_or(section);
         let held = section.lines().filter(|line| line.starts_with("| held |"));
         let failed = section.lines().filter(|line| line.starts_with("| FAILED |"));

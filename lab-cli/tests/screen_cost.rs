@@ -11,12 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lab_cli::{
+use analysis::{
     judge::{
-        compare::{Across, Contest, Metric, Side, Turn, across},
+        compare::{Across, Contest, Metric, Side, Turn, across, words::in_words},
         gates::BLIND,
     },
-    report::in_words,
     summary::{Arm, Summary, Verdict},
 };
 use terminal::Tmux;
@@ -96,7 +95,7 @@ fn compared(with: &[Arm], without: &[Arm]) -> Vec<Across> {
 
 /// The verdicts of made pairs: goodput with the screen is so many times as much, give or take so much.
 fn verdicts(times: f64, noise: f64) -> Vec<String> {
-    use lab_cli::summary::{Measured, Phase, Times};
+    use analysis::summary::{Measured, Phase, Times};
     let arm = |pair: u32, times: f64| {
         let measured = Measured {
             sent: 1000,

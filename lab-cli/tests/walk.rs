@@ -5,7 +5,7 @@ mod program;
 
 use std::fs;
 
-use lab_cli::summary::Summary;
+use analysis::summary::Summary;
 use traces::UserModel;
 
 /// A session every 20 ms for 21 s. They arrive however fast the service is; what is slow only queues.

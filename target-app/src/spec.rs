@@ -8,8 +8,8 @@ use std::{
 };
 
 pub use crate::mail::store::Durability;
-use controllers::{Class, Criticality, Objective, Place, Settings, Tags};
-pub use controllers::{ClassRule, site::OnRefuse};
+use controllers::{Class, Criticality, Objective, Tags};
+pub use controllers::{ClassRule, catalogue::PolicySpec, site::OnRefuse};
 use serde::{Deserialize, Serialize};
 
 use crate::control::Token;
@@ -285,20 +285,6 @@ pub enum Discipline {
     Fifo,
     /// All at once, each at its share.
     ProcessorSharing,
-}
-
-/// A policy or machine by its catalogue name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PolicySpec {
-    /// Name in the catalogue.
-    pub name: String,
-    /// Where it sits; `None`: the entry's default.
-    #[serde(default)]
-    pub place: Option<Place>,
-    /// Its settings, as written; checked against the catalogue.
-    #[serde(default)]
-    pub settings: Settings,
 }
 
 /// A stage's queue, pool and batch.

@@ -29,15 +29,6 @@ pub enum Per {
     Connection,
 }
 
-/// What a balancer has refused, since every task had as many requests under way as it may.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnedBack {
-    /// Requests.
-    pub requests: u64,
-    /// Health checks, which are in no books of requests.
-    pub checks: u64,
-}
-
 /// What a balancer answers that refuses: at once, and in place of a task.
 pub const TURNED_BACK: Answer<'static> =
     Answer { status: 503, headers: &[("x-refused", Reason::Concurrency.name().as_bytes())], body: b"" };

@@ -1,14 +1,14 @@
 //! Makes user number n of a plan.
 
 use controllers::Timestamp;
+use measure::{Offered, Replayed, TransitionCount};
 
 use crate::{
     background::BackgroundClient,
     behaviour::Home,
-    mail::{MailCrowd, MailUser, Offered, REQUEST_TYPES, TransitionCount},
+    mail::{MailCrowd, MailUser, REQUEST_TYPES},
     persona::{Draws, Persona, Reply, Turn},
     plan::{LoadPlan, PlanError, Users},
-    replay::Replayed,
     schedule::Arrival,
     url::{UrlCrowd, UrlUser},
 };

@@ -3,6 +3,7 @@
 
 pub mod arrivals;
 mod asynchronous;
+pub mod background;
 pub mod balance;
 pub mod behaviour;
 pub mod client;
@@ -18,9 +19,6 @@ pub mod health;
 pub mod host;
 pub mod http1;
 pub mod mail;
-
-pub mod background;
-pub mod measure;
 pub mod null;
 pub mod page;
 pub mod persona;
@@ -33,4 +31,5 @@ pub mod url;
 
 pub use crowd::{Crowd, User};
 pub use host::{HostChoice, Options, RunError, StopFlag, UserCommand, UserCommandError, UserCommands, run};
+pub use measure;
 pub use schedule::Schedule;

@@ -38,8 +38,8 @@ mod user;
 use std::sync::Arc;
 
 use controllers::Kind;
+use measure::{Offered, Replayed, TransitionCount};
 
-pub use transitions::{Offered, TransitionCount};
 pub use user::MailUser;
 
 use crate::{
@@ -47,7 +47,7 @@ use crate::{
     crowd::CrowdError,
     page::push_encoded,
     plan::{MailUsers, Marks},
-    replay::{Replayed, Steps},
+    replay::Steps,
 };
 use model::{State, Walk};
 use transitions::Counts;

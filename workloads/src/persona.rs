@@ -7,6 +7,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Random, RetryHint, Seeded, Timestamp, random::mix};
+use measure::Intent;
 
 /// An emulated user.
 pub trait Persona: fmt::Debug + Send {
@@ -108,6 +109,14 @@ pub struct Call {
     pub hop: u8,
     /// Which connection to use.
     pub connection: Connection,
+}
+
+impl Call {
+    /// What the books must know of it.
+    #[must_use]
+    pub fn intent(&self) -> Intent {
+        Intent { kind: self.kind, class: self.class, wanted_at: self.wanted_at, attempt: self.attempt }
+    }
 }
 
 /// What is wanted of a service.

@@ -2,6 +2,7 @@
 
 mod check;
 mod client;
+mod measured;
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 

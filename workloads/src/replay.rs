@@ -14,7 +14,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 pub(crate) use course::Course;
 pub use object::{Object, Texts};
-pub use steps::Replayed;
 pub(crate) use steps::Steps;
 
 /// When the steps of a session are due.

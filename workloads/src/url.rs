@@ -5,6 +5,7 @@ mod template;
 use std::{sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
+use measure::Replayed;
 
 use crate::{
     behaviour::{Errand, Home, Onward, Reaction, Trouble, onward, retry_hint},
@@ -13,7 +14,7 @@ use crate::{
         Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn, Want,
     },
     plan::{Marks, UrlUsers},
-    replay::{Course, Replayed, Script, Step, Steps},
+    replay::{Course, Script, Step, Steps},
 };
 pub use template::PLACES;
 use template::{Template, Who};

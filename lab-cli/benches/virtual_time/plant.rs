@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use controllers::{Objective, Settings};
+use controllers::{Objective, Settings, catalogue::PolicySpec};
 use target_app::{
     plant::{Plant, PlantPlan},
-    spec::{App, EmulatedSpec, PolicySpec, ServiceTime, StageSpec, TargetSpec},
+    spec::{App, EmulatedSpec, ServiceTime, StageSpec, TargetSpec},
 };
 use workloads::{
     StopFlag,

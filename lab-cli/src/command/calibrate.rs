@@ -8,6 +8,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use experiment::{
+    Changes, Experiment,
+    plan::{App, Arm},
+};
+
 use super::{print, read_experiment};
 use crate::{
     args,
@@ -15,10 +20,6 @@ use crate::{
     run::{
         Cpus, PlantRequest, RunFailure, Scratch, Sinks, Stop, as_table, as_yaml, cache_folder, caution, measure_plant,
         progress::Progress, utc,
-    },
-    spec::{
-        Changes, Experiment,
-        plan::{App, Arm},
     },
 };
 
@@ -82,7 +83,7 @@ pub fn calibrate(args: &args::Calibrate) -> Outcome {
 /// What is measured: one target for each service, its first arm without control, its second one that refuses.
 fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
     let built_in = |text: &str| {
-        crate::spec::read(text, &Changes::default()).map_err(|problems| {
+        experiment::read(text, &Changes::default()).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             Failure::because(lines.join("\n"))
         })

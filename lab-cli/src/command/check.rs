@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use experiment::{Changes, Experiment};
+
 use super::{print, read_experiment};
 use crate::{
     args,
     exit::{Failure, Outcome},
     run::rehearse,
-    spec::{Changes, Experiment},
 };
 
 pub fn check(args: &args::Check) -> Outcome {

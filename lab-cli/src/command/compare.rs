@@ -2,16 +2,20 @@
 
 use std::fmt::Write as _;
 
+use analysis::{
+    judge::compare::{
+        Across, Contest, Metric, across,
+        words::{chance, in_words},
+    },
+    summary::deciding,
+    text::scrubbed,
+};
 use serde::Serialize;
 
 use super::print;
 use crate::{
     args::{self, MetricName, Output},
     exit::{End, Failure, Outcome},
-    judge::compare::{Across, Contest, Metric, across},
-    report::{chance, in_words},
-    summary::deciding,
-    text::scrubbed,
 };
 
 mod sides;
@@ -61,7 +65,7 @@ pub fn compare(args: &args::Compare) -> Outcome {
     let verdicts = Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons };
     match args.output {
         Output::Json => {
-            print(crate::text::json(&verdicts).map_err(Failure::because)?.as_bytes())?;
+            print(analysis::text::json(&verdicts).map_err(Failure::because)?.as_bytes())?;
         }
         Output::Text => {
             print(text(&verdicts).as_bytes())?;
@@ -90,7 +94,7 @@ fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, F
     let mut notes = Vec::new();
     let mut refused = Vec::new();
     for other in others {
-        for reason in crate::run::unlike(&first.manifest, &other.manifest) {
+        for reason in analysis::comparable::unlike(&first.manifest, &other.manifest) {
             let line = format!("{} and {}: {reason}", first.name, other.name);
             if anyway { notes.push(line) } else { refused.push(line) }
         }
@@ -122,7 +126,10 @@ fn phase(args: &args::Compare, first: &Entry, contests: &[Contest<'_>]) -> Resul
         }
         let mut known: Vec<&str> = phases().map(|phase| phase.name.as_str()).collect();
         known.dedup();
-        return Err(Failure::usage(format!("there is no phase {name:?}; {}", crate::text::suggestion(name, &known))));
+        return Err(Failure::usage(format!(
+            "there is no phase {name:?}; {}",
+            analysis::text::suggestion(name, &known)
+        )));
     }
     let busiest = phases().max_by_key(|phase| phase.measured.planned);
     busiest.map(|phase| phase.name.clone()).ok_or_else(|| Failure::usage("the baseline has no phases"))

@@ -1,12 +1,15 @@
 //! `lab history`.
 
+use analysis::text::{
+    columns::{Align, Columns},
+    scrubbed,
+};
+
 use super::print;
 use crate::{
     args::{self, Output},
     exit::{Failure, Outcome},
     history::{HistoryError, Index, PastRun, Question},
-    report::columns::{Align, Columns},
-    text::scrubbed,
 };
 
 pub fn history(args: &args::History) -> Outcome {
@@ -32,7 +35,7 @@ pub fn history(args: &args::History) -> Outcome {
         super::run::aside(&format!("{} cannot be written: the index was made for this once", args.runs.display()));
     }
     match args.output {
-        Output::Json => print(crate::text::json(&found).map_err(Failure::because)?.as_bytes()),
+        Output::Json => print(analysis::text::json(&found).map_err(Failure::because)?.as_bytes()),
         Output::Text if found.is_empty() => print(b"no such runs\n"),
         Output::Text => print(table(&found).as_bytes()),
     }

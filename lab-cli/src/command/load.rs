@@ -8,14 +8,18 @@ use std::{
     time::Duration,
 };
 
+use analysis::{
+    figures,
+    judge::gates,
+    summary::{Arm, Generator, Measured, Objective, Reason, Verdict},
+};
 use controllers::Class;
+use measure::{Replayed, Replies, Report, Window};
 use reqwest::Url;
 use serde::Serialize;
 use workloads::{
     Options, RunError,
-    measure::{Replies, Report, Window},
     plan::{ArrivalLaw, Behaviour, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
-    replay::Replayed,
 };
 
 use self::silence::Silence;
@@ -23,9 +27,7 @@ use super::print;
 use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
-    judge::gates,
-    run::{Stop, conditions_of, generator_of, phase_of},
-    summary::{Arm, Generator, Measured, Objective, Reason, Verdict},
+    run::Stop,
 };
 
 const DEFAULT_CONNECTIONS: u64 = 64;
@@ -127,7 +129,7 @@ pub(super) fn report_on(
 ) -> Outcome {
     let loaded = judged(told, plan, report, given_up, stop.is_asked());
     let text = match output {
-        Output::Json => crate::text::json(&loaded).map_err(Failure::because)?,
+        Output::Json => analysis::text::json(&loaded).map_err(Failure::because)?,
         Output::Text => text::of(told, &loaded),
     };
     print(text.as_bytes())?;
@@ -231,9 +233,9 @@ pub(super) fn header(line: &str) -> Result<(String, String), Failure> {
 
 fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u64>, partial: bool) -> Loaded {
     let mut arm = Arm {
-        generator: generator_of(report),
-        conditions: conditions_of(report),
-        phases: report.phases.iter().map(phase_of).collect(),
+        generator: figures::generator(report),
+        conditions: figures::conditions(report),
+        phases: report.phases.iter().map(figures::phase).collect(),
         ..Arm::default()
     };
     let context = gates::Context {
@@ -262,7 +264,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u6
     });
     let answered = measured.served + measured.served_late + measured.rejected + measured.failed;
     Loaded {
-        schema: crate::summary::SCHEMA,
+        schema: analysis::summary::SCHEMA,
         url: told.url.to_owned(),
         seconds,
         verdict,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use analysis::text::suggestion;
 use controllers::{
     Catalogue, Entry, Settings,
     catalogue::{ParamRow, Preset},
@@ -12,7 +13,6 @@ use super::print;
 use crate::{
     args::{self, Output},
     exit::{Failure, Outcome},
-    text::suggestion,
 };
 
 pub fn policies(args: &args::Policies) -> Outcome {
@@ -23,7 +23,7 @@ pub fn policies(args: &args::Policies) -> Outcome {
     match (args.output, &args.name) {
         (Output::Json, _) => {
             let shown: Vec<Shown> = entries.into_iter().map(|(entry, preset)| Shown::of(entry, preset)).collect();
-            print(crate::text::json(&shown).map_err(Failure::because)?.as_bytes())
+            print(analysis::text::json(&shown).map_err(Failure::because)?.as_bytes())
         }
         (Output::Text, None) => print(list().as_bytes()),
         (Output::Text, Some(_)) => {

@@ -2,14 +2,18 @@
 
 use std::fmt::Write as _;
 
+use analysis::{
+    recheck::{Difference, Rechecked, recheck as compute_again},
+    text::scrubbed,
+};
+use experiment::plan_digest::replan;
 use serde_json::Value;
 
 use super::{counted, print};
 use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
-    run::{Difference, Rechecked, find_run, recheck as compute_again},
-    text::scrubbed,
+    run::find_run,
 };
 
 /// Differences that are printed as text; all of them are in the JSON.
@@ -17,14 +21,14 @@ const SHOWN: usize = 30;
 
 pub fn recheck(args: &args::Recheck) -> Outcome {
     let folder = find_run(&args.run).map_err(Failure::usage)?;
-    let found = compute_again(&folder).map_err(Failure::because)?;
+    let found = compute_again(&folder, &replan).map_err(Failure::because)?;
     match args.output {
         Output::Json => {
             let report = serde_json::json!({
                 "same": found.differences.is_empty(), "values": found.values, "files": found.files, "differences": found.differences,
                 "notes": found.notes, "verdict": found.summary.verdict,
             });
-            print(crate::text::json(&report).map_err(Failure::because)?.as_bytes())?;
+            print(analysis::text::json(&report).map_err(Failure::because)?.as_bytes())?;
         }
         Output::Text => {
             print(text(&found).as_bytes())?;

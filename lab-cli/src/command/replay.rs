@@ -2,6 +2,10 @@
 
 use std::{fmt::Write, path::Path, time::Duration};
 
+use experiment::{
+    Changes, Experiment,
+    recording::{self, Cut, Recording},
+};
 use workloads::{
     Options,
     plan::{Behaviour, LoadPlan, OnTrouble, Phase, UrlUsers, Users},
@@ -16,10 +20,6 @@ use super::{
 use crate::{
     args::{self, By, Color},
     exit::{Failure, Outcome},
-    spec::{
-        Changes, Experiment,
-        recording::{self, Cut, Recording},
-    },
 };
 
 pub fn replay(args: &args::Replay, color: Color) -> Outcome {

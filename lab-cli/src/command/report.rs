@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use analysis::report::{Whole, csv, html, junit, markdown};
+
 use super::print;
 use crate::{
     args::{self, Format},
     exit::{End, Failure, Outcome},
-    report::{Whole, csv, html, junit, markdown},
     run::find_run,
 };
 
@@ -20,7 +21,7 @@ pub fn report(args: &args::Report) -> Outcome {
     };
     let bytes = match args.format {
         Format::Html => html::document(&run).into_bytes(),
-        Format::Json => crate::text::json(&run.summary).map_err(Failure::because)?.into_bytes(),
+        Format::Json => analysis::text::json(&run.summary).map_err(Failure::because)?.into_bytes(),
         Format::Junit => junit::document(&run).into_bytes(),
         Format::Csv => csv::table(&run).map_err(Failure::because)?,
         Format::Md => markdown::document(&run).into_bytes(),

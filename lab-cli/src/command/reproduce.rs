@@ -2,6 +2,11 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
+use analysis::{
+    summary::{Mode, Reason, Summary, ThresholdResult, Verdict},
+    text::nearest,
+};
+use experiment::{Changes, Experiment, Library};
 use serde::Serialize;
 
 use super::{
@@ -12,9 +17,6 @@ use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
     run::{Cpus, Request, Sinks, Stop, Touches, conduct, progress::Progress},
-    spec::{Changes, Experiment, Library},
-    summary::{Mode, Reason, Summary, ThresholdResult, Verdict},
-    text::nearest,
 };
 
 /// An experiment of the atlas, and what it found.
@@ -77,7 +79,7 @@ pub fn reproduce(args: &args::Reproduce) -> Outcome {
     }
     let whole = match args.output {
         Output::Text => in_all(&found),
-        Output::Json => crate::text::json(&found).map_err(Failure::because)?,
+        Output::Json => analysis::text::json(&found).map_err(Failure::because)?,
     };
     print(whole.as_bytes())?;
     Ok(worst)

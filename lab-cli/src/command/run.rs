@@ -5,16 +5,20 @@ use std::{
     path::Path,
 };
 
+use analysis::{
+    folder::Recorded,
+    judge::gates::first_kept,
+    live::LiveEvent,
+    series,
+    summary::{Summary, Verdict, deciding},
+};
+use experiment::{Changes, Experiment};
+
 use super::{print, read_experiment};
 use crate::{
     args::{self, Color, Output},
     exit::{End, Failure, Outcome},
-    judge::gates::first_kept,
-    live::LiveEvent,
-    run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, Touches, conduct, progress::Progress, read_folder},
-    series,
-    spec::{Changes, Experiment},
-    summary::{Summary, Verdict, deciding},
+    run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, Touches, conduct, progress::Progress},
     tui::{Ask, Palette, Screen},
 };
 
@@ -85,10 +89,10 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
     over_time(&finished.folder, args)?;
     match args.output {
         Output::Json => {
-            print(crate::text::json(&finished.summary).map_err(Failure::because)?.as_bytes())?;
+            print(analysis::text::json(&finished.summary).map_err(Failure::because)?.as_bytes())?;
         }
         Output::Text => {
-            print(crate::report::text(&finished.summary).as_bytes())?;
+            print(analysis::report::text(&finished.summary).as_bytes())?;
             print(where_it_is(&finished.folder).as_bytes())?;
         }
     }
@@ -100,7 +104,7 @@ fn over_time(folder: &Path, args: &args::Run) -> Result<(), Failure> {
     if args.svg.is_none() && args.curves.is_none() && args.series.is_none() {
         return Ok(());
     }
-    let recorded = read_folder(folder).map_err(|failure| failed(&failure))?;
+    let recorded = Recorded::read(folder).map_err(Failure::because)?;
     let write = |path: &Path, text: &str| {
         std::fs::write(path, text).map_err(|error| Failure::because(format!("{}: {error}", path.display())))
     };

@@ -8,16 +8,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+use analysis::{
+    folder::Recorded,
+    live::LiveEvent,
+    manifest::Manifest,
+    summary::{Mode, Summary},
+};
+use experiment::raw::MAX_BYTES;
 use traces::trace::Header;
 
 use super::{read_text, run::palette, trace};
 use crate::{
     args::Color,
     exit::{End, Failure, Outcome},
-    live::LiveEvent,
-    run::{Cpus, Manifest, RUNS, Request, Sinks, Stop, Touches, conduct, read_folder},
-    spec::raw::MAX_BYTES,
-    summary::{Mode, Summary},
+    run::{Cpus, RUNS, Request, Sinks, Stop, Touches, conduct},
     tui::{Ask, Folder, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
 };
 
@@ -184,7 +188,7 @@ fn made(folder: &Path, summary: &Summary) -> Vec<String> {
 fn opened(folders: &[PathBuf], took: Option<Duration>) -> Told {
     let mut runs = Vec::new();
     for folder in folders {
-        let recorded = match read_folder(folder) {
+        let recorded = match Recorded::read(folder) {
             Ok(recorded) => recorded,
             Err(failure) => return Told::Failed(failure.to_string()),
         };

@@ -7,6 +7,13 @@ use std::{
     path::PathBuf,
 };
 
+use analysis::text::scrubbed;
+use experiment::{
+    Changes, Experiment,
+    plan::{App, Arm, Work},
+    raw::MAX_BYTES,
+    resolve::target_spec,
+};
 use target_app::{
     control::{Token, wire::Ready},
     mail::{
@@ -22,13 +29,7 @@ use super::{print, read_experiment};
 use crate::{
     args,
     exit::{End, Failure, Outcome},
-    run::{Corpus, Cpus, Scratch, Sinks, cache_folder, progress::Progress, search_capacity, target_spec},
-    spec::{
-        Changes, Experiment,
-        plan::{App, Arm, Work},
-        raw::MAX_BYTES,
-    },
-    text::scrubbed,
+    run::{Corpus, Cpus, Scratch, Sinks, cache_folder, progress::Progress, search_capacity},
 };
 
 /// Served when no experiment is named.
@@ -59,9 +60,8 @@ pub fn serve(args: &args::Serve) -> Outcome {
     let scratch = Scratch::new(&cache_folder().join("serve")).map_err(Failure::because)?;
     let (database, account) = mail(args, &experiment, &scratch)?;
     let (work, cpus) = work(&experiment, &scratch)?;
-    let mut spec = target_spec(&experiment, &arm, database, work, experiment.seed, &cpus);
+    let mut spec = target_spec(&experiment, &arm, database, work, experiment.seed, cpus.target);
     spec.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
-    spec.die_with = None;
     spec.control_token = token;
     spec.edge.connections = args.max_connections.unwrap_or(spec.edge.connections);
     spec.edge.connections_per_source = args.max_connections_per_source.unwrap_or(spec.edge.connections_per_source);
@@ -101,7 +101,7 @@ fn experiment(args: &args::Serve) -> Result<Experiment, Failure> {
     let changes = Changes { policies: vec![args.policy.clone()], ..Changes::default() };
     let experiment = match &args.experiment {
         Some(name) => read_experiment(name, &changes)?,
-        None => crate::spec::read(ALONE, &changes).map_err(|problems| {
+        None => experiment::read(ALONE, &changes).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             Failure::usage(lines.join("\n"))
         })?,

@@ -73,7 +73,7 @@ fn pseudonyms(key: Option<&Path>) -> Result<Pseudonyms, Failure> {
 /// The text of a file that people write.
 fn small_file(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
-    let limit = crate::spec::raw::MAX_BYTES;
+    let limit = experiment::raw::MAX_BYTES;
     let file = File::open(path).and_then(|file| file.take(limit + 1).read_to_string(&mut text));
     match file {
         Err(error) => Err(Failure::usage(format!("{}: {error}", path.display()))),

@@ -1,9 +1,9 @@
 use std::path::PathBuf;
 
+use analysis::summary::{Arm, SCHEMA, ThresholdResult, Verdict};
 use serde_json::json;
 
 use super::*;
-use crate::summary::{Arm, SCHEMA, ThresholdResult, Verdict};
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)

@@ -2,10 +2,17 @@
 
 use std::time::Duration;
 
+use analysis::{
+    figures,
+    judge::threshold::{self, Abort, abort_at},
+    live::{LiveEvent, Second},
+    summary,
+};
+use experiment::plan::{Arm, Phase};
+use measure::Report;
 use target_app::control::wire::{Gauges, ReadRequests};
 use workloads::{
     Options, UserCommands,
-    measure::Report,
     plan::{Load, LoadPlan, Target},
 };
 
@@ -23,12 +30,6 @@ use super::{
     target::log_in,
     touches::{Hands, Reach, Touches},
     watch::{Seconds, Watch},
-};
-use crate::{
-    judge::threshold::{self, Abort, abort_at},
-    live::{LiveEvent, Second},
-    spec::plan::{Arm, Phase},
-    summary,
 };
 
 /// What an arm left.
@@ -186,7 +187,7 @@ pub fn run(
         parameters: assemble::parameters_of(turn.arm),
         client: plan.client.as_ref().map(assemble::client),
         block: turn.block,
-        generator: assemble::generator(&report),
+        generator: figures::generator(&report),
         conditions,
         server: seen.map(|(last, read, services)| summary::Server {
             services,
@@ -196,8 +197,8 @@ pub fn run(
         renewal_failed,
         touches,
         kernel,
-        phases: report.phases.iter().map(assemble::phase).collect(),
-        walk: assemble::walk(&report, assemble::model_of(&plan)),
+        phases: report.phases.iter().map(figures::phase).collect(),
+        walk: figures::walk(&report, assemble::model_of(&plan)),
         offered: report.offered.clone(),
         replayed: report.replayed,
         ..summary::Arm::default()

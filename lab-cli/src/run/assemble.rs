@@ -1,173 +1,26 @@
-//! From what generator, target and kernel counted to the summary of an arm.
+//! From what the target counted, and what the plan says, to the summary of an arm.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
-use controllers::{Catalogue, catalogue::Setting, site::CONTRADICTIONS};
+use analysis::summary::{Calls, Client, Joined, Server, Service};
+use controllers::{
+    Catalogue,
+    catalogue::{PolicySpec, Setting},
+    site::CONTRADICTIONS,
+};
 use serde_json::Value;
 use target_app::{
     calls::CallCounts,
     control::wire::{Gauges, ServerLedger},
-    spec::PolicySpec,
     tree::ServiceBooks,
 };
 use traces::UserModel;
-use workloads::{
-    mail::TransitionCount,
-    measure::{PhaseReport, Report},
-    plan::{ClientScope, ClientSpec, LoadPlan, Users},
-};
-
-use crate::{
-    judge::gates::limits::WAKE_UP,
-    summary::{
-        Calls, Client, Clocks, Conditions, Generator, Joined, Measured, Measures, Phase, Server, Service, WalkCell,
-        WalkRow,
-    },
-};
-
-/// One phase.
-pub fn phase(report: &PhaseReport) -> Phase {
-    let groups = |groups: &BTreeMap<String, PhaseReport>| {
-        groups.iter().map(|(name, group)| (name.clone(), measured(group))).collect()
-    };
-    Phase {
-        name: report.name.clone(),
-        seconds: report.seconds,
-        cut_off: report.cut_off,
-        users: report.users.and_then(|users| u32::try_from(users).ok()).unwrap_or(0),
-        of_oracle: None,
-        beside: (!report.beside.is_nothing()).then_some(report.beside),
-        measures: measures(report),
-        measured: measured(report),
-        replies: report.replies.clone(),
-        by_type: groups(&report.by_type),
-        by_class: groups(&report.by_class),
-    }
-}
-
-/// What the generator knows of them; the rest follows from the seconds.
-fn measures(report: &PhaseReport) -> Measures {
-    Measures {
-        amplification: report.ledger.amplification(),
-        user_fairness: report.fairness,
-        arrivals: report.arrivals,
-        ..Measures::default()
-    }
-}
-
-fn measured(report: &PhaseReport) -> Measured {
-    let ledger = &report.ledger;
-    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-    Measured {
-        planned: ledger.planned,
-        hops: ledger.hops,
-        unsent: ledger.unsent,
-        refused_locally: ledger.refused_locally,
-        connect_failed: ledger.connect_failed,
-        connect_timed_out: ledger.connect_timed_out,
-        sent: ledger.sent,
-        served: ledger.served,
-        served_late: ledger.served_late,
-        rejected: ledger.rejected,
-        timed_out: ledger.timed_out,
-        failed: ledger.failed,
-        elsewhere: ledger.elsewhere,
-        abandoned: ledger.abandoned,
-        in_flight: ledger.in_flight,
-        offered_per_s: report.offered_per_s,
-        goodput_per_s: report.goodput_per_s,
-        reject_fraction: report.reject_fraction,
-        retries: ledger.retries,
-        clients: report.clients,
-        clients_with_connect_timeout: share(report.clients_connect_timed_out, report.clients),
-        response_time_ms: report.response_time_ms,
-        service_time_ms: report.service_time_ms,
-        reject_time_ms: report.reject_time_ms,
-        connect_time_ms: report.connect_time_ms,
-        behind_ms: (!report.behind_ms.is_empty()).then_some(report.behind_ms),
-    }
-}
+use workloads::plan::{ClientScope, ClientSpec, LoadPlan, Users};
 
 /// The model that users walk, if they have one.
 pub fn model_of(plan: &LoadPlan) -> Option<&UserModel> {
     let Users::Mail(users) = &plan.users else { return None };
     Some(&users.model)
-}
-
-/// How users walked their model.
-pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
-    let Some(model) = model else { return Vec::new() };
-    let first = report.transitions.iter().filter(|t| t.after.is_none());
-    let first = traces::row_fits(model, first.map(|t| (t.from.as_str(), t.to.as_str(), t.made)));
-    let second =
-        report.transitions.iter().filter_map(|t| Some((t.after.as_deref()?, t.from.as_str(), t.to.as_str(), t.made)));
-    let second = traces::second_fits(model, second).into_iter().map(|(after, fit)| (Some(after), fit));
-    let rows = first.into_iter().map(|fit| (None, fit)).chain(second).map(|(after, fit)| {
-        let out = report.transitions.iter().filter(|t| t.after == after && t.from == fit.from);
-        let cell = |t: &TransitionCount| WalkCell {
-            made: t.made,
-            made_elsewhere: t.made_elsewhere,
-            substituted: t.substituted,
-            gone: t.gone,
-        };
-        let to = out.map(|t| (t.to.clone(), cell(t))).collect();
-        // The library's gamma function may differ between machines in its last bits, and nobody reads more than these.
-        let p = (fit.seen > 0).then_some((fit.p * 1e9).round() / 1e9);
-        WalkRow { after, from: fit.from, made: fit.seen, p, to }
-    });
-    rows.collect()
-}
-
-/// How the generator fared.
-pub fn generator(report: &Report) -> Generator {
-    let found = &report.generator;
-    let health = &found.health;
-    let wall = health.wall.as_secs_f64();
-    let share_of_wall = |time: Duration| if wall > 0.0 { time.as_secs_f64() / wall } else { 0.0 };
-    let own_waits = WAKE_UP.saturating_mul(u32::try_from(health.sender_turns).unwrap_or(u32::MAX));
-    Generator {
-        cpu: share_of_wall(health.process_cpu),
-        run_queue: share_of_wall(health.run_queue_delay),
-        crowded: share_of_wall(health.run_queue_delay.saturating_sub(own_waits)),
-        core_wait_ms: health.run_queue_delay.as_secs_f64() * 1e3 / health.sender_turns.max(1) as f64,
-        send_lag_p99_ms: found.send_lag_p99_ms.or(found.send_lag_max_ms).unwrap_or(0.0),
-        send_lag_max_ms: found.send_lag_max_ms.unwrap_or(0.0),
-        unsent: found.unsent,
-        loop_gap_max_ms: health.largest_gap.as_secs_f64() * 1e3,
-        saturated: found.saturated,
-        open_files_max: health.descriptors_peak,
-        open_files_limit: health.descriptors_limit,
-        files_exhausted: health.out_of_descriptors,
-        ports_exhausted: health.out_of_ports,
-        memory_exhausted: health.out_of_memory,
-        panics: health.fiber_panics,
-        steal: health.steal,
-        major_faults: health.major_faults,
-        little: report.little.difference(),
-        books: report.faults.clone(),
-    }
-}
-
-/// What the generator knows of the conditions that it worked under; what only the lab knows is filled in by whoever runs it.
-pub fn conditions(report: &Report) -> Conditions {
-    let found = &report.generator;
-    let health = &found.health;
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    Conditions {
-        clocks: Clocks {
-            drift_ppm: health.clocks.drift_ppm,
-            step_ms: ms(health.clocks.step),
-            suspended_ms: ms(health.clocks.suspended),
-            ..Clocks::default()
-        },
-        send_lag_p999_ms: found.send_lag_p999_ms.or(found.send_lag_max_ms).unwrap_or(0.0),
-        hiccup_p999_ms: health.gap_p999.map(ms),
-        busy_users_max: health.in_flight_peak,
-        // In virtual time there is none.
-        busy_users_limit: if health.in_flight_limit == u32::MAX { 0 } else { health.in_flight_limit },
-        waited_for_turn: health.waited_for_fiber,
-        ..Conditions::default()
-    }
 }
 
 /// What the target counted, from its first to its last look at itself. `ledger`: its books as both sides were joined.
@@ -224,7 +77,7 @@ pub fn service(books: ServiceBooks) -> Service {
 }
 
 /// Every parameter of an arm's policy as it was in force, and what it changes about the service (`target.workers`).
-pub fn parameters_of(arm: &crate::spec::plan::Arm) -> BTreeMap<String, Value> {
+pub fn parameters_of(arm: &experiment::plan::Arm) -> BTreeMap<String, Value> {
     let mut all = parameters(&arm.policy);
     for (service, policy) in &arm.services {
         all.extend(parameters(policy).into_iter().map(|(key, value)| (format!("services.{service}.{key}"), value)));
@@ -281,27 +134,10 @@ fn setting_as_json(setting: &Setting) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use controllers::{Timestamp, site::StageGauges};
-    use workloads::{health::Health, measure::Recorder, testing::url_plan};
+    use controllers::site::StageGauges;
 
     use super::*;
 
-    #[test]
-    fn times_of_the_generator_are_shares_of_the_run() {
-        let health = Health {
-            wall: Duration::from_secs(10),
-            process_cpu: Duration::from_secs(5),
-            run_queue_delay: Duration::from_millis(200),
-            sender_turns: 2000,
-            ..Health::default()
-        };
-        let report = Recorder::new(&url_plan(&[("all", 10, 1)]), &["request"]).finish(Timestamp::from_secs(10), health);
-        let found = generator(&report);
-        assert!((found.cpu - 0.5).abs() < 1e-9 && (found.run_queue - 0.02).abs() < 1e-9, "{found:?}");
-        // 2000 wake-ups of 25 µs are 50 ms of the 200.
-        assert!((found.crowded - 0.015).abs() < 1e-9, "{found:?}");
-        assert!((found.core_wait_ms - 0.1).abs() < 1e-9, "{found:?}");
-    }
     #[test]
     fn contradictions_of_all_sites_are_the_services() {
         let row = |name: &str, counts: &[(&str, u64)]| StageGauges {

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use analysis::summary::{Joined, Service};
 use controllers::Reason;
+use measure::TurnedBack;
 use target_app::control::wire::{Gauges, ReadRequests};
-use workloads::balance::TurnedBack;
-
-use crate::summary::{Joined, Service};
 
 /// What services showed in the end, and which requests were read.
 pub type Seen = (Gauges, ReadRequests, Vec<Service>);

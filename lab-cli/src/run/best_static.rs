@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::summary::{LimitSearch, LimitTry};
+use analysis::summary::{LimitSearch, LimitTry};
 
 /// Looks for the limit with the most requests answered in time: doublings from 1 first, then between the neighbours of the
 /// best one with steps that halve, until its neighbours have been tried. Of equal ones the lowest. `tries` runs some

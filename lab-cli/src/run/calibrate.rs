@@ -12,32 +12,30 @@ mod threads;
 
 use std::{path::Path, time::Duration};
 
+use analysis::summary::{Capacity, CapacityStep};
 use controllers::random::seed_for;
+use experiment::{
+    Experiment,
+    plan::{Arm, Model},
+    resolve::target_spec,
+};
+use measure::Window;
 use target_app::{spec::WorkSpec, tree::TaskSpec};
 use traces::Think;
 use workloads::{
     Options, StopFlag,
-    measure::Window,
     plan::{Account, LoadPlan, MailUsers, Users},
 };
 
 use self::load::Busy;
+use super::{
+    Corpus, Cpus, RunFailure, Sinks,
+    target::{Target, destination},
+};
+
 pub use self::{
     file::{as_table, as_yaml, caution},
     plant::{Measured, Request, measure},
-};
-
-use super::{
-    Corpus, Cpus, RunFailure, Sinks,
-    resolve::{destination, target_spec},
-    target::Target,
-};
-use crate::{
-    spec::{
-        Experiment,
-        plan::{Arm, Model},
-    },
-    summary::{Capacity, CapacityStep},
 };
 
 /// Users that keep the service busy.
@@ -70,8 +68,8 @@ pub fn search(
 ) -> Result<Capacity, RunFailure> {
     let mail = users(experiment, corpus.accounts())?;
     let seed = seed(experiment);
-    let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus);
-    let target = Target::start(&TaskSpec::alone(spec), log)?;
+    let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus.target);
+    let target = Target::start(TaskSpec::alone(spec), log)?;
     sinks.note(solving_for(wanted, &mail));
     let plan = plan(&mail, destination(&target.ready)?, seed);
     let capacity = solve(wanted, |operations| {

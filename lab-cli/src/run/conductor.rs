@@ -5,45 +5,45 @@ use std::{
     time::Duration,
 };
 
+use analysis::{
+    digests::{self, Digests},
+    figures, histograms,
+    judge::{
+        gates, measures,
+        threshold::{Abort, Threshold, Watch, watches},
+    },
+    live::{LiveEvent, PhaseShape, Second, Shape},
+    manifest::{Block, Declared},
+    record::{self, ArmRecord},
+    sum_up::{Findings, sum_up},
+    summary::{self, Capacity, Headroom, LimitSearch, Mode, Summary},
+};
 use controllers::{
     Random,
     random::{Seeded, seed_for},
 };
-use workloads::{
-    health::StallCause,
-    measure::Report,
-    plan::{Account, Target},
+use experiment::{
+    hindsight::Hindsight,
+    plan::{App, Arashi, Experiment, Load, Work},
+    plan_digest::{digest_of, seed_of},
+    resolve,
 };
+use measure::{Report, StallCause};
+use workloads::plan::{Account, Target};
 
 use super::{
     Cpus, RunFailure, Sinks, Stop,
     arm::{self, Turn, tell},
-    assemble, calibrate, digests,
+    calibrate,
     folder::Folder,
-    headroom, histograms,
-    manifest::{Block, manifest},
-    plan_digest::{digest_of, seed_of},
-    record::{self, ArmRecord},
+    headroom,
+    histograms::write as write_histograms,
+    manifest::manifest,
     rehearsal::rehearse,
-    resolve,
     site::SiteSpec,
     snapshot::Corpus,
-    sum_up::{Findings, sum_up},
     target::log_in,
     touches::Touches,
-};
-use crate::{
-    judge::{
-        gates, measures,
-        threshold::{Abort, Threshold, Watch},
-    },
-    live::{LiveEvent, PhaseShape, Second, Shape},
-    spec::{
-        self,
-        hindsight::Hindsight,
-        plan::{App, Arashi, Declared, Experiment, Load, Work},
-    },
-    summary::{self, Capacity, Headroom, LimitSearch, Mode, Summary},
 };
 
 mod virtual_time;
@@ -106,15 +106,6 @@ pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<F
         timeline,
     };
     if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
-}
-
-/// The thresholds that end the run, each with its number.
-pub(super) fn watches(thresholds: &[Threshold], aborts: &[spec::plan::Abort]) -> Vec<(usize, Watch)> {
-    let of = |abort: &spec::plan::Abort| {
-        let number = thresholds.iter().position(|threshold| threshold.text() == abort.check)?;
-        Some((number, Watch::new(&thresholds[number], abort.grace).ok()?))
-    };
-    aborts.iter().filter_map(of).collect()
 }
 
 /// Nobody knows the future of a live run.
@@ -226,7 +217,7 @@ impl Run<'_> {
         let summary = self.summary(capacity, partial);
         self.folder.replace("summary.json", &summary)?;
         self.folder.sync()?;
-        digests::write(&self.folder)?;
+        self.folder.replace(digests::NAME, &Digests::of(self.folder.path())?)?;
         self.sinks.tell(&LiveEvent::RunFinished(Box::new(summary.clone())));
         Ok(Finished { summary, folder: self.folder.path().to_owned() })
     }
@@ -256,10 +247,10 @@ impl Run<'_> {
 
     fn shape(&self, capacity: Option<f64>) -> Shape {
         let experiment = self.request.experiment;
-        let phase = |phase: &crate::spec::plan::Phase| PhaseShape {
+        let phase = |phase: &experiment::plan::Phase| PhaseShape {
             name: phase.name.clone(),
             seconds: phase.duration.as_secs_f64(),
-            load: resolve::in_words(phase, capacity),
+            load: resolve::load_in_words(phase, capacity),
         };
         Shape {
             experiment: experiment.name.clone(),
@@ -304,13 +295,13 @@ impl Run<'_> {
         let arm = &experiment.arms[index];
         let database = corpus.map(Corpus::copy).transpose()?;
         let work = resolve::work(experiment, capacity);
-        let cpus = self.request.cpus;
+        let cpu = self.request.cpus.target;
         let site = match &experiment.target.app {
-            App::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpus)),
-            _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpus))),
+            App::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpu)),
+            _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu))),
         };
         let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
-        let turn = Turn { arm, block, site, phases, watches, touches, cpus };
+        let turn = Turn { arm, block, site, phases, watches, touches, cpus: self.request.cpus };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());
@@ -351,7 +342,7 @@ impl Run<'_> {
         }
         self.abort = self.abort.take().or(ended.abort);
         let name = histograms::file_name(&arm.label, block);
-        histograms::write(&ended.report, &self.folder.path().join(name))?;
+        write_histograms(&ended.report, &self.folder.path().join(name))?;
         let in_parts = |phase: &str| self.wanted_parts(&found).iter().any(|(name, _)| name == phase);
         let kept = ArmRecord::of(&found, self.context(arm), plan, &ended.report, in_parts);
         self.folder.put(&record::file_name(&arm.label, block), &kept)?;
@@ -380,7 +371,7 @@ impl Run<'_> {
     fn keep_parts(&mut self, arm: &summary::Arm, report: &Report) {
         for (phase, part) in self.wanted_parts(arm) {
             if let Some(found) = report.part(&phase, part.clone()) {
-                self.parts.push(Part { arm: self.arms.len(), phase, part, found: assemble::phase(&found) });
+                self.parts.push(Part { arm: self.arms.len(), phase, part, found: figures::phase(&found) });
             }
         }
     }
@@ -394,10 +385,10 @@ impl Run<'_> {
 
     /// What measures need to know of the plan.
     fn planned(&self, rate: Option<f64>) -> measures::Plan {
-        measures::Plan::of(self.request.experiment, rate, self.request.virtual_time)
+        self.request.experiment.measures_plan(rate, self.request.virtual_time)
     }
 
-    fn context(&self, arm: &crate::spec::plan::Arm) -> gates::Context {
+    fn context(&self, arm: &experiment::plan::Arm) -> gates::Context {
         let experiment = self.request.experiment;
         let closed = |load: &Load| matches!(load, Load::Users { .. });
         let any_closed = experiment.users.phases.iter().flat_map(|phase| &phase.loads).any(closed);
@@ -406,7 +397,7 @@ impl Run<'_> {
             objective: experiment.objective,
             closed: any_closed && !declared(Declared::ClosedOverload),
             flat_out: false,
-            kernel_backlog_declared: resolve::works_at_accept(&arm.policy) || declared(Declared::KernelBacklog),
+            kernel_backlog_declared: arm.policy.works_at_accept() || declared(Declared::KernelBacklog),
             own_target: true,
             headroom: self.headroom,
         }

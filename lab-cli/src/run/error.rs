@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use analysis::FolderError;
 use target_app::{control::client::ControlError, mail::corpus::CorpusError};
 
 /// Why a run could not be carried out.
@@ -10,14 +11,6 @@ pub enum RunFailure {
     /// The results folder is there already.
     #[error("{0} is there already: name another with --out")]
     FolderExists(PathBuf),
-    /// A file could not be written.
-    #[error("{path}: {source}")]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
     /// Mail could not be made.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
@@ -76,14 +69,6 @@ pub enum RunFailure {
         /// Why.
         source: io::Error,
     },
-    /// A file of a run is not what it should be.
-    #[error("{path} makes no sense: {cause}")]
-    Senseless {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        cause: String,
-    },
     /// An arm cannot even be built.
     #[error("{arm} cannot start: {cause}")]
     CannotStart {
@@ -92,28 +77,21 @@ pub enum RunFailure {
         /// Why.
         cause: String,
     },
-    /// A run cannot be computed again, and its files are not as it wrote them.
-    #[error("{cause}\nfiles that were changed after the run: {files}")]
-    Altered {
-        /// Which, and how.
-        files: String,
-        /// Why nothing was computed.
-        cause: String,
-    },
-    /// Nothing can be computed again.
-    #[error(
-        "{0} has no records of its arms: it was run by an older lab, or killed in its first arm; what there is is its timeline"
-    )]
-    NoRecords(PathBuf),
-    /// A value could not be written as JSON.
-    #[error("JSON: {0}")]
-    Json(#[from] serde_json::Error),
+    /// The results folder cannot be read or written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+impl From<serde_json::Error> for RunFailure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Folder(error.into())
+    }
 }
 
 impl RunFailure {
     /// For `map_err` on files.
     pub fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::File { path, source }
+        move |source| Self::Folder(FolderError::File { path, source })
     }
 }

@@ -1,4 +1,4 @@
-//! A run's folder: append-only and whole at any moment, however the run ends.
+//! Writes a run's folder: append-only and whole at any moment, however the run ends.
 
 use std::{
     fs::{self, File},
@@ -7,13 +7,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use serde::{Serialize, de::DeserializeOwned};
+use analysis::live::LiveEvent;
+use serde::Serialize;
 
 use super::RunFailure;
-use crate::{
-    live::{LiveEvent, Second},
-    summary::Summary,
-};
 
 /// An open folder.
 #[derive(Debug)]
@@ -35,7 +32,7 @@ impl Folder {
         }
         fs::create_dir(&path).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => RunFailure::FolderExists(path.clone()),
-            _ => RunFailure::File { path: path.clone(), source },
+            _ => RunFailure::at(&path)(source),
         })?;
         let timeline = Lines::create(&path.join("timeline.jsonl"))?;
         let events = Lines::create(&path.join("events.jsonl"))?;
@@ -120,42 +117,6 @@ impl Lines {
     }
 }
 
-/// What a folder holds.
-#[derive(Debug)]
-pub struct Recorded {
-    /// The summary, if the run got that far.
-    pub summary: Option<Summary>,
-    /// Every whole second.
-    pub timeline: Vec<Second>,
-    /// Every whole event.
-    pub events: Vec<LiveEvent>,
-    /// A last line was torn: the run was killed in a write.
-    pub torn: bool,
-}
-
-/// Reads a run's folder, also one that a kill left.
-///
-/// # Errors
-/// A file that is there but cannot be read, or a line that is not the last and makes no sense.
-pub fn read(path: &Path) -> Result<Recorded, RunFailure> {
-    let summary = match fs::read(path.join("summary.json")) {
-        Ok(bytes) => Some(serde_json::from_slice(&bytes)?),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(source) => return Err(RunFailure::File { path: path.join("summary.json"), source }),
-    };
-    let (timeline, torn_timeline) = lines(&path.join("timeline.jsonl"))?;
-    let (events, torn_events) = lines(&path.join("events.jsonl"))?;
-    Ok(Recorded { summary, timeline, events, torn: torn_timeline || torn_events })
-}
-
-fn lines<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, bool), RunFailure> {
-    let bytes = fs::read(path).map_err(RunFailure::at(path))?;
-    let whole_until = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let whole = &bytes[..whole_until];
-    let parsed = whole.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(serde_json::from_slice);
-    Ok((parsed.collect::<Result<_, _>>()?, whole_until < bytes.len()))
-}
-
 /// `20261121T025303Z`.
 pub fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -208,30 +169,5 @@ mod tests {
             made.push(path.file_name().expect("a name").to_owned());
         }
         assert_eq!(made, ["x-1", "x-1-2", "x-1-3"]);
-    }
-
-    #[test]
-    fn a_torn_last_line_is_left_out_and_told_of() {
-        let parent = tempfile::tempdir().expect("a folder");
-        let out = parent.path().join("run");
-        let mut folder = Folder::create(Some(&out), "x").expect("made");
-        for second in 0..3 {
-            let event = LiveEvent::Second(Box::new(Second { second, ..Second::default() }));
-            folder.event(&event).expect("written");
-        }
-        folder.event(&LiveEvent::Note { text: "a note".to_owned() }).expect("written");
-        let timeline = out.join("timeline.jsonl");
-        let whole = fs::read(&timeline).expect("there");
-        // Cut anywhere in the last line: what is before it is read, whatever the cut.
-        let last_line = whole[..whole.len() - 1].iter().rposition(|&b| b == b'\n').expect("three lines") + 1;
-        for cut in last_line + 1..whole.len() {
-            fs::write(&timeline, &whole[..cut]).expect("written");
-            let found = read(&out).expect("readable");
-            assert_eq!((found.timeline.len(), found.torn), (2, true), "cut at {cut}");
-            assert_eq!(found.events.len(), 1);
-        }
-        fs::write(&timeline, &whole).expect("written");
-        let found = read(&out).expect("readable");
-        assert_eq!((found.timeline.len(), found.torn), (3, false));
     }
 }

@@ -6,6 +6,7 @@
 
 use std::{net::SocketAddr, thread, time::Duration};
 
+use analysis::summary::Headroom;
 use workloads::{
     Options, StopFlag,
     null::Null,
@@ -13,7 +14,6 @@ use workloads::{
 };
 
 use super::{Cpus, RunFailure, cpus::pin_this_thread, snapshot::machine};
-use crate::summary::Headroom;
 
 /// Users that ask again as soon as they have an answer: enough to fill the generator's processor.
 const USERS: u32 = 32;
@@ -51,7 +51,7 @@ fn run(
     let plan = plan(address, users, think, connections);
     let report = workloads::run(&plan, &Options::default(), |_| {}, stop)?;
     let found = report.part("null", AFTER..1.0);
-    let answered = |found: &workloads::measure::PhaseReport| (found.ledger.served as f64) / found.seconds;
+    let answered = |found: &measure::PhaseReport| (found.ledger.served as f64) / found.seconds;
     Ok(found.map_or((0.0, None), |found| (answered(&found), found.response_time_ms.p99)))
 }
 

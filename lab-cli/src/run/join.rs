@@ -1,9 +1,8 @@
 //! Which requests did the service never read? Numbers that clients gave, against numbers that the service read.
 
+use analysis::summary::Joined;
+use measure::{Fate, Numbers};
 use target_app::control::wire::ReadRequests;
-use workloads::measure::{Fate, Numbers};
-
-use crate::summary::Joined;
 
 /// Joins both sides. `None` if the clients had more requests without an answer than they remember.
 pub fn join(numbers: &Numbers, read: &ReadRequests) -> Option<Joined> {

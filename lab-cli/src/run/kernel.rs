@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use crate::summary::Kernel;
+use analysis::summary::Kernel;
 
 /// What has to be there for drops to be known.
 const NEEDED: [&str; 2] = ["ListenOverflows", "ListenDrops"];

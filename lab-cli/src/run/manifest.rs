@@ -1,13 +1,14 @@
 //! `manifest.json`: what was run, so that it can be run again.
 
-use serde::{Deserialize, Serialize};
+use analysis::{
+    manifest::Block,
+    summary::{Capacity, LimitSearch, Mode, SCHEMA},
+};
+use experiment::Experiment;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::Cpus;
-use crate::{
-    spec::Experiment,
-    summary::{Capacity, LimitSearch, Mode, SCHEMA},
-};
 
 /// Written before the first arm, and again when the order of a block is known.
 #[derive(Debug, Serialize)]
@@ -22,22 +23,6 @@ struct Manifest<'a> {
     searches: &'a [LimitSearch],
     blocks: &'a [Block],
     host: Host,
-}
-
-/// One repetition of every arm.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
-    /// Its number, from 1.
-    pub block: u32,
-    /// Seed of its plan.
-    pub seed: u64,
-    /// Names of the arms as they run.
-    pub order: Vec<String>,
-    /// SHA-256 of the plan and its schedule: the same for every arm of the block, and for every run with this seed.
-    pub plan: Option<String>,
-    /// Names of the arms that a person changed while they ran.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub touched: Vec<String>,
 }
 
 /// Facts about the machine that bear on the figures. Nothing that names it or its owner.
@@ -95,8 +80,9 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use experiment::{Changes, read};
+
     use super::*;
-    use crate::spec::{Changes, read};
 
     const FILE: &str = "
 name: times
@@ -130,7 +116,7 @@ arms: [none]
     #[test]
     fn every_experiment_of_the_library_is_read_back_as_it_was_written() {
         let cpus = Cpus { generator: None, target: None };
-        for entry in crate::spec::Library::all() {
+        for entry in experiment::Library::all() {
             let experiment = read(entry.text, &Changes::default()).expect("it is sound");
             let written = manifest(&experiment, Mode::Virtual, None, &[], &[], &cpus).expect("JSON");
             let text = written.to_string();

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use analysis::summary::{Measured, Phase};
 use controllers::Timestamp;
 use target_app::plant::{Cluster, Foreseen, Plant, Servers};
 use workloads::{
@@ -17,7 +18,6 @@ use super::{
     RunFailure,
     bound::{Job, most_in_time},
 };
-use crate::summary::{Measured, Phase};
 
 /// What knows beforehand what requests cost: a list with a place for each service.
 pub trait Foretells {

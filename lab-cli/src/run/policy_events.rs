@@ -10,6 +10,7 @@ use std::{
     thread,
 };
 
+use analysis::live::LiveEvent;
 use controllers::PolicyEvent;
 use target_app::control::wire::StreamedEvent;
 
@@ -18,7 +19,6 @@ use super::{
     site::{Controls, Port},
     snapshot::machine,
 };
-use crate::live::LiveEvent;
 
 /// Most lines a second: a policy that flaps must not fill the disk. The rest is counted.
 const MOST_A_SECOND: usize = 20;

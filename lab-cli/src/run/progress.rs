@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::Sink;
-use crate::{
+use analysis::{
     live::{LiveEvent, Second},
     text::{known_or_at_least, percent, scrubbed},
 };
+
+use super::Sink;
 
 /// Seconds between two lines of one phase.
 const EVERY: u32 = 5;

@@ -1,7 +1,8 @@
 //! Before a run: can each of its arms start?
 
+use experiment::Experiment;
+
 use super::{RunFailure, simulate::Ground};
-use crate::spec::Experiment;
 
 /// Builds every arm and its users, as a run in virtual time does, and runs none of them: what a reader of the file cannot see
 /// (a policy that does not fit its place, users that the service has no pages for) is found before anything is measured.

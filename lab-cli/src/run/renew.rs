@@ -6,11 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use experiment::plan::Phase;
 use target_app::control::{client::ControlError, wire::SetPolicy};
 
 use super::site::Controls;
-
-use crate::spec::plan::Phase;
 
 /// Puts every policy that the arm began with anew into its place at the start of each phase that asks for it, also those before
 /// services' own calls.

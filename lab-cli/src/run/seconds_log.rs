@@ -5,28 +5,15 @@ use std::{
     fs::File,
     io::Write as _,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
-use workloads::measure::{SecondTimes, Window};
-
-use super::{
-    RunFailure,
-    interval_log::{self, Entry, Interval},
+use analysis::{
+    interval_log,
+    seconds_log::{file_name, lines},
 };
-use crate::live::Second;
+use measure::Window;
 
-const SECOND: Duration = Duration::from_secs(1);
-/// Answers as asked.
-const RESPONSE: &str = "response";
-/// What was given up had waited for so long.
-const CENSORED: &str = "response/censored";
-const REJECT: &str = "reject";
-
-/// The name of an arm's log.
-pub fn file_name(arm: &str, block: u32) -> String {
-    format!("{arm}-{block}.seconds.hlog")
-}
+use super::RunFailure;
 
 /// A log that is being written.
 #[derive(Debug)]
@@ -64,43 +51,11 @@ impl SecondsLog {
     }
 }
 
-/// The first line of each second is there whatever came of it.
-fn lines(second: u64, times: &SecondTimes) -> Result<Vec<Interval>, String> {
-    let all = [(RESPONSE, &times.response), (CENSORED, &times.response_censored), (REJECT, &times.reject)];
-    let told = all.into_iter().filter(|(tag, buckets)| *tag == RESPONSE || !buckets.is_empty());
-    let interval = |(tag, buckets): (&str, &Vec<[u64; 2]>)| {
-        let histogram = interval_log::of_buckets(buckets)?;
-        Ok(Interval { tag: tag.to_owned(), begins: Duration::from_secs(second), lasts: SECOND, histogram })
-    };
-    told.map(interval).collect()
-}
-
-/// The first of an arm's seconds whose times are not as many as its counts in the timeline, with both numbers: a log that was torn
-/// in its last line counts to there. `None`: all agree, and no second is missing.
-///
-/// # Errors
-/// If it cannot be read as a log.
-pub fn differs<'a>(log: &[u8], seconds: impl Iterator<Item = &'a Second>) -> Result<Option<(u32, u64, u64)>, String> {
-    let whole = log.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-    let entries = interval_log::entries(&log[..whole])?;
-    let times = |second: &Second, tag: &str| -> Option<u64> {
-        let begins = u128::from(second.second) * 1000;
-        let of = |(found, at, _, _): &&Entry| found.as_deref() == Some(tag) && *at == begins;
-        entries.iter().find(of).map(|(_, _, _, counts)| counts.iter().map(|(_, count)| count).sum())
-    };
-    for second in seconds {
-        let found = times(second, RESPONSE);
-        let answered = second.served + second.served_late;
-        let rejects = times(second, REJECT).unwrap_or(0);
-        if found != Some(answered) || rejects != second.rejected {
-            return Ok(Some((second.second, found.unwrap_or(0) + rejects, answered + second.rejected)));
-        }
-    }
-    Ok(None)
-}
-
 #[cfg(test)]
 mod tests {
+    use analysis::{live::Second, seconds_log::differs};
+    use measure::SecondTimes;
+
     use super::*;
 
     fn window(second: u64) -> Window {

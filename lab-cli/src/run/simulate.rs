@@ -2,7 +2,20 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use analysis::{
+    figures,
+    judge::threshold::{Watch, abort_at},
+    live::LiveEvent,
+    summary::{self, Capacity},
+};
 use controllers::{Timestamp, seed_for};
+use experiment::{
+    Experiment,
+    hindsight::Hindsight,
+    plan::{App, Arm, Tree},
+    plan_digest::{digest_of, nowhere},
+    resolve,
+};
 use target_app::{
     control::wire::{Gauges, ReadRequests, StreamedEvent},
     plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan},
@@ -14,25 +27,8 @@ use workloads::{
 };
 
 use super::{
-    Cpus, RunFailure,
-    arm::Ended,
-    assemble, calibrate,
-    join::join,
-    offline,
-    plan_digest::{digest_of, nowhere},
-    policy_events, renew, resolve,
-    spool::Spool,
+    RunFailure, arm::Ended, assemble, calibrate, join::join, offline, policy_events, renew, spool::Spool,
     watch::Seconds,
-};
-use crate::{
-    judge::threshold::{Watch, abort_at},
-    live::LiveEvent,
-    spec::{
-        Experiment,
-        hindsight::Hindsight,
-        plan::{App, Arm, Tree},
-    },
-    summary::{self, Capacity},
 };
 
 /// What all arms of a run in virtual time have in common.
@@ -77,8 +73,6 @@ pub struct Simulated {
     pub digest: String,
 }
 
-const NOBODY: Cpus = Cpus { generator: None, target: None };
-
 impl Ground {
     /// The ground of an experiment.
     pub fn of(experiment: &Experiment) -> Self {
@@ -108,7 +102,7 @@ impl Ground {
         let calm = PlantPlan { faults: Vec::new(), renewals: Vec::new(), ..self.plan.clone() };
         let seed = calibrate::seed(experiment);
         calibrate::solve(wanted, |operations| {
-            let spec = resolve::target_spec(experiment, &Arm::none(), None, operations, seed, &NOBODY);
+            let spec = resolve::target_spec(experiment, &Arm::none(), None, operations, seed, None);
             let mut plant = Plant::new(&spec, &calm).map_err(|error| unfit(&error))?;
             let plan = calibrate::plan(&mail, nowhere(), seed);
             let mut served = calibrate::Served::default();
@@ -163,7 +157,7 @@ impl Ground {
         capacity: Option<&Capacity>,
     ) -> Result<(LoadPlan, Plant), RunFailure> {
         let work = resolve::work(experiment, capacity);
-        let spec = resolve::target_spec(experiment, arm, None, work, seed, &NOBODY);
+        let spec = resolve::target_spec(experiment, arm, None, work, seed, None);
         let plant = Plant::new(&spec, &self.plan_of(arm)).map_err(|error| unfit(&error))?;
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate);
@@ -178,7 +172,7 @@ impl Ground {
         tree: &Tree,
         seed: u64,
     ) -> Result<(LoadPlan, Cluster), RunFailure> {
-        let spec = resolve::tree_spec(experiment, arm, tree, seed, &NOBODY);
+        let spec = resolve::tree_spec(experiment, arm, tree, seed, None);
         let (hop, of_tree) = (experiment.simulation.link().delay, seed_for(seed, "tree"));
         let cluster = Cluster::new(&spec, &self.plan_of(arm), hop, of_tree).map_err(|error| unfit(&error))?;
         let rate = experiment.nominal_capacity();
@@ -303,15 +297,15 @@ fn run_on<W: Simulation>(
         policy: arm.policy_name().to_owned(),
         parameters: assemble::parameters_of(arm),
         block: task.block,
-        generator: assemble::generator(&report),
-        conditions: assemble::conditions(&report),
+        generator: figures::generator(&report),
+        conditions: figures::conditions(&report),
         server: Some(summary::Server {
             services: plant.services(),
             ..assemble::server(None, &last, &read.ledger, joined.as_ref())
         }),
         requests: joined,
-        phases: report.phases.iter().map(assemble::phase).collect(),
-        walk: assemble::walk(&report, assemble::model_of(plan)),
+        phases: report.phases.iter().map(figures::phase).collect(),
+        walk: figures::walk(&report, assemble::model_of(plan)),
         offered: report.offered.clone(),
         replayed: report.replayed,
         ..summary::Arm::default()

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::PoisonError};
 
-use controllers::seed_for;
+use analysis::summary;
+use controllers::{catalogue::PolicySpec, seed_for};
 use target_app::{
     control::{
         client::{ControlClient, ControlError},
         wire::{Gauges, ReadRequests},
     },
-    spec::{PolicySpec, TargetSpec},
+    spec::TargetSpec,
     tree::{CalleeSpec, ServiceSpec, TaskSpec, TreeSpec, balancer_of, books_of, gauges_of, requests_of},
 };
 use workloads::plan;
@@ -16,10 +17,8 @@ use workloads::plan;
 use super::{
     RunFailure, assemble,
     reports::{Shown, carry},
-    resolve::destination,
-    target::Target,
+    target::{Target, destination},
 };
-use crate::summary;
 
 /// What to start.
 #[derive(Debug)]
@@ -80,7 +79,7 @@ impl Site {
     pub fn start(spec: &SiteSpec, log: &Path) -> Result<Self, RunFailure> {
         match spec {
             SiteSpec::One(spec) => {
-                let target = Target::start(&TaskSpec::alone((**spec).clone()), log)?;
+                let target = Target::start(TaskSpec::alone((**spec).clone()), log)?;
                 let task = Task { control: target.control.clone(), policy: spec.policy.clone() };
                 let users_go_to = destination(&target.ready)?;
                 let service = Service { name: String::new(), tasks: vec![task], capped: false };
@@ -135,9 +134,10 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
         let mut started = Vec::new();
         for number in 0..service.tasks {
             let task = task_of(service, number, calls.clone(), !spec.machines.is_empty());
-            let target = Target::start(&task, log).map_err(|failure| of_service(&service.name, failure))?;
+            let policy = task.target.policy.clone();
+            let target = Target::start(task, log).map_err(|failure| of_service(&service.name, failure))?;
             addresses.entry(&service.name).or_default().push(destination(&target.ready)?.address);
-            started.push(Task { control: target.control.clone(), policy: task.target.policy });
+            started.push(Task { control: target.control.clone(), policy });
             let name = if service.tasks > 1 { format!("{}.{number}", service.name) } else { service.name.clone() };
             targets.insert(0, (name, target));
         }

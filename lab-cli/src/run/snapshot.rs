@@ -5,14 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use experiment::{plan::Mail, resolve};
 use target_app::{
     mail::corpus::{cached, snapshot},
     private,
 };
 use workloads::plan::Account;
 
-use super::{RunFailure, resolve};
-use crate::spec::plan::Mail;
+use super::RunFailure;
 
 /// Mail for the arms of a run.
 #[derive(Debug)]

@@ -8,8 +8,9 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use analysis::live::LiveEvent;
+
 use super::RunFailure;
-use crate::live::LiveEvent;
 
 /// Events of one arm.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl Spool {
     pub fn read(self) -> Result<impl Iterator<Item = Result<LiveEvent, RunFailure>>, RunFailure> {
         let Self { path, file, failed } = self;
         if let Some(error) = failed {
-            return Err(RunFailure::File { path, source: error });
+            return Err(RunFailure::at(path)(error));
         }
         let rewound = file.into_inner().map_err(io::IntoInnerError::into_error).and_then(|mut file| {
             file.rewind()?;
@@ -63,8 +64,9 @@ impl Spool {
 
 #[cfg(test)]
 mod tests {
+    use analysis::live::Second;
+
     use super::*;
-    use crate::live::Second;
 
     #[test]
     fn what_went_in_comes_out_to_the_last_bit_and_leaves_no_file() {

@@ -2,10 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use workloads::{clock::clock_source, health::OthersMeter, measure::Report};
+use analysis::{
+    figures,
+    summary::{Clocks, Conditions},
+};
+use measure::Report;
+use workloads::{clock::clock_source, health::OthersMeter};
 
-use super::{Cpus, assemble, watch::Watch};
-use crate::summary::{Clocks, Conditions};
+use super::{Cpus, watch::Watch};
 
 /// Looks before an arm and after it.
 #[derive(Debug)]
@@ -30,7 +34,7 @@ impl Surroundings {
             ours.iter().copied().chain([std::process::id()]).filter_map(|pid| i32::try_from(pid).ok()).collect();
         let others = self.others.used(&pids);
         let share = |used: Duration| Some(used.as_secs_f64() / seconds.max(f64::MIN_POSITIVE));
-        let known = assemble::conditions(report);
+        let known = figures::conditions(report);
         Conditions {
             noise: share(others.programs),
             kernel_noise: share(others.kernel),

@@ -34,8 +34,9 @@ pub struct Target {
 }
 
 impl Target {
-    /// Starts one, and waits until it takes requests. What it says goes to `log`.
-    pub fn start(spec: &TaskSpec, log: &Path) -> Result<Self, RunFailure> {
+    /// Starts one, which ends when this process does, and waits until it takes requests. What it says goes to `log`.
+    pub fn start(mut task: TaskSpec, log: &Path) -> Result<Self, RunFailure> {
+        task.target.die_with = Some(std::process::id());
         let start = |what: &str| {
             let cause = what.to_owned();
             move |error: std::io::Error| RunFailure::TargetStart {
@@ -52,7 +53,7 @@ impl Target {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(start("starting it"))?;
         let told = match child.stdin.take() {
-            Some(mut input) => input.write_all(&serde_json::to_vec(spec)?),
+            Some(mut input) => input.write_all(&serde_json::to_vec(&task)?),
             None => Ok(()),
         };
         let ready = told
@@ -101,6 +102,13 @@ impl Drop for Target {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Where a target that is ready can be reached.
+pub fn destination(ready: &Ready) -> Result<workloads::plan::Target, RunFailure> {
+    let host = ready.url.trim_start_matches("http://").trim_end_matches('/');
+    let address = host.parse().map_err(|_| RunFailure::Target(format!("{:?} is no address", ready.url)))?;
+    Ok(workloads::plan::Target::at(address))
 }
 
 fn wait_until_ready(child: &mut Child) -> Result<Ready, String> {

@@ -13,18 +13,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use controllers::Class;
-use target_app::{
-    control::{
-        client::ControlError,
-        wire::{Hinder, SetPolicy},
-    },
-    spec::PolicySpec,
+use analysis::live::{LiveEvent, NOT_DONE, Touch};
+use controllers::{Class, catalogue::PolicySpec};
+use target_app::control::{
+    client::ControlError,
+    wire::{Hinder, SetPolicy},
 };
 use workloads::{UserCommand, UserCommands};
 
 use super::site::Controls;
-use crate::live::{LiveEvent, NOT_DONE, Touch};
 
 /// Most that wait to be carried out: a key that is held down must not go on for minutes.
 const MOST: usize = 32;

@@ -9,15 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use analysis::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
+use measure::{ClientGauges, Window};
 use target_app::control::wire::{Gauges, StageGauges};
-use workloads::{
-    client::ClientGauges,
-    health::{ProcessSample, open_descriptors},
-    measure::Window,
-};
+use workloads::health::{ProcessSample, open_descriptors};
 
 use super::{sampler::Sampler, site::Controls};
-use crate::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
 
 const PERIOD: Duration = Duration::from_millis(250);
 

@@ -4,7 +4,12 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use analysis::{
+    live::{LiveEvent, Second, Shape},
+    summary::Summary,
+};
 use crossterm::event::KeyEvent;
+use experiment::Changes;
 use traces::trace::Header;
 
 use super::{
@@ -12,11 +17,6 @@ use super::{
     keymap::{self, Action},
     state::State,
     update,
-};
-use crate::{
-    live::{LiveEvent, Second, Shape},
-    spec::Changes,
-    summary::Summary,
 };
 
 mod compare;

@@ -1,13 +1,15 @@
 //! A small form for what a person changes in a live run: values are checked here, against what the target and the users take,
 //! before anything is asked for.
 
-use controllers::{Catalogue, Entry, Place, Settings, catalogue::Setting};
+use analysis::live::{Touch, value_in_words};
+use controllers::{
+    Catalogue, Entry, Place, Settings,
+    catalogue::{PolicySpec, Setting},
+};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
-use target_app::spec::PolicySpec;
 use workloads::UserCommand;
 
 use super::app::Line;
-use crate::live::{Touch, value_in_words};
 
 /// What is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,7 +228,7 @@ impl Form {
                     return Err(format!(
                         "{} has no parameter {name:?}; {}",
                         self.policy.name,
-                        crate::text::suggestion(name, &known)
+                        analysis::text::suggestion(name, &known)
                     ));
                 };
                 let mut settings = self.policy.settings.clone();

@@ -1,8 +1,7 @@
 //! Colours: the 16 that every terminal has, or none. Nothing is said by colour alone.
 
+use analysis::summary::Verdict;
 use ratatui::style::{Color, Modifier, Style};
-
-use crate::summary::Verdict;
 
 /// How things are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

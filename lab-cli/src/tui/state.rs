@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use target_app::spec::PolicySpec;
-
-use super::{form::Form, panel::Panel};
-use crate::{
+use analysis::{
     live::{Second, Shape},
     summary::{Arm, Mode},
 };
+use controllers::catalogue::PolicySpec;
+
+use super::{form::Form, panel::Panel};
 
 /// Seconds of an arm that are kept to be drawn: an hour.
 pub(super) const MOST_SECONDS: usize = 3600;

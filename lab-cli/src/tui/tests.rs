@@ -1,5 +1,9 @@
 //! Frames as people see them, made from events alone.
 
+use analysis::{
+    live::{GeneratorSecond, Group, LiveEvent, PhaseShape, Second, Shape, StageSecond, TargetSecond},
+    summary::{Arm, Measured, Mode, Objective, Phase, Reason, Times, Verdict},
+};
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{Terminal, backend::TestBackend, style::Color};
 
@@ -8,10 +12,6 @@ use super::{
     app::{App, Effect},
     state::{MOST_LINES, MOST_SECONDS},
     view,
-};
-use crate::{
-    live::{GeneratorSecond, Group, LiveEvent, PhaseShape, Second, Shape, StageSecond, TargetSecond},
-    summary::{Arm, Measured, Mode, Objective, Phase, Reason, Times, Verdict},
 };
 
 mod program;
@@ -57,7 +57,7 @@ fn second(at: u32) -> Second {
     let p90 = match at {
         0..10 => 40.0,
         10..20 => 400.0 * f64::from(at - 9),
-        20..24 => return Second { p90_ms: None, ..second(19).at(at) },
+        20..24 => return Second { second: at, p90_ms: None, ..second(19) },
         _ => 900.0,
     };
     let stage = |name: &str, queue: u32, offered: u64, refused: u64, rate: f64| StageSecond {
@@ -87,6 +87,7 @@ fn second(at: u32) -> Second {
         [("login", group(10, 10, 0, 0, 12.0)), ("list folders", group(50, 50, 0, 0, 9.0))]
     };
     Second {
+        second: at,
         phase: if spike { "spike" } else { "before" }.to_owned(),
         users: if spike { 1000 } else { 3 },
         users_by_state: [
@@ -121,14 +122,6 @@ fn second(at: u32) -> Second {
             ..TargetSecond::default()
         }),
         ..Second::default()
-    }
-    .at(at)
-}
-
-impl Second {
-    fn at(mut self, second: u32) -> Self {
-        self.second = second;
-        self
     }
 }
 
@@ -373,7 +366,7 @@ fn texts_from_the_target_cannot_act_on_the_terminal() {
 fn memory_is_bounded() {
     let mut app = running();
     for at in 0..5000 {
-        happened(&mut app, LiveEvent::Second(Box::new(second(30).at(at))));
+        happened(&mut app, LiveEvent::Second(Box::new(Second { second: at, ..second(30) })));
         happened(&mut app, LiveEvent::Note { text: at.to_string() });
     }
     assert_eq!(app.live.running.as_ref().expect("an arm").seconds.len(), MOST_SECONDS);

@@ -1,17 +1,17 @@
 //! What a run's events and the person's keys change on its screen.
 
+use analysis::{
+    live::{LiveEvent, NOT_DONE, Touch},
+    text::scrubbed,
+};
+use controllers::catalogue::PolicySpec;
 use crossterm::event::KeyEvent;
-use target_app::spec::PolicySpec;
 
 use super::{
     Ask,
     form::{Change, Filled, Form},
     keymap::Action,
     state::{MOST_ARMS, MOST_LINES, MOST_MARKS, MOST_SECONDS, Running, State},
-};
-use crate::{
-    live::{LiveEvent, NOT_DONE, Touch},
-    text::scrubbed,
 };
 
 /// Returns what the person asks of the run.

@@ -1,5 +1,6 @@
 //! The frame: a pure function of the state.
 
+use analysis::text::scrubbed;
 use ratatui::{
     Frame,
     layout::{Alignment, Constraint, Layout, Rect},
@@ -11,7 +12,6 @@ use super::{
     Palette,
     app::{App, Screen},
 };
-use crate::text::scrubbed;
 
 mod arms;
 mod charts;

@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use controllers::Objective;
+use controllers::{Objective, catalogue::PolicySpec};
 use serde_json::{Value, json};
 use target_app::{
-    spec::{App, EmulatedSpec, PolicySpec, ServiceTime, TargetSpec, WorkSpec},
+    spec::{App, EmulatedSpec, ServiceTime, TargetSpec, WorkSpec},
     tree::TaskSpec,
 };
 

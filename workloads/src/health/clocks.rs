@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use measure::ClockReport;
 
 use crate::clock::Clocks;
 
@@ -11,19 +11,6 @@ pub struct ClockMeter {
     first: Clocks,
     last: Clocks,
     step: Duration,
-}
-
-/// What the clocks did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ClockReport {
-    /// By how much the wall clock or the hardware's own counter ran faster or slower than the clock that the run was timed
-    /// with, whichever is more: millionths.
-    pub drift_ppm: f64,
-    /// The most that the wall clock was set by, between two looks.
-    pub step: Duration,
-    /// How long the machine slept.
-    pub suspended: Duration,
 }
 
 impl ClockMeter {
@@ -54,11 +41,6 @@ impl ClockMeter {
         let drift_ppm = if ran > 0.0 { drift.as_secs_f64() / ran * 1e6 } else { 0.0 };
         ClockReport { drift_ppm, step, suspended }
     }
-}
-
-impl ClockReport {
-    /// The clocks are read one after the other: what is less than this between two looks may be that.
-    pub const STEP: Duration = Duration::from_millis(10);
 }
 
 /// By how much more or less one clock has moved than another. One that never moves is not there.

@@ -3,50 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use controllers::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use measure::{Offered, TransitionCount};
 
 use super::model::State;
-
-/// How often users went from one state to another by the model's rows.
-///
-/// `made` is what is to be held against the model: whether a page offers every state of a row is known before the draw, so
-/// these draws are as the model says if the walk is right. The rest tells how often pages stood in the way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TransitionCount {
-    /// State that they came there from, if the model has a row of second order for the two.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-    /// State they were in.
-    pub from: String,
-    /// State they drew.
-    pub to: String,
-    /// Times it was drawn on a page that offered every state of the row, and therefore made.
-    pub made: u64,
-    /// Times it was drawn on a page that did not offer every state of the row, but did offer this one.
-    pub made_elsewhere: u64,
-    /// Times it was drawn where the page did not offer it: the user listed messages instead.
-    pub substituted: u64,
-    /// Of `substituted`: on the page in place of a message that the user itself had deleted or refiled, to which the model led it
-    /// back (the literal reading of "the previous page").
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub gone: u64,
-}
-
-/// By reference, as serde asks.
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-/// How often pages offered what users drew, in one minute of the run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Offered {
-    /// Times that a next page was drawn.
-    pub drawn: u64,
-    /// Of these: times that the page did not offer it, so that the user listed messages instead; without those on the page of a
-    /// message that the user knew to be gone.
-    pub not_offered: u64,
-}
 
 /// Minutes that are told apart; the last one has the rest of the run.
 const MINUTES: usize = 240;

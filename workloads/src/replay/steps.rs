@@ -5,31 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// What became of recorded requests: `recorded = asked + passed_over + cut_off`. A host knows of those whose sessions began, and whoever
-/// has the recording of the others ([`Replayed::of`]).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Replayed {
-    /// Requests that the recording has.
-    pub recorded: u64,
-    /// Of these: asked for, once or with retries.
-    pub asked: u64,
-    /// Of these: not asked for, as no page offered them or users do not make such requests.
-    pub passed_over: u64,
-    /// Of these: never come to, as the time was over first, or the user had given up.
-    pub cut_off: u64,
-}
-
-impl Replayed {
-    /// The same of so many requests, those of sessions that never began among them.
-    #[must_use]
-    pub fn of(self, recorded: u64) -> Self {
-        let recorded = recorded.max(self.recorded);
-        Self { recorded, cut_off: recorded - self.asked.saturating_add(self.passed_over).min(recorded), ..self }
-    }
-}
+use measure::Replayed;
 
 /// Counts steps, for all users of a run.
 #[derive(Debug, Clone, Default)]

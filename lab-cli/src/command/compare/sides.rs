@@ -1,14 +1,15 @@
 //! What `lab compare` is asked to hold against what.
 
-use serde::Serialize;
-
-use crate::{
-    exit::Failure,
+use analysis::{
+    folder::Recorded,
     judge::compare::{Contest, Side, Turn},
-    run::{Manifest, find_run, read_folder},
+    manifest::Manifest,
     summary::{Summary, Verdict},
     text::suggestion,
 };
+use serde::Serialize;
+
+use crate::{exit::Failure, run::find_run};
 
 /// A run, or one arm of it.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
         let (folder, arm) = folder_and_arm(name)?;
         let shown = folder.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
         let manifest = Manifest::read(&folder).map_err(Failure::because)?;
-        let Some(mut summary) = read_folder(&folder).map_err(Failure::because)?.summary else {
+        let Some(mut summary) = Recorded::read(&folder).map_err(Failure::because)?.summary else {
             left_out.push(Left {
                 what: shown,
                 why: "it was killed before its first arm ended".to_owned(),
@@ -61,7 +62,7 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
             left_out.push(Left { what: shown, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
             continue;
         }
-        let spoiled = crate::judge::gates::excluded(&summary.arms);
+        let spoiled = analysis::judge::gates::excluded(&summary.arms);
         summary.arms.retain(|turn| !spoiled.contains(&turn.block));
         left_out.extend(spoiled.iter().map(|block| {
             let why = "the machine spoiled it (EXCLUDED)".to_owned();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workloads::measure::Window;
+use measure::Window;
 
 /// A count of requests, without a rate, is given up after so long in a row without a connection or an answer. The requests that
 /// find no connection count too, but users back off, and the rest of them could take hours.

@@ -2,16 +2,13 @@
 
 use std::fmt::Write;
 
-use workloads::{
-    measure::{Replies, least_samples},
-    replay::Replayed,
-};
-
-use super::{GaveUp, Loaded, Told};
-use crate::{
+use analysis::{
     summary::Times,
     text::{counted, scrubbed},
 };
+use measure::{Replayed, Replies, least_samples};
+
+use super::{GaveUp, Loaded, Told};
 
 /// Most statuses, and most errors, that are printed one by one; all of them are in the JSON.
 const MOST_ROWS: usize = 10;

@@ -7,6 +7,7 @@ use std::{
     io::{self, Write as _},
 };
 
+use analysis::text::{rate, scrubbed, time};
 use traces::{
     UserModel,
     learn::{
@@ -21,7 +22,6 @@ use crate::{
     args::{self, Output},
     command::print,
     exit::{Failure, Outcome},
-    text::{rate, scrubbed, time},
 };
 
 pub fn fit(args: &args::Fit) -> Outcome {
@@ -41,7 +41,7 @@ pub fn fit(args: &args::Fit) -> Outcome {
         })?;
     }
     let text = match args.output {
-        Output::Json => crate::text::json(&model).map_err(Failure::because)?,
+        Output::Json => analysis::text::json(&model).map_err(Failure::because)?,
         Output::Text => shown(&model),
     };
     print(text.as_bytes())

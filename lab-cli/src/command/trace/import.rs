@@ -8,6 +8,7 @@ use std::{
     time::SystemTime,
 };
 
+use analysis::text::scrubbed;
 use traces::{
     import::{Clock, FileTally, ImportError, Input, MoreFiles, Options, Rules, Tally, ZoneTally},
     pseudonym::Pseudonyms,
@@ -19,7 +20,6 @@ use crate::{
     args::{self, Output},
     command::print,
     exit::{End, Failure, Outcome},
-    text::scrubbed,
 };
 
 pub fn import(args: &args::Import) -> Outcome {
@@ -36,7 +36,7 @@ pub fn import(args: &args::Import) -> Outcome {
     target.keep(packer)?;
     match args.output {
         Output::Json if args.out != Path::new("-") => {
-            print(crate::text::json(&tally).map_err(Failure::because)?.as_bytes())
+            print(analysis::text::json(&tally).map_err(Failure::because)?.as_bytes())
         }
         _ => {
             std::io::stderr().write_all(account(&args.out.display().to_string(), &tally).as_bytes())?;
@@ -117,7 +117,7 @@ pub fn account(name: &str, tally: &Tally) -> String {
         text += &of_commands(words, counts, tally.commands());
     }
     if tally.commands() > 0 {
-        let window = crate::text::time(tally.window_us as f64 / 1000.0);
+        let window = analysis::text::time(tally.window_us as f64 / 1000.0);
         text += &format!("  merged by what commands mean; what follows a SELECT within {window} belongs to it\n");
     }
     text += &tally.zone.as_ref().map_or_else(String::new, of_zone);
@@ -201,7 +201,7 @@ fn of_commands(words: &str, counts: &BTreeMap<String, u64>, all: u64) -> String 
     let mut sorted: Vec<_> = counts.iter().collect();
     sorted.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
     let named: Vec<String> = sorted.iter().map(|(name, count)| format!("{} {count}", scrubbed(name))).collect();
-    let share = crate::text::percent(sum as f64 / all.max(1) as f64);
+    let share = analysis::text::percent(sum as f64 / all.max(1) as f64);
     format!("  {words:<15} {sum} ({share}): {}\n", named.join(", "))
 }
 

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write, io::IsTerminal, sync::mpsc::RecvTimeoutError, time::Duration};
 
+use analysis::text::{percent, rate, scrubbed, time};
 use traces::{
     inspect::{ActionSummary, Inspected},
     learn::fitted::{Arrivals, Quantiles},
@@ -14,7 +15,6 @@ use crate::{
     command::{print, run::palette, screen::close},
     exit::{Failure, Outcome},
     run::Stop,
-    text::{percent, rate, scrubbed, time},
     tui::{OpenTrace, Screen},
 };
 
@@ -24,7 +24,7 @@ pub fn inspect(args: &args::Inspect, color: Color) -> Outcome {
         return on_screen(seen, color);
     }
     let text = match args.output {
-        Output::Json => crate::text::json(&seen).map_err(Failure::because)?,
+        Output::Json => analysis::text::json(&seen).map_err(Failure::because)?,
         Output::Text => shown(&seen),
     };
     print(text.as_bytes())

@@ -104,8 +104,9 @@ fn short(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use experiment::simulation::read_plant;
+
     use super::*;
-    use crate::spec::simulation::read_plant;
 
     #[test]
     fn three_digits() {

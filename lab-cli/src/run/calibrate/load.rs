@@ -2,13 +2,16 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use measure::Family;
 use workloads::{
     Options, StopFlag,
-    measure::Family,
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target as Destination, UrlUsers, Users},
 };
 
-use super::{super::RunFailure, super::target::Target, threads::ByThread};
+use super::{
+    super::{RunFailure, target::Target},
+    threads::ByThread,
+};
 
 /// Who asks, how many at once, and for how long.
 #[derive(Debug, Clone)]

@@ -4,6 +4,11 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use controllers::random::seed_for;
+use experiment::{
+    Experiment,
+    plan::{App, Arm},
+    resolve::target_spec,
+};
 use target_app::{
     plant::{PlantSpec, TypeCost},
     spec::{self, ChecksumSpec, WorkSpec},
@@ -17,16 +22,11 @@ use workloads::{
 use super::{
     super::{
         Corpus, Cpus, RunFailure, Sinks, Stop,
-        resolve::{destination, target_spec},
-        target::Target,
+        target::{Target, destination},
     },
-    USERS, figures,
-    figures::Series,
+    USERS,
+    figures::{self, Series},
     load::{self, Busy, Loaded, url_users},
-};
-use crate::spec::{
-    Experiment,
-    plan::{App, Arm},
 };
 
 /// Users at once: one, that nothing waits; so many that the database is never idle.
@@ -187,9 +187,9 @@ impl Bench<'_> {
         let database = self.corpus.map(Corpus::copy).transpose()?;
         let none = Arm::none();
         let arm = self.experiment.arms.get(arm).unwrap_or(&none);
-        let mut spec = target_spec(self.experiment, arm, database, 0.0, self.seed(), self.request.cpus);
+        let mut spec = target_spec(self.experiment, arm, database, 0.0, self.seed(), self.request.cpus.target);
         spec.edge.connection_requests = 0;
-        Target::start(&TaskSpec::alone(spec), self.request.log)
+        Target::start(TaskSpec::alone(spec), self.request.log)
     }
 
     fn seed(&self) -> u64 {
@@ -291,7 +291,7 @@ impl Bench<'_> {
 
     /// A page of the checksum service is its reads, and its reading as a request.
     fn checksum(&self, measured: &mut Measured) -> Result<(), RunFailure> {
-        let spec = target_spec(self.experiment, &Arm::none(), None, 0.0, self.seed(), self.request.cpus);
+        let spec = target_spec(self.experiment, &Arm::none(), None, 0.0, self.seed(), self.request.cpus.target);
         let spec::App::Checksum(ChecksumSpec { rounds, fixed_rounds, reads, .. }) = spec.app else { return Ok(()) };
         let target = self.target(0)?;
         let seen = self.load(&target, &url_users("/", ConnectionHabit::PerUser), 4, None)?;

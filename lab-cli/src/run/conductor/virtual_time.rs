@@ -10,23 +10,24 @@ use std::{
     time::Duration,
 };
 
-use super::{Finished, Run};
-use crate::{
+use analysis::{
     judge::measures,
     live::LiveEvent,
-    run::{
-        RunFailure, best_static,
-        manifest::Block,
-        plan_digest::seed_of,
-        record::{self, ArmRecord},
-        simulate::{Ground, Simulated, Task, Told},
-        spool::Spool,
-    },
-    spec::{
-        hindsight::{self, Hindsight},
-        plan::{App, Arashi, Arm, Work},
-    },
+    manifest::Block,
+    record::{self, ArmRecord},
     summary::{self, Capacity, LimitTry},
+};
+use experiment::{
+    hindsight::{self, Hindsight},
+    plan::{App, Arashi, Arm, Work},
+    plan_digest::seed_of,
+};
+
+use super::{Finished, Run};
+use crate::run::{
+    RunFailure, best_static,
+    simulate::{Ground, Simulated, Task, Told},
+    spool::Spool,
 };
 
 /// How often those who watch are told how far it is.

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{OpenRun, cursor::moved};
-use crate::{
+use analysis::{
     judge::gates::{excluded, first_kept},
     live::Second,
     series::value::Value,
     summary::{Arm, Comparison, Measured, Touched, whole_blocks},
     text::scrubbed,
-    tui::keymap::Action,
 };
+
+use super::{OpenRun, cursor::moved};
+use crate::tui::keymap::Action;
 
 /// A figure: a column of the table, and a curve over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,11 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use experiment::{Changes, Experiment, Library, read};
 use traces::trace::Header;
 
 use super::{Folder, Line, Setup, cursor::moved, line::Ended};
-use crate::{
-    spec::{Changes, Experiment, Library, read},
-    tui::keymap::Action,
-};
+use crate::tui::keymap::Action;
 
 /// Where an experiment comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,19 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use analysis::{live::value_in_words, summary::ORACLE};
 use controllers::{Catalogue, Entry, Place, Settings, catalogue::ParamRow};
+use experiment::{Changes, Experiment, hindsight::BEST_STATIC, plan::App, raw, read};
 
 use super::{Line, Order, cursor::moved, home::live_time, line::Ended};
-use crate::{
-    live::value_in_words,
-    spec::{
-        Changes, Experiment,
-        hindsight::{BEST_STATIC, ORACLE},
-        plan::App,
-        raw, read,
-    },
-    tui::keymap::Action,
-};
+use crate::tui::keymap::Action;
 
 /// Which list the keys move in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

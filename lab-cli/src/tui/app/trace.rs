@@ -1,14 +1,12 @@
 //! What a trace has: which way from page to page is looked at, and which panel is alone.
 
+use analysis::text::scrubbed;
 use traces::{
     inspect::{Inspected, PausesOf},
     trace::ACTIONS,
 };
 
-use crate::{
-    text::scrubbed,
-    tui::{keymap::Action, panel::Part},
-};
+use crate::tui::{keymap::Action, panel::Part};
 
 /// A trace to show.
 #[derive(Debug)]

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use super::{App, Effect, KeyCode, Told, frame, happened, phase, press, second};
-use crate::{
+use analysis::{
     live::{LiveEvent, Second, Shape},
     summary::{
         Arm, Comparison, Measured, Mode, Objective, Phase, Reason, Summary, ThresholdResult, Times, Touched, Verdict,
     },
-    tui::{Folder, Job, OpenRun, Palette, PastRun, PastSummary, app::Screen},
 };
+
+use super::{App, Effect, KeyCode, Told, frame, happened, phase, press, second};
+use crate::tui::{Folder, Job, OpenRun, Palette, PastRun, PastSummary, app::Screen};
 
 pub(super) fn type_in(app: &mut App, text: &str) {
     for c in text.chars() {
@@ -243,7 +244,7 @@ fn a_run_that_was_stopped_says_so_where_its_verdict_is() {
     run.summary.arms.extend(again);
     run.summary.partial = true;
     run.summary.stopped =
-        Some(crate::summary::Stopped::of(&run.summary.arms, &["none", "seda"].map(str::to_owned), 121));
+        Some(analysis::summary::Stopped::of(&run.summary.arms, &["none", "seda"].map(str::to_owned), 121));
     let mut claims = vec![run.summary.thresholds[0].clone(); 3];
     (claims[1].held, claims[1].judged) = (false, false);
     claims[1].text = "seda.spike.goodput > 1".to_owned();
@@ -345,7 +346,7 @@ fn long_lists_say_what_part_is_shown_and_have_ends() {
     assert!(drawn.contains(" 1 to 17 of "), "{drawn}");
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 20);
-    let count = crate::spec::Library::all().len();
+    let count = experiment::Library::all().len();
     assert!(drawn.contains(&format!(" {} to {count} of {count} ", count - 16)), "{drawn}");
     press(&mut app, KeyCode::PageUp);
     assert_eq!(app.home.at, count - 11);

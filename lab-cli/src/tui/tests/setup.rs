@@ -41,7 +41,7 @@ fn only_ticked_arms_run_with_what_was_changed() {
     assert_eq!(order.changes.set, ["arms.1.seda.samples=20"]);
     assert_eq!(order.changes.policies, ["seda", "connections"]);
     assert_eq!((order.changes.repeat, order.virtual_time, app.screen), (Some(2), false, Screen::Live));
-    let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
+    let read = experiment::read(&order.text, &order.changes).expect("it is good");
     assert_eq!(read.arms.len(), 2);
     assert_eq!(read.arms[0].policy.settings.get("samples"), Some(&controllers::catalogue::Setting::Number(20.0)));
 }
@@ -61,7 +61,7 @@ fn a_policy_that_the_file_does_not_have_is_added_with_its_changes() {
     assert_eq!(app.said, None);
     press(&mut app, KeyCode::Tab);
     let order = order_of(press(&mut app, KeyCode::Enter));
-    let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
+    let read = experiment::read(&order.text, &order.changes).expect("it is good");
     // Changing it has ticked it.
     let labels: Vec<&str> = read.arms.iter().map(|arm| arm.label.as_str()).collect();
     assert_eq!(labels, ["none", "seda", "connections", "codel"]);
@@ -168,7 +168,7 @@ fn a_target_of_a_policy_is_set_and_nothing_takes_it_back() {
     type_in(&mut app, "500ms");
     press(&mut app, KeyCode::Enter);
     let order = app.setup.as_ref().expect("a setup").order().expect("it can run");
-    let read = crate::spec::read(&order.text, &order.changes).expect("it is good");
+    let read = experiment::read(&order.text, &order.changes).expect("it is good");
     assert!(read.arms[1].policy.settings.contains_key("target") && read.arms[1].own_target.is_none());
     press(&mut app, KeyCode::Enter);
     erase(&mut app, 5);

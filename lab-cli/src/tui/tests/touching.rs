@@ -1,7 +1,8 @@
 //! Keys that change a live run.
 
+use analysis::live::{NOT_DONE, Shape, Touch};
+
 use super::{App, Ask, Effect, KeyCode, LiveEvent, Mode, Palette, frame, happened, press, running, started};
-use crate::live::{NOT_DONE, Shape, Touch};
 
 fn asked(effect: Option<Effect>) -> Touch {
     match effect {

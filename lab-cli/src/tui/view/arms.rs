@@ -1,5 +1,9 @@
 //! Arms that are over, beside each other. No winner is named: a run is not a result before it is judged.
 
+use analysis::{
+    summary::{Arm, Phase},
+    text::{self, scrubbed},
+};
 use ratatui::{
     Frame,
     layout::{Constraint, Rect},
@@ -7,11 +11,7 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use crate::{
-    summary::{Arm, Phase},
-    text::{self, scrubbed},
-    tui::{Palette, state::State},
-};
+use crate::tui::{Palette, state::State};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(last) = state.finished.back() else {

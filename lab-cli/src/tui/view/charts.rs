@@ -2,6 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use analysis::{
+    live::Second,
+    series::value::Value,
+    text::{self, scrubbed},
+};
 use ratatui::{
     Frame,
     layout::Rect,
@@ -9,14 +14,9 @@ use ratatui::{
 };
 
 use super::plot::{Plot, Series, decades, log};
-use crate::{
-    live::Second,
-    series::value::Value,
-    text::{self, scrubbed},
-    tui::{
-        Palette,
-        state::{Running, State},
-    },
+use crate::tui::{
+    Palette,
+    state::{Running, State},
 };
 
 /// What is in time is drawn last, over all else: it is what the lab is about.

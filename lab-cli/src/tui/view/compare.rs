@@ -1,5 +1,11 @@
 //! Arms and runs beside each other: the figure under the cursor over time, and a table of them all.
 
+use analysis::{
+    judge::compare::words::{effect, in_words},
+    live::Second,
+    series::value::Value,
+    text::{self, scrubbed},
+};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -12,15 +18,9 @@ use super::{
     findings, first_shown, part_shown,
     plot::{Plot, Series, decades, log},
 };
-use crate::{
-    live::Second,
-    report::{effect, in_words},
-    series::value::Value,
-    text::{self, scrubbed},
-    tui::{
-        Palette,
-        app::{Column, Compare, Course, OpenRun},
-    },
+use crate::tui::{
+    Palette,
+    app::{Column, Compare, Course, OpenRun},
 };
 
 /// Returns the line below it.

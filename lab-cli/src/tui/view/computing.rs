@@ -1,5 +1,6 @@
 //! How far a run in virtual time is: there are no seconds of it to be shown yet.
 
+use analysis::text::percent;
 use ratatui::{
     Frame,
     layout::Rect,
@@ -7,7 +8,7 @@ use ratatui::{
     widgets::{Block, Borders, Paragraph},
 };
 
-use crate::{text::percent, tui::Palette};
+use crate::tui::Palette;
 
 /// `done_s` seconds of `of_s`.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, (done_s, of_s): (f64, f64), palette: Palette) {

@@ -1,6 +1,11 @@
 //! What lies behind a run's verdict: its reasons with what to do about them, what was asked of it and what was found, and with
 //! which settings its arms ran. It lies over the comparison.
 
+use analysis::{
+    report::identical,
+    summary::{Reason, Summary, ThresholdResult},
+    text::scrubbed,
+};
 use ratatui::{
     Frame,
     layout::Rect,
@@ -8,14 +13,9 @@ use ratatui::{
     widgets::{Block, Clear, Paragraph, Wrap},
 };
 
-use crate::{
-    report::identical,
-    summary::{Reason, Summary, ThresholdResult},
-    text::scrubbed,
-    tui::{
-        Palette,
-        app::{Compare, OpenRun},
-    },
+use crate::tui::{
+    Palette,
+    app::{Compare, OpenRun},
 };
 
 /// `from`: the first line that is shown.

@@ -1,5 +1,6 @@
 //! The form for a change, over everything else.
 
+use analysis::text::scrubbed;
 use ratatui::{
     Frame,
     layout::{Constraint, Flex, Layout, Rect},
@@ -7,10 +8,7 @@ use ratatui::{
     widgets::{Block, Clear, Paragraph, Wrap},
 };
 
-use crate::{
-    text::scrubbed,
-    tui::{Palette, form::Form},
-};
+use crate::tui::{Palette, form::Form};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, form: &Form, palette: Palette) {
     let mut lines: Vec<Line<'_>> = form

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use analysis::{
+    live::{Group, Second},
+    text::{self, scrubbed},
+};
 use ratatui::{
     Frame,
     layout::{Constraint, Rect},
@@ -9,13 +13,9 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use crate::{
-    live::{Group, Second},
-    text::{self, scrubbed},
-    tui::{
-        Palette,
-        state::{Running, State},
-    },
+use crate::tui::{
+    Palette,
+    state::{Running, State},
 };
 
 /// One second alone has few of each type.

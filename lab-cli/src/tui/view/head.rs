@@ -1,5 +1,9 @@
 //! What runs, and how far it is.
 
+use analysis::{
+    live::{Shape, value_in_words},
+    text::{rate, scrubbed},
+};
 use controllers::Catalogue;
 use ratatui::{
     Frame,
@@ -8,13 +12,9 @@ use ratatui::{
 };
 
 use super::both_ends;
-use crate::{
-    live::{Shape, value_in_words},
-    text::{rate, scrubbed},
-    tui::{
-        Palette,
-        state::{Running, State},
-    },
+use crate::tui::{
+    Palette,
+    state::{Running, State},
 };
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {

@@ -1,5 +1,6 @@
 //! Can the figures be believed so far? The generator's health against its limits, and the target's.
 
+use analysis::{judge::gates::limits, live::Second, text};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -8,14 +9,9 @@ use ratatui::{
 };
 
 use super::both_ends;
-use crate::{
-    judge::gates::limits,
-    live::Second,
-    text,
-    tui::{
-        Palette,
-        state::{Running, State},
-    },
+use crate::tui::{
+    Palette,
+    state::{Running, State},
 };
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {

@@ -1,5 +1,7 @@
 //! Experiments to choose from, and what the one under the cursor shows.
 
+use analysis::text::{counted, scrubbed};
+use experiment::{Experiment, resolve::load_in_words};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -10,14 +12,9 @@ use ratatui::{
 use traces::trace::{Header, Names};
 
 use super::{first_shown, part_shown};
-use crate::{
-    run::load_in_words,
-    spec::Experiment,
-    text::{counted, scrubbed},
-    tui::{
-        Palette,
-        app::{Content, Home, Kind},
-    },
+use crate::tui::{
+    Palette,
+    app::{Content, Home, Kind},
 };
 
 /// Returns the line below it.

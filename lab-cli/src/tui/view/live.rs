@@ -85,7 +85,7 @@ fn alone(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, palette
 fn hint(state: &State, palette: Palette) -> Line<'static> {
     let frozen = state.running.as_ref().and_then(|running| running.until);
     match (&state.said, state.stopping, frozen) {
-        (Some(said), _, _) => Line::styled(crate::text::scrubbed(said), palette.warn()),
+        (Some(said), _, _) => Line::styled(analysis::text::scrubbed(said), palette.warn()),
         (_, true, _) => Line::styled("STOPPING: saving what was measured. q again: end at once", palette.warn()),
         (_, _, Some(second)) => {
             Line::styled(format!("FROZEN at {second} s: the run goes on. left right: look   p: go on"), palette.warn())

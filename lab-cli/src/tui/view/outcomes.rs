@@ -1,5 +1,6 @@
 //! What was not answered in time, over time, as a stack: each kind has a letter of its own, so that nothing hangs on colour.
 
+use analysis::{live::Second, text};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -9,13 +10,9 @@ use ratatui::{
 };
 
 use super::charts::span;
-use crate::{
-    live::Second,
-    text,
-    tui::{
-        Palette,
-        state::{Running, State},
-    },
+use crate::tui::{
+    Palette,
+    state::{Running, State},
 };
 
 /// Letter, name, how many in a second.

@@ -1,5 +1,6 @@
 //! Runs that are over.
 
+use analysis::text::scrubbed;
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -9,12 +10,9 @@ use ratatui::{
 };
 
 use super::{first_shown, part_shown};
-use crate::{
-    text::scrubbed,
-    tui::{
-        Palette,
-        app::{Past, PastRun},
-    },
+use crate::tui::{
+    Palette,
+    app::{Past, PastRun},
 };
 
 /// Lines for the run under the cursor, with their border.

@@ -1,5 +1,6 @@
 //! Curves over time, told apart by colour and by their marks.
 
+use analysis::series::value::{Value, arrows};
 use ratatui::{
     Frame,
     layout::Rect,
@@ -9,10 +10,7 @@ use ratatui::{
     widgets::{Axis, Block, Borders, Chart, Dataset, GraphType},
 };
 
-use crate::{
-    series::value::{Value, arrows},
-    tui::Palette,
-};
+use crate::tui::Palette;
 
 /// Between two arrows (`^`) of a line that is drawn at its bound, in columns.
 const ARROWS_APART: f64 = 4.0;

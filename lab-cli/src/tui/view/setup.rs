@@ -1,5 +1,6 @@
 //! Arms to tick, their parameters with what the catalogue says of them, and how it will be run.
 
+use analysis::text::{counted, scrubbed};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -9,12 +10,9 @@ use ratatui::{
 };
 
 use super::{first_shown, home::rounded, part_shown};
-use crate::{
-    text::{counted, scrubbed},
-    tui::{
-        Palette,
-        app::{Pane, Setup},
-    },
+use crate::tui::{
+    Palette,
+    app::{Pane, Setup},
 };
 
 /// Returns the line below it.

@@ -1,5 +1,9 @@
 //! The target's stages with what their policies do, and what the users do.
 
+use analysis::{
+    live::{Second, StageSecond},
+    text::{self, scrubbed},
+};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -7,11 +11,7 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use crate::{
-    live::{Second, StageSecond},
-    text::{self, scrubbed},
-    tui::{Palette, state::State},
-};
+use crate::tui::{Palette, state::State};
 
 /// Gauges that have a column of their own; others are named in the last one.
 const ADMISSION_RATE: &str = "admission_rate_per_s";

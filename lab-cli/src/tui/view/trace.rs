@@ -1,19 +1,16 @@
 //! What a trace has: rate over time, mix, the ways from page to page as a heat map, pauses, sessions, and what its import left out.
 
+use analysis::text::{scrubbed, time};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
     text::{Line, Span},
     widgets::{Block, Borders, Paragraph, Wrap},
 };
-
-use super::both_ends;
 use traces::trace::Names;
 
-use crate::{
-    text::{scrubbed, time},
-    tui::{Palette, app::Trace, panel::Part},
-};
+use super::both_ends;
+use crate::tui::{Palette, app::Trace, panel::Part};
 
 mod matrix;
 mod mix;

@@ -4,11 +4,10 @@ use controllers::Timestamp;
 
 use super::user::{InFlight, Outcome, UserPhase, UserTask};
 use crate::{
-    balance::TurnedBack,
     crowd::Crowd,
     host::End,
-    measure::{Fate, Health, Numbers, Recorder, Report, UserStates, Window},
-    persona::{Call, Ending, Reply},
+    measure::{CheckResult, Fate, Health, Numbers, Recorder, Report, TurnedBack, UserStates, Window},
+    persona::{Call, Ending, Reply, Want},
     plan::LoadPlan,
 };
 
@@ -38,7 +37,7 @@ struct Shortages {
 impl Books {
     pub(super) fn new(plan: &LoadPlan, crowd: &Crowd, numbered: bool) -> Self {
         Self {
-            recorder: Recorder::new(plan, crowd.kinds()),
+            recorder: Recorder::new(plan.for_recorder(), crowd.kinds()),
             numbers: numbered.then(Numbers::default),
             turned_back: BTreeMap::new(),
             background: 0,
@@ -50,7 +49,7 @@ impl Books {
     /// Background activity begins: the phase in whose ledger it is.
     pub(super) fn begin_background(&mut self, call: &Call, at: Timestamp) -> usize {
         self.background += 1;
-        self.recorder.begin_background(at, call.want)
+        self.recorder.begin_background(at, call.want == Want::Check)
     }
 
     /// The client gate is asked about the user's request.
@@ -136,7 +135,12 @@ impl Books {
         let Some(phase) = sending.background else { return };
         self.background -= 1;
         if let Some((fate, ending)) = ended {
-            self.recorder.end_background(phase, sending.call.want, fate, ending);
+            let result = match ending {
+                Ending::Served => CheckResult::Answered,
+                Ending::Rejected => CheckResult::Refused,
+                _ => CheckResult::Failed,
+            };
+            self.recorder.end_background(phase, fate, (sending.call.want == Want::Check).then_some(result));
         }
     }
 

@@ -122,7 +122,7 @@ impl<C> UserPool<C> {
     /// Enters a request into the ledger.
     fn plan(&mut self, user: &mut UserTask<C>, call: &Call) {
         user.ordinal += u64::from(call.attempt == 0);
-        let ticket = self.books.recorder.plan(user.number, call, user.at);
+        let ticket = self.books.recorder.plan(user.number, call.intent(), user.at);
         // One that was left open by mistake shows up as in flight, rather than to be counted twice.
         user.open = Some(OpenRequest { ticket, patience_factor: self.overrides.patience_factor });
         user.persona.begins();

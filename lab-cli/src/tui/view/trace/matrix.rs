@@ -1,5 +1,6 @@
 //! From page to page, as a heat map: shares as numbers and shades, and the way under the cursor in words.
 
+use analysis::text;
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -8,10 +9,7 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use crate::{
-    text,
-    tui::{Palette, app::Trace},
-};
+use crate::tui::{Palette, app::Trace};
 
 /// Title, header, a row for each page, and the way in words.
 pub(super) fn height(trace: &Trace) -> u16 {

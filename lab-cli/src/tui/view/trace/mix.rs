@@ -1,5 +1,6 @@
 //! What was asked for: how often, how long it took, how large the answers were, and what became of it.
 
+use analysis::text::{percent, scrubbed, time};
 use ratatui::{
     Frame,
     layout::{Constraint, Rect},
@@ -8,10 +9,7 @@ use ratatui::{
 };
 use traces::{inspect::ActionSummary, learn::fitted::Quantiles};
 
-use crate::{
-    text::{percent, scrubbed, time},
-    tui::{Palette, app::Trace},
-};
+use crate::tui::{Palette, app::Trace};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     let actions = &trace.seen.actions;

@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
+use analysis::{series::value::Value, text};
 use ratatui::{Frame, layout::Rect};
 use traces::learn::fitted::Arrivals;
 
 use super::super::plot::{Plot, Series};
-use crate::{
-    series::value::Value,
-    text,
-    tui::{Palette, app::Trace},
-};
+use crate::tui::{Palette, app::Trace};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     let seen = &trace.seen;

@@ -1,5 +1,6 @@
 //! Pauses on the way under the cursor, and after its page on all ways: the shortest on the left, the longest on the right.
 
+use analysis::{series::value::Value, text};
 use ratatui::{
     Frame,
     layout::Rect,
@@ -8,11 +9,7 @@ use ratatui::{
 use traces::inspect::PausesOf;
 
 use super::super::plot::{Plot, Series, decades, log};
-use crate::{
-    series::value::Value,
-    text,
-    tui::{Palette, app::Trace},
-};
+use crate::tui::{Palette, app::Trace};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     let way = trace.way();

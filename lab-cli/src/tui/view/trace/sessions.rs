@@ -1,5 +1,9 @@
 //! Sessions: how many, how long, and how they arrived.
 
+use analysis::{
+    series::value::Value,
+    text::{rate, time},
+};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -8,11 +12,7 @@ use ratatui::{
 };
 
 use super::super::plot::{Plot, Series};
-use crate::{
-    series::value::Value,
-    text::{rate, time},
-    tui::{Palette, app::Trace},
-};
+use crate::tui::{Palette, app::Trace};
 
 /// From this height on their lengths are drawn as well.
 const TALL: u16 = 15;

@@ -1,0 +1,29 @@
+//! A policy as a plan names it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Catalogue, Settings};
+use crate::Place;
+
+/// A policy or machine by its catalogue name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicySpec {
+    /// Name in the catalogue.
+    pub name: String,
+    /// Where it sits; `None`: the entry's default.
+    #[serde(default)]
+    pub place: Option<Place>,
+    /// Its settings, as written; checked against the catalogue.
+    #[serde(default)]
+    pub settings: Settings,
+}
+
+impl PolicySpec {
+    /// The policy sits at accept: it leaves connections to the kernel, so that overflows of the kernel's queue are its doing.
+    #[must_use]
+    pub fn works_at_accept(&self) -> bool {
+        let place = self.place.or_else(|| Catalogue::find(&self.name)?.place(&self.settings).ok());
+        place == Some(Place::Accept)
+    }
+}

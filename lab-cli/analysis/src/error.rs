@@ -1,0 +1,48 @@
+//! What can be wrong with a run's folder.
+
+use std::{io, path::PathBuf};
+
+/// Why a run's files say nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{path} makes no sense: {cause}")]
+    Senseless {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
+    /// A run cannot be computed again, and its files are not as it wrote them.
+    #[error("{cause}\nfiles that were changed after the run: {files}")]
+    Altered {
+        /// Which, and how.
+        files: String,
+        /// Why nothing was computed.
+        cause: String,
+    },
+    /// Nothing can be computed again.
+    #[error(
+        "{0} has no records of its arms: it was run by an older lab, or killed in its first arm; what there is is its timeline"
+    )]
+    NoRecords(PathBuf),
+    /// A value could not be read from JSON, or written as JSON.
+    #[error("JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl FolderError {
+    /// For `map_err` on files.
+    pub fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}

@@ -1,0 +1,77 @@
+//! What is in a run's folder, also in one that a kill left.
+
+use std::{fs, io, path::Path};
+
+use serde::de::DeserializeOwned;
+
+use crate::{
+    FolderError,
+    live::{LiveEvent, Second},
+    summary::Summary,
+};
+
+/// What a folder holds.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The summary, if the run got that far.
+    pub summary: Option<Summary>,
+    /// Every whole second.
+    pub timeline: Vec<Second>,
+    /// Every whole event.
+    pub events: Vec<LiveEvent>,
+    /// A last line was torn: the run was killed in a write.
+    pub torn: bool,
+}
+
+impl Recorded {
+    /// Reads a run's folder, also one that a kill left.
+    ///
+    /// # Errors
+    /// A file that is there but cannot be read, or a line that is not the last and makes no sense.
+    pub fn read(path: &Path) -> Result<Self, FolderError> {
+        let summary = match fs::read(path.join("summary.json")) {
+            Ok(bytes) => Some(serde_json::from_slice(&bytes)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(FolderError::File { path: path.join("summary.json"), source }),
+        };
+        let (timeline, torn_timeline) = lines(&path.join("timeline.jsonl"))?;
+        let (events, torn_events) = lines(&path.join("events.jsonl"))?;
+        Ok(Self { summary, timeline, events, torn: torn_timeline || torn_events })
+    }
+}
+
+fn lines<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, bool), FolderError> {
+    let bytes = fs::read(path).map_err(FolderError::at(path))?;
+    let whole_until = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let whole = &bytes[..whole_until];
+    let parsed = whole.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(serde_json::from_slice);
+    Ok((parsed.collect::<Result<_, _>>()?, whole_until < bytes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::put;
+
+    #[test]
+    fn a_torn_last_line_is_left_out_and_told_of() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let line = |value: &dyn Fn() -> serde_json::Value| format!("{}\n", value());
+        let second = |second| line(&|| serde_json::to_value(Second { second, ..Second::default() }).expect("JSON"));
+        let note = line(&|| serde_json::to_value(LiveEvent::Note { text: "a note".to_owned() }).expect("JSON"));
+        let timeline = folder.path().join("timeline.jsonl");
+        let whole: String = (0..3).map(second).collect();
+        put(folder.path().join("events.jsonl"), note);
+        // Cut anywhere in the last line: what is before it is read, whatever the cut.
+        let last_line = whole[..whole.len() - 1].rfind('\n').expect("three lines") + 1;
+        for cut in last_line + 1..whole.len() {
+            put(&timeline, &whole[..cut]);
+            let found = Recorded::read(folder.path()).expect("readable");
+            assert_eq!((found.timeline.len(), found.torn), (2, true), "cut at {cut}");
+            assert_eq!(found.events.len(), 1);
+        }
+        put(&timeline, &whole);
+        let found = Recorded::read(folder.path()).expect("readable");
+        assert_eq!((found.timeline.len(), found.torn), (3, false));
+    }
+}

@@ -1,0 +1,406 @@
+//! Arms against a baseline: how many times as much, how sure that is, and what can be said.
+//!
+//! The run is the unit: requests within one are correlated, so what decides is one number an arm and block, paired within
+//! blocks, which share their users and their mail. Exact tests, adjusted over the arms (Holm); an effect with its interval
+//! (Hodges and Lehmann); a margin that says what matters. Metrics beside the primary one are there to look at.
+
+mod across;
+mod paired;
+mod plan;
+pub mod power;
+mod sample;
+mod unpaired;
+mod value;
+mod verdict;
+pub mod words;
+
+use crate::summary::{Arm, Comparison};
+use paired::{Paired, holm};
+use sample::{Sample, least_blocks};
+use value::{Difference, Middle, Value, difference};
+use verdict::{decide, more_blocks};
+
+pub use across::{Across, Contest, Side, Turn, across};
+pub use plan::Compare;
+pub use verdict::Decision;
+
+/// Blocks that could not decide anything, whatever they found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TooFewBlocks {
+    /// The smallest p value that they can have, after Holm over all comparisons.
+    pub least_p: f64,
+    /// How many can decide.
+    pub least: u32,
+}
+
+/// Whether so many blocks are too few for so many comparisons in pairs.
+pub fn too_few_blocks(blocks: u32, comparisons: usize) -> Option<TooFewBlocks> {
+    let least = least_blocks::<Paired>(comparisons);
+    let least_p = (comparisons.max(1) as f64 * Paired::least_p(blocks)).min(1.0);
+    (blocks < least).then_some(TooFewBlocks { least_p, least })
+}
+
+/// What is compared with what.
+#[derive(Debug, Clone, Copy)]
+pub struct Family<'a> {
+    /// Arms in the order of the file.
+    pub order: &'a [String],
+    /// Those of them that know what no policy can know: nobody can choose one, so that they are no part of what is adjusted.
+    pub hindsight: &'a [String],
+    /// Compared with; `None`: the first.
+    pub baseline: Option<&'a str>,
+    /// In this phase; `None`: the one with the most requests.
+    pub phase: Option<&'a str>,
+    /// The metric that decides.
+    pub primary: Metric,
+    /// What matters in practice of that metric, as a share; `None`: the metric's own.
+    pub margin: Option<f64>,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Intents met within the objective, a second.
+    #[default]
+    Goodput,
+    /// Rejected of those sent.
+    RejectFraction,
+    /// 90th percentile of response time.
+    P90,
+    /// 99th percentile.
+    P99,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Goodput, Self::RejectFraction, Self::P90, Self::P99];
+
+    /// Its name in the summary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput_per_s",
+            Self::RejectFraction => "reject_fraction",
+            Self::P90 => "response_time_ms.p90",
+            Self::P99 => "response_time_ms.p99",
+        }
+    }
+
+    /// What matters in practice unless the file says otherwise: 5 % of goodput, 10 % of a percentile, 2 points of a fraction.
+    pub fn margin(self) -> f64 {
+        match self {
+            Self::Goodput => 0.05,
+            Self::RejectFraction => 0.02,
+            Self::P90 | Self::P99 => 0.10,
+        }
+    }
+
+    /// The margin in a family whose primary metric may have been given one.
+    fn margin_in(self, primary: Self, given: Option<f64>) -> f64 {
+        given.filter(|_| self == primary).unwrap_or_else(|| self.margin())
+    }
+
+    /// Fractions are compared by their difference, all else by the ratio.
+    fn is_ratio(self) -> bool {
+        self != Self::RejectFraction
+    }
+
+    /// On the scale of the differences.
+    fn scaled(self, number: f64) -> f64 {
+        if self.is_ratio() { libm::log(number) } else { number }
+    }
+}
+
+/// Every other arm against the baseline, metric by metric.
+pub fn against_the_baseline(arms: &[Arm], family: Family<'_>) -> Vec<Comparison> {
+    let Some(baseline) = family.baseline.or(family.order.first().map(String::as_str)) else { return Vec::new() };
+    let Some(phase) = family.phase.map(str::to_owned).or_else(|| busiest(arms, baseline)) else { return Vec::new() };
+    let others: Vec<&String> = family.order.iter().filter(|name| *name != baseline).collect();
+    let mut found = Vec::new();
+    for metric in Metric::ALL {
+        let margin = metric.margin_in(family.primary, family.margin);
+        let meet = |policy: &String| {
+            let met = Met::in_pairs(&pairs(arms, policy, baseline, &phase, metric)?, metric)?;
+            Some(Met { hindsight: family.hindsight.contains(policy), ..met })
+        };
+        let met: Vec<Option<Met>> = others.iter().map(|policy| meet(policy)).collect();
+        for (policy, numbers) in others.iter().zip(in_family(&met, metric, margin)) {
+            let Some(numbers) = numbers else { continue };
+            found.push(Comparison {
+                phase: phase.clone(),
+                baseline: baseline.to_owned(),
+                policy: (*policy).clone(),
+                primary: metric == family.primary,
+                ..numbers
+            });
+        }
+    }
+    found
+}
+
+/// Figures of two arms that met.
+struct Met {
+    sample: Box<dyn Sample>,
+    /// Some of them are bounds.
+    bound: bool,
+    /// Ours, theirs.
+    middles: [Middle; 2],
+    /// Ours knows what no policy can know.
+    hindsight: bool,
+}
+
+impl Met {
+    /// Ours and theirs, pair by pair. `None` without any, or if of some pair nothing can be said.
+    fn in_pairs(pairs: &[(Value, Value)], metric: Metric) -> Option<Self> {
+        let differences: Option<Vec<Difference>> =
+            pairs.iter().map(|(ours, theirs)| difference(*ours, *theirs, metric)).collect();
+        let differences = differences?;
+        let sample = Paired::new(differences.iter().map(|difference| difference.by).collect())?;
+        let bound = differences.iter().any(|difference| difference.bound);
+        let (ours, theirs): (Vec<Value>, Vec<Value>) = pairs.iter().copied().unzip();
+        Self::new(Box::new(sample), bound, [&ours, &theirs])
+    }
+
+    fn new(sample: Box<dyn Sample>, bound: bool, [ours, theirs]: [&[Value]; 2]) -> Option<Self> {
+        Some(Self { sample, bound, middles: [Middle::of(ours)?, Middle::of(theirs)?], hindsight: false })
+    }
+}
+
+/// One metric of a family of comparisons: what can be said of each that met, with chances adjusted over all of them that
+/// somebody could choose.
+fn in_family(met: &[Option<Met>], metric: Metric, margin: f64) -> Vec<Option<Comparison>> {
+    let members = met.iter().flatten().filter(|met| !met.hindsight);
+    let chances: Vec<f64> = members.map(|met| met.sample.p()).collect();
+    let mut adjusted = holm(&chances).into_iter();
+    let in_numbers = |met: &Option<Met>| {
+        let met = met.as_ref()?;
+        let adjusted = if met.hindsight { None } else { Some(adjusted.next()?) };
+        Some(in_numbers(met, metric, margin, adjusted, chances.len()))
+    };
+    met.iter().map(in_numbers).collect()
+}
+
+/// `adjusted`: `None` of one that is no member of the family, and stands for itself.
+fn in_numbers(met: &Met, metric: Metric, margin: f64, adjusted: Option<f64>, family: usize) -> Comparison {
+    let Met { sample, bound, middles, hindsight } = met;
+    let ratio = metric.is_ratio();
+    // On the scale of the differences.
+    let scaled = if ratio { libm::log1p(margin) } else { margin };
+    let shown = |by: f64| if ratio { libm::exp(by) } else { by };
+    let p = sample.p();
+    let decision = match decide(&**sample, adjusted.unwrap_or(p), scaled) {
+        // A bound says that there is a difference, never that there is none.
+        Decision::Equivalent if *bound => Decision::Inconclusive,
+        decision => decision,
+    };
+    let effect = shown(sample.effect());
+    let undecided = decision == Decision::Inconclusive;
+    // How many times as much as nearly nothing is no number.
+    let scant = ratio && middles.iter().any(|middle| middle.scant);
+    let [ours, theirs] = middles.map(|middle| Some(middle.value));
+    let family = if *hindsight { 1 } else { family };
+    Comparison {
+        metric: metric.name().to_owned(),
+        verdict: decision.word().to_owned(),
+        ratio: (ratio && !scant).then_some(effect),
+        difference: (!ratio).then_some(effect),
+        interval: sample.interval(0.95).map(|ends| ends.map(shown)).filter(|_| !scant),
+        baseline_value: theirs,
+        policy_value: ours,
+        bound: *bound,
+        blocks: u32::try_from(sample.len()).unwrap_or(u32::MAX),
+        hindsight: *hindsight,
+        p: Some(p),
+        p_adjusted: adjusted,
+        margin,
+        more_blocks: if undecided { more_blocks(&**sample, scaled, family) } else { None },
+        ..Comparison::default()
+    }
+}
+
+/// Ours and theirs, block by block; `None` if one side has no value in some block. Turns that are INVALID are left out,
+/// those that a person changed while they ran, and phases that were cut off.
+fn pairs(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric) -> Option<Vec<(Value, Value)>> {
+    let turns = |name: &str| -> Vec<(u32, Option<Value>)> {
+        let of = arms.iter().filter(|arm| arm.shown_name() == name && arm.is_comparable());
+        of.filter_map(|arm| Some((arm.block, metric.read(arm.whole_phase(phase)?)))).collect()
+    };
+    let theirs = turns(baseline);
+    let mut found = Vec::new();
+    for (block, ours) in turns(policy) {
+        let Some((_, theirs)) = theirs.iter().find(|(other, _)| *other == block) else { continue };
+        found.push((ours?, (*theirs)?));
+    }
+    Some(found)
+}
+
+/// What the experiment is about: the baseline's phase with the most requests.
+fn busiest(arms: &[Arm], baseline: &str) -> Option<String> {
+    let arm = arms.iter().find(|arm| arm.shown_name() == baseline)?;
+    arm.phases.iter().max_by_key(|phase| phase.measured.planned).map(|phase| phase.name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::{Measured, Phase, Times, Touched, Verdict};
+
+    fn arm(policy: &str, block: u32, goodput: f64, p90: Option<f64>) -> Arm {
+        let spike = Measured {
+            planned: 100,
+            sent: 100,
+            goodput_per_s: goodput,
+            response_time_ms: Times { p90, p90_at_least: p90.is_none().then_some(60_000.0), ..Times::default() },
+            ..Measured::default()
+        };
+        let phase = |name: &str, measured| Phase { name: name.to_owned(), seconds: 30.0, measured, ..Phase::default() };
+        let phases = vec![phase("before", Measured::default()), phase("spike", spike)];
+        Arm { policy: policy.to_owned(), block, phases, ..Arm::default() }
+    }
+
+    fn compared(arms: &[Arm], order: &[&str]) -> Vec<Comparison> {
+        with_hindsight(arms, order, &[])
+    }
+
+    fn with_hindsight(arms: &[Arm], order: &[&str], hindsight: &[&str]) -> Vec<Comparison> {
+        let [order, hindsight] =
+            [order, hindsight].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>());
+        let (primary, margin) = (Metric::Goodput, None);
+        let family = Family { order: &order, hindsight: &hindsight, baseline: None, phase: None, primary, margin };
+        against_the_baseline(arms, family)
+    }
+
+    fn of<'a>(found: &'a [Comparison], policy: &str, metric: Metric) -> Option<&'a Comparison> {
+        found.iter().find(|c| c.policy == policy && c.metric == metric.name())
+    }
+
+    /// Blocks in any order: none serves 20, 21, …, seda three times as much and a little.
+    fn seven() -> Vec<Arm> {
+        let blocks = (1..=7_u32).rev();
+        blocks
+            .flat_map(|block| {
+                let served = 20.0 + f64::from(block);
+                let more = 3.0 + 0.01 * f64::from(block);
+                [arm("seda", block, served * more, Some(900.0)), arm("none", block, served, None)]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn pairs_within_blocks_decide() {
+        let found = compared(&seven(), &["none", "seda"]);
+        let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!((goodput.phase.as_str(), goodput.baseline.as_str(), goodput.blocks), ("spike", "none", 7));
+        assert_eq!((goodput.verdict.as_str(), goodput.primary), ("different", true));
+        // Of seven of one sign: 2 of 128. The middle of 3.01 to 3.07.
+        assert_eq!((goodput.p, goodput.p_adjusted, goodput.more_blocks), (Some(2.0 / 128.0), Some(2.0 / 128.0), None));
+        assert!(goodput.ratio.is_some_and(|ratio| (ratio - 3.04).abs() < 0.001), "{goodput:?}");
+        assert!(goodput.interval.is_some_and(|[low, high]| low > 3.0 && high < 3.08));
+    }
+
+    #[test]
+    fn a_bound_on_the_far_side_shows_a_difference_and_is_marked() {
+        let found = compared(&seven(), &["none", "seda"]);
+        let p90 = of(&found, "seda", Metric::P90).expect("compared");
+        assert_eq!((p90.verdict.as_str(), p90.bound, p90.primary), ("different", true, false));
+        assert!(p90.ratio.is_some_and(|ratio| (ratio - 0.015).abs() < 1e-9));
+        // Both hidden: nothing can be said.
+        let hidden: Vec<Arm> = (1..=7).flat_map(|b| [arm("none", b, 1.0, None), arm("x", b, 1.0, None)]).collect();
+        assert_eq!(of(&compared(&hidden, &["none", "x"]), "x", Metric::P90), None);
+        // Known, and longer than what the other is at least.
+        let longer: Vec<Arm> =
+            (1..=7).flat_map(|b| [arm("none", b, 1.0, None), arm("x", b, 1.0, Some(90_000.0))]).collect();
+        assert_eq!(of(&compared(&longer, &["none", "x"]), "x", Metric::P90), None);
+    }
+
+    #[test]
+    fn one_block_says_how_many_times_and_no_more() {
+        let found = compared(&seven()[..2], &["none", "seda"]);
+        let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!((goodput.verdict.as_str(), goodput.interval, goodput.more_blocks), ("inconclusive", None, None));
+        assert!(goodput.ratio.is_some());
+    }
+
+    #[test]
+    fn more_arms_make_chance_findings_more_likely_and_p_larger() {
+        let mut arms = seven();
+        for block in 1..=7 {
+            arms.push(arm("same", block, 20.0 + f64::from(block), None));
+            arms.push(arm("other", block, 19.0 + f64::from(block), None));
+        }
+        let found = compared(&arms, &["none", "seda", "same", "other"]);
+        let seda = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!(seda.p_adjusted, Some(3.0 * 2.0 / 128.0));
+        let same = of(&found, "same", Metric::Goodput).expect("compared");
+        assert_eq!((same.verdict.as_str(), same.ratio), ("equivalent", Some(1.0)));
+    }
+
+    #[test]
+    fn how_many_times_as_much_as_nearly_nothing_is_no_number() {
+        // In 30 s: 4 requests at most, and 286/s.
+        let blocks = |theirs: f64| -> Vec<Arm> {
+            let of = |b| [arm("none", b, theirs, None), arm("seda", b, 286.0 + f64::from(b), Some(900.0))];
+            (1..=8).flat_map(of).collect()
+        };
+        for nearly_nothing in [0.0, 4.0 / 30.0] {
+            let found = compared(&blocks(nearly_nothing), &["none", "seda"]);
+            let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+            assert_eq!((goodput.ratio, goodput.interval, goodput.verdict.as_str()), (None, None, "different"));
+            assert_eq!((goodput.baseline_value, goodput.policy_value), (Some(nearly_nothing), Some(290.0)));
+        }
+        let found = compared(&blocks(6.0 / 30.0), &["none", "seda"]);
+        let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert!(goodput.ratio.is_some() && goodput.interval.is_some(), "{goodput:?}");
+        // Times are known from far more than a few requests.
+        let p90 = of(&found, "seda", Metric::P90).expect("compared");
+        assert!(p90.ratio.is_some() && p90.baseline_value == Some(60_000.0), "{p90:?}");
+    }
+
+    #[test]
+    fn what_nobody_can_choose_is_shown_and_makes_no_other_finding_less_likely() {
+        let mut arms = seven();
+        for block in 1..=7 {
+            arms.push(arm("oracle", block, 80.0 + f64::from(block), Some(500.0)));
+            arms.push(arm("best-static", block, 70.0 + f64::from(block), Some(500.0)));
+        }
+        let order = ["none", "seda", "oracle", "best-static"];
+        let found = with_hindsight(&arms, &order, &["oracle", "best-static"]);
+        let seda = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!((seda.p_adjusted, seda.hindsight), (Some(2.0 / 128.0), false), "alone in its family");
+        let oracle = of(&found, "oracle", Metric::Goodput).expect("compared");
+        assert_eq!((oracle.p, oracle.p_adjusted, oracle.hindsight), (Some(2.0 / 128.0), None, true));
+        assert_eq!(oracle.verdict, "different");
+        assert_eq!(of(&compared(&arms, &order), "seda", Metric::Goodput).and_then(|c| c.p_adjusted), Some(6.0 / 128.0));
+    }
+
+    #[test]
+    fn fractions_are_compared_by_points() {
+        let mut arms = seven();
+        for arm in &mut arms {
+            let rejected = if arm.policy == "seda" { 0.6 + 0.001 * f64::from(arm.block) } else { 0.0 };
+            arm.phases[1].measured.reject_fraction = rejected;
+        }
+        let found = compared(&arms, &["none", "seda"]);
+        let rejects = of(&found, "seda", Metric::RejectFraction).expect("compared");
+        assert_eq!((rejects.ratio, rejects.verdict.as_str()), (None, "different"));
+        assert!(rejects.difference.is_some_and(|points| (points - 0.604).abs() < 1e-9));
+    }
+
+    #[test]
+    fn invalid_turns_are_left_out_and_nothing_served_is_a_number() {
+        let mut arms = seven();
+        arms[0].verdict = Verdict::Invalid;
+        arms[3].phases[1].measured.goodput_per_s = 0.0;
+        arms[7].touches.push(Touched::default());
+        let found = compared(&arms, &["none", "seda"]);
+        let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
+        assert_eq!(goodput.blocks, 5);
+        assert!(goodput.ratio.is_some_and(f64::is_finite));
+    }
+
+    #[test]
+    fn nothing_is_compared_without_a_baseline() {
+        assert_eq!(compared(&[arm("seda", 1, 1.0, None)], &["none", "seda"]), []);
+        assert_eq!(compared(&[], &[]), []);
+    }
+}

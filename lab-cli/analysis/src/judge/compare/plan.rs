@@ -1,0 +1,30 @@
+//! How arms are compared, as the experiment says it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Family, Metric};
+
+/// How arms are compared. Fixed before the run, in the file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Compare {
+    /// The arm that the others are held against; `None`: the first.
+    pub baseline: Option<String>,
+    /// What decides.
+    pub metric: Metric,
+    /// In which phase; `None`: the baseline's with the most requests.
+    pub phase: Option<String>,
+    /// What matters in practice, as a share; `None`: the metric's own.
+    pub margin: Option<f64>,
+    /// The run is there to decide: one that is inconclusive ends with code 4.
+    pub decide: bool,
+}
+
+impl Compare {
+    /// For arms in this order, of which some know what no policy can know. A baseline that was left out of the run gives way to the
+    /// first.
+    pub fn family<'a>(&'a self, order: &'a [String], hindsight: &'a [String]) -> Family<'a> {
+        let baseline = self.baseline.as_deref().filter(|baseline| order.iter().any(|name| name == baseline));
+        Family { order, hindsight, baseline, phase: self.phase.as_deref(), primary: self.metric, margin: self.margin }
+    }
+}

@@ -1,0 +1,576 @@
+//! Known answers: every gate has a made fault that it finds, and one that is just small enough to pass.
+
+use std::collections::BTreeSet;
+
+use measure::Offered;
+
+use super::*;
+use crate::{
+    judge::gates::table::{self, GATES},
+    summary::{
+        Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched,
+        Verdict::{Invalid, Unstable, Warn},
+        WalkCell, WalkRow,
+    },
+};
+
+/// A code, its verdict, what is measured, what is over its limit, and what is just within.
+type Limit = (&'static str, Verdict, fn(&mut Arm, &mut Context, f64), f64, f64);
+
+const LIMITS: [Limit; 44] = [
+    ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
+    ("LITTLE", Invalid, |arm, _, apart| arm.generator.little = apart, 0.051, 0.05),
+    ("HDR", Invalid, |arm, _, times| arm.generator.saturated = times as u64, 1.0, 0.0),
+    ("PANIC", Invalid, |arm, _, panics| arm.generator.panics = panics as u64, 1.0, 0.0),
+    ("PANIC", Invalid, |arm, _, panics| server(arm).panics = panics as u64, 1.0, 0.0),
+    ("JOBS", Invalid, |arm, _, jobs| server(arm).contradictions = jobs as u64, 1.0, 0.0),
+    ("CAP", Warn, |arm, _, most| busy(arm, most as u32, 1000, 0), 1000.0, 999.0),
+    ("CAP", Warn, |arm, _, waited| busy(arm, 10, 1000, waited as u64), 1.0, 0.0),
+    ("ARRIVALS", Warn, |arm, _, dispersion| arrivals(arm, 100, 10.0, dispersion), 1.55, 1.53),
+    ("ARRIVALS", Warn, |arm, _, dispersion| arrivals(arm, 100, 10.0, dispersion), 0.59, 0.61),
+    ("SAMPLES", Warn, |arm, _, count| arm.phases[0].measured.response_time_ms.count = count as u64, 28.0, 29.0),
+    ("WARM-UP", Warn, |arm, _, trend| steady(arm, |s| s.trend = trend), 0.2, 0.0),
+    ("WALK", Warn, |arm, _, share| not_offered(arm, share), 5.1, 5.0),
+    ("WALK", Warn, |arm, _, last| runs_empty(arm, last as u64), 71.0, 70.0),
+    ("UNSENT", Invalid, |arm, _, requests| unsent(arm, requests as u64), 11.0, 10.0),
+    // 5 % of 1 s.
+    ("LAG", Invalid, |arm, _, p99| arm.generator.send_lag_p99_ms = p99, 50.1, 50.0),
+    ("LAG", Invalid, |arm, context, p99| lag(arm, context, p99, 0.0), 2.1, 2.0),
+    ("LAG", Invalid, |arm, _, p999| arm.conditions.send_lag_p999_ms = p999, 101.0, 100.0),
+    ("LAG", Invalid, |arm, context, p999| lag(arm, context, 0.0, p999), 4.1, 4.0),
+    ("CPU", Invalid, |arm, _, share| arm.generator.cpu = share, 0.71, 0.70),
+    ("CROWDED", Warn, |arm, _, share| crowded(arm, share, 0.0), 0.011, 0.01),
+    ("HICCUP", Invalid, |arm, _, gap| arm.generator.loop_gap_max_ms = gap, 251.0, 250.0),
+    ("HICCUP", Invalid, |arm, _, p999| arm.conditions.hiccup_p999_ms = Some(p999), 50.1, 50.0),
+    ("HICCUP", Invalid, hiccup, 5.1, 5.0),
+    ("GAP", Invalid, |arm, context, gap| stood_still(arm, context, gap), 1001.0, 1000.0),
+    ("GAP", Invalid, |arm, _, slept| arm.conditions.clocks.suspended_ms = slept, 101.0, 100.0),
+    ("GAP", Warn, |arm, _, silent| arm.conditions.service_silent_max_ms = silent, 1001.0, 1000.0),
+    ("FILES", Invalid, |arm, _, sends| arm.generator.files_exhausted = sends as u64, 1.0, 0.0),
+    ("FILES", Warn, |arm, _, open| files(arm, open as u64), 961.0, 960.0),
+    ("PORTS", Invalid, |arm, _, sends| arm.generator.ports_exhausted = sends as u64, 1.0, 0.0),
+    ("MEMORY", Invalid, |arm, _, answers| arm.generator.memory_exhausted = answers as u64, 1.0, 0.0),
+    ("HEADROOM", Invalid, |arm, context, ceiling| headroom(arm, context, ceiling, 1.0), 1999.0, 2000.0),
+    ("HEADROOM", Invalid, |arm, context, p99| headroom(arm, context, 9e9, p99), 100.1, 100.0),
+    ("STEAL", Warn, |arm, _, share| arm.generator.steal = share, 0.006, 0.005),
+    ("NOISE", Invalid, |arm, _, share| arm.conditions.noise = Some(share), 0.031, 0.03),
+    ("NOISE", Warn, |arm, _, share| arm.conditions.kernel_noise = Some(share), 0.051, 0.05),
+    ("DRIFT", Warn, |arm, _, second| halves(arm, 100.0, second), 110.1, 109.9),
+    ("DRIFT", Warn, |arm, _, first| halves(arm, first, 100.0), 110.1, 109.9),
+    ("PAGING", Warn, |arm, _, faults| arm.generator.major_faults = faults as u64, 1.0, 0.0),
+    ("BACKLOG", Invalid, |arm, _, dropped| arm.kernel.listen_drops = dropped as u64, 1.0, 0.0),
+    ("BACKLOG", Invalid, |arm, _, full| arm.kernel.request_queue_full = full as u64, 1.0, 0.0),
+    ("CLOCK", Warn, |arm, _, step| arm.conditions.clocks.step_ms = step, 10.0, 9.9),
+    ("CLOCK", Warn, |arm, _, ppm| arm.conditions.clocks.drift_ppm = ppm, 501.0, 500.0),
+    ("UNSTABLE", Unstable, |arm, _, growth| steady(arm, |s| s.growth_per_s = growth), 12.0, 0.0),
+];
+
+/// A code that has two limits: what is over the second is void, and what is just within it is still in doubt.
+type Void = (&'static str, fn(&mut Arm, f64), f64, f64);
+
+const VOID_FROM: [Void; 5] = [
+    ("CROWDED", |arm, beyond| crowded(arm, 0.02, beyond), 0.011, 0.01),
+    // 5 % of a median of 100 ms, in two waits, or in the send lag.
+    ("CROWDED", |arm, wait| crowded_by(arm, wait, 0.0), 2.51, 2.5),
+    ("CROWDED", |arm, lag| crowded_by(arm, 0.0, lag), 5.1, 5.0),
+    ("STEAL", |arm, share| arm.generator.steal = share, 0.0201, 0.02),
+    ("WARM-UP", |arm, seconds| warms_up(arm, seconds, Some(true)), 65.0, 60.0),
+];
+
+/// How something is made wrong, or nearly.
+type Make = fn(&mut Arm, &mut Context);
+
+/// A code, its verdict, what makes it speak, and what is nearly that and does not.
+type Pair = (&'static str, Verdict, Make, Make);
+
+const PAIRS: [Pair; 22] = [
+    ("LEDGER", Invalid, |arm, _| arm.phases[0].measured.served -= 1, sound_as_it_is),
+    ("EMPTY", Invalid, |arm, _| nothing_sent(arm), sound_as_it_is),
+    ("EMPTY", Invalid, |arm, _| nobody_listens(arm, 0), |arm, _| nobody_listens(arm, 10_000)),
+    ("BOOKS", Invalid, |arm, _| arm.generator.books.push("2, and 1 by count".to_owned()), sound_as_it_is),
+    ("MODEL", Warn, |_, context| context.closed = true, closed_and_few_rejects),
+    ("ARRIVALS", Warn, |arm, _| arrivals(arm, 1000, 1.0, 1.2), |arm, _| arrivals(arm, 99, 10.0, 9.0)),
+    ("ARRIVALS", Warn, |arm, _| arrivals(arm, 1000, 1.0, 0.8), |arm, _| arrivals(arm, 1000, 0.9, 9.0)),
+    ("WARM-UP", Warn, |arm, _| warms_up(arm, 20.0, None), warm_up_of_a_short_phase),
+    ("WARM-UP", Warn, |arm, _| warms_up(arm, 65.0, None), |arm, _| warms_up(arm, 65.0, Some(false))),
+    ("WARM-UP", Warn, |arm, _| warms_up(arm, 65.0, None), warm_up_of_a_recovery),
+    ("WARM-UP", Warn, warm_up_of_a_recovery_declared_steady, warm_up_of_a_recovery),
+    ("WARM-UP", Invalid, |arm, _| warms_up(arm, 65.0, Some(true)), |arm, _| warms_up(arm, 0.0, Some(true))),
+    ("WALK", Warn, |arm, _| not_offered(arm, 40.0), |arm, _| not_offered_by_messages_that_are_gone(arm)),
+    ("WALK", Warn, |arm, _| runs_empty(arm, 400), |arm, _| runs_empty_by_half_a_minute(arm)),
+    ("DRIFT", Warn, |arm, _| arm.conditions.generator_speed = speed(100.0, 120.0), generators_own_drift),
+    ("BACKLOG", Invalid, |arm, _| arm.kernel.listen_drops = 1, drops_that_are_declared),
+    ("BACKLOG", Warn, |arm, _| arm.kernel.unread = true, unread_and_declared),
+    ("RENEWAL", Warn, |arm, _| arm.renewal_failed = Some("no answer".to_owned()), sound_as_it_is),
+    ("CLOCK", Warn, |arm, _| clock(arm, "hpet", "hpet"), |arm, _| clock(arm, "tsc", "tsc")),
+    ("CLOCK", Warn, |arm, _| clock(arm, "tsc", "hpet"), |arm, _| clock(arm, "kvm-clock", "kvm-clock")),
+    ("UNSTABLE", Unstable, |arm, _| grows(arm, None), |arm, _| grows(arm, Some(false))),
+    ("TOUCHED", Warn, |arm, _| arm.touches.push(Touched::default()), sound_as_it_is),
+];
+
+fn sound_as_it_is(_: &mut Arm, _: &mut Context) {}
+
+fn server(arm: &mut Arm) -> &mut Server {
+    arm.server.as_mut().expect("a sound arm has one")
+}
+
+fn read(arm: &mut Arm, requests: u64) {
+    let server = server(arm);
+    server.served -= server.requests_read - requests;
+    server.requests_read = requests;
+}
+
+fn nothing_sent(arm: &mut Arm) {
+    arm.phases[0].measured = Measured::default();
+    arm.server = Some(Server::default());
+}
+
+/// 500 attempts got no connection, and so many requests did.
+fn nobody_listens(arm: &mut Arm, sent: u64) {
+    if sent == 0 {
+        nothing_sent(arm);
+    }
+    let measured = &mut arm.phases[0].measured;
+    measured.planned += 500;
+    measured.connect_failed = 500;
+}
+
+/// 500 of 10 000.
+fn closed_and_few_rejects(arm: &mut Arm, context: &mut Context) {
+    context.closed = true;
+    let rejected = 500;
+    let measured = &mut arm.phases[0].measured;
+    measured.served += measured.rejected - rejected;
+    measured.rejected = rejected;
+    let served = measured.served;
+    let server = server(arm);
+    server.served = served;
+    server.refused.insert("rate".to_owned(), rejected);
+}
+
+fn unsent(arm: &mut Arm, unsent: u64) {
+    arm.phases[0].measured.planned += unsent;
+    arm.phases[0].measured.unsent = unsent;
+}
+
+/// So many of a hundred draws in a thousand.
+fn not_offered(arm: &mut Arm, percent: f64) {
+    let substituted = (percent * 10.0) as u64;
+    let cell = WalkCell { made: 1000 - substituted, substituted, ..WalkCell::default() };
+    arm.walk = vec![WalkRow { from: "login".into(), to: [("search".to_owned(), cell)].into(), ..WalkRow::default() }];
+}
+
+/// Four of ten, where the model leads users back to what they have deleted.
+fn not_offered_by_messages_that_are_gone(arm: &mut Arm) {
+    not_offered(arm, 40.0);
+    for cell in arm.walk[0].to.values_mut() {
+        cell.gone = cell.substituted;
+    }
+}
+
+/// From 2 % to so many of a thousand, over five minutes.
+fn runs_empty(arm: &mut Arm, last: u64) {
+    let minute = |not_offered| Offered { drawn: 1000, not_offered };
+    arm.offered = vec![minute(20), minute(20), minute(40), minute(50), minute(last)];
+}
+
+/// A rise that too few draws show.
+fn runs_empty_by_half_a_minute(arm: &mut Arm) {
+    arm.offered = vec![Offered { drawn: 1000, not_offered: 20 }, Offered { drawn: 500, not_offered: 300 }];
+}
+
+fn busy(arm: &mut Arm, most: u32, limit: u32, waited: u64) {
+    let conditions = &mut arm.conditions;
+    (conditions.busy_users_max, conditions.busy_users_limit, conditions.waited_for_turn) = (most, limit, waited);
+}
+
+fn arrivals(arm: &mut Arm, windows: u64, per_window: f64, dispersion: f64) {
+    arm.phases[0].measures.arrivals = Some(Dispersion { windows, per_window, index: dispersion });
+}
+
+/// Two minutes under one load, in batches of 5 s.
+fn steady(arm: &mut Arm, change: impl FnOnce(&mut Steadiness)) {
+    let mut steadiness = Steadiness { batch_s: 5.0, batches: 24, warm_up_effect: 0.5, ..Steadiness::default() };
+    change(&mut steadiness);
+    arm.phases[0].seconds = 120.0;
+    arm.phases[0].measures =
+        Measures { load: Some(PlannedLoad::RequestsPerS(80.0)), steadiness: Some(steadiness), ..Measures::default() };
+}
+
+/// The file says whether it is to be steady, or nothing.
+fn warms_up(arm: &mut Arm, seconds: f64, declared: Option<bool>) {
+    steady(arm, |s| (s.warm_up_s, s.declared) = (seconds, declared));
+}
+
+fn warm_up_of_a_recovery(arm: &mut Arm, _: &mut Context) {
+    steady(arm, |s| (s.warm_up_s, s.transient) = (20.0, true));
+}
+
+fn warm_up_of_a_recovery_declared_steady(arm: &mut Arm, _: &mut Context) {
+    steady(arm, |s| (s.warm_up_s, s.transient, s.declared) = (20.0, true, Some(true)));
+}
+
+fn warm_up_of_a_short_phase(arm: &mut Arm, _: &mut Context) {
+    warms_up(arm, 20.0, None);
+    arm.phases[0].seconds = 59.0;
+}
+
+/// A growing backlog is no warm-up, though it looks like one: it is told once.
+fn grows(arm: &mut Arm, declared: Option<bool>) {
+    steady(arm, |s| (s.growth_per_s, s.warm_up_s, s.declared) = (12.0, 65.0, declared));
+}
+
+/// Where generator and service have a processor each, its own says nothing of the service; on one it is the service's too.
+fn generators_own_drift(arm: &mut Arm, _: &mut Context) {
+    halves(arm, 100.0, 100.0);
+    arm.conditions.generator_speed = speed(100.0, 150.0);
+}
+
+fn unread_and_declared(arm: &mut Arm, context: &mut Context) {
+    (arm.kernel.unread, context.kernel_backlog_declared) = (true, true);
+}
+
+fn drops_that_are_declared(arm: &mut Arm, context: &mut Context) {
+    (arm.kernel.listen_drops, context.kernel_backlog_declared) = (1, true);
+}
+
+/// Under an objective of 10 s, of which a second is no large part.
+fn stood_still(arm: &mut Arm, context: &mut Context, gap: f64) {
+    context.objective.response_time_ms = 10_000.0;
+    arm.generator.loop_gap_max_ms = gap;
+}
+
+/// Under an objective of 10 ms, where the floors hold.
+fn lag(arm: &mut Arm, context: &mut Context, p99: f64, p999: f64) {
+    context.objective.response_time_ms = 10.0;
+    (arm.generator.send_lag_p99_ms, arm.conditions.send_lag_p999_ms) = (p99, p999);
+}
+
+fn hiccup(arm: &mut Arm, context: &mut Context, p999: f64) {
+    context.objective.response_time_ms = 10.0;
+    arm.generator.loop_gap_max_ms = 25.0;
+    arm.conditions.hiccup_p999_ms = Some(p999);
+}
+
+/// In waits of 5 ms, two of which are a tenth of the median.
+fn crowded(arm: &mut Arm, all: f64, beyond: f64) {
+    crowded_by(arm, 5.0, 0.0);
+    (arm.generator.run_queue, arm.generator.crowded) = (all, beyond);
+}
+
+/// For 2 % of the time, beside a median of 100 ms.
+fn crowded_by(arm: &mut Arm, wait_ms: f64, lag_ms: f64) {
+    arm.phases[0].measured.response_time_ms.p50 = Some(100.0);
+    let generator = &mut arm.generator;
+    (generator.run_queue, generator.crowded) = (0.02, 0.02);
+    (generator.core_wait_ms, generator.send_lag_p99_ms) = (wait_ms, lag_ms);
+}
+
+#[test]
+fn a_crowded_sender_that_is_late_spoils_the_run_however_long_answers_take() {
+    let judged = |objective_ms: f64, lag_ms: f64| {
+        let (mut arm, mut context) = (sound(), context());
+        crowded_by(&mut arm, 0.1, lag_ms);
+        arm.phases[0].measured.response_time_ms.p50 = Some(10_000.0);
+        context.objective.response_time_ms = objective_ms;
+        codes(&arm, &context)
+    };
+    let of = |code: &str, verdict| (code.to_owned(), verdict);
+    assert_eq!(judged(100.0, 5.1), [of("CROWDED", Invalid), of("LAG", Invalid)]);
+    assert_eq!(judged(100.0, 5.0), [of("CROWDED", Warn)]);
+}
+
+#[test]
+fn where_nothing_was_timed_waits_spoil_nothing() {
+    let mut arm = sound();
+    crowded_by(&mut arm, 5.0, 0.0);
+    arm.phases[0].measured.response_time_ms.p50 = None;
+    assert_eq!(codes(&arm, &context()), [("CROWDED".to_owned(), Warn)]);
+    // Rejects have times, too.
+    arm.phases[0].measured.reject_time_ms.p50 = Some(100.0);
+    assert_eq!(codes(&arm, &context()), [("CROWDED".to_owned(), Invalid)]);
+}
+
+/// No request has a time at which it is to be sent.
+#[test]
+fn a_crowded_sender_of_a_load_without_a_pace_is_judged_by_what_its_waits_add() {
+    let judged = |wait_ms: f64, lag_ms: f64| {
+        let mut arm = sound();
+        crowded_by(&mut arm, wait_ms, lag_ms);
+        arm.generator.cpu = 0.99;
+        codes(&arm, &Context { flat_out: true, ..context() })
+    };
+    let of = |verdict| [("CROWDED".to_owned(), verdict)];
+    for lag_ms in [0.0, 10_000.0] {
+        assert_eq!(judged(2.5, lag_ms), of(Warn), "{lag_ms}");
+        assert_eq!(judged(2.51, lag_ms), of(Invalid), "{lag_ms}");
+    }
+}
+
+#[test]
+fn a_crowded_sender_is_told_in_plain_words() {
+    let mut arm = sound();
+    crowded_by(&mut arm, 2.51, 0.0);
+    (arm.generator.run_queue, arm.generator.crowded) = (0.063, 0.0201);
+    let told = |flat_out| {
+        let reasons = judge(&arm, &Context { flat_out, ..context() });
+        let reason = reasons.into_iter().next().expect("it is found");
+        [reason.value, reason.threshold]
+    };
+    let value = "the sender was ready and waited for its processor for 6.3 % of the time, 2.0 % if 25 µs are allowed for each \
+                 wake-up; this adds up to 5.02 ms to the median of 100.00 ms (5.0 %)";
+    assert_eq!(told(false)[0], value);
+    assert_eq!(
+        told(false)[1],
+        "1 % of the time; INVALID only if it is over 1 % with the allowance too, and over 5 % is added to the median or requests are \
+         sent late (LAG)"
+    );
+    assert_eq!(
+        told(true)[1],
+        "1 % of the time; INVALID only if it is over 1 % with the allowance too, and over 5 % is added to the median"
+    );
+}
+
+fn files(arm: &mut Arm, open: u64) {
+    (arm.generator.open_files_max, arm.generator.open_files_limit) = (open, 1024);
+}
+
+/// 1000 requests were sent in the busiest second.
+fn headroom(arm: &mut Arm, context: &mut Context, ceiling_per_s: f64, p99: f64) {
+    arm.conditions.sent_per_s_max = 1000.0;
+    context.headroom = Some(Headroom { ceiling_per_s, probed_per_s: 0.0, response_p99_ms: Some(p99) });
+}
+
+fn speed(first_half: f64, second_half: f64) -> Option<Speed> {
+    Some(Speed { median: first_half, first_half, second_half })
+}
+
+fn halves(arm: &mut Arm, first: f64, second: f64) {
+    arm.conditions.service_speed = speed(first, second);
+}
+
+fn clock(arm: &mut Arm, before: &str, after: &str) {
+    let clocks = &mut arm.conditions.clocks;
+    (clocks.source, clocks.source_at_end) = (before.to_owned(), after.to_owned());
+}
+
+#[test]
+fn every_made_fault_is_found_by_its_gate_alone_and_what_is_just_sound_by_none() {
+    let judged = |make: &dyn Fn(&mut Arm, &mut Context)| {
+        let (mut arm, mut context) = (sound(), context());
+        make(&mut arm, &mut context);
+        codes(&arm, &context)
+    };
+    for (number, (code, verdict, fault, nearly)) in PAIRS.iter().enumerate() {
+        assert_eq!(judged(fault), [((*code).to_owned(), *verdict)], "pair {number}: the fault");
+        assert_eq!(judged(nearly), [], "pair {number}, {code}: what is just sound");
+    }
+    for (number, (code, verdict, set, over, within)) in LIMITS.iter().enumerate() {
+        let at = |value: f64| judged(&|arm, context| set(arm, context, value));
+        assert_eq!(at(*over), [((*code).to_owned(), *verdict)], "limit {number}: {over}");
+        assert_eq!(at(*within), [], "limit {number}, {code}: {within}");
+    }
+    for (code, set, void, doubtful) in VOID_FROM {
+        let at = |value: f64| judged(&|arm, _| set(arm, value));
+        assert_eq!(at(void), [(code.to_owned(), Invalid)], "{code}: {void}");
+        assert_eq!(at(doubtful), [(code.to_owned(), Warn)], "{code}: {doubtful}");
+    }
+}
+
+fn twins(verdict: &str, interval: Option<[f64; 2]>) -> Comparison {
+    Comparison {
+        metric: "goodput_per_s".to_owned(),
+        phase: "spike".to_owned(),
+        baseline: "none".to_owned(),
+        policy: "none-again".to_owned(),
+        verdict: verdict.to_owned(),
+        primary: true,
+        ratio: Some(1.0),
+        interval,
+        margin: 0.05,
+        blocks: 7,
+        ..Comparison::default()
+    }
+}
+
+/// Found by the comparison of an arm with itself, which no single arm can be.
+const OF_TWINS: [&str; 2] = ["A/A", "POWER"];
+
+#[test]
+fn an_arm_that_differs_from_itself_is_found_and_so_is_noise_over_the_margin() {
+    let found = |comparison: Comparison| {
+        let reasons = judge_twins(&[comparison]);
+        reasons.into_iter().map(|reason| (reason.code, reason.verdict)).collect::<Vec<_>>()
+    };
+    let one = |code: &str, verdict| vec![(code.to_owned(), verdict)];
+    assert_eq!(found(twins("different", Some([1.1, 1.3]))), one("A/A", Verdict::Invalid));
+    assert_eq!(found(twins("inconclusive", Some([0.949, 1.02]))), one("POWER", Verdict::Warn));
+    assert_eq!(found(twins("inconclusive", Some([0.99, 1.051]))), one("POWER", Verdict::Warn));
+    assert_eq!(found(twins("equivalent", Some([0.96, 1.04]))), []);
+    assert_eq!(found(twins("inconclusive", None)), [], "too few blocks for an interval: that is told by the verdict");
+    // Of metrics to look at, one in twenty is different by chance.
+    assert_eq!(found(Comparison { primary: false, ..twins("different", Some([1.1, 1.3])) }), []);
+}
+
+#[test]
+fn fractions_are_as_far_from_nothing_as_they_say() {
+    let comparison =
+        Comparison { ratio: None, difference: Some(0.0), margin: 0.02, ..twins("inconclusive", Some([-0.03, 0.01])) };
+    let reasons = judge_twins(&[comparison]);
+    assert_eq!(reasons.len(), 1);
+    assert!(reasons[0].value.contains("3.0 %"), "{}", reasons[0].value);
+}
+
+/// An arm whose processors had this speed all the time.
+fn steady_at(policy: &str, block: u32, generator: f64, service: f64) -> Arm {
+    let mut arm = Arm { policy: policy.to_owned(), block, ..sound() };
+    arm.conditions.generator_speed = speed(generator, generator);
+    arm.conditions.service_speed = speed(service, service);
+    arm
+}
+
+#[test]
+fn arms_of_one_block_that_ran_at_two_speeds_are_found_and_blocks_may_differ() {
+    let found = |arms: &[Arm]| judge_drift(arms);
+    assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("seda", 1, 150.0, 109.9)]), []);
+    // All arms of a block alike: they are compared within it.
+    assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("none", 2, 200.0, 200.0)]), []);
+    let arms = [
+        steady_at("none", 1, 100.0, 100.0),
+        steady_at("seda", 1, 100.0, 112.0),
+        steady_at("none", 2, 100.0, 125.0),
+        steady_at("seda", 2, 100.0, 100.0),
+    ];
+    let reasons = found(&arms);
+    let [reason] = &reasons[..] else { panic!("{reasons:?}") };
+    assert_eq!((reason.code.as_str(), reason.verdict), ("DRIFT", Verdict::Warn));
+    assert_eq!(
+        reason.value,
+        "the service's processor was 1.25 times as fast for none (block 2) as for seda (block 2); so in 2 blocks"
+    );
+    // An arm that is left out of comparisons spoils none.
+    let mut arms = arms;
+    (arms[1].verdict, arms[2].verdict) = (Verdict::Invalid, Verdict::Invalid);
+    assert_eq!(found(&arms), []);
+}
+
+/// Found by looking at all blocks.
+const OF_BLOCKS: &str = "EXCLUDED";
+
+/// Two arms in five blocks, of which these are INVALID for these reasons.
+fn blocks(void: &[(&str, u32, &str)]) -> Vec<Arm> {
+    let mut arms: Vec<Arm> =
+        (1..=5).flat_map(|block| ["none", "seda"].map(|policy| steady_at(policy, block, 100.0, 100.0))).collect();
+    for (policy, block, code) in void {
+        let spoiled = arms.iter_mut().find(|arm| arm.policy == *policy && arm.block == *block).expect("an arm");
+        spoiled.verdict = Invalid;
+        spoiled.reasons.push(invalid(code, String::new(), String::new(), "", ""));
+    }
+    arms
+}
+
+#[test]
+fn a_block_that_the_machine_spoiled_is_left_out_and_the_run_stands() {
+    let found = |arms: &[Arm]| {
+        let mut reasons: Vec<Reason> = arms.iter().flat_map(|arm| arm.reasons.clone()).collect();
+        let left_out = excluded(arms);
+        judge_excluded(arms, &left_out, &mut reasons);
+        (left_out.into_iter().collect::<Vec<_>>(), verdict(&reasons), reasons)
+    };
+    assert_eq!(found(&blocks(&[])), (vec![], Verdict::Valid, vec![]));
+    // One of five, whichever arms of it.
+    for void in [&[("seda", 2, "NOISE")][..], &[("seda", 2, "STEAL"), ("none", 2, "GAP")]] {
+        let (left_out, verdict, reasons) = found(&blocks(void));
+        assert_eq!((left_out, verdict), (vec![2], Warn));
+        let told = &reasons.last().expect("it is told").value;
+        assert!(
+            told.starts_with("1 of 5 blocks (") && told.contains(&format!("seda (block 2): {}", void[0].2)),
+            "{told}"
+        );
+    }
+    // Two of five are too many; what a policy may have caused is no such reason, alone or beside one.
+    for void in [
+        &[("seda", 2, "NOISE"), ("seda", 4, "NOISE")][..],
+        &[("seda", 2, "LAG")],
+        &[("seda", 2, "NOISE"), ("seda", 2, "CPU")],
+        &[("seda", 2, "NOISE"), ("none", 2, "LEDGER")],
+    ] {
+        let (left_out, verdict, _) = found(&blocks(void));
+        assert_eq!((left_out, verdict), (vec![], Invalid), "{void:?}");
+    }
+    // A single block has nothing beside it.
+    let one: Vec<Arm> = blocks(&[("none", 1, "NOISE")]).into_iter().filter(|arm| arm.block == 1).collect();
+    assert_eq!(found(&one).1, Invalid);
+}
+
+#[test]
+fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
+    let mut arm = steady_at("seda", 1, 100.0, 105.0);
+    arm.conditions.noise = Some(0.01);
+    arm.generator.cpu = 0.31;
+    busy(&mut arm, 10, 1000, 0);
+    files(&mut arm, 100);
+    steady(&mut arm, |_| ());
+    not_offered(&mut arm, 1.0);
+    arm.phases[0].measures.arrivals = Some(Dispersion { windows: 100, per_window: 5.0, index: 1.1 });
+    let bound = Arm { bound: true, ..Arm::default() };
+    let mut summary = Summary {
+        arms: vec![steady_at("none", 1, 1.0, 1.0), arm, bound],
+        headroom: Some(Headroom { ceiling_per_s: 9000.0, ..Headroom::default() }),
+        noise_floor: vec![twins("equivalent", Some([0.99, 1.02]))],
+        ..Summary::default()
+    };
+    for gate in GATES {
+        assert!(reading(gate.code, &summary).is_some(), "{} says nothing", gate.code);
+    }
+    assert_eq!(reading("CPU", &summary).as_deref(), Some("31 % (seda)"), "the worst arm");
+    assert_eq!(reading("UNSENT", &summary).as_deref(), Some("0"), "all arms alike");
+    assert_eq!(reading("CPUS", &summary), None);
+    summary.mode = Mode::Virtual;
+    assert_eq!((reading("CPU", &summary), reading("LEDGER", &summary).is_some()), (None, true));
+}
+
+#[test]
+fn every_gate_of_the_table_has_a_pair_for_each_of_its_verdicts() {
+    let mut shown: BTreeSet<(&str, Verdict)> = PAIRS.iter().map(|(code, verdict, ..)| (*code, *verdict)).collect();
+    shown.extend(LIMITS.iter().map(|(code, verdict, ..)| (*code, *verdict)));
+    shown.extend(VOID_FROM.iter().map(|(code, ..)| (*code, Invalid)));
+    shown.extend([(OF_TWINS[0], Verdict::Invalid), (OF_TWINS[1], Verdict::Warn), (OF_BLOCKS, Verdict::Warn)]);
+    let listed: BTreeSet<(&str, Verdict)> =
+        GATES.iter().flat_map(|gate| gate.verdicts.iter().map(|verdict| (gate.code, *verdict))).collect();
+    assert_eq!(shown, listed, "left: shown to work here; right: listed in the table");
+    let codes: BTreeSet<&str> = GATES.iter().map(|gate| gate.code).collect();
+    assert_eq!(codes.len(), GATES.len(), "a code stands in the table once");
+}
+
+#[test]
+fn every_code_in_the_source_is_in_the_table() {
+    let sources = [
+        include_str!("../client.rs"),
+        include_str!("../drift.rs"),
+        include_str!("../excluded.rs"),
+        include_str!("../ledger.rs"),
+        include_str!("../load.rs"),
+        include_str!("../machine.rs"),
+        include_str!("../pauses.rs"),
+        include_str!("../settled.rs"),
+        include_str!("../twins.rs"),
+        include_str!("../walk.rs"),
+        include_str!("../../gates.rs"),
+    ];
+    // A code stands alone in its line, or as the first argument.
+    let quoted = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2));
+    let is_code =
+        |text: &&str| text.len() > 2 && text.bytes().all(|b| b.is_ascii_uppercase() || matches!(b, b'-' | b'/'));
+    let named: BTreeSet<&str> = quoted.filter(is_code).collect();
+    let listed: BTreeSet<&str> = GATES.iter().map(|gate| gate.code).collect();
+    assert_eq!(named, listed);
+}
+
+#[test]
+fn the_table_stands_in_the_docs() {
+    let docs =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validity.md")).expect("readable");
+    let table = table::as_markdown();
+    assert!(docs.contains(&table), "put this into docs/validity.md:\n{table}");
+}

@@ -1,0 +1,255 @@
+//! Made arms, second by second.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::{
+    live::TargetSecond,
+    summary::{Curve, Measured, Objective, Recovery, Server, Times, Verdict},
+};
+
+const OBJECTIVE: Objective = Objective { percentile: 90.0, response_time_ms: 1000.0 };
+
+fn planned(name: &str, seconds: u32, per_s: f64) -> PlannedPhase {
+    PlannedPhase {
+        name: name.to_owned(),
+        seconds: f64::from(seconds),
+        load: Some(PlannedLoad::RequestsPerS(per_s)),
+        steady: None,
+    }
+}
+
+/// 20 s of 50 requests a second, 10 s of 200, and so many of 50.
+fn plan(after: u32) -> Plan {
+    let phases = vec![planned("before", 20, 50.0), planned("spike", 10, 200.0), planned("after", after, 50.0)];
+    Plan { objective: OBJECTIVE, phases, faults: Vec::new() }
+}
+
+/// An arm of that plan: in each second so many are in time, and the others of those that come are late.
+fn run(plan: &Plan, in_time: impl Fn(u32) -> u64) -> (Arm, Vec<Second>) {
+    let (mut seconds, mut phases) = (Vec::new(), Vec::new());
+    for planned in &plan.phases {
+        for _ in 0..planned.seconds as u32 {
+            let second = seconds.len() as u32;
+            let offered = planned.load.map_or(0.0, PlannedLoad::amount) as u64;
+            let goodput = in_time(second);
+            let (served, served_late) = (goodput, offered.saturating_sub(goodput));
+            let phase = planned.name.clone();
+            let target = TargetSecond { answered: served + served_late, ..TargetSecond::default() };
+            seconds.push(Second {
+                second,
+                phase,
+                planned: offered,
+                offered,
+                sent: offered,
+                goodput,
+                served,
+                served_late,
+                target: Some(target),
+                ..Second::default()
+            });
+        }
+        phases.push(Phase { name: planned.name.clone(), seconds: planned.seconds, ..Phase::default() });
+    }
+    (Arm { policy: "none".to_owned(), phases, ..Arm::default() }, seconds)
+}
+
+fn recovery(plan: &Plan, in_time: impl Fn(u32) -> u64) -> Option<Recovery> {
+    let (mut arm, seconds) = run(plan, in_time);
+    fill_in(&mut arm, &seconds, plan);
+    arm.phases.pop()?.measures.recovery
+}
+
+#[test]
+fn a_service_that_is_well_at_once_recovers_in_no_time() {
+    let found = recovery(&plan(60), |_| 50).expect("a spike");
+    assert_eq!((found.from.as_str(), found.trigger_s, found.goodput_before_per_s), ("spike", 10.0, 50.0));
+    assert_eq!((found.after_s, found.after_s_at_least, found.verdict.as_str()), (Some(0.0), None, "recovered"));
+}
+
+#[test]
+fn the_first_second_from_which_it_stays_well_counts() {
+    // Bad until second 35, well for three seconds, bad again until 42, then well.
+    let found = recovery(&plan(60), |s| if s < 30 || (35..38).contains(&s) || s >= 42 { 50 } else { 5 });
+    let found = found.expect("a spike");
+    assert_eq!((found.after_s, found.verdict.as_str()), (Some(12.0), "recovered"));
+    assert_eq!(found.watch_needed_s, 60.0);
+}
+
+#[test]
+fn a_bad_state_that_stays_is_metastable_once_it_was_watched_for_long() {
+    let bad = |s: u32| if s < 30 { 50 } else { 5 };
+    let found = recovery(&plan(60), bad).expect("a spike");
+    assert_eq!((found.after_s, found.after_s_at_least), (None, Some(51.0)));
+    assert_eq!((found.verdict.as_str(), found.goodput_at_end_per_s, found.retries), ("metastable", 5.0, false));
+    let short = recovery(&plan(59), bad).expect("a spike");
+    assert_eq!(short.verdict, "undecided");
+    // Long against the trigger as well: 6 * 20 s.
+    let mut long = plan(100);
+    long.phases[1].seconds = 20.0;
+    let found = recovery(&long, |s| if s < 40 { 50 } else { 5 }).expect("a spike");
+    assert_eq!((found.watch_needed_s, found.verdict.as_str()), (120.0, "undecided"));
+}
+
+#[test]
+fn goodput_alone_is_not_well_while_the_objective_is_broken() {
+    // 48 of 50 are within 95 % and within the 90th percentile; 47 are not the former.
+    assert_eq!(recovery(&plan(60), |s| if s < 30 { 50 } else { 48 }).expect("a spike").after_s, Some(0.0));
+    assert_eq!(recovery(&plan(60), |s| if s < 30 { 50 } else { 47 }).expect("a spike").after_s, None);
+    let plan = plan(60);
+    let (mut arm, mut seconds) = run(&plan, |_| 50);
+    // As much goodput, and many more that time out.
+    seconds.iter_mut().skip(30).for_each(|second| second.timed_out = 6);
+    fill_in(&mut arm, &seconds, &plan);
+    let found = arm.phases[2].measures.recovery.clone().expect("a spike");
+    assert_eq!(
+        (found.after_s, found.verdict.as_str()),
+        (None, "undecided"),
+        "goodput is there, and users wait in vain"
+    );
+}
+
+#[test]
+fn a_sweep_a_ramp_or_another_load_afterwards_is_no_spike() {
+    let mut other = plan(60);
+    other.phases[2].load = Some(PlannedLoad::RequestsPerS(60.0));
+    assert_eq!(recovery(&other, |_| 50), None);
+    other.phases[2].load = None;
+    assert_eq!(recovery(&other, |_| 50), None);
+    let mut lower = plan(60);
+    lower.phases[1].load = Some(PlannedLoad::RequestsPerS(10.0));
+    assert_eq!(recovery(&lower, |_| 50), None);
+    assert_eq!(recovery(&plan(60), |s| if s < 20 { 0 } else { 50 }), None, "nothing was normal");
+}
+
+#[test]
+fn faults_within_one_load_are_triggers_too() {
+    let mut plan = plan(60);
+    plan.phases.truncate(1);
+    plan.phases[0].seconds = 200.0;
+    plan.faults = vec![(20.0, 25.0), (100.0, 110.0)];
+    let bad = |s: u32| if (20..30).contains(&s) || s >= 100 { 5 } else { 50 };
+    let found = recovery(&plan, bad).expect("two faults, the last of which counts");
+    assert_eq!((found.from.as_str(), found.trigger_s, found.watched_s), ("fault", 10.0, 90.0));
+    assert_eq!((found.goodput_before_per_s, found.verdict.as_str()), (50.0, "metastable"));
+}
+
+#[test]
+fn retries_are_told_since_without_them_nothing_keeps_a_bad_state_alive() {
+    let plan = plan(60);
+    let (mut arm, mut seconds) = run(&plan, |_| 50);
+    seconds[25].planned += 1;
+    fill_in(&mut arm, &seconds, &plan);
+    assert!(arm.phases[2].measures.recovery.as_ref().is_some_and(|found| found.retries));
+}
+
+#[test]
+fn late_answers_and_those_to_nobody_are_wasted() {
+    let plan = plan(20);
+    let (mut arm, mut seconds) = run(&plan, |_| 40);
+    // In the first phase 10 of 50 a second are late, and two more are done for nobody.
+    seconds.iter_mut().take(20).filter_map(|second| second.target.as_mut()).for_each(|target| target.client_gone = 2);
+    arm.phases[0].measured.served_late = 200;
+    arm.server = Some(Server { served: 900, client_gone: 100, ..Server::default() });
+    fill_in(&mut arm, &seconds, &plan);
+    let found = arm.phases[0].measures.wasted.expect("the service told");
+    assert!((found - 12.0 / 52.0).abs() < 1e-12, "{found}");
+    assert_eq!(arm.wasted, Some(0.3));
+    seconds.iter_mut().for_each(|second| second.target = None);
+    fill_in(&mut arm, &seconds, &plan);
+    assert_eq!(arm.phases[0].measures.wasted, None, "unknown is not nothing");
+}
+
+#[test]
+fn classes_are_served_fairly_by_what_each_wanted() {
+    let plan = plan(20);
+    let class = |offered_per_s, goodput_per_s| Measured { offered_per_s, goodput_per_s, ..Measured::default() };
+    let fairness = |classes: &[Measured]| {
+        let (mut arm, seconds) = run(&plan, |_| 50);
+        let named = classes.iter().enumerate().map(|(n, class)| (n.to_string(), class.clone()));
+        arm.phases[0].by_class = named.collect::<BTreeMap<_, _>>();
+        fill_in(&mut arm, &seconds, &plan);
+        arm.phases[0].measures.class_fairness
+    };
+    assert_eq!(fairness(&[class(10.0, 5.0), class(90.0, 45.0)]), Some(1.0));
+    assert_eq!(fairness(&[class(10.0, 10.0), class(90.0, 0.0)]), Some(0.5));
+    assert_eq!(fairness(&[class(10.0, 10.0)]), None);
+    assert_eq!(fairness(&[class(10.0, 0.0), class(10.0, 0.0)]), None);
+}
+
+#[test]
+fn a_phase_of_one_load_says_whether_it_settled_and_a_ramp_does_not() {
+    let mut plan = plan(60);
+    plan.phases[2].steady = Some(true);
+    plan.phases[1].load = None;
+    let (mut arm, seconds) = run(&plan, |_| 50);
+    fill_in(&mut arm, &seconds, &plan);
+    let steady: Vec<_> = arm.phases.iter().map(|phase| phase.measures.steadiness.map(|found| found.declared)).collect();
+    assert_eq!(steady, [Some(None), None, Some(Some(true))]);
+    assert_eq!(arm.conditions.sent_per_s_max, 50.0);
+}
+
+/// Three loads, in this many blocks; goodput falls with the load, and with the block.
+fn sweep(policy: &str, blocks: u32) -> Vec<Arm> {
+    let point = |load: f64, block: u32| {
+        let measured = Measured {
+            offered_per_s: load,
+            goodput_per_s: 100.0 - load / 10.0 - f64::from(block),
+            reject_fraction: load / 1000.0,
+            response_time_ms: Times { p99: Some(load + f64::from(block)), ..Times::default() },
+            ..Measured::default()
+        };
+        let measures = Measures { load: Some(PlannedLoad::RequestsPerS(load)), ..Measures::default() };
+        Phase { name: format!("at-{load}"), seconds: 10.0, measured, measures, ..Phase::default() }
+    };
+    let arm = |block| Arm {
+        policy: policy.to_owned(),
+        block,
+        phases: [200.0, 50.0, 100.0].into_iter().map(|load| point(load, block)).collect(),
+        ..Arm::default()
+    };
+    (1..=blocks).map(arm).collect()
+}
+
+#[test]
+fn a_sweep_gives_a_curve_an_arm_in_order_of_the_load() {
+    let found = curves(&[sweep("none", 3), sweep("seda", 3)].concat());
+    assert_eq!(found.iter().map(|curve| curve.arm.as_str()).collect::<Vec<_>>(), ["none", "seda"]);
+    let points: Vec<_> = found[0].points.iter().map(|point| (point.planned, point.goodput_per_s)).collect();
+    assert_eq!(points, [(50.0, 93.0), (100.0, 88.0), (200.0, 78.0)], "the middle block");
+    let last = &found[0].points[2];
+    assert_eq!((last.blocks, last.goodput_range, last.p99_ms), (3, [77.0, 79.0], Some(202.0)));
+    assert_eq!((last.phase.as_str(), last.reject_fraction), ("at-200", 0.2));
+}
+
+#[test]
+fn what_time_outs_hide_stays_a_bound_in_the_median() {
+    let hidden = |which: &[u32]| {
+        let mut arms = sweep("none", 3);
+        for arm in arms.iter_mut().filter(|arm| which.contains(&arm.block)) {
+            let times = &mut arm.phases[0].measured.response_time_ms;
+            *times = Times { p99_at_least: times.p99, ..Times::default() };
+        }
+        let last = curves(&arms)[0].points[2].clone();
+        (last.p99_ms, last.p99_at_least_ms)
+    };
+    assert_eq!(hidden(&[3]), (Some(202.0), None), "longer than the middle, however long");
+    assert_eq!(hidden(&[1]), (None, Some(202.0)), "it may be the longest");
+    let mut unknown = sweep("none", 2);
+    unknown[0].phases[0].measured.response_time_ms = Times::default();
+    let last = &curves(&unknown)[0].points[2];
+    assert_eq!((last.p99_ms, last.p99_at_least_ms), (None, None));
+}
+
+#[test]
+fn invalid_blocks_are_left_out_and_two_loads_are_no_curve() {
+    let mut arms = sweep("none", 3);
+    arms[1].verdict = Verdict::Invalid;
+    assert_eq!(curves(&arms)[0].points[0].blocks, 2);
+    let mut two = sweep("none", 1);
+    two[0].phases.pop();
+    assert_eq!(curves(&two), Vec::<Curve>::new());
+    let mut mixed = sweep("none", 1);
+    mixed[0].phases[0].measures.load = Some(PlannedLoad::Users(7));
+    assert_eq!(curves(&mixed), Vec::<Curve>::new(), "users and requests a second have no common axis");
+}

@@ -1,0 +1,295 @@
+//! Thresholds: what an experiment file claims about its result, in one line each.
+//!
+//! ```text
+//! seda.spike.response_time.p90 < 2s                    arm . phase . metric . statistic
+//! seda.spike[50%..].response_time.p90 <= 2s            the last half of the phase, by intended start
+//! seda.at-1024."list messages".response_time.p90 <= 10s  one request type (quoted if it has a space)
+//! classes.both.class-1.reject_fraction < 0.5           one class of users
+//! degrade.after.gauge.checksum.quality.last > 0.5      a stage's gauge: min, max, mean, first, last, sum
+//! seda.spike.gauge.login.admission_rate_per_s.falls >= 4   the most steps down (or up: rises) in a row
+//! share(seda.spike.gauge.login.p90_ms <= 1s) >= 70%    the share of its seconds for which that holds
+//! share(both.spike.gauge.checksum.refused > 0 and both.spike.gauge.checksum.quality > 0.02) == 0   both in one second
+//! share(seda.spike[10%..].response_time.p90 <= 1s) >= 70%   the same of other metrics: of the twentieths of the phase
+//! seda.spike.gauge.work.refused.mean > 100             its counts of each second: offered, admitted, refused, completed
+//! seda.spike.reject_fraction between 0.5 and 0.95      both ends allowed
+//! seda.spike.goodput > none.spike.goodput              arms against each other
+//! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3
+//! seda.after.recovery < 5s                             until it was well again after the phase before: goodput, and the objective
+//! seda.after.metastable == 0                           it did get well; wasted, user_fairness, worst_tenth, class_fairness,
+//! seda.spike.wasted < 5%                               growth, warm_up; and amplification, of groups too
+//! max(a.x.sent, b.x.sent) - min(a.x.sent, b.x.sent) <= 10   also + * and abs(); a minus needs spaces around it
+//! ```
+//!
+//! In a share, seconds and twentieths that have no value (too few samples) are left out.
+//!
+//! A value that is missing (too few samples) fails. What the run was stopped in, or before, is not judged. One that is only known to be *at least*
+//! something, because time-outs hide it, is used as that range: a threshold holds only if it holds for every value that
+//! the range allows. With several blocks it must hold in each.
+
+use std::{fmt, ops::Range};
+
+use crate::summary::ThresholdResult;
+
+mod check;
+mod evaluate;
+mod evidence;
+mod lex;
+mod measure;
+mod metric;
+mod parse;
+mod range;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+pub use check::Names;
+pub use evidence::{Evidence, Parts, RunEvidence};
+pub use watch::{Abort, AbortRule, Watch, abort_at, first_abort, watches};
+
+use metric::Metric;
+
+/// One threshold, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    text: String,
+    claim: Claim,
+}
+
+/// What is wrong with a threshold, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; {hint} (at character {})", at + 1)]
+pub struct ThresholdError {
+    /// Where in the text, in characters from 0.
+    pub at: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Claim {
+    Compare { left: Expr, op: Comparator, right: Expr },
+    Between { value: Expr, low: Expr, high: Expr },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparator {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+}
+
+/// An expression and where it begins.
+#[derive(Debug, Clone, PartialEq)]
+struct Expr {
+    at: usize,
+    node: Node,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Node {
+    Number {
+        value: f64,
+        unit: Unit,
+    },
+    Metric(Metric),
+    Binary {
+        op: Operator,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Call {
+        function: Function,
+        arguments: Vec<Expr>,
+    },
+    /// The share of the pieces of time for which all of these hold.
+    Share(Vec<Condition>),
+}
+
+/// A metric over time against a limit.
+#[derive(Debug, Clone, PartialEq)]
+struct Condition {
+    at: usize,
+    metric: Metric,
+    op: Comparator,
+    limit: Expr,
+}
+
+impl Condition {
+    /// Judged second by second; else by parts of its phase.
+    fn is_of_seconds(&self) -> bool {
+        matches!(self.metric.quantity, metric::Quantity::Series { .. })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Max,
+    Min,
+    Abs,
+}
+
+/// What a number counts: times (milliseconds) and plain numbers do not mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Time,
+    Plain,
+}
+
+impl Threshold {
+    /// Reads a threshold.
+    ///
+    /// # Errors
+    /// The first place where it makes no sense, and what would.
+    pub fn parse(text: &str) -> Result<Self, ThresholdError> {
+        let claim = parse::claim(text)?;
+        Ok(Self { text: text.to_owned(), claim })
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Every arm that it names.
+    pub fn arms(&self) -> Vec<&str> {
+        self.claim.metrics().into_iter().map(|(_, metric)| metric.arm.as_str()).collect()
+    }
+
+    /// The parts of phases that it asks of an arm, as shares of their lengths. `seconds` gives the length of a phase.
+    pub fn parts(&self, arm: &str, seconds: impl Fn(&str) -> Option<f64>) -> Vec<(String, Range<f64>)> {
+        let of = |metric: &Metric| {
+            if metric.arm != arm || metric.quantity.is_gauge() {
+                return None;
+            }
+            metric.part.as_ref().map_or(Some(0.0..1.0), |part| check::share(part, seconds(&metric.phase)?).ok())
+        };
+        let mut wanted = Vec::new();
+        for (_, metric) in self.claim.metrics() {
+            let part = of(metric).filter(|_| metric.part.is_some());
+            wanted.extend(part.map(|part| (metric.phase.clone(), part)));
+        }
+        // A share looks at each twentieth.
+        for Condition { metric, .. } in self.claim.conditions() {
+            let pieces = of(metric).map(|part| check::twentieths(&part)).into_iter().flatten();
+            wanted.extend(pieces.map(|piece| (metric.phase.clone(), piece)));
+        }
+        wanted
+    }
+
+    /// True if it asks for a gauge of an arm: then the arm's seconds are wanted.
+    pub fn reads_gauges(&self, arm: &str) -> bool {
+        self.claim.metrics().into_iter().any(|(_, metric)| metric.arm == arm && metric.quantity.is_gauge())
+    }
+
+    /// Checks that every arm, phase, request type and part that it names exists.
+    ///
+    /// # Errors
+    /// Every name that does not, with a suggestion.
+    pub fn check(&self, names: &Names<'_>) -> Result<(), Vec<ThresholdError>> {
+        check::claim(&self.claim, names)
+    }
+
+    /// Judges it.
+    pub fn judge(&self, evidence: &dyn Evidence) -> ThresholdResult {
+        evaluate::judge(self, evidence)
+    }
+}
+
+impl Claim {
+    fn sides(&self) -> Vec<&Expr> {
+        match self {
+            Self::Compare { left, right, .. } => vec![left, right],
+            Self::Between { value, low, high } => vec![value, low, high],
+        }
+    }
+
+    fn metrics(&self) -> Vec<(usize, &Metric)> {
+        let mut found = Vec::new();
+        self.sides().into_iter().for_each(|side| side.collect(&mut found));
+        found
+    }
+
+    /// Those of all shares.
+    fn conditions(&self) -> Vec<&Condition> {
+        let mut found = Vec::new();
+        self.sides().into_iter().for_each(|side| side.conditions(&mut found));
+        found
+    }
+}
+
+impl Expr {
+    /// What its value counts. Parsing has seen to it that both sides of every operator fit.
+    fn unit(&self) -> Unit {
+        match &self.node {
+            Node::Number { unit, .. } => *unit,
+            Node::Metric(metric) => metric.quantity.unit(),
+            Node::Call { arguments, .. } => arguments[0].unit(),
+            Node::Share(_) => Unit::Plain,
+            Node::Binary { op: Operator::Divide, left, right } if left.unit() == right.unit() => Unit::Plain,
+            Node::Binary { op: Operator::Multiply, left, right }
+                if left.unit() == Unit::Time || right.unit() == Unit::Time =>
+            {
+                Unit::Time
+            }
+            Node::Binary { left, .. } => left.unit(),
+        }
+    }
+
+    fn conditions<'a>(&'a self, found: &mut Vec<&'a Condition>) {
+        match &self.node {
+            Node::Number { .. } | Node::Metric(_) => {}
+            Node::Binary { left, right, .. } => {
+                left.conditions(found);
+                right.conditions(found);
+            }
+            Node::Call { arguments, .. } => arguments.iter().for_each(|argument| argument.conditions(found)),
+            Node::Share(conditions) => found.extend(conditions),
+        }
+    }
+
+    fn collect<'a>(&'a self, found: &mut Vec<(usize, &'a Metric)>) {
+        match &self.node {
+            Node::Number { .. } => {}
+            Node::Metric(metric) => found.push((self.at, metric)),
+            Node::Binary { left, right, .. } => {
+                left.collect(found);
+                right.collect(found);
+            }
+            Node::Call { arguments, .. } => arguments.iter().for_each(|argument| argument.collect(found)),
+            Node::Share(conditions) => {
+                for condition in conditions {
+                    found.push((condition.at, &condition.metric));
+                    condition.limit.collect(found);
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Comparator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Equal => "==",
+        })
+    }
+}
+
+fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> ThresholdError {
+    ThresholdError { at, message: message.into(), hint: hint.into() }
+}

@@ -1,0 +1,36 @@
+//! What a run's results folder says: its summary, verdict, comparisons and reports, and all of them computed again.
+//!
+//! Functions of the files in the folder: no clock, no network, no randomness, and floating-point functions that are the same on
+//! every machine (`clippy.toml` beside this crate enforces it). Its dependencies have neither `tokio` nor `may` nor `sqlx`
+//! (`lab-cli/tests/architecture.rs`). So whatever this crate computes at the end of a run, it computes again from the run's
+//! files ([`recheck`]), to the last bit.
+//!
+//! [`live`] is the stream of what happens in a run, [`summary`] the result.
+
+pub mod comparable;
+pub mod digests;
+pub mod error;
+pub mod figures;
+pub mod folder;
+pub mod histograms;
+pub mod interval_log;
+pub mod json_diff;
+pub mod judge;
+pub mod live;
+pub mod manifest;
+mod oracle_share;
+pub mod recheck;
+pub mod record;
+pub mod report;
+pub mod seconds_log;
+pub mod series;
+pub mod sha256;
+pub mod sum_up;
+pub mod summary;
+#[cfg(test)]
+mod testing;
+pub mod text;
+
+pub use error::FolderError;
+pub use folder::Recorded;
+pub use manifest::Manifest;

@@ -1,0 +1,299 @@
+//! What happens in a run, as it happens: one stream that the recorder, the progress lines and the live view all read.
+
+use std::collections::BTreeMap;
+
+use controllers::catalogue::PolicySpec;
+use serde::{Deserialize, Serialize};
+
+mod touch;
+
+pub use touch::{NOT_DONE, Touch, value_in_words};
+// What users measure is told as it is.
+pub use measure::Group;
+
+use crate::summary::{Arm, Mode, Objective, Summary, Touched};
+
+/// One thing that happened. Texts may come from the target: whoever prints them scrubs them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "event")]
+pub enum LiveEvent {
+    /// The run begins. Comes first.
+    RunStarted(Shape),
+    /// A line for people: calibration, snapshots, warnings.
+    Note {
+        /// The line.
+        text: String,
+    },
+    /// An arm begins.
+    ArmStarted {
+        /// Its name.
+        arm: String,
+        /// Which repetition, from 1.
+        block: u32,
+        /// The policy that it begins with, as the experiment has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<PolicySpec>,
+    },
+    /// A phase of the current arm begins; the time after the last phase, while open requests end, is named `drain`.
+    PhaseStarted {
+        /// Its name.
+        phase: String,
+        /// Second of the arm.
+        second: u32,
+    },
+    /// A second of the current arm is over.
+    Second(Box<Second>),
+    /// How far a run in virtual time is, whose arms are computed side by side and told one after the other. For those who
+    /// watch: it is not recorded.
+    Computing {
+        /// Seconds of virtual time that have been computed, over all arms.
+        done_s: f64,
+        /// Of so many.
+        of_s: f64,
+    },
+    /// The target's policy did something worth a line: switched, degraded, resized.
+    Policy {
+        /// Second of the arm.
+        second: f64,
+        /// Stage.
+        stage: String,
+        /// In words.
+        text: String,
+    },
+    /// A person changed the run.
+    Touched {
+        /// Second of the arm.
+        second: f64,
+        /// What.
+        #[serde(flatten)]
+        touch: Touch,
+    },
+    /// The arm is over and judged.
+    ArmFinished(Box<Arm>),
+    /// The person (or a signal) asked to stop: arrivals end, what is open is awaited, what was measured is saved.
+    Stopping,
+    /// The run is over. Comes last.
+    RunFinished(Box<Summary>),
+}
+
+impl LiveEvent {
+    /// What a person changed, as the summary has it.
+    pub fn touched(&self) -> Option<Touched> {
+        match self {
+            Self::Touched { second, touch } => Some(Touched { second: *second, what: touch.in_words() }),
+            _ => None,
+        }
+    }
+}
+
+/// What is going to happen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// In which world.
+    #[serde(default)]
+    pub mode: Mode,
+    /// One line about it.
+    pub about: String,
+    /// The promise.
+    pub objective: Objective,
+    /// Arms by name, in order of the file.
+    pub arms: Vec<String>,
+    /// Repetitions.
+    pub blocks: u32,
+    /// Requests a second that the service can serve, where that is known before it is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_per_s: Option<f64>,
+    /// Phases, in order.
+    pub phases: Vec<PhaseShape>,
+}
+
+/// One phase of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseShape {
+    /// Its name.
+    pub name: String,
+    /// How long.
+    pub seconds: f64,
+    /// What arrives, in words: `1000 users`, `120 requests/s`.
+    pub load: String,
+}
+
+/// One second of one arm: also a line of `timeline.jsonl`. Counts are of this second alone, unless they say "now".
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct Second {
+    /// The arm.
+    pub arm: String,
+    /// Its repetition, from 1.
+    pub block: u32,
+    /// From 0, since the arm began.
+    pub second: u32,
+    /// The phase that it lies in.
+    pub phase: String,
+    /// Users there now.
+    pub users: u32,
+    /// Users by what they do now: `thinking`, `waiting`, `backing off`, `queued`, `connecting`, `in request`; and `gone`, those
+    /// who were to stay and have left by themselves since the arm began, who are not in `users`.
+    pub users_by_state: BTreeMap<String, u32>,
+    /// Intended starts in this second, retries included.
+    pub planned: u64,
+    /// First attempts among them.
+    pub offered: u64,
+    /// Written to a connection.
+    pub sent: u64,
+    /// Ended in this second: answered in time.
+    pub served: u64,
+    /// Intents that were met in this second within the objective, over all their attempts.
+    pub goodput: u64,
+    /// Answered too late.
+    pub served_late: u64,
+    /// Refused on the users' own side: never sent.
+    pub refused_locally: u64,
+    /// Refused.
+    pub rejected: u64,
+    /// Given up by the time-out.
+    pub timed_out: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Given up by the user.
+    pub abandoned: u64,
+    /// Connections that did not come about.
+    pub connect_failed: u64,
+    /// Open now.
+    pub in_flight: u64,
+    /// By request type; those without any request are left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_type: BTreeMap<String, Group>,
+    /// By class, where there are several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_class: BTreeMap<String, Group>,
+    /// Median response time of what was served in this second; `None` with too few.
+    pub p50_ms: Option<f64>,
+    /// 90th percentile.
+    pub p90_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// Where requests that were given up in this second hide the median: at least this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_at_least_ms: Option<f64>,
+    /// The same for the 90th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90_at_least_ms: Option<f64>,
+    /// The same for the 99th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_at_least_ms: Option<f64>,
+    /// The generator's health in this second.
+    pub generator: GeneratorSecond,
+    /// How fast the processors were; `None` where that was not measured, as in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<CoreSpeeds>,
+    /// What the target showed of itself, if it answered.
+    pub target: Option<TargetSecond>,
+}
+
+impl Second {
+    /// Without what types, classes, users and stages did, nearly all of its size: what measures over an arm look at.
+    #[must_use]
+    pub fn outline(mut self) -> Self {
+        for groups in [&mut self.by_type, &mut self.by_class] {
+            groups.clear();
+        }
+        self.users_by_state.clear();
+        if let Some(target) = &mut self.target {
+            target.stages = Vec::new();
+        }
+        self
+    }
+}
+
+/// How fast processors did a fixed piece of work: millions of its steps in a second of CPU time. To be held against the same
+/// figure of another second or run: it has no meaning of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct CoreSpeeds {
+    /// The generator's processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generator: Option<f64>,
+    /// The service's; `None` where both have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<f64>,
+}
+
+/// The generator's health in a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct GeneratorSecond {
+    /// Share of its core.
+    pub cpu: f64,
+    /// Send lag, 99th percentile.
+    pub send_lag_p99_ms: f64,
+    /// How late its clock watch was at most.
+    pub loop_gap_ms: f64,
+    /// Open descriptors now.
+    pub open_files: u64,
+}
+
+/// What the target showed at the end of a second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct TargetSecond {
+    /// Share of its core.
+    pub cpu: f64,
+    /// Resident memory, bytes.
+    pub rss_bytes: u64,
+    /// Open connections.
+    pub connections: u64,
+    /// Users' requests answered as asked, in this second.
+    pub answered: u64,
+    /// Users' requests whose client had gone before the answer was ready or taken, in this second.
+    pub client_gone: u64,
+    /// In the order of the stage graph.
+    pub stages: Vec<StageSecond>,
+}
+
+/// One stage at the end of a second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct StageSecond {
+    /// Its name.
+    pub name: String,
+    /// Jobs waiting now.
+    pub queue: u32,
+    /// Workers now.
+    pub workers: u32,
+    /// Of these, busy now.
+    pub busy: u32,
+    /// Most jobs that a worker takes at once.
+    pub batch: u32,
+    /// Jobs that asked, in this second.
+    pub offered: u64,
+    /// Let in.
+    pub admitted: u64,
+    /// Turned away.
+    pub refused: u64,
+    /// Finished.
+    pub completed: u64,
+    /// What its policy shows: `admission_rate_per_s`, `p90_ms`, `quality`, `limit`; with a class: `name[class]`; and what
+    /// else was counted in this second, such as `attempt_1`, the first retries that came.
+    pub gauges: BTreeMap<String, f64>,
+}
+
+impl StageSecond {
+    /// A gauge of its policy, or one of its own counts by name.
+    pub fn shows(&self, name: &str) -> Option<f64> {
+        let count = |n: u64| Some(n as f64);
+        self.gauges.get(name).copied().or_else(|| match name {
+            "queue" => Some(self.queue.into()),
+            "workers" => Some(self.workers.into()),
+            "busy" => Some(self.busy.into()),
+            "batch" => Some(self.batch.into()),
+            "offered" => count(self.offered),
+            "admitted" => count(self.admitted),
+            "refused" => count(self.refused),
+            "completed" => count(self.completed),
+            _ => None,
+        })
+    }
+}

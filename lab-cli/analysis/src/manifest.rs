@@ -1,0 +1,183 @@
+//! What a run's `manifest.json` says: what was run, and in which order.
+
+use std::{fs, path::Path};
+
+use controllers::catalogue::PolicySpec;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use traces::UserModel;
+
+use crate::{
+    FolderError,
+    judge::{compare::Compare, threshold::AbortRule},
+    live::value_in_words,
+    summary::{Capacity, LimitSearch, Mode, Objective, Stopped},
+    text::counted,
+};
+
+/// The parts of a manifest that verdicts are made from.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Manifest {
+    /// Version of the lab that ran it.
+    pub lab: String,
+    /// Live or in virtual time.
+    pub mode: Mode,
+    /// What was run.
+    pub experiment: Planned,
+    /// The work knob, where it was looked for.
+    pub capacity: Option<Capacity>,
+    /// Limits that were looked for.
+    #[serde(default)]
+    pub searches: Vec<LimitSearch>,
+    /// The order of arms, block by block.
+    pub blocks: Vec<Block>,
+    /// All of it, as it is written.
+    #[serde(skip)]
+    pub whole: Value,
+}
+
+/// An experiment, as far as verdicts ask for it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Planned {
+    /// Its name.
+    pub name: String,
+    /// One line.
+    #[serde(default)]
+    pub about: String,
+    /// The promise.
+    pub objective: Objective,
+    /// What must hold.
+    pub thresholds: Vec<String>,
+    /// Which of them end the run.
+    #[serde(default)]
+    pub aborts: Vec<AbortRule>,
+    /// How arms are compared.
+    pub compare: Compare,
+    /// Conditions that are not held against it.
+    #[serde(default)]
+    pub declares: Vec<Declared>,
+    /// In the order of the file.
+    pub arms: Vec<PlannedArm>,
+}
+
+/// An arm of the plan.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PlannedArm {
+    /// Its name.
+    pub label: String,
+    /// Who decides, where it is told.
+    pub policy: Option<PolicySpec>,
+    /// What it knows that no policy can know, if anything.
+    #[serde(default)]
+    pub hindsight: Option<Value>,
+}
+
+impl Manifest {
+    /// Reads a run's manifest.
+    ///
+    /// # Errors
+    /// If it is not there, or is none.
+    pub fn read(folder: &Path) -> Result<Self, FolderError> {
+        let path = folder.join("manifest.json");
+        let bytes = fs::read(&path).map_err(FolderError::at(&path))?;
+        let senseless =
+            |error: serde_json::Error| FolderError::Senseless { path: path.clone(), cause: error.to_string() };
+        let whole: Value = serde_json::from_slice(&bytes).map_err(senseless)?;
+        let manifest = Self::deserialize(&whole).map_err(senseless)?;
+        Ok(Self { whole, ..manifest })
+    }
+
+    /// Names of the arms, in the order of the file.
+    pub fn arms(&self) -> Vec<String> {
+        self.experiment.arms.iter().map(|arm| arm.label.clone()).collect()
+    }
+
+    /// Arms that know what no policy can know.
+    pub fn with_hindsight(&self) -> Vec<String> {
+        let known = self.experiment.arms.iter().filter(|arm| arm.hindsight.is_some());
+        known.map(|arm| arm.label.clone()).collect()
+    }
+
+    /// How the run was made, in lines for people: seed and repetitions, then its arms with what they were set to. `stopped`: how far it
+    /// came, if not to its end.
+    pub fn in_lines(&self, stopped: Option<&Stopped>) -> Vec<String> {
+        let seed =
+            self.whole.get("seed").and_then(Value::as_u64).map_or_else(String::new, |seed| format!("seed {seed}, "));
+        let blocks = match stopped {
+            Some(stopped) => {
+                format!("{} of {}", stopped.blocks_whole, counted(stopped.blocks_planned as usize, "block"))
+            }
+            None => counted(self.blocks.len(), "block"),
+        };
+        let arm = |arm: &PlannedArm| {
+            let settings = arm.policy.iter().flat_map(|policy| &policy.settings);
+            let settings: Vec<String> =
+                settings.map(|(name, value)| format!("{name}={}", value_in_words(value))).collect();
+            if settings.is_empty() { arm.label.clone() } else { format!("{} ({})", arm.label, settings.join(", ")) }
+        };
+        let arms: Vec<String> = self.experiment.arms.iter().map(arm).collect();
+        vec![format!("{seed}{blocks} of every arm"), arms.join("; ")]
+    }
+
+    /// Pairs of arms that are the same but for their names, each with the first of its kind.
+    pub fn twins(&self) -> Vec<[String; 2]> {
+        let arms = self.whole.pointer("/experiment/arms").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let unnamed = |arm: &Value| {
+            let mut arm = arm.clone();
+            arm.as_object_mut().map(|arm| arm.remove("label"));
+            arm
+        };
+        let label = |arm: &Value| arm.get("label").and_then(Value::as_str).map(str::to_owned);
+        let twin = |(index, arm): (usize, &Value)| {
+            let first = arms[..index].iter().find(|other| unnamed(other) == unnamed(arm))?;
+            Some([label(first)?, label(arm)?])
+        };
+        arms.iter().enumerate().filter_map(twin).collect()
+    }
+
+    /// Whether the load is closed, and the file does not say that it is about that.
+    pub fn closed(&self) -> bool {
+        let phases = self.whole.pointer("/experiment/users/phases").and_then(Value::as_array);
+        let loads = phases.into_iter().flatten().filter_map(|phase| phase.get("loads")?.as_array()).flatten();
+        let any_closed = loads.into_iter().any(|load| load.get("users").is_some());
+        any_closed && !self.experiment.declares.contains(&Declared::ClosedOverload)
+    }
+
+    /// Whether connections that wait in the kernel are part of what this arm is about.
+    pub fn kernel_backlog_declared(&self, label: &str) -> bool {
+        let arm = self.experiment.arms.iter().find(|arm| arm.label == label);
+        arm.and_then(|arm| arm.policy.as_ref()).is_some_and(PolicySpec::works_at_accept)
+            || self.experiment.declares.contains(&Declared::KernelBacklog)
+    }
+
+    /// The Markov model that users walked, if they had one.
+    pub fn model(&self) -> Option<UserModel> {
+        UserModel::deserialize(self.whole.pointer("/experiment/users/model/mail/model")?).ok()
+    }
+}
+
+/// One repetition of every arm.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// Its number, from 1.
+    pub block: u32,
+    /// Seed of its plan.
+    pub seed: u64,
+    /// Names of the arms as they run.
+    pub order: Vec<String>,
+    /// SHA-256 of the plan and its schedule: the same for every arm of the block, and for every run with this seed.
+    pub plan: Option<String>,
+    /// Names of the arms that a person changed while they ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<String>,
+}
+
+/// Conditions that make a run doubtful unless the experiment is about them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Declared {
+    /// The kernel's listen queue overflows: it, not a policy, does the admission.
+    KernelBacklog,
+    /// Closed users under overload: their number caps the load (the SEDA experiments are of this kind).
+    ClosedOverload,
+}

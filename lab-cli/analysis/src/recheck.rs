@@ -1,0 +1,374 @@
+//! A run computed again from its files, and held against its summary, bit for bit.
+//!
+//! First of all every file is held against its digest (`digests.json`). Then read are `manifest.json` (what was promised, and in which order arms ran), the arms' records, `timeline.jsonl` (gauges) and
+//! `events.jsonl` (whether it was interrupted, and what a person changed). No clock, no path and no fact of this machine is asked for, so that it comes
+//! to the same end anywhere.
+
+use std::{fs, path::Path};
+
+use measure::Report;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    FolderError, Manifest, Recorded,
+    digests::{Changed, Digests},
+    figures, histograms,
+    json_diff::differ,
+    judge::threshold::{Abort, Threshold, first_abort, watches},
+    live::{LiveEvent, Second},
+    manifest::Block,
+    record::{self, ArmRecord},
+    seconds_log,
+    sum_up::{Findings, sum_up},
+    summary::{Arm, Headroom, Summary, Touched},
+};
+
+/// What a block's plan is by the experiment in the manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockPlan {
+    /// The seed of the block.
+    pub seed: u64,
+    /// SHA-256 of the plan and its schedule; `None`: it takes a recording, which is no part of a run.
+    pub digest: Option<String>,
+}
+
+/// Makes the plans of a run's blocks again from its manifest, or says why it cannot. Whoever can read an experiment hands it in:
+/// no figure comes from it.
+pub type Replan<'a> = &'a dyn Fn(&Manifest) -> Result<Vec<BlockPlan>, String>;
+
+/// What came of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Rechecked {
+    /// Computed again.
+    pub summary: Summary,
+    /// How many values were held against each other.
+    pub values: usize,
+    /// How many files were held against their digests; `None`: the run has none.
+    pub files: Option<usize>,
+    /// Those that differ.
+    pub differences: Vec<Difference>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// A value that is not what the files make of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// The file that it stands in.
+    pub file: String,
+    /// Where in it: a JSON pointer, or words.
+    pub place: String,
+    /// What stands there; `None`: nothing.
+    pub found: Option<Value>,
+    /// What was computed; `None`: nothing.
+    pub computed: Option<Value>,
+}
+
+impl Difference {
+    fn of_file(Changed { file, what }: Changed) -> Self {
+        Self { file, place: what.to_owned(), found: None, computed: None }
+    }
+}
+
+/// Computes a run again.
+///
+/// # Errors
+/// If its files cannot be read, or none of its arms has a record.
+pub fn recheck(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
+    let digests = Digests::read(path)?;
+    let changed = digests.as_ref().map_or_else(Vec::new, |digests| digests.changed(path));
+    match compute(path, replan) {
+        Ok(mut found) => {
+            found.files = digests.as_ref().map(Digests::count);
+            found.notes.extend(digests.is_none().then(|| NO_DIGESTS.to_owned()));
+            found.differences.splice(0..0, changed.into_iter().map(Difference::of_file));
+            Ok(found)
+        }
+        Err(cause) if changed.is_empty() => Err(cause),
+        Err(cause) => {
+            let files: Vec<String> =
+                changed.into_iter().map(|Changed { file, what }| format!("{file} {what}")).collect();
+            Err(FolderError::Altered { files: files.join(", "), cause: cause.to_string() })
+        }
+    }
+}
+
+const NO_DIGESTS: &str = "there is no digests.json, which a run writes last: it was killed, or run by an older lab. Its figures were \
+                          computed again; a change of bytes that no figure comes from would not be noticed";
+
+/// Figures and verdicts.
+fn compute(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
+    let manifest = Manifest::read(path)?;
+    let recorded = Recorded::read(path)?;
+    let written: Value = from_file(&path.join("summary.json"))?;
+    let mut notes = Vec::new();
+    let mut differences = Vec::new();
+    let mut turns = turns(path, &manifest, &recorded, &mut notes)?;
+    if turns.is_empty() {
+        return Err(FolderError::NoRecords(path.to_owned()));
+    }
+    let told = written.get("arms").and_then(Value::as_array).map_or(0, Vec::len);
+    if written.get("partial") == Some(&Value::Bool(true)) && turns.len() == told + 1 {
+        let last = turns.pop().map_or_else(String::new, |turn| turn.arm.shown_name().to_owned());
+        notes.push(format!("the record of {last} is there, and no summary with it yet: the run was killed in between"));
+    }
+    plans(&manifest, replan, &mut differences, &mut notes);
+    for turn in &turns {
+        log(path, turn, &mut differences);
+        seconds(&recorded.timeline, turn, &mut differences);
+        times(path, &recorded.timeline, turn, &mut differences);
+    }
+    if recorded.torn {
+        notes.push("the last line of a file is torn: the run was killed in a write".to_owned());
+    }
+    // Killed between its last arm and its end: all was measured, and the summary could not yet know.
+    let partial_as_written = written.get("partial") == Some(&Value::Bool(true));
+    let was_stopped = is_partial(&manifest, &recorded, &turns);
+    if partial_as_written && !was_stopped {
+        notes.push("the summary says that the run is partial, and all its arms are there".to_owned());
+    }
+    let summary = summary(&manifest, &recorded, &turns, partial_as_written || was_stopped);
+    let computed = serde_json::to_value(&summary)?;
+    let mut values = 0;
+    differ("", Some(&written), Some(&computed), &mut |place, found, computed| {
+        values += 1;
+        if found != computed {
+            differences.push(Difference {
+                file: "summary.json".to_owned(),
+                place: place.to_owned(),
+                found: found.cloned(),
+                computed: computed.cloned(),
+            });
+        }
+    });
+    Ok(Rechecked { summary, values, files: None, differences, notes })
+}
+
+/// An arm's turn, computed again.
+struct Turn {
+    /// What the generator can do, as it was measured before the first arm.
+    headroom: Option<Headroom>,
+    arm: Arm,
+    /// `None` of a bound.
+    report: Option<Report>,
+}
+
+/// All turns that have a record, in the order in which they ran.
+fn turns(
+    path: &Path,
+    manifest: &Manifest,
+    recorded: &Recorded,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Turn>, FolderError> {
+    let model = manifest.model();
+    let mut turns = Vec::new();
+    let mut missing = 0;
+    for block in &manifest.blocks {
+        for label in &block.order {
+            let file = path.join(record::file_name(label, block.block));
+            if !file.is_file() {
+                missing += 1;
+                continue;
+            }
+            let mut kept: ArmRecord = from_file(&file)?;
+            let senseless =
+                |error: &dyn std::fmt::Display| FolderError::Senseless { path: file.clone(), cause: error.to_string() };
+            if (kept.seen.shown_name(), kept.seen.block) != (label.as_str(), block.block) {
+                return Err(senseless(&"it is another arm's"));
+            }
+            if kept.context.objective != manifest.experiment.objective {
+                return Err(senseless(&"it has another objective than the manifest"));
+            }
+            let of_plan = (manifest.closed(), manifest.kernel_backlog_declared(label));
+            if (kept.context.closed, kept.context.kernel_backlog_declared) != of_plan {
+                return Err(senseless(&"it was judged by other declarations than the manifest's"));
+            }
+            kept.seen.touches = touches(&recorded.events, label, block.block);
+            let of_turn = |second: &&Second| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
+            let seconds: Vec<Second> = recorded.timeline.iter().filter(of_turn).cloned().collect();
+            let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(|error| senseless(&error))?;
+            turns.push(Turn { headroom: kept.context.headroom, arm, report });
+        }
+    }
+    if missing > 0 && !turns.is_empty() {
+        notes.push(format!("{missing} turns of arms have no record: the run ended before them"));
+    }
+    Ok(turns)
+}
+
+/// What a person changed in a turn: the events between its beginning and that of the next one.
+fn touches(events: &[LiveEvent], label: &str, in_block: u32) -> Vec<Touched> {
+    let mut own = false;
+    let mut found = Vec::new();
+    for event in events {
+        if let LiveEvent::ArmStarted { arm, block, .. } = event {
+            own = (arm.as_str(), *block) == (label, in_block);
+        }
+        found.extend(event.touched().filter(|_| own));
+    }
+    found
+}
+
+/// Blocks that were planned.
+fn blocks(manifest: &Manifest, recorded: &Recorded) -> usize {
+    let planned = recorded.events.iter().find_map(|event| match event {
+        LiveEvent::RunStarted(shape) => Some(shape.blocks as usize),
+        _ => None,
+    });
+    planned.unwrap_or(manifest.blocks.len())
+}
+
+/// The threshold that ended it, if one did.
+fn abort(manifest: &Manifest, recorded: &Recorded) -> Option<Abort> {
+    let watches = watches(&thresholds(manifest), &manifest.experiment.aborts);
+    first_abort(&watches, &recorded.timeline)
+}
+
+fn thresholds(manifest: &Manifest) -> Vec<Threshold> {
+    manifest.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect()
+}
+
+/// It was stopped, or turns of arms are missing.
+fn is_partial(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> bool {
+    let planned: usize = manifest.blocks.iter().map(|block| block.order.len()).sum();
+    let stopped = recorded.events.iter().any(|event| matches!(event, LiveEvent::Stopping));
+    stopped
+        || abort(manifest, recorded).is_some()
+        || turns.len() < planned
+        || blocks(manifest, recorded) != manifest.blocks.len()
+}
+
+fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bool) -> Summary {
+    let experiment = &manifest.experiment;
+    let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
+    let thresholds = thresholds(manifest);
+    let abort = abort(manifest, recorded);
+    let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| {
+        turns.get(index)?.report.as_ref()?.part(phase, part).map(|found| figures::phase(&found))
+    };
+    sum_up(&Findings {
+        experiment: &experiment.name,
+        mode: manifest.mode,
+        partial,
+        blocks: u32::try_from(blocks(manifest, recorded)).unwrap_or(u32::MAX),
+        objective: experiment.objective,
+        capacity: manifest.capacity.as_ref(),
+        searches: &manifest.searches,
+        headroom: turns.first().and_then(|turn| turn.headroom),
+        arms: &arms,
+        thresholds: &thresholds,
+        abort: abort.as_ref(),
+        timeline: &recorded.timeline,
+        parts: &parts,
+        order: &manifest.arms(),
+        hindsight: &manifest.with_hindsight(),
+        twins: &manifest.twins(),
+        compare: &experiment.compare,
+    })
+}
+
+/// Every block has the seed that the experiment gives it, and the plan that follows from both.
+fn plans(manifest: &Manifest, replan: Replan<'_>, differences: &mut Vec<Difference>, notes: &mut Vec<String>) {
+    let plans = match replan(manifest) {
+        Ok(plans) => plans,
+        Err(cause) => {
+            notes.push(format!("plans were not made again: {cause}"));
+            return;
+        }
+    };
+    let mut differs = |place: String, found: Value, computed: Value| {
+        if found != computed {
+            let file = "manifest.json".to_owned();
+            differences.push(Difference { file, place, found: Some(found), computed: Some(computed) });
+        }
+    };
+    for (index, (block, plan)) in manifest.blocks.iter().zip(plans).enumerate() {
+        differs(format!("/blocks/{index}/seed"), block.seed.into(), plan.seed.into());
+        let Block { plan: Some(written), .. } = block else { continue };
+        match plan.digest {
+            Some(plan) => differs(format!("/blocks/{index}/plan"), written.clone().into(), plan.into()),
+            None => {
+                notes.push("plans were not made again: they take a recording, which is no part of the run".to_owned());
+                break;
+            }
+        }
+    }
+}
+
+/// The histograms in the arm's log are those of its record.
+fn log(path: &Path, turn: &Turn, differences: &mut Vec<Difference>) {
+    let Some(report) = &turn.report else { return };
+    let file = histograms::file_name(turn.arm.shown_name(), turn.arm.block);
+    let mut differs = |place: String| {
+        differences.push(Difference { file: file.clone(), place, found: None, computed: None });
+    };
+    match fs::read(path.join(&file)).map_err(|error| error.to_string()).and_then(|log| histograms::same(report, &log)) {
+        Ok(true) => {}
+        Ok(false) => differs("its histograms are not those of the record".to_owned()),
+        Err(cause) => differs(format!("it cannot be read: {cause}")),
+    }
+}
+
+/// The arm's seconds follow on each other, and add up to what its record holds: intended starts, and requests that were written,
+/// which belong to a second in both. The second that was under way as the run ended is not told. A run that was stopped may have
+/// a whole second's requests in it; one that went on beyond its last phase has but those that a user began in its drain.
+fn seconds(timeline: &[Second], turn: &Turn, differences: &mut Vec<Difference>) {
+    let Some(report) = &turn.report else { return };
+    let (name, block) = (turn.arm.shown_name(), turn.arm.block);
+    let of_arm = || timeline.iter().filter(|second| (second.arm.as_str(), second.block) == (name, block));
+    let mut differs = |what: &str, found: u64, computed: u64| {
+        differences.push(Difference {
+            file: "timeline.jsonl".to_owned(),
+            place: format!("{what}, all seconds of {name} (block {block})"),
+            found: Some(found.into()),
+            computed: Some(computed.into()),
+        });
+    };
+    // The run may have ended a moment after its last second was told.
+    let told = of_arm().count() as u64;
+    if of_arm().zip(0..).any(|(second, number)| second.second != number) || told + 1 < report.seconds as u64 {
+        differs("how many follow on each other", told, report.seconds as u64);
+    }
+    let planned: f64 = turn.arm.phases.iter().map(|phase| phase.seconds).sum();
+    let all = told as f64 >= planned;
+    let phases = || turn.arm.phases.iter().map(|phase| &phase.measured);
+    let sums: [(&str, u64, u64); 2] = [
+        ("planned", of_arm().map(|second| second.planned).sum(), phases().map(|m| m.planned).sum()),
+        ("sent", of_arm().map(|second| second.sent).sum(), phases().map(|m| m.sent).sum()),
+    ];
+    for (what, found, computed) in sums {
+        let drained = computed / 100 + 10;
+        if found > computed || (all && found + drained < computed) {
+            differs(what, found, computed);
+        }
+    }
+}
+
+/// The log of an arm's seconds, where it has one (live arms do), has as many times in each as its line in the timeline says.
+fn times(path: &Path, timeline: &[Second], turn: &Turn, differences: &mut Vec<Difference>) {
+    let (name, block) = (turn.arm.shown_name(), turn.arm.block);
+    let file = seconds_log::file_name(name, block);
+    if turn.report.is_none() || !path.join(&file).is_file() {
+        return;
+    }
+    let own = timeline.iter().filter(|second| (second.arm.as_str(), second.block) == (name, block));
+    let (place, found, computed) = match fs::read(path.join(&file))
+        .map_err(|error| error.to_string())
+        .and_then(|log| seconds_log::differs(&log, own))
+    {
+        Ok(None) => return,
+        Ok(Some((second, found, computed))) => {
+            (format!("times in second {second}"), Some(found.into()), Some(computed.into()))
+        }
+        Err(cause) => (format!("it cannot be read: {cause}"), None, None),
+    };
+    differences.push(Difference { file, place, found, computed });
+}
+
+fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
+    let bytes = fs::read(path).map_err(FolderError::at(path))?;
+    let senseless =
+        |error: serde_json::Error| FolderError::Senseless { path: path.to_owned(), cause: error.to_string() };
+    serde_json::from_slice(&bytes).map_err(senseless)
+}

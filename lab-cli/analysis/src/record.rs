@@ -1,0 +1,110 @@
+//! `<arm>-<block>.record.json`: all that an arm's figures and verdict are made from.
+//!
+//! What was seen and cannot be seen again (the books of service and kernel, the joined requests) is kept as it was read;
+//! what the users measured is kept as counts and histograms. Every figure of the summary is computed from these, here, by the
+//! code that computed it when the run ended.
+
+use measure::{Record, RecordError, Report};
+use serde::{Deserialize, Serialize};
+use traces::UserModel;
+
+use crate::{
+    figures,
+    judge::{
+        gates::{self, Context},
+        measures::{self, Plan},
+    },
+    live::Second,
+    summary::{Arm, Clocks, Conditions, Generator, SCHEMA, Verdict},
+};
+
+/// An arm's record.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ArmRecord {
+    /// As in the summary.
+    pub schema: u32,
+    /// What the gates knew of the plan.
+    pub context: Context,
+    /// What measures knew of it.
+    pub plan: Plan,
+    /// The arm without what is computed; of a bound, which nobody ran, all of it.
+    pub seen: Arm,
+    /// What users measured; `None`: nothing was run.
+    pub measured: Option<Record>,
+}
+
+impl ArmRecord {
+    /// Of an arm that was run. `in_parts`: the phases whose twentieths are asked for.
+    pub fn of(arm: &Arm, context: Context, plan: Plan, report: &Report, in_parts: impl Fn(&str) -> bool) -> Self {
+        let seen = Arm {
+            generator: Generator::default(),
+            conditions: only_seen(&arm.conditions),
+            wasted: None,
+            phases: Vec::new(),
+            walk: Vec::new(),
+            offered: Vec::new(),
+            replayed: None,
+            reasons: Vec::new(),
+            verdict: Verdict::default(),
+            valid: true,
+            ..arm.clone()
+        };
+        Self { schema: SCHEMA, context, plan, seen, measured: Some(report.record(in_parts)) }
+    }
+
+    /// Of a bound.
+    pub fn of_bound(arm: &Arm, context: Context, plan: Plan) -> Self {
+        Self { schema: SCHEMA, context, plan, seen: arm.clone(), measured: None }
+    }
+
+    /// The arm, computed and judged, and the report that it was computed from. `seconds`: those of the arm, in order.
+    ///
+    /// # Errors
+    /// If the record makes no sense.
+    pub fn arm(&self, model: Option<&UserModel>, seconds: &[Second]) -> Result<(Arm, Option<Report>), RecordError> {
+        let Some(measured) = &self.measured else { return Ok((self.seen.clone(), None)) };
+        let report = measured.report()?;
+        let mut arm = Arm {
+            generator: figures::generator(&report),
+            conditions: conditions(&self.seen.conditions, &report),
+            phases: report.phases.iter().map(figures::phase).collect(),
+            walk: figures::walk(&report, model),
+            offered: report.offered.clone(),
+            replayed: report.replayed,
+            ..self.seen.clone()
+        };
+        measures::fill_in(&mut arm, seconds, &self.plan);
+        gates::stamp(&mut arm, &self.context);
+        Ok((arm, Some(report)))
+    }
+}
+
+/// What only the lab could see, and no report holds.
+fn only_seen(all: &Conditions) -> Conditions {
+    let Clocks { source, source_at_end, .. } = all.clocks.clone();
+    Conditions {
+        noise: all.noise,
+        kernel_noise: all.kernel_noise,
+        service_silent_max_ms: all.service_silent_max_ms,
+        clocks: Clocks { source, source_at_end, ..Clocks::default() },
+        ..Conditions::default()
+    }
+}
+
+/// Both together.
+fn conditions(seen: &Conditions, report: &Report) -> Conditions {
+    let known = figures::conditions(report);
+    let Clocks { source, source_at_end, .. } = seen.clocks.clone();
+    Conditions {
+        noise: seen.noise,
+        kernel_noise: seen.kernel_noise,
+        service_silent_max_ms: seen.service_silent_max_ms,
+        clocks: Clocks { source, source_at_end, ..known.clocks.clone() },
+        ..known
+    }
+}
+
+/// The name of an arm's record.
+pub fn file_name(arm: &str, block: u32) -> String {
+    format!("{arm}-{block}.record.json")
+}

@@ -1,0 +1,33 @@
+//! The table of comparisons.
+
+use std::fmt::Write as _;
+
+use crate::{
+    judge::compare::words::{chance, in_words},
+    summary::{Comparison, Summary},
+    text::scrubbed,
+};
+
+/// The table of a run with several blocks; nothing for one block, which decides nothing.
+pub(super) fn table(summary: &Summary) -> String {
+    let several = |comparison: &&Comparison| comparison.blocks > 1;
+    let mut text = String::new();
+    let mut said = None;
+    for comparison in summary.comparisons.iter().filter(several) {
+        let Comparison { metric, phase, baseline, primary, blocks, .. } = comparison;
+        if said != Some(metric) {
+            said = Some(metric);
+            let rank = if *primary { "" } else { " (to look at)" };
+            let _ = writeln!(
+                text,
+                "{} in {} against {}, {blocks} blocks{rank}",
+                scrubbed(metric),
+                scrubbed(phase),
+                scrubbed(baseline)
+            );
+        }
+        let _ =
+            writeln!(text, "  {:14} {}, {}", scrubbed(&comparison.policy), in_words(comparison), chance(comparison));
+    }
+    text
+}

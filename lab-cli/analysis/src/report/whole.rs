@@ -1,0 +1,95 @@
+//! All that is known of a run that is over: what reports are made from.
+
+use std::path::Path;
+
+use crate::{
+    FolderError, Manifest, Recorded,
+    judge::gates::first_kept,
+    live::{LiveEvent, Second, Shape},
+    summary::{Arm, Comparison, Summary},
+};
+
+/// A run's files.
+#[derive(Debug)]
+pub struct Whole {
+    /// The name of its folder.
+    pub name: String,
+    /// What was run.
+    pub manifest: Manifest,
+    /// What was found.
+    pub summary: Summary,
+    /// Every second.
+    pub timeline: Vec<Second>,
+    /// What happened.
+    pub events: Vec<LiveEvent>,
+}
+
+impl Whole {
+    /// Reads a run. `None`: it was killed before its first arm ended.
+    ///
+    /// # Errors
+    /// If its files cannot be read.
+    pub fn read(folder: &Path) -> Result<Option<Self>, FolderError> {
+        let manifest = Manifest::read(folder)?;
+        let recorded = Recorded::read(folder)?;
+        let Some(summary) = recorded.summary else { return Ok(None) };
+        let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        let name = name.unwrap_or_else(|| folder.display().to_string());
+        Ok(Some(Self { name, manifest, summary, timeline: recorded.timeline, events: recorded.events }))
+    }
+
+    /// What was going to happen.
+    pub fn shape(&self) -> Option<&Shape> {
+        self.events.iter().find_map(|event| match event {
+            LiveEvent::RunStarted(shape) => Some(shape),
+            _ => None,
+        })
+    }
+
+    /// Lines for people.
+    pub fn notes(&self) -> Vec<&str> {
+        let mut notes = Vec::new();
+        for event in &self.events {
+            if let LiveEvent::Note { text } = event {
+                notes.push(text.as_str());
+            }
+        }
+        notes
+    }
+
+    /// True if there are several blocks.
+    pub fn several_blocks(&self) -> bool {
+        self.summary.arms.iter().any(|arm| arm.block > 1)
+    }
+
+    /// The block that is drawn over time: the first that the machine did not spoil.
+    pub fn drawn_block(&self) -> u32 {
+        first_kept(&self.summary.arms)
+    }
+
+    /// An arm's name, with its block where there are several.
+    pub fn turn(&self, arm: &Arm) -> String {
+        let bound = if arm.bound { " (bound)" } else { "" };
+        if self.several_blocks() {
+            format!("{}{bound}, block {}", arm.shown_name(), arm.block)
+        } else {
+            format!("{}{bound}", arm.shown_name())
+        }
+    }
+
+    /// What may be concluded: nothing from an INVALID run, and nothing from one block.
+    pub fn verdicts(&self) -> Vec<&Comparison> {
+        let decides = |comparison: &&Comparison| self.summary.valid && comparison.blocks > 1;
+        self.summary.comparisons.iter().filter(decides).collect()
+    }
+
+    /// The phase that the comparisons are about, else the one with the most requests.
+    pub fn busiest(&self) -> Option<&str> {
+        let compared = self.summary.comparisons.first().map(|comparison| comparison.phase.as_str());
+        let most = || self.summary.arms.first()?.phases.iter().max_by_key(|phase| phase.measured.planned);
+        compared.or_else(|| most().map(|phase| phase.name.as_str()))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod sample;

@@ -1,0 +1,184 @@
+//! From arms that were judged to the summary of a run: a pure function, which a run and its recheck share.
+
+use super::oracle_share;
+use crate::{
+    judge::{
+        compare::{self, Compare},
+        gates, identical, measures,
+        threshold::{Abort, Parts, RunEvidence, Threshold},
+    },
+    live::Second,
+    summary::{Arm, Capacity, Comparison, Headroom, LimitSearch, Mode, Objective, SCHEMA, Stopped, Summary, Verdict},
+};
+
+/// What a summary is made from.
+#[expect(missing_debug_implementations, reason = "parts of phases are a function")]
+pub struct Findings<'a> {
+    /// Name of the experiment.
+    pub experiment: &'a str,
+    /// How the figures came about.
+    pub mode: Mode,
+    /// Arms or phases are missing.
+    pub partial: bool,
+    /// Repetitions that were planned.
+    pub blocks: u32,
+    /// The promise.
+    pub objective: Objective,
+    /// The work knob, where it was looked for.
+    pub capacity: Option<&'a Capacity>,
+    /// Limits that were looked for.
+    pub searches: &'a [LimitSearch],
+    /// What the generator can do here, where that was measured.
+    pub headroom: Option<Headroom>,
+    /// Judged, in the order in which they ran.
+    pub arms: &'a [Arm],
+    /// What must hold.
+    pub thresholds: &'a [Threshold],
+    /// One of them ended the run.
+    pub abort: Option<&'a Abort>,
+    /// Seconds of the arms whose gauges are asked for.
+    pub timeline: &'a [Second],
+    /// Parts of phases.
+    pub parts: Parts<'a>,
+    /// Arms in the order of the file.
+    pub order: &'a [String],
+    /// Those of them that know what no policy can know.
+    pub hindsight: &'a [String],
+    /// Pairs of arms that are the same but for their names.
+    pub twins: &'a [[String; 2]],
+    /// How arms are compared.
+    pub compare: &'a Compare,
+}
+
+/// Arms that are the same but for their names, against each other: what differs there is noise.
+fn noise_floor(found: &Findings<'_>, arms: &[Arm]) -> Vec<Comparison> {
+    let compared = found.twins.iter().flat_map(|twins| {
+        let family = compare::Family { baseline: None, ..found.compare.family(twins, &[]) };
+        compare::against_the_baseline(arms, family)
+    });
+    compared.collect()
+}
+
+/// The summary.
+pub fn sum_up(found: &Findings<'_>) -> Summary {
+    let mut reasons: Vec<_> = found.arms.iter().flat_map(|arm| arm.reasons.iter().cloned()).collect();
+    let left_out = gates::excluded(found.arms);
+    let kept: Vec<Arm> = found.arms.iter().filter(|arm| !left_out.contains(&arm.block)).cloned().collect();
+    let noise_floor = noise_floor(found, &kept);
+    reasons.extend(gates::judge_twins(&noise_floor));
+    reasons.extend(gates::judge_drift(&kept));
+    gates::judge_excluded(found.arms, &left_out, &mut reasons);
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.verdict));
+    let verdict = gates::verdict(&reasons);
+    let evidence = RunEvidence { arms: found.arms, left_out: &left_out, timeline: found.timeline, parts: found.parts };
+    let mut thresholds: Vec<_> = found.thresholds.iter().map(|threshold| threshold.judge(&evidence)).collect();
+    if let Some(abort) = found.abort
+        && let Some(result) = thresholds.get_mut(abort.threshold)
+    {
+        // Whatever the part of the run that there is comes to: it was against it for too long.
+        (result.held, result.judged) = (false, true);
+        result.why = format!("{}; {}", abort.found, result.why);
+        result.aborted = Some(abort.found.clone());
+    }
+    let mut arms = found.arms.to_vec();
+    oracle_share::fill_in(&mut arms);
+    Summary {
+        schema: SCHEMA,
+        experiment: found.experiment.to_owned(),
+        mode: found.mode,
+        partial: found.partial,
+        stopped: found.partial.then(|| Stopped::of(found.arms, found.order, found.blocks)),
+        verdict,
+        valid: verdict != Verdict::Invalid,
+        reasons,
+        objective: found.objective,
+        capacity: found.capacity.cloned(),
+        headroom: found.headroom,
+        searches: found.searches.to_vec(),
+        curves: measures::curves(&kept),
+        identical: identical(&kept, found.order, found.twins),
+        arms,
+        thresholds,
+        comparisons: compare::against_the_baseline(&kept, found.compare.family(found.order, found.hindsight)),
+        noise_floor,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        judge::gates::first_kept,
+        summary::{Measured, Phase, Reason},
+    };
+
+    /// Two arms in five blocks, of which one arm had this finding against it.
+    fn arms(code: &str) -> Vec<Arm> {
+        let arm = |policy: &str, block: u32, goodput: f64| {
+            let measured = Measured { planned: 100, sent: 100, goodput_per_s: goodput, ..Measured::default() };
+            let phase = Phase { name: "spike".to_owned(), seconds: 30.0, measured, ..Phase::default() };
+            Arm { policy: policy.to_owned(), block, phases: vec![phase], ..Arm::default() }
+        };
+        let of_block = |block: u32| [arm("none", block, 10.0), arm("seda", block, 30.0 + f64::from(block))];
+        let mut arms: Vec<Arm> = (1..=5).flat_map(of_block).collect();
+        let spoiled = &mut arms[3];
+        // What a threshold would stumble over.
+        spoiled.phases[0].measured.goodput_per_s = 1.0;
+        spoiled.verdict = Verdict::Invalid;
+        spoiled.reasons = vec![Reason {
+            code: code.to_owned(),
+            arm: "seda (block 2)".to_owned(),
+            value: "much".to_owned(),
+            threshold: "little".to_owned(),
+            message: String::new(),
+            remedy: String::new(),
+            verdict: Verdict::Invalid,
+        }];
+        arms
+    }
+
+    fn summary(arms: &[Arm]) -> Summary {
+        let order = ["none", "seda"].map(str::to_owned);
+        let thresholds = [Threshold::parse("seda.spike.goodput > none.spike.goodput").expect("a threshold")];
+        sum_up(&Findings {
+            experiment: "x",
+            mode: Mode::Live,
+            partial: false,
+            blocks: 5,
+            objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+            capacity: None,
+            searches: &[],
+            headroom: None,
+            arms,
+            thresholds: &thresholds,
+            abort: None,
+            timeline: &[],
+            parts: &|_, _, _| None,
+            order: &order,
+            hindsight: &[],
+            twins: &[],
+            compare: &Compare::default(),
+        })
+    }
+
+    #[test]
+    fn a_block_that_the_machine_spoiled_is_part_of_nothing_and_the_run_stands() {
+        let found = summary(&arms("NOISE"));
+        assert_eq!((found.verdict, found.valid, found.arms.len()), (Verdict::Warn, true, 10));
+        assert!(found.codes().contains("EXCLUDED") && found.codes().contains("NOISE"));
+        assert!(found.comparisons.iter().all(|comparison| comparison.blocks == 4));
+        assert!(found.thresholds[0].held && found.thresholds[0].blocks.len() == 4, "{:?}", found.thresholds);
+        assert_eq!(found.arms[3].verdict, Verdict::Invalid, "it stays what it was");
+        // Nor is it drawn.
+        let mut spoiled_at_first = arms("NOISE");
+        spoiled_at_first.iter_mut().for_each(|arm| arm.block = [2, 1, 3, 4, 5][arm.block as usize - 1]);
+        assert_eq!([first_kept(&arms("NOISE")), first_kept(&spoiled_at_first), first_kept(&arms("CPU"))], [1, 2, 1]);
+    }
+
+    #[test]
+    fn one_that_a_policy_may_have_spoiled_makes_the_run_invalid() {
+        let found = summary(&arms("CPU"));
+        assert_eq!((found.verdict, found.valid), (Verdict::Invalid, false));
+        assert!(!found.thresholds[0].held && found.thresholds[0].blocks.len() == 5);
+    }
+}

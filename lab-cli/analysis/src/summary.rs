@@ -1,0 +1,141 @@
+//! The result of a run, as `summary.json` holds it. Scripts rely on its names: add freely, change none.
+//!
+//! Times are milliseconds, rates are per second, fractions 0 to 1. Two equations hold for every group of requests:
+//! `planned = unsent + refused_locally + connect_failed + sent` and
+//! `sent = served + served_late + rejected + timed_out + failed + abandoned + in_flight`.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+mod arm;
+mod conditions;
+mod joined;
+mod judged;
+mod measured;
+mod measures;
+mod phase;
+mod search;
+mod services;
+mod sides;
+mod stopped;
+mod touched;
+mod verdict;
+
+pub use arm::{Arm, Client, WalkCell, WalkRow};
+pub use conditions::{Clocks, Conditions, Headroom, Speed};
+pub use joined::Joined;
+pub use judged::{BlockResult, Comparison, ThresholdResult, deciding};
+pub use measured::Measured;
+pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadiness};
+pub use phase::Phase;
+pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
+pub use services::{Calls, Service};
+pub use sides::{Generator, Kernel, Server};
+pub use stopped::{Stopped, whole_blocks};
+pub use touched::Touched;
+pub use verdict::{Reason, Verdict};
+// What users measure is in the summary as it is.
+pub use measure::{BackgroundLedger, Dispersion, Fairness, Times};
+
+/// Version of the layout of `summary.json`.
+pub const SCHEMA: u32 = 1;
+
+/// The name of the arm that knows what requests cost.
+pub const ORACLE: &str = "oracle";
+
+/// Everything that a run found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Measured on a real service, or computed in virtual time.
+    pub mode: Mode,
+    /// It was interrupted: what is here was measured, but arms or phases are missing.
+    #[serde(default)]
+    pub partial: bool,
+    /// How far it came then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
+    /// The worst verdict of the arms.
+    pub verdict: Verdict,
+    /// False for [`Verdict::Invalid`] alone.
+    pub valid: bool,
+    /// Why the verdict is not VALID.
+    pub reasons: Vec<Reason>,
+    /// What the service promises.
+    pub objective: Objective,
+    /// How the work knob was set, where a capacity was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
+    /// What the generator can do here, measured before the first arm of a live run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Headroom>,
+    /// What was tried for arms whose fixed limit was looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<LimitSearch>,
+    /// In the order in which they ran.
+    pub arms: Vec<Arm>,
+    /// What was asked of the run, and whether it held.
+    #[serde(default)]
+    pub thresholds: Vec<ThresholdResult>,
+    /// Arms against the first one.
+    pub comparisons: Vec<Comparison>,
+    /// Arms that are the same but for their names, against each other: what differs there is the noise of the lab.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noise_floor: Vec<Comparison>,
+    /// Arms that did the same to the last request, though they were set to different things: one, and another that did what it did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identical: Vec<[String; 2]>,
+    /// Figures over the load, for runs with three loads or more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
+}
+
+impl Summary {
+    /// Codes of the reasons for its verdict, each once.
+    pub fn codes(&self) -> BTreeSet<&str> {
+        let deciding = self.reasons.iter().filter(|reason| reason.verdict == self.verdict);
+        deciding.map(|reason| reason.code.as_str()).collect()
+    }
+
+    /// `PARTIAL: 2 of 121 blocks ran to their end`, which belongs beside every verdict of such a run.
+    pub fn partial_in_words(&self) -> Option<String> {
+        let how_far = self.stopped.as_ref().map_or_else(|| "the run was stopped".to_owned(), Stopped::in_words);
+        self.partial.then(|| format!("PARTIAL: {how_far}"))
+    }
+
+    /// `4 of 4 thresholds held, 2 not judged`.
+    pub fn held_in_words(&self, what: &str) -> String {
+        let judged = || self.thresholds.iter().filter(|threshold| threshold.judged);
+        let held = judged().filter(|threshold| threshold.held).count();
+        match self.thresholds.len() - judged().count() {
+            0 => format!("{held} of {} {what} held", self.thresholds.len()),
+            all if all == self.thresholds.len() => format!("none of {all} {what} was judged"),
+            others => format!("{held} of {} {what} held, {others} not judged", judged().count()),
+        }
+    }
+}
+
+/// How the figures came about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// A real service under real load.
+    #[default]
+    Live,
+    /// Virtual time.
+    Virtual,
+}
+
+/// A promise on response time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Objective {
+    /// Which percentile, 0 to 100.
+    pub percentile: f64,
+    /// Its bound.
+    pub response_time_ms: f64,
+}

@@ -1,0 +1,142 @@
+//! One policy's turn in one block.
+
+use std::collections::BTreeMap;
+
+use measure::{Offered, Replayed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Conditions, Generator, Joined, Kernel, Phase, Reason, Server, Touched, Verdict};
+
+/// One policy's turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arm {
+    /// Name in tables and thresholds: the policy's, or the file's `as:`.
+    #[serde(default)]
+    pub name: String,
+    /// Name in the catalogue.
+    pub policy: String,
+    /// All its parameters, as resolved.
+    pub parameters: BTreeMap<String, serde_json::Value>,
+    /// The policy on the users' own side; `None`: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
+    /// Which repetition, from 1.
+    pub block: u32,
+    /// Nothing was run: these are bounds, computed from arrivals and costs that were known beforehand.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bound: bool,
+    /// False for [`Verdict::Invalid`] alone.
+    pub valid: bool,
+    /// Its own verdict.
+    #[serde(default)]
+    pub verdict: Verdict,
+    /// Why not VALID.
+    pub reasons: Vec<Reason>,
+    /// How the load generator fared.
+    pub generator: Generator,
+    /// Under which conditions it was measured.
+    #[serde(default)]
+    pub conditions: Conditions,
+    /// Share of what the service finished that was of no use: answered late, or with nobody there to take it. The drain is
+    /// part of it. `None`: it finished nothing, or did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wasted: Option<f64>,
+    /// What the service itself counted.
+    #[serde(default)]
+    pub server: Option<Server>,
+    /// The requests of both sides, joined; `None` where they carried no numbers, or too many had no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Joined>,
+    /// Why a phase that was to begin with a fresh policy did not; `None` if all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renewal_failed: Option<String>,
+    /// What a person changed while it ran: it is compared with nothing then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touches: Vec<Touched>,
+    /// What the kernel did behind both their backs.
+    #[serde(default)]
+    pub kernel: Kernel,
+    /// In order.
+    pub phases: Vec<Phase>,
+    /// How users walked their model, row by row; empty for users without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub walk: Vec<WalkRow>,
+    /// How often pages offered what these users drew, minute by minute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<Offered>,
+    /// What became of the recorded requests, where a recording was replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
+}
+
+/// A policy on the users' own side.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Client {
+    /// Name in the catalogue.
+    pub policy: String,
+    /// Who shares one: `user`, `group of 50`, `all`.
+    pub scope: String,
+    /// All its parameters, as resolved.
+    pub parameters: BTreeMap<String, serde_json::Value>,
+}
+
+/// How users left one state of their model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WalkRow {
+    /// The state before, for a row of second order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// The state.
+    pub from: String,
+    /// Transitions made on pages that offered every state of the row: these are held against the model.
+    pub made: u64,
+    /// Chance of a fit at least as bad if users follow the model: Pearson's chi-square test. `None`: nothing was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// By the state drawn.
+    pub to: BTreeMap<String, WalkCell>,
+}
+
+/// How often one transition was drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WalkCell {
+    /// And made, on a page that offered every state of the row.
+    pub made: u64,
+    /// And made, on a page that did not offer every state of the row.
+    pub made_elsewhere: u64,
+    /// And not made, since the page did not offer it: the user listed messages instead.
+    pub substituted: u64,
+    /// Of `substituted`: on the page in place of a message that the user itself had deleted or refiled, to which the model led it back.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub gone: u64,
+}
+
+/// By reference, as serde asks.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Arm {
+    /// Its name in tables and thresholds.
+    pub fn shown_name(&self) -> &str {
+        if self.name.is_empty() { &self.policy } else { &self.name }
+    }
+
+    /// No phase of it was cut off.
+    pub fn is_whole(&self) -> bool {
+        self.phases.iter().all(|phase| !phase.cut_off)
+    }
+
+    /// The phase with this name, if it ran to its end: what was cut off is not compared with what was not.
+    pub fn whole_phase(&self, name: &str) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == name && !phase.cut_off)
+    }
+
+    /// Whether its figures may stand beside those of others: it is not INVALID, and nobody changed it while it ran.
+    pub fn is_comparable(&self) -> bool {
+        self.verdict != Verdict::Invalid && self.touches.is_empty()
+    }
+}

@@ -1,0 +1,163 @@
+//! What a run says beside its counts and times: whether it settled, how it recovered, what was wasted, who was served.
+
+use measure::{Dispersion, Fairness};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Measures of one phase.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Measures {
+    /// The load that was planned, where it stays the same for the whole phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<PlannedLoad>,
+    /// Attempts for each request that users wanted: `planned / (planned - retries)`. `None`: they wanted nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amplification: Option<f64>,
+    /// Share of the answers that came in this phase which were of no use: late, or with nobody there to take them. `None`:
+    /// none came, or the service did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wasted: Option<f64>,
+    /// How evenly users were served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_fairness: Option<Fairness>,
+    /// Jain's index of the share of what they wanted that the classes were given: 1 if it was the same. `None` for one class,
+    /// or if none was given anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_fairness: Option<f64>,
+    /// Whether the phase settled; `None` where that cannot be told: its load changes, or it is short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steadiness: Option<Steadiness>,
+    /// How independently users came, where they were to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Dispersion>,
+    /// How the service recovered from what was before this phase, or from the last fault in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+}
+
+/// A load that stays the same.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlannedLoad {
+    /// Users.
+    Users(u32),
+    /// Sessions a second.
+    SessionsPerS(f64),
+    /// Requests a second.
+    RequestsPerS(f64),
+}
+
+/// Whether a phase settled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Steadiness {
+    /// Its figures are to be read as those of a steady state; `None`: the file does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declared: Option<bool>,
+    /// By the plan its subject is a change: a spike, a fault, or what comes after either.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub transient: bool,
+    /// Length of what was averaged before anything was decided, in seconds.
+    pub batch_s: f64,
+    /// How many of these there are.
+    pub batches: u64,
+    /// How long it took to settle (MSER, the longest over goodput, median response time and requests in flight), in seconds.
+    pub warm_up_s: f64,
+    /// By how much the figures of the warm-up differ from those after it, as a share of the latter: the most of the three.
+    pub warm_up_effect: f64,
+    /// By how much goodput or median response time still changed after it, over that time, as a share of their median; 0 if
+    /// it may be chance.
+    pub trend: f64,
+    /// Requests in flight grew by so many a second; 0 if it may be chance, or too little to matter.
+    pub growth_per_s: f64,
+}
+
+/// How a service recovered: from a phase of more load, or from a fault.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Recovery {
+    /// Name of the phase, or `fault`.
+    pub from: String,
+    /// How long that lasted, in seconds.
+    pub trigger_s: f64,
+    /// Goodput before it, a second.
+    pub goodput_before_per_s: f64,
+    /// Seconds from its end until goodput was 95 % of that, and the objective kept, for 10 s; `None`: not in this phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_s: Option<f64>,
+    /// Not within this many seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_s_at_least: Option<f64>,
+    /// Goodput at the end of the phase, a second.
+    pub goodput_at_end_per_s: f64,
+    /// How long it was watched after the trigger was gone, in seconds.
+    pub watched_s: f64,
+    /// How long it has to be watched to be called metastable, in seconds.
+    pub watch_needed_s: f64,
+    /// Users tried again what had failed: without that nothing can keep a bad state alive.
+    pub retries: bool,
+    /// `recovered`, `metastable` or `undecided`.
+    pub verdict: String,
+}
+
+/// A figure over the load, for one arm: every phase with one load is a point. Only where there are three loads or more.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Curve {
+    /// The arm.
+    pub arm: String,
+    /// In order of the load.
+    pub points: Vec<CurvePoint>,
+}
+
+/// One load. Of several blocks, medians.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CurvePoint {
+    /// The phase.
+    pub phase: String,
+    /// What was planned: users, or sessions or requests a second.
+    pub planned: f64,
+    /// Blocks that it is made of: INVALID ones are left out.
+    pub blocks: u32,
+    /// First attempts a second.
+    pub offered_per_s: f64,
+    /// Intents a second that were met within the objective.
+    pub goodput_per_s: f64,
+    /// The lowest and the highest of the blocks.
+    pub goodput_range: [f64; 2],
+    /// Rejected of those sent.
+    pub reject_fraction: f64,
+    /// 99th percentile of response time.
+    pub p99_ms: Option<f64>,
+    /// Where time-outs hide it: at least this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_at_least_ms: Option<f64>,
+}
+
+impl Measures {
+    /// True if there is nothing to write.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl PlannedLoad {
+    /// As a number, whatever it counts.
+    pub fn amount(self) -> f64 {
+        match self {
+            Self::Users(users) => users.into(),
+            Self::SessionsPerS(rate) | Self::RequestsPerS(rate) => rate,
+        }
+    }
+
+    /// What it counts.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Users(_) => "users",
+            Self::SessionsPerS(_) => "sessions/s",
+            Self::RequestsPerS(_) => "requests/s",
+        }
+    }
+}

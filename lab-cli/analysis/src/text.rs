@@ -1,0 +1,151 @@
+//! Texts and numbers as people read them, in tables, lines, hints and the live view.
+
+use serde::Serialize;
+
+pub mod columns;
+
+/// Without characters that would act on a terminal: texts may come from the target. Control and direction characters
+/// become U+FFFD; line ends become spaces.
+pub fn scrubbed(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' | '\r' | '\t' => ' ',
+            c if acts_on_a_terminal(c) => '\u{FFFD}',
+            c => c,
+        })
+        .collect()
+}
+
+/// The same for a text of several lines.
+pub fn scrubbed_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(scrubbed).collect();
+    lines.join("\n")
+}
+
+/// JSON for standard output, which may be a terminal: on several lines, with an end of line, and with what would act on a
+/// terminal escaped. JSON has such characters in strings alone, so that the value stays the same.
+///
+/// # Errors
+/// If the value cannot be written as JSON.
+pub fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    for c in serde_json::to_string_pretty(value)?.chars() {
+        match c {
+            '\n' => text.push(c),
+            c if acts_on_a_terminal(c) => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+/// Control characters, and those that turn the direction of writing.
+fn acts_on_a_terminal(c: char) -> bool {
+    let turns = matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control()
+}
+
+/// A time in milliseconds with three digits that matter: `0.42 ms`, `850 ms`, `1.42 s`, `61.0 s`.
+pub fn time(ms: f64) -> String {
+    match ms {
+        ms if ms < 1.0 => format!("{ms:.2} ms"),
+        ms if ms < 10.0 => format!("{ms:.1} ms"),
+        ms if ms < 999.5 => format!("{ms:.0} ms"),
+        ms if ms < 9_995.0 => format!("{:.2} s", ms / 1000.0),
+        ms => format!("{:.1} s", ms / 1000.0),
+    }
+}
+
+/// A time that is known, or that is hidden by requests that were given up and is at least something: `850 ms`, `>= 60.0 s`,
+/// `-` where there are too few to say. The only way in which a percentile is printed: a bound is never shown as a number.
+pub fn known_or_at_least(ms: Option<f64>, at_least: Option<f64>) -> String {
+    match (ms, at_least) {
+        (Some(ms), _) => time(ms),
+        (None, Some(bound)) => format!(">= {}", time(bound)),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// A number a second: `0.4`, `7.3`, `98`.
+pub fn rate(per_second: f64) -> String {
+    if per_second < 9.95 { format!("{per_second:.1}") } else { format!("{per_second:.0}") }
+}
+
+/// A fraction in percent: `0 %`, `0.3 %`, `64 %`.
+pub fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    if percent > 0.0 && percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// Bytes: `412 MB`.
+pub fn bytes(bytes: u64) -> String {
+    format!("{:.0} MB", bytes as f64 / 1e6)
+}
+
+/// "did you mean": the known word that is nearest to `word`, if it is near enough to be a slip.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(word, known), known))
+        .filter(|(edits, known)| *edits <= 1 + known.len() / 4)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// The hint for an unknown word: the nearest known one, else all of them.
+pub fn suggestion(word: &str, known: &[&str]) -> String {
+    match nearest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("there are: {}", known.join(", ")),
+    }
+}
+
+/// `1 block`, `2 blocks`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_on_a_terminal_does_not_reach_it() {
+        assert_eq!(scrubbed("a\u{1b}]0;b\u{9b}\u{202e}c\nd"), "a\u{fffd}]0;b\u{fffd}\u{fffd}c d");
+        assert_eq!(scrubbed("Grüße 你好 👋"), "Grüße 你好 👋");
+    }
+
+    #[test]
+    fn json_says_the_same_without_what_acts_on_a_terminal() {
+        let value = serde_json::json!({"a\u{9b}": ["\u{1b}[2J\u{7f}", "\u{202e}x\n", "Grüße"]});
+        let text = json(&value).expect("JSON");
+        assert!(!text.contains(|c: char| c != '\n' && acts_on_a_terminal(c)), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
+        assert!(text.contains("\\u009b") && text.contains("Grüße") && text.ends_with("}\n"), "{text}");
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_matter() {
+        let times = [0.424, 1.04, 9.96, 850.4, 999.6, 1420.0, 61_000.0].map(time);
+        assert_eq!(times, ["0.42 ms", "1.0 ms", "10.0 ms", "850 ms", "1.00 s", "1.42 s", "61.0 s"]);
+        assert_eq!([0.0, 7.25, 9.96, 98.4].map(rate), ["0.0", "7.2", "10", "98"]);
+        assert_eq!([0.0, 0.003, 0.64, 1.0].map(percent), ["0 %", "0.3 %", "64 %", "100 %"]);
+        assert_eq!(bytes(412_300_000), "412 MB");
+    }
+
+    #[test]
+    fn a_bound_is_never_shown_as_a_number() {
+        let shown =
+            [(Some(850.4), None), (None, Some(60_000.0)), (None, None)].map(|(ms, at)| known_or_at_least(ms, at));
+        assert_eq!(shown, ["850 ms", ">= 60.0 s", "-"]);
+    }
+
+    #[test]
+    fn a_slip_gets_the_word_that_was_meant_and_anything_else_all_of_them() {
+        let known = ["rejected", "served", "timed_out"];
+        assert_eq!(suggestion("sreved", &known), "did you mean served?");
+        assert_eq!(suggestion("nonsense", &known), "there are: rejected, served, timed_out");
+        assert_eq!(nearest("", known), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! Takes typed values out of a table, and notes what is wrong with them.
+
+use std::{ops::RangeInclusive, time::Duration};
+
+use analysis::text::suggestion;
+use controllers::catalogue::parse_time;
+
+use super::{
+    problem::Problems,
+    raw::{Node, Value},
+};
+
+/// A table that is being read.
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    node: &'a Node,
+    path: String,
+    problems: &'a Problems,
+}
+
+impl<'a> Fields<'a> {
+    /// Looks at `node` as a table with these keys; unknown ones are noted with a suggestion. `None` if it is no table.
+    pub fn of(node: &'a Node, path: &str, known: &[&str], problems: &'a Problems) -> Option<Self> {
+        let Value::Table(entries) = &node.value else {
+            let example = known.first().copied().unwrap_or("key");
+            problems.add(
+                &node.place,
+                path,
+                format!("a table is wanted here, not {}", node.value.shown()),
+                format!("write {{{example}: …}}; keys: {}", known.join(", ")),
+            );
+            return None;
+        };
+        for entry in entries {
+            if !known.contains(&entry.key.as_str()) {
+                let key = join(path, &entry.key);
+                problems.add(&entry.place, &key, "there is no such key", suggestion(&entry.key, known));
+            }
+        }
+        Some(Self { node, path: path.to_owned(), problems })
+    }
+
+    /// The value of a key.
+    pub fn node(&self, key: &str) -> Option<&'a Node> {
+        self.node.get(key).filter(|node| node.value != Value::Null)
+    }
+
+    /// The dotted path of a key.
+    pub fn path(&self, key: &str) -> String {
+        join(&self.path, key)
+    }
+
+    /// Notes a problem with a key (or with its absence).
+    pub fn problem(&self, key: &str, message: impl Into<String>, hint: impl Into<String>) {
+        let place = self.node.get(key).map_or(&self.node.place, |node| &node.place);
+        self.problems.add(place, &self.path(key), message, hint);
+    }
+
+    /// Notes that a key is missing.
+    pub fn missing(&self, key: &str, example: &str) {
+        self.problem(key, "is missing", format!("for example {key}: {example}"));
+    }
+
+    /// A time with its unit.
+    pub fn time(&self, key: &str, range: RangeInclusive<Duration>) -> Option<Duration> {
+        let node = self.node(key)?;
+        let time = time(node).unwrap_or_else(|hint| {
+            self.problem(key, format!("a time is wanted here, not {}", node.value.shown()), hint);
+            None
+        })?;
+        if !range.contains(&time) {
+            let (min, max) = (range.start(), range.end());
+            self.problem(key, format!("{time:?} is out of range"), format!("{min:?} to {max:?}"));
+            return None;
+        }
+        Some(time)
+    }
+
+    /// A whole number; sizes may be written `10k`.
+    pub fn count(&self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
+        let node = self.node(key)?;
+        count_in(node, range).map_err(|(message, hint)| self.problem(key, message, hint)).ok()
+    }
+
+    /// A number.
+    pub fn number(&self, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
+        let node = self.node(key)?;
+        match node.value {
+            Value::Number(number) if range.contains(&number) => Some(number),
+            _ => {
+                let (min, max) = (range.start(), range.end());
+                self.problem(
+                    key,
+                    format!("a number is wanted here, not {}", node.value.shown()),
+                    format!("{min} to {max}"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Yes or no.
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        let node = self.node(key)?;
+        match node.value {
+            Value::Flag(flag) => Some(flag),
+            _ => {
+                self.problem(key, format!("not {}", node.value.shown()), "write true or false");
+                None
+            }
+        }
+    }
+
+    /// A word or line. Numbers are taken as written by people who left out the quotes.
+    pub fn text(&self, key: &str) -> Option<String> {
+        let node = self.node(key)?;
+        match &node.value {
+            Value::Text(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => {
+                self.problem(key, format!("a word is wanted here, not {}", node.value.shown()), "");
+                None
+            }
+        }
+    }
+
+    /// One of a few words.
+    pub fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Option<T> {
+        let node = self.node(key)?;
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let Value::Text(text) = &node.value else {
+            self.problem(key, format!("not {}", node.value.shown()), format!("one of: {}", known.join(", ")));
+            return None;
+        };
+        let found = words.iter().find(|(word, _)| word == text);
+        if found.is_none() {
+            self.problem(key, format!("{text:?} is not known here"), suggestion(text, &known));
+        }
+        found.map(|(_, meaning)| *meaning)
+    }
+
+    /// A list; one value counts as a list of one.
+    pub fn list(&self, key: &str) -> &'a [Node] {
+        match self.node(key) {
+            None => &[],
+            Some(Node { value: Value::List(nodes), .. }) => nodes,
+            Some(node) => std::slice::from_ref(node),
+        }
+    }
+
+    /// A table of its own.
+    pub fn fields(&self, key: &str, known: &[&str]) -> Option<Self> {
+        Self::of(self.node(key)?, &self.path(key), known, self.problems)
+    }
+
+    /// For readers of parts.
+    pub fn problems(&self) -> &'a Problems {
+        self.problems
+    }
+}
+
+/// `users` + `think` = `users.think`.
+pub fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+/// Reads a time; the error is the hint.
+fn time(node: &Node) -> Result<Option<Duration>, &'static str> {
+    match &node.value {
+        Value::Text(text) => parse_time(text).map(Some).ok_or("write it with its unit: 20ms, 5s, 15m"),
+        Value::Number(number) if *number == 0.0 => Ok(Some(Duration::ZERO)),
+        _ => Err("write it with its unit: 20ms, 5s, 15m"),
+    }
+}
+
+/// A whole number within a range, or what is wrong and what would be right.
+pub fn count_in(node: &Node, range: RangeInclusive<u64>) -> Result<u64, (String, String)> {
+    let hint = format!("{} to {}", range.start(), range.end());
+    let count = match &node.value {
+        Value::Number(number) if number.fract() == 0.0 && *number >= 0.0 => Some(*number as u64),
+        Value::Text(text) => parse_size(text),
+        _ => None,
+    };
+    match count {
+        Some(count) if range.contains(&count) => Ok(count),
+        Some(count) => Err((format!("{count} is out of range"), hint)),
+        None => Err((format!("a whole number is wanted here, not {}", node.value.shown()), hint)),
+    }
+}
+
+/// Reads a size: digits, with `k`, `m` or `g` for thousands, millions, milliards.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let (digits, factor) = match text.trim().to_ascii_lowercase() {
+        t if t.ends_with('k') => (t[..t.len() - 1].to_owned(), 1e3),
+        t if t.ends_with('m') => (t[..t.len() - 1].to_owned(), 1e6),
+        t if t.ends_with('g') => (t[..t.len() - 1].to_owned(), 1e9),
+        t => (t, 1.0),
+    };
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        return None;
+    }
+    let size: f64 = digits.parse::<f64>().ok()? * factor;
+    (size.fract() == 0.0 && size < 9e15).then_some(size as u64)
+}

@@ -1,0 +1,32 @@
+//! Experiment files: as written ([`raw`]), as meant ([`plan`]), and what is wrong with them ([`problem`]); from there to what a
+//! target is and what is sent to it ([`resolve`]).
+//!
+//! Files are read, and nothing else is done: no clock, no process, no network (`clippy.toml` beside this crate enforces it).
+
+pub mod arms;
+mod classes;
+mod client;
+pub mod fields;
+pub mod hindsight;
+pub mod library;
+mod named_file;
+pub mod own_target;
+pub mod plan;
+pub mod plan_digest;
+pub mod problem;
+pub mod raw;
+mod read;
+pub mod recording;
+mod refusal;
+pub mod resolve;
+pub mod schema;
+mod set;
+pub mod simulation;
+mod target;
+mod thresholds;
+pub mod tree;
+mod users;
+
+pub use library::Library;
+pub use plan::Experiment;
+pub use read::{Changes, read};

@@ -1,0 +1,141 @@
+//! An experiment as it is meant: every value checked, every default filled in. Written to the manifest as it is.
+
+mod arm;
+mod measures;
+mod services;
+mod target;
+mod twins;
+mod users;
+
+use std::time::Duration;
+
+use analysis::{
+    judge::{
+        compare::{Compare, TooFewBlocks, too_few_blocks},
+        threshold::AbortRule,
+    },
+    manifest::Declared,
+    summary::Objective,
+    text::counted,
+};
+use serde::{Deserialize, Serialize};
+use workloads::plan::OnTrouble;
+
+use super::{classes, simulation::Simulation};
+use arm::steers_by;
+
+pub use arm::{Arm, Client, OwnTarget};
+pub use services::{Tree, TreeCall, TreeService};
+pub use target::{App, Arashi, Mail, Target, Work};
+pub use users::{Load, Model, Phase, Rate, Users, file_name_only};
+
+/// A whole experiment. It is read back from a run's manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Names the results folder.
+    pub name: String,
+    /// One line.
+    pub about: String,
+    /// Figure and paper, where there is one.
+    pub source: Option<String>,
+    /// What is measured.
+    pub target: Target,
+    /// What the service promises.
+    pub objective: Objective,
+    /// Who sends.
+    pub users: Users,
+    /// What is compared.
+    pub arms: Vec<Arm>,
+    /// How often every arm is run.
+    pub repeat: u32,
+    /// Root of all randomness.
+    pub seed: u64,
+    /// What must hold.
+    pub thresholds: Vec<String>,
+    /// Which of them end the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aborts: Vec<AbortRule>,
+    /// How arms are compared.
+    pub compare: Compare,
+    /// What would otherwise be held against the run's validity.
+    pub declares: Vec<Declared>,
+    /// For runs in virtual time.
+    #[serde(rename = "virtual")]
+    pub simulation: Simulation,
+}
+
+impl Experiment {
+    /// True if who comes when does not depend on what is answered, and nobody comes twice: then what an oracle can do at most
+    /// can be computed beforehand. For services whose requests cost what they cost by themselves.
+    pub fn is_open(&self) -> bool {
+        let users = &self.users;
+        let open = users.phases.iter().flat_map(|phase| &phase.loads).all(|load| matches!(load, Load::Requests { .. }));
+        // Who comes for one request and is told to log in again, leaves.
+        let gives_in = |trouble: &OnTrouble| matches!(trouble, OnTrouble::Login { .. } | OnTrouble::Leave);
+        let behaviour = &users.behaviour;
+        open && gives_in(&behaviour.on_reject)
+            && gives_in(&behaviour.on_failure)
+            && !behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
+            && matches!(users.model, Model::Url { .. })
+            && matches!(self.target.app, App::Emulated(_) | App::Checksum(_) | App::Tree(_))
+    }
+
+    /// The rate that the target can serve, if it is known before it is measured.
+    pub fn nominal_capacity(&self) -> Option<f64> {
+        match &self.target.app {
+            App::Arashi(Arashi { work: Work::Capacity(rate), .. }) => Some(*rate),
+            App::Arashi(_) | App::Checksum(_) => None,
+            App::Emulated(emulated) => {
+                let stage = self.target.stages.get("work").unwrap_or(&self.target.stage_defaults);
+                emulated.capacity(stage.workers)
+            }
+            App::Tree(tree) => tree.capacity(),
+        }
+    }
+
+    /// A live run is refused.
+    pub fn virtual_only(&self) -> bool {
+        self.simulation.only
+    }
+
+    /// What readers of the figures should know before: policies that steer by another percentile than the promise's, and users
+    /// whose class the target does not go by.
+    pub fn cautions(&self) -> Vec<String> {
+        let promised = self.objective.percentile;
+        let by_another = |arm: &Arm| {
+            let percentile = steers_by(&arm.policy).filter(|percentile| (promised - percentile).abs() > 1e-9)?;
+            let label = &arm.label;
+            Some(format!("{label} steers by the {percentile}th percentile; the objective is about the {promised}th"))
+        };
+        self.arms.iter().filter_map(by_another).chain(classes::caution(&self.target, &self.users)).collect()
+    }
+
+    /// Says of a run of several blocks, or of one that is there to decide, that it can decide nothing.
+    pub fn too_few_blocks(&self) -> Option<String> {
+        // Nobody can deploy what knows the future: it is shown, and no comparison of the family.
+        let comparisons = self.arms.iter().filter(|arm| arm.hindsight.is_none()).count().saturating_sub(1);
+        if comparisons == 0 || (self.repeat == 1 && !self.compare.decide) {
+            return None;
+        }
+        let TooFewBlocks { least_p, least } = too_few_blocks(self.repeat, comparisons)?;
+        Some(format!(
+            "{} and {} cannot decide anything (the smallest p value is {least_p:.3}): repeat: {least} at least",
+            counted(self.repeat as usize, "block"),
+            counted(comparisons, "comparison"),
+        ))
+    }
+
+    /// What a live run leaves out of what the experiment says.
+    pub fn live_cautions(&self) -> Vec<String> {
+        let mut left_out = if let App::Tree(tree) = &self.target.app { tree.live_cautions() } else { Vec::new() };
+        // Where a live run is refused, none leaves anything out.
+        left_out.extend(self.simulation.live_caution().filter(|_| !self.virtual_only()));
+        left_out
+    }
+
+    /// How long all arms take, without starting and draining.
+    pub fn planned_time(&self) -> Duration {
+        let one: Duration = self.users.phases.iter().map(|phase| phase.duration).sum();
+        one * self.repeat * u32::try_from(self.arms.len()).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,97 @@
+//! What is compared.
+
+use std::collections::BTreeMap;
+
+use analysis::summary::ORACLE;
+use controllers::{Catalogue, catalogue::PolicySpec};
+use serde::{Deserialize, Serialize};
+use workloads::plan::ClientScope;
+
+use super::{Experiment, Target};
+use crate::{hindsight::Hindsight, tree::CallChanges};
+
+/// One thing that is compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Its name in tables and thresholds: the policy's, unless `as` says otherwise.
+    pub label: String,
+    /// Who decides.
+    pub policy: PolicySpec,
+    /// What a stage does when the next one refuses.
+    pub on_refuse: Option<target_app::spec::OnRefuse>,
+    /// Length of the kernel's listen queue.
+    pub backlog: Option<u32>,
+    /// Who decides on the users' own side, before they send: the arm's own, else that of all arms.
+    pub client: Option<Client>,
+    /// What the arm knows beforehand, as no policy can: for runs in virtual time alone.
+    pub hindsight: Option<Hindsight>,
+    /// Who decides at single services of a tree, instead of `policy`.
+    pub services: BTreeMap<String, PolicySpec>,
+    /// What is different about all calls between services.
+    pub calls: CallChanges,
+    /// The service of this arm, where it is another than that of the experiment.
+    pub own_target: Option<Box<OwnTarget>>,
+}
+
+/// A service as one arm changes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnTarget {
+    /// What was written, by key.
+    pub changes: controllers::Settings,
+    /// All of it.
+    pub target: Target,
+}
+
+/// A policy on the users' own side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Client {
+    /// Its name in the catalogue.
+    pub policy: String,
+    /// Its settings.
+    pub settings: controllers::Settings,
+    /// Who shares one.
+    pub scope: ClientScope,
+}
+
+impl Arm {
+    /// No control.
+    pub fn none() -> Self {
+        Self {
+            label: "none".to_owned(),
+            policy: PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() },
+            on_refuse: None,
+            backlog: None,
+            client: None,
+            hindsight: None,
+            services: BTreeMap::new(),
+            calls: CallChanges::default(),
+            own_target: None,
+        }
+    }
+
+    /// What this arm runs against: its own service, else the experiment's.
+    pub fn target<'a>(&'a self, experiment: &'a Experiment) -> &'a Target {
+        self.own_target.as_ref().map_or(&experiment.target, |own| &own.target)
+    }
+
+    /// The name of who decides, in tables.
+    pub fn policy_name(&self) -> &str {
+        match &self.hindsight {
+            Some(Hindsight::Oracle) => ORACLE,
+            Some(Hindsight::BestStatic { service: Some(service), .. }) => {
+                self.services.get(service).map_or(&self.policy.name, |policy| &policy.name)
+            }
+            _ => &self.policy.name,
+        }
+    }
+}
+
+/// The percentile that a policy holds against its target, if it does: a parameter of all but the M/M/1 model, which is
+/// written for the 90th.
+pub(super) fn steers_by(policy: &PolicySpec) -> Option<f64> {
+    let factory = Catalogue::find(&policy.name)?.check(&policy.settings).ok()?;
+    match policy.name.as_str() {
+        "mm1" => Some(90.0),
+        _ => factory.setting("percentile")?.number(),
+    }
+}

@@ -1,0 +1,92 @@
+//! What measures must know of an experiment.
+
+use std::time::Duration;
+
+use analysis::{
+    judge::measures::{Plan, PlannedPhase},
+    summary::PlannedLoad,
+};
+
+use super::{Experiment, Load, Phase, Rate};
+
+impl Experiment {
+    /// What measures must know of it, on a target of this capacity. Faults are for runs in virtual time.
+    pub fn measures_plan(&self, capacity: Option<f64>, virtual_time: bool) -> Plan {
+        let phase = |phase: &Phase| PlannedPhase {
+            name: phase.name.clone(),
+            seconds: phase.duration.as_secs_f64(),
+            load: load_of(&phase.loads, capacity),
+            steady: phase.steady,
+        };
+        let faults = if virtual_time { &self.simulation.faults[..] } else { &[] };
+        let seconds = |time: Duration| time.as_secs_f64();
+        Plan {
+            objective: self.objective,
+            phases: self.users.phases.iter().map(phase).collect(),
+            faults: faults.iter().map(|fault| (seconds(fault.at), seconds(fault.at + fault.lasts))).collect(),
+        }
+    }
+}
+
+/// The sum of streams of one kind that stay the same; those that ask for nothing are none.
+fn load_of(loads: &[Load], capacity: Option<f64>) -> Option<PlannedLoad> {
+    let mut sum = None;
+    for load in loads {
+        let rate = |from: Rate, to: Rate| (from == to).then(|| from.per_second(capacity));
+        let one = match load {
+            Load::Users { from, to, .. } => PlannedLoad::Users((from == to).then_some(*to)?),
+            Load::Sessions { from, to, .. } => PlannedLoad::SessionsPerS(rate(*from, *to)?),
+            Load::Requests { from, to, .. } => PlannedLoad::RequestsPerS(rate(*from, *to)?),
+            Load::Present { .. } | Load::Churn { .. } => continue,
+            // It is whatever was recorded.
+            Load::Replay => return None,
+        };
+        sum = Some(match (sum, one) {
+            (None, one) => one,
+            (Some(PlannedLoad::Users(a)), PlannedLoad::Users(b)) => PlannedLoad::Users(a.saturating_add(b)),
+            (Some(PlannedLoad::SessionsPerS(a)), PlannedLoad::SessionsPerS(b)) => PlannedLoad::SessionsPerS(a + b),
+            (Some(PlannedLoad::RequestsPerS(a)), PlannedLoad::RequestsPerS(b)) => PlannedLoad::RequestsPerS(a + b),
+            _ => return None,
+        });
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Changes, read};
+
+    /// Users, ramps, sums of streams; faults in virtual time alone.
+    const FILE: &str = "
+name: loads
+target: {app: emulated, service: 10ms, servers: 1}
+objective: {percentile: 90, response_time: 1s}
+users:
+  model: url
+  phases:
+    - {name: users, users: 7, for: 10s, steady: true}
+    - {name: ramp, users: {from: 3, to: 7}, for: 10s}
+    - {name: half, requests: 0.5x, for: 10s, steady: false}
+    - {name: two, for: 10s, loads: [{requests: 20/s, class: 1}, {requests: 30/s, class: 2}, {idle: 100}]}
+    - {name: both, for: 10s, loads: [{requests: 20/s}, {users: 3}]}
+arms: [none, none: {as: again}, seda]
+virtual: {faults: [{at: 5s, for: 2s, capacity: 0}]}
+";
+
+    #[test]
+    fn what_was_planned_is_read_from_the_experiment() {
+        let experiment = read(FILE, &Changes::default()).expect("it is sound");
+        let plan = experiment.measures_plan(Some(100.0), true);
+        let loads: Vec<_> = plan.phases.iter().map(|phase| phase.load).collect();
+        let (users, per_s) = (PlannedLoad::Users, PlannedLoad::RequestsPerS);
+        assert_eq!(loads, [Some(users(7)), None, Some(per_s(50.0)), Some(per_s(50.0)), None]);
+        assert_eq!(
+            plan.phases.iter().map(|phase| phase.steady).collect::<Vec<_>>()[..3],
+            [Some(true), None, Some(false)]
+        );
+        assert_eq!(plan.faults, [(5.0, 7.0)]);
+        assert_eq!(experiment.measures_plan(None, false).faults, []);
+        assert_eq!(experiment.twins(), [["none".to_owned(), "again".to_owned()]]);
+    }
+}

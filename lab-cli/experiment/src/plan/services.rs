@@ -1,0 +1,112 @@
+//! Several services, as they are meant.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use controllers::Class;
+use serde::{Deserialize, Serialize};
+use target_app::{
+    spec::{EmulatedSpec, StageSpec},
+    tree::{Balancer, Per, Slow, WhenRefused},
+};
+
+use super::Client;
+use crate::simulation::CostChanges;
+
+/// Several services.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tree {
+    /// Where users of a class come in (`None`: of every class).
+    pub entries: Vec<(Option<Class>, String)>,
+    /// Callers before those that they call.
+    pub services: Vec<TreeService>,
+}
+
+/// A service of a tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TreeService {
+    /// Its name.
+    pub name: String,
+    /// The servers of one task.
+    #[serde(flatten)]
+    pub emulated: EmulatedSpec,
+    /// Queue, pool and batch.
+    pub stage: StageSpec,
+    /// Equal tasks.
+    pub tasks: u32,
+    /// Which task a request goes to.
+    pub balancer: Balancer,
+    /// What is balanced.
+    pub per: Per,
+    /// Tasks that are slower.
+    pub slow: Option<Slow>,
+    /// Most requests under way at a task, else its balancer refuses; 0: any number.
+    pub cap: u32,
+    /// What it asks of others.
+    pub calls: Vec<TreeCall>,
+    /// All at once.
+    pub fan_out: bool,
+    /// What things cost.
+    pub costs: CostChanges,
+}
+
+/// Calls of a service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TreeCall {
+    /// Whom.
+    pub to: String,
+    /// Calls for each request.
+    pub times: u32,
+    /// Most attempts of a call.
+    pub attempts: u8,
+    /// "Don't retry" ends the attempts.
+    pub heed_dont_retry: bool,
+    /// What a request is answered for which a call was refused.
+    pub when_refused: WhenRefused,
+    /// Longest wait.
+    #[serde(with = "controllers::millis")]
+    pub timeout: Duration,
+    /// Most connections of a task; 0: any number.
+    pub connections: u32,
+    /// Who decides on the caller's own side.
+    pub client: Option<Client>,
+}
+
+impl Tree {
+    /// Requests a second that users may send before some service has more to do than it can, if each call is made once. With
+    /// several entries: through the first of them.
+    pub fn capacity(&self) -> Option<f64> {
+        let mut visits: BTreeMap<&str, f64> = [(self.entries.first()?.1.as_str(), 1.0)].into();
+        let mut least = None::<f64>;
+        for service in &self.services {
+            let Some(&times) = visits.get(service.name.as_str()) else { continue };
+            for call in &service.calls {
+                *visits.entry(&call.to).or_default() += times * f64::from(call.times);
+            }
+            let capacity = service.capacity()? / times;
+            least = Some(least.map_or(capacity, |least| least.min(capacity)));
+        }
+        least
+    }
+}
+
+impl Tree {
+    /// What live tasks leave out of their costs.
+    pub fn live_cautions(&self) -> Vec<String> {
+        let left_out = |service: &TreeService| {
+            let keys: Vec<_> = service.costs.virtual_only().iter().map(|key| format!("costs.{key}")).collect();
+            let said =
+                format!("{}: {}: for virtual time alone, a live task does not spend it", service.name, keys.join(", "));
+            (!keys.is_empty()).then_some(said)
+        };
+        self.services.iter().filter_map(left_out).collect()
+    }
+}
+
+impl TreeService {
+    /// Requests a second that all its tasks together can serve.
+    fn capacity(&self) -> Option<f64> {
+        let slow = self.slow.map_or(0.0, |slow| f64::from(slow.tasks.min(self.tasks)) * (1.0 - slow.speed));
+        let one = self.emulated.capacity(self.stage.workers)?;
+        Some(one * (f64::from(self.tasks) - slow))
+    }
+}

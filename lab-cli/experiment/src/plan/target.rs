@@ -1,0 +1,128 @@
+//! What is measured.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use controllers::{Class, Criticality, catalogue::PolicySpec};
+use serde::{Deserialize, Serialize};
+use target_app::{
+    graph::Graph,
+    mail::corpus::CorpusSpec,
+    spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, Health, StageSpec},
+    synthetic::{Checksum, Emulated},
+};
+
+use super::Tree;
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// What it serves.
+    pub app: App,
+    /// Queue, pool and batch of every stage.
+    pub stage_defaults: StageSpec,
+    /// Those that differ.
+    pub stages: BTreeMap<String, StageSpec>,
+    /// Pool sizing, batching, monitors.
+    pub machines: Vec<PolicySpec>,
+    /// How a request's class is found.
+    pub class: ClassRule,
+    /// Who answers health checks.
+    pub health: Health,
+    /// How important requests of a class are that do not say so themselves.
+    pub criticality: BTreeMap<Class, Criticality>,
+    /// Length of the kernel's listen queue, in every arm; `None`: long, and short in arms that limit connections.
+    pub backlog: Option<u32>,
+    /// Keep connections open between requests.
+    pub keep_alive: bool,
+    /// Longest time that such a connection may be idle.
+    #[serde(rename = "idle_timeout_ms", with = "controllers::millis")]
+    pub idle_timeout: Duration,
+    /// Most requests of one connection; 0: any number.
+    pub connection_requests: u32,
+    /// Names that it answers to beside `localhost` and addresses.
+    pub hosts: Vec<String>,
+}
+
+/// What is served.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "app", rename_all = "kebab-case")]
+pub enum App {
+    /// The web-mail service.
+    Arashi(Arashi),
+    /// The checksum service.
+    Checksum(ChecksumSpec),
+    /// Emulated service times.
+    Emulated(EmulatedSpec),
+    /// Several services with emulated service times that call each other.
+    Tree(Tree),
+}
+
+/// The web-mail service.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arashi {
+    /// Whose mail.
+    pub mail: Mail,
+    /// How much work a request is.
+    pub work: Work,
+    /// Connections to the database.
+    pub connections: u32,
+    /// The key in links instead of a cookie.
+    pub session_in_links: bool,
+    /// Full-text index instead of substring.
+    pub full_text: bool,
+    /// What an acknowledged change survives. It changes what a write costs.
+    pub durability: Durability,
+    /// Oldest copy of a list that is shown where the list itself is refused; zero: none is kept.
+    #[serde(rename = "stale_ms", with = "controllers::millis")]
+    pub stale: Duration,
+}
+
+/// Generated mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mail {
+    /// Seed of the corpus.
+    pub seed: u64,
+    /// Accounts.
+    pub accounts: u32,
+    /// Messages in every inbox; `None`: sizes spread as the corpus has them.
+    pub inbox: Option<u32>,
+}
+
+impl Mail {
+    /// What to generate.
+    pub fn corpus(self) -> CorpusSpec {
+        let any = CorpusSpec { users: self.accounts, seed: self.seed, ..CorpusSpec::default() };
+        match self.inbox {
+            None => any,
+            Some(messages) => CorpusSpec {
+                inbox_median: messages.into(),
+                inbox_sigma: 0.0,
+                inbox_min: messages,
+                inbox_max: messages,
+                ..any
+            },
+        }
+    }
+}
+
+/// The work knob.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// Solve for this many requests a second on the users' own mix, without pauses.
+    Capacity(f64),
+    /// This many extra database operations a request.
+    Operations(f64),
+}
+
+impl App {
+    /// Its request types and stages.
+    pub fn graph(&self) -> Graph {
+        match self {
+            Self::Arashi(_) => target_app::mail::Arashi::stage_graph(),
+            Self::Checksum(_) => Checksum::stage_graph(),
+            // Every service of a tree has the same stages.
+            Self::Emulated(_) | Self::Tree(_) => Emulated::stage_graph(),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Who sends, and how much.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize, Serializer};
+use workloads::{
+    background::BackgroundRole,
+    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, PreviousPage},
+};
+
+use super::Client;
+use crate::recording::Recording;
+
+/// Who sends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Users {
+    /// What they do.
+    pub model: Model,
+    /// What they did once, and do again where a phase says nothing else.
+    pub trace: Option<Recording>,
+    /// When things go wrong.
+    pub behaviour: Behaviour,
+    /// Which connections they use.
+    pub connections: ConnectionHabit,
+    /// Longest wait for an answer.
+    #[serde(with = "controllers::millis")]
+    pub timeout: Duration,
+    /// Longest wait for a connection.
+    #[serde(with = "controllers::millis")]
+    pub connect_timeout: Duration,
+    /// Longest wait after the last phase for what is in flight.
+    #[serde(with = "controllers::millis")]
+    pub drain: Duration,
+    /// Source addresses that users are spread over.
+    pub sources: u32,
+    /// What their requests say of themselves.
+    pub marks: Marks,
+    /// Who decides on their own side, in arms that do not say otherwise.
+    pub client: Option<Client>,
+    /// Stretches of load.
+    pub phases: Vec<Phase>,
+}
+
+/// What users do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Walk a Markov model of web-mail use.
+    Mail {
+        /// The model.
+        model: traces::UserModel,
+        /// Where from; `None`: built in. The manifest has its name alone: folders say whose machine it was.
+        #[serde(serialize_with = "name_only")]
+        file: Option<PathBuf>,
+        /// What "the previous page" means.
+        previous_page: PreviousPage,
+    },
+    /// Ask for one URL.
+    Url {
+        /// Path and query.
+        path: String,
+        /// Pause after an answer.
+        think: traces::Think,
+    },
+}
+
+/// A stretch of load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// How long.
+    #[serde(with = "controllers::millis")]
+    pub duration: Duration,
+    /// The arm's policy begins anew with it, as if the run did.
+    pub fresh_policy: bool,
+    /// Its figures are to be read as those of a steady state, or not; `None`: they are if it has one load and is long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<bool>,
+    /// What arrives.
+    pub loads: Vec<Load>,
+}
+
+/// A stream of users.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// What is recorded ([`Users::trace`]).
+    Replay,
+    /// Closed.
+    Users {
+        /// At the start.
+        from: u32,
+        /// At the end.
+        to: u32,
+        /// Their class.
+        class: u8,
+    },
+    /// Partly open.
+    Sessions {
+        /// A second, at the start.
+        from: Rate,
+        /// At the end.
+        to: Rate,
+        /// Their spacing.
+        law: ArrivalLaw,
+        /// Their class.
+        class: u8,
+    },
+    /// Open.
+    Requests {
+        /// A second, at the start.
+        from: Rate,
+        /// At the end.
+        to: Rate,
+        /// Their spacing.
+        law: ArrivalLaw,
+        /// Their class.
+        class: u8,
+    },
+    /// They are there without asking for anything: idle connections, health checks.
+    Present {
+        /// At the start.
+        from: u32,
+        /// At the end.
+        to: u32,
+        /// What for.
+        role: BackgroundRole,
+        /// Their class.
+        class: u8,
+    },
+    /// Connections that come and go.
+    Churn {
+        /// A second, at the start.
+        from: Rate,
+        /// At the end.
+        to: Rate,
+        /// Their spacing.
+        law: ArrivalLaw,
+        /// With a health check each.
+        ask: bool,
+        /// Their class.
+        class: u8,
+    },
+}
+
+impl Load {
+    /// Users of a closed stream, at its end.
+    pub fn closed_users(&self) -> u32 {
+        match self {
+            Self::Users { to, .. } => *to,
+            Self::Sessions { .. }
+            | Self::Requests { .. }
+            | Self::Replay
+            | Self::Present { .. }
+            | Self::Churn { .. } => 0,
+        }
+    }
+}
+
+/// A rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rate {
+    /// So many a second: `100/s`.
+    PerSecond(f64),
+    /// Times the capacity: `0.5x`.
+    OfCapacity(f64),
+}
+
+impl Rate {
+    /// In requests a second.
+    pub fn per_second(self, capacity: Option<f64>) -> f64 {
+        match self {
+            Self::PerSecond(rate) => rate,
+            Self::OfCapacity(times) => times * capacity.unwrap_or(0.0),
+        }
+    }
+}
+
+/// Of a path there is the last name alone in what is written: no folders of this machine.
+pub fn file_name_only<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_some(&path.file_name().map(|name| name.to_string_lossy()))
+}
+
+fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    let name = path.as_ref().and_then(|path| path.file_name());
+    serializer.serialize_some(&name.map(|name| name.to_string_lossy()))
+}

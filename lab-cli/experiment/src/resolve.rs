@@ -1,0 +1,277 @@
+//! From the plan of an experiment to what a target and a generator take.
+
+use std::{path::PathBuf, time::Duration};
+
+use analysis::summary::Capacity;
+use controllers::{Class, Objective, random::seed_for};
+use target_app::{
+    mail::corpus,
+    spec::{self, EdgeSpec, TargetSpec, WorkSpec},
+    tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
+};
+use workloads::{
+    background::BackgroundRole,
+    plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers},
+};
+
+use crate::{
+    plan::{App, Arashi, Arm, Experiment, Load, Mail, Model, Tree, TreeCall, TreeService, Work},
+    recording::Recording,
+};
+
+/// Listen queue where connections are not limited: as long as kernels allow by default.
+const LONG_BACKLOG: u32 = 4096;
+/// Where they are: short, so that clients feel the kernel's own back-off soon.
+const SHORT_BACKLOG: u32 = 16;
+
+/// What the target of one arm is. `cpu`: the processor that it is kept to.
+pub fn target_spec(
+    experiment: &Experiment,
+    arm: &Arm,
+    database: Option<PathBuf>,
+    work: f64,
+    seed: u64,
+    cpu: Option<usize>,
+) -> TargetSpec {
+    let target = arm.target(experiment);
+    let app = match &target.app {
+        App::Arashi(arashi) => spec::App::Arashi {
+            database: database.unwrap_or_default(),
+            connections: arashi.connections,
+            work: WorkSpec { operations: work, ..WorkSpec::default() },
+            session_in_links: arashi.session_in_links,
+            full_text: arashi.full_text,
+            durability: arashi.durability,
+            stale: arashi.stale,
+        },
+        App::Checksum(page) => spec::App::Checksum(page.clone()),
+        App::Emulated(emulated) => spec::App::Emulated(emulated.clone()),
+        // Who starts a tree takes [`tree_spec`]; of one target there is only the first service.
+        App::Tree(tree) => spec::App::Emulated(tree.services[0].emulated.clone()),
+    };
+    let mut stage_defaults = target.stage_defaults.clone();
+    let mut stages = target.stages.clone();
+    if let Some(on_refuse) = &arm.on_refuse {
+        stage_defaults.on_refuse = on_refuse.clone();
+        stages.values_mut().for_each(|stage| stage.on_refuse = on_refuse.clone());
+    }
+    TargetSpec {
+        machines: target.machines.clone(),
+        stage_defaults,
+        stages,
+        edge: EdgeSpec {
+            backlog: backlog(experiment, arm),
+            keep_alive: target.keep_alive,
+            idle_timeout: target.idle_timeout,
+            connection_requests: target.connection_requests,
+            hosts: target.hosts.clone(),
+            ..EdgeSpec::default()
+        },
+        class: target.class.clone(),
+        criticality: target.criticality.clone(),
+        health: target.health,
+        seed: seed_for(seed, "target"),
+        cpus: cpu.into_iter().collect(),
+        ..TargetSpec::new(app, arm.policy.clone(), objective(experiment))
+    }
+}
+
+/// What the services of one arm are. `cpu`: the processor that they are kept to.
+pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu: Option<usize>) -> TreeSpec {
+    let of_tree = |machine: &&spec::PolicySpec| machine.name == "quota-server";
+    let (machines, beside): (Vec<_>, Vec<_>) = experiment.target.machines.iter().partition(of_tree);
+    let one = |service: &TreeService| {
+        let mut task = target_spec(experiment, arm, None, 0.0, seed, cpu);
+        task.app = spec::App::Emulated(service.emulated.clone());
+        task.policy = arm.services.get(&service.name).unwrap_or(&arm.policy).clone();
+        task.machines = beside.iter().copied().cloned().collect();
+        task.draws = Some(seed_for(task.seed, &format!("service of {}", service.name)));
+        task.stage_defaults = service.stage.clone();
+        if let Some(on_refuse) = &arm.on_refuse {
+            task.stage_defaults.on_refuse = on_refuse.clone();
+        }
+        let mut costs = experiment.simulation.emulated_costs();
+        service.costs.apply(&mut costs);
+        ServiceSpec {
+            name: service.name.clone(),
+            task,
+            costs,
+            wire: service.costs.wire(),
+            tasks: service.tasks,
+            balancer: service.balancer,
+            per: service.per,
+            slow: service.slow,
+            cap: service.cap,
+            calls: service.calls.iter().map(|call| call_spec(experiment, arm, call)).collect(),
+            fan_out: service.fan_out,
+        }
+    };
+    let entry = |(class, service): &(Option<Class>, String)| EntrySpec { class: *class, service: service.clone() };
+    TreeSpec {
+        services: tree.services.iter().map(one).collect(),
+        entries: tree.entries.iter().map(entry).collect(),
+        machines: machines.into_iter().cloned().collect(),
+    }
+}
+
+fn call_spec(experiment: &Experiment, arm: &Arm, call: &TreeCall) -> CallSpec {
+    let changes = &arm.calls;
+    let client = changes.client.as_ref().or(call.client.as_ref()).filter(|client| client.policy != "none");
+    CallSpec {
+        to: call.to.clone(),
+        times: call.times,
+        attempts: changes.attempts.unwrap_or(call.attempts),
+        heed_dont_retry: changes.heed_dont_retry.unwrap_or(call.heed_dont_retry),
+        when_refused: changes.when_refused.unwrap_or(call.when_refused),
+        timeout: call.timeout,
+        connections: call.connections,
+        client: client.map(|client| ClientSpec {
+            policy: client.policy.clone(),
+            settings: client.settings.clone(),
+            scope: client.scope,
+            objective: objective(experiment),
+            renewed_in: Vec::new(),
+        }),
+    }
+}
+
+/// Extra operations a request.
+pub fn work(experiment: &Experiment, capacity: Option<&Capacity>) -> f64 {
+    match (&experiment.target.app, capacity) {
+        (_, Some(found)) => found.operations,
+        (App::Arashi(Arashi { work: Work::Operations(operations), .. }), None) => *operations,
+        _ => 0.0,
+    }
+}
+
+fn backlog(experiment: &Experiment, arm: &Arm) -> u32 {
+    let by_place = if arm.policy.works_at_accept() { SHORT_BACKLOG } else { LONG_BACKLOG };
+    arm.backlog.or(arm.target(experiment).backlog).unwrap_or(by_place)
+}
+
+/// Who may sign in.
+pub fn accounts(app: &App) -> Vec<Account> {
+    if let App::Arashi(arashi) = app { accounts_of(arashi.mail) } else { Vec::new() }
+}
+
+/// Whose mail it is.
+pub fn accounts_of(mail: Mail) -> Vec<Account> {
+    let all = corpus::accounts(&mail.corpus()).into_iter();
+    all.map(|(user, password)| Account { user, password }).collect()
+}
+
+/// What is sent in one arm: the same for every arm of a block, but for the policy on the users' own side.
+pub fn load_plan(
+    experiment: &Experiment,
+    arm: &Arm,
+    accounts: &[Account],
+    target: plan::Target,
+    seed: u64,
+    capacity: Option<f64>,
+) -> LoadPlan {
+    let users = &experiment.users;
+    let behaviour = users.behaviour.clone();
+    let who = match &users.model {
+        Model::Mail { model, previous_page, .. } => plan::Users::Mail(MailUsers {
+            model: model.clone(),
+            previous_page: *previous_page,
+            accounts: accounts.to_vec(),
+            behaviour,
+            connections: users.connections,
+        }),
+        Model::Url { path, think } => {
+            let (think, connections) = (think.clone(), users.connections);
+            plan::Users::Url(UrlUsers { think, behaviour, connections, ..UrlUsers::new(path) })
+        }
+    };
+    LoadPlan {
+        seed: seed_for(seed, "load"),
+        target,
+        users: who,
+        phases: users.phases.iter().map(|phase| resolved(phase, users.trace.as_ref(), capacity)).collect(),
+        timeout: users.timeout,
+        connect_timeout: users.connect_timeout,
+        objective: Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
+        drain: users.drain,
+        sources: users.sources,
+        marks: users.marks.clone(),
+        client: client_spec(experiment, arm),
+    }
+}
+
+/// A client that may do as it likes is none.
+fn client_spec(experiment: &Experiment, arm: &Arm) -> Option<ClientSpec> {
+    let client = arm.client.as_ref().filter(|client| client.policy != "none")?;
+    let phases = experiment.users.phases.iter().enumerate();
+    Some(ClientSpec {
+        policy: client.policy.clone(),
+        settings: client.settings.clone(),
+        scope: client.scope,
+        objective: objective(experiment),
+        renewed_in: phases.filter(|(_, phase)| phase.fresh_policy).map(|(index, _)| index).collect(),
+    })
+}
+
+fn objective(experiment: &Experiment) -> Objective {
+    Objective {
+        percentile: experiment.objective.percentile,
+        response_time: Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
+    }
+}
+
+fn resolved(phase: &crate::plan::Phase, trace: Option<&Recording>, capacity: Option<f64>) -> plan::Phase {
+    let load = |load: &Load| match *load {
+        Load::Replay => match trace {
+            Some(trace) => trace.load(trace.played()),
+            None => unreachable!("the reader gives such a load only where there is a trace"),
+        },
+        Load::Users { from, to, class } => plan::Load::Users { from, to, class: Class(class) },
+        Load::Sessions { from, to, law, class } => plan::Load::Sessions {
+            from_per_s: from.per_second(capacity),
+            to_per_s: to.per_second(capacity),
+            law,
+            class: Class(class),
+        },
+        Load::Requests { from, to, law, class } => plan::Load::Requests {
+            from_per_s: from.per_second(capacity),
+            to_per_s: to.per_second(capacity),
+            law,
+            class: Class(class),
+        },
+        Load::Present { from, to, role, class } => plan::Load::Present { from, to, role, class: Class(class) },
+        Load::Churn { from, to, law, ask, class } => plan::Load::Churn {
+            from_per_s: from.per_second(capacity),
+            to_per_s: to.per_second(capacity),
+            law,
+            ask,
+            class: Class(class),
+        },
+    };
+    plan::Phase { name: phase.name.clone(), duration: phase.duration, loads: phase.loads.iter().map(load).collect() }
+}
+
+/// What arrives in a phase, in words.
+pub fn load_in_words(phase: &crate::plan::Phase, capacity: Option<f64>) -> String {
+    let one = |load: &Load| match load {
+        Load::Replay => "recorded sessions".to_owned(),
+        Load::Users { from, to, .. } if from == to => format!("{to} users"),
+        Load::Users { from, to, .. } => format!("{from} to {to} users"),
+        Load::Sessions { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "sessions/s"),
+        Load::Requests { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "requests/s"),
+        Load::Present { from, to, role: BackgroundRole::Idle | BackgroundRole::Churn { .. }, .. } => {
+            span(f64::from(*from), f64::from(*to), "idle connections")
+        }
+        Load::Present { from, to, role: BackgroundRole::Checker { .. }, .. } => {
+            span(f64::from(*from), f64::from(*to), "health checkers")
+        }
+        Load::Churn { from, to, .. } => {
+            span(from.per_second(capacity), to.per_second(capacity), "connections/s that come and go")
+        }
+    };
+    let all: Vec<String> = phase.loads.iter().map(one).collect();
+    all.join(" and ")
+}
+
+fn span(from: f64, to: f64, unit: &str) -> String {
+    if from == to { format!("{to:.0} {unit}") } else { format!("{from:.0} to {to:.0} {unit}") }
+}

@@ -1,0 +1,97 @@
+//! The thresholds of an experiment, checked against its arms, phases and request types before anything runs.
+
+use std::time::Duration;
+
+use analysis::judge::threshold::{AbortRule, Names, Threshold, ThresholdError, Watch};
+use workloads::mail::REQUEST_TYPES;
+
+use super::{
+    fields::Fields,
+    plan::{Experiment, Model},
+    problem::Problems,
+    raw::{Node, Value},
+};
+
+/// Keys of a threshold that is a table.
+pub const KEYS: &[&str] = &["check", "abort", "grace"];
+/// How long one that ends the run may fail before it does.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Reads `thresholds`, and which of them end the run. `all_arms` are those of the file: where fewer are run, thresholds on the
+/// others are left out.
+pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[String]) -> (Vec<String>, Vec<AbortRule>) {
+    let mut arms: Vec<&str> = all_arms.iter().map(String::as_str).collect();
+    let running: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
+    arms.extend(running.iter().filter(|arm| !all_arms.iter().any(|a| a == *arm)));
+    let names = Names {
+        arms,
+        phases: experiment.users.phases.iter().map(|p| (p.name.as_str(), p.duration.as_secs_f64())).collect(),
+        types: match experiment.users.model {
+            Model::Mail { .. } => REQUEST_TYPES.to_vec(),
+            Model::Url { .. } => vec!["request"],
+        },
+    };
+    let (mut kept, mut aborts) = (Vec::new(), Vec::new());
+    for node in fields.list("thresholds") {
+        let Some((text, grace)) = written(node, fields.problems()) else { continue };
+        let told = |problem: &ThresholdError| {
+            let message = format!("{} (at character {} of {:?})", problem.message, problem.at + 1, clipped(&text));
+            fields.problems().add(&node.place, "thresholds", message, problem.hint.clone());
+        };
+        let checked = Threshold::parse(&text)
+            .map_err(|problem| vec![problem])
+            .and_then(|threshold| threshold.check(&names).map(|()| threshold));
+        let threshold = match checked {
+            Ok(threshold) => threshold,
+            Err(found) => {
+                found.iter().for_each(told);
+                continue;
+            }
+        };
+        if let Some(Err(why)) = grace.map(|grace| Watch::new(&threshold, grace)) {
+            fields.problems().add(&node.place, "thresholds", why, "leave abort out: it is judged at the end");
+            continue;
+        }
+        if threshold.arms().iter().all(|arm| running.contains(arm)) {
+            aborts.extend(grace.map(|grace| AbortRule { check: text.clone(), grace }));
+            kept.push(text);
+        }
+    }
+    (kept, aborts)
+}
+
+/// A threshold as text, or a table with it; and for how long it may fail, if it ends the run.
+fn written(node: &Node, problems: &Problems) -> Option<(String, Option<Duration>)> {
+    match &node.value {
+        Value::Text(text) => Some((text.clone(), None)),
+        Value::Table(_) => {
+            let fields = Fields::of(node, "thresholds", KEYS, problems)?;
+            let grace = fields.time("grace", Duration::from_secs(1)..=Duration::from_secs(3600));
+            let abort = fields.flag("abort").unwrap_or(false);
+            if !abort && grace.is_some() {
+                fields.problem("grace", "a grace time without abort", "add abort: true, or leave grace out");
+                return None;
+            }
+            let Some(text) = fields.text("check") else {
+                fields.missing("check", "seda.spike.response_time.p90 < 2s");
+                return None;
+            };
+            Some((text, abort.then(|| grace.unwrap_or(GRACE))))
+        }
+        other => {
+            let hint = "write it as text: seda.spike.response_time.p90 < 2s";
+            problems.add(&node.place, "thresholds", format!("not {}", other.shown()), hint);
+            None
+        }
+    }
+}
+
+/// Enough of a threshold to know it again.
+fn clipped(text: &str) -> String {
+    const CHARS: usize = 80;
+    let mut short: String = text.chars().take(CHARS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,160 @@
+//! The ledger: every planned request is accounted for once.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+/// How a request ended, as its host knows it (the judgement on an answer is the user's).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// Answered as asked. Late if its response time is over the objective: the recorder sees to that.
+    Served,
+    /// Refused by the service.
+    Rejected,
+    /// No answer within the time-out.
+    TimedOut,
+    /// Answered wrongly, or the connection broke.
+    Failed,
+    /// Failed: sent to another host, where users do not go.
+    Elsewhere,
+    /// The user gave up, or was let go with the request open.
+    Abandoned,
+    /// Still open when the run ended.
+    InFlight,
+    /// No connection within the connect time-out.
+    ConnectTimedOut,
+    /// The connection was refused or reset, or no descriptor or port was left for it.
+    ConnectFailed,
+    /// A client-side policy refused it, or kept it back until nobody wanted it any more.
+    RefusedLocally,
+    /// Never begun: the generator could not keep up, or the run ended first.
+    Unsent,
+}
+
+impl Fate {
+    /// Whether a request that ended so has been written to the service.
+    #[must_use]
+    pub fn implies_sent(self) -> bool {
+        matches!(self, Self::Served | Self::Rejected | Self::Failed | Self::Elsewhere)
+    }
+}
+
+/// Counts of requests by how they ended. An attempt is an entry of its own; a redirect or refresh that is followed is
+/// not (see [`hops`](Self::hops)).
+///
+/// ```text
+/// planned = unsent + refused_locally + connect_failed + sent
+/// sent    = served + served_late + rejected + timed_out + failed + abandoned + in_flight
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Whose intended start came.
+    pub planned: u64,
+    /// Never begun.
+    pub unsent: u64,
+    /// Refused by a client-side policy, or kept back by it until its user had given up or the run was over.
+    pub refused_locally: u64,
+    /// Without a connection.
+    pub connect_failed: u64,
+    /// Written to the service.
+    pub sent: u64,
+    /// Answered as asked, within the objective.
+    pub served: u64,
+    /// Answered as asked, but late.
+    pub served_late: u64,
+    /// Refused by the service.
+    pub rejected: u64,
+    /// Without an answer within the time-out.
+    pub timed_out: u64,
+    /// Answered wrongly, or the connection broke.
+    pub failed: u64,
+    /// Given up by the user.
+    pub abandoned: u64,
+    /// Still open at the end.
+    pub in_flight: u64,
+
+    /// Of `planned`: second and later attempts.
+    pub retries: u64,
+    /// Of `connect_failed`: those that timed out.
+    pub connect_timed_out: u64,
+    /// Of `failed`: sent to another host, where users do not go.
+    pub elsewhere: u64,
+    /// Requests written beside `sent`: redirects and refreshes that were followed. The service reads `sent + hops`.
+    pub hops: u64,
+    /// Wanted by a user, and answered as asked within the objective, counted from when the user first wanted it and over
+    /// all its attempts: the numerator of goodput.
+    pub served_intents: u64,
+}
+
+impl Ledger {
+    /// Which of the two equations does not hold, if one does not.
+    #[must_use]
+    pub fn imbalance(&self) -> Option<String> {
+        let planned = self.unsent + self.refused_locally + self.connect_failed + self.sent;
+        let sent = self.ended() + self.in_flight;
+        if self.planned != planned {
+            return Some(format!("{} requests were planned, but {planned} are accounted for", self.planned));
+        }
+        (self.sent != sent).then(|| format!("{} requests were sent, but {sent} are accounted for", self.sent))
+    }
+
+    /// Sent requests that have ended.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.served + self.served_late + self.rejected + self.timed_out + self.failed + self.abandoned
+    }
+
+    /// Requests that the service should have read.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.sent + self.hops
+    }
+
+    /// First attempts: the offered load.
+    #[must_use]
+    pub fn first_attempts(&self) -> u64 {
+        self.planned - self.retries
+    }
+
+    /// Attempts per request wanted; 1 without retries.
+    #[must_use]
+    pub fn amplification(&self) -> Option<f64> {
+        (self.first_attempts() > 0).then(|| self.planned as f64 / self.first_attempts() as f64)
+    }
+
+    /// Share of what was sent that the service refused; 0 if nothing was sent.
+    #[must_use]
+    pub fn reject_fraction(&self) -> f64 {
+        if self.sent == 0 { 0.0 } else { self.rejected as f64 / self.sent as f64 }
+    }
+
+    /// Counts what has begun and not ended as unsent or in flight: for an account at any moment, and at the end.
+    #[must_use]
+    pub fn closed(mut self) -> Self {
+        self.in_flight = self.sent - self.ended();
+        self.unsent = self.planned - self.refused_locally - self.connect_failed - self.sent;
+        self
+    }
+}
+
+impl AddAssign for Ledger {
+    fn add_assign(&mut self, other: Self) {
+        self.planned += other.planned;
+        self.unsent += other.unsent;
+        self.refused_locally += other.refused_locally;
+        self.connect_failed += other.connect_failed;
+        self.sent += other.sent;
+        self.served += other.served;
+        self.served_late += other.served_late;
+        self.rejected += other.rejected;
+        self.timed_out += other.timed_out;
+        self.failed += other.failed;
+        self.abandoned += other.abandoned;
+        self.in_flight += other.in_flight;
+        self.retries += other.retries;
+        self.connect_timed_out += other.connect_timed_out;
+        self.elsewhere += other.elsewhere;
+        self.hops += other.hops;
+        self.served_intents += other.served_intents;
+    }
+}

@@ -1,0 +1,49 @@
+//! What happened to every request, in fixed memory.
+//!
+//! A host drives a [`Recorder`]: it [plans](Recorder::plan) each request at its intended start, and hands the [`Ticket`]
+//! back when the request has ended. The recorder keeps a ledger in which every planned request ends exactly once, and
+//! histograms from which percentiles are read that do not hide what timed out. Memory is bounded by phases, types and
+//! classes, never by requests; only [`Numbers`] of requests without an answer are kept one by one, and what each user got
+//! ([`Fairness`]), both up to a limit.
+//!
+//! The crate knows neither hosts nor load plans, so that a [`Report`] can be computed from its [`Record`] without them.
+#![warn(missing_docs)]
+
+mod background;
+mod cell;
+mod distribution;
+mod groups;
+mod health;
+mod ledger;
+mod numbers;
+mod plan;
+mod record;
+mod recorder;
+mod replies;
+mod report;
+mod shares;
+mod spread;
+mod user_set;
+mod users;
+mod window;
+
+pub use background::{BackgroundLedger, CheckResult};
+pub use cell::Family;
+pub use controllers::site::ClientGauges;
+pub use distribution::{Distribution, Percentile, Times, least_samples};
+pub use groups::Group;
+pub use health::{ClockReport, Health, Stall, StallCause};
+pub use ledger::{Fate, Ledger};
+pub use numbers::Numbers;
+pub use plan::{Intent, RecorderPhase, RecorderPlan};
+pub use record::{CellRecord, PhaseRecord, Record, RecordError, TimesRecord};
+pub use recorder::{Recorder, Ticket};
+pub use replies::Replies;
+pub use report::{GeneratorReport, Little, PhaseReport, Report};
+pub use shares::{Fairness, jain};
+pub use spread::Dispersion;
+pub use users::{Offered, Replayed, TransitionCount};
+pub use window::{SecondTimes, TurnedBack, UserStates, Window};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! All that a [`Report`] is made from, to be kept in a file: the same report comes out of it again, bit for bit.
+//!
+//! Times are whole microseconds. A histogram is a list of its buckets, each with its least value, so that a record can be read
+//! without a library.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use controllers::{Class, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BackgroundLedger, Distribution, Family, Health, Ledger, Offered, Replayed, Replies, Report, TransitionCount,
+    cell::Cell,
+    recorder::PARTS,
+    report::{Raw, RawPhase},
+    shares::Shares,
+    spread::Spread,
+    user_set::UserSet,
+};
+
+/// Most users, phases, types and classes that are believed of a file: it may have been changed.
+const MOST_USERS: u64 = 1 << 28;
+const MOST_CELLS: usize = 1 << 22;
+/// Most requests of a cell.
+const MOST_REQUESTS: u64 = 1 << 48;
+/// Longest time that is believed: a histogram grows with its longest value.
+const MOST_MICROS: u64 = 1 << 40;
+
+/// All that a report is made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// In order.
+    pub phases: Vec<PhaseRecord>,
+    /// Request types.
+    pub types: Vec<String>,
+    /// Classes of users.
+    pub classes: Vec<Class>,
+    /// Answers that took longer were late.
+    pub objective_us: u64,
+    /// What histograms hold at most.
+    pub most_us: u64,
+    /// Time that requests spent between being written and their end, nanoseconds.
+    pub sojourn_ns: u64,
+    /// How long the run took, with its drain, in seconds.
+    pub seconds: f64,
+    /// Time average of the number in flight.
+    pub mean_in_flight: f64,
+    /// Requests in flight at the end, by count.
+    pub in_flight: u64,
+    /// The generator's own state.
+    pub health: Health,
+    /// Transitions that users of a Markov model made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transitions: Vec<TransitionCount>,
+    /// How often pages offered what they drew, by minutes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<Offered>,
+    /// What became of recorded requests, if a recording was replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
+    /// Why the numbers did not add up, if they did not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+    /// Those that are not empty.
+    pub cells: Vec<CellRecord>,
+}
+
+/// A phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// Its name.
+    pub name: String,
+    /// Its beginning, nanoseconds.
+    pub begins_ns: u64,
+    /// Its length, nanoseconds: how long it lasted, if it was cut off.
+    pub lasts_ns: u64,
+    /// The run was stopped before its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
+    /// Most users of closed loads at once.
+    pub users: Option<u64>,
+    /// Users that planned a request in it: first and last of each run of numbers.
+    pub seen: Vec<[u64; 2]>,
+    /// Of these, those with a connect time-out.
+    pub connect_timed_out: Vec<[u64; 2]>,
+    /// How many users wanted so much, and were given so much of it in time: wanted, given, users.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<[u64; 3]>,
+    /// Arrivals in each tenth of a second, where they were to be independent and at one rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Vec<u32>>,
+    /// What went on beside requests.
+    pub beside: BackgroundLedger,
+    /// Answers by status, and errors by their text.
+    #[serde(default, skip_serializing_if = "Replies::is_empty")]
+    pub replies: Replies,
+    /// Its twentieths are apart in `cells`; else all of it is in part 0.
+    pub in_parts: bool,
+}
+
+/// What was counted of one type and class in a phase, or a twentieth of one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellRecord {
+    /// Which phase, from 0.
+    pub phase: usize,
+    /// Which twentieth of it, from 0.
+    pub part: usize,
+    /// Which type, from 0.
+    #[serde(rename = "type")]
+    pub kind: usize,
+    /// Which class, from 0.
+    pub class: usize,
+    /// Where its requests went.
+    pub ledger: Ledger,
+    /// Its times by family.
+    pub times: BTreeMap<String, TimesRecord>,
+}
+
+/// A histogram.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimesRecord {
+    /// Known times: the least microsecond of a bucket of three digits, and how many lie in it.
+    pub known: Vec<[u64; 2]>,
+    /// Times that are known to be longer than these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub censored: Vec<[u64; 2]>,
+    /// Sum of the known ones.
+    pub total_us: u64,
+    /// The longest known one.
+    pub longest_us: u64,
+    /// Times over the bound.
+    #[serde(default)]
+    pub saturated: u64,
+}
+
+/// Why a record makes no report.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the record makes no sense: {0}")]
+pub struct RecordError(String);
+
+impl Report {
+    /// All that it was made from. `in_parts` says of which phases the twentieths are to be kept apart.
+    #[must_use]
+    pub fn record(&self, in_parts: impl Fn(&str) -> bool) -> Record {
+        let raw = &self.raw;
+        let phases: Vec<PhaseRecord> =
+            raw.phases.iter().map(|phase| phase_record(phase, phase.in_parts && in_parts(&phase.name))).collect();
+        let mut cells = Vec::new();
+        for (phase, kept) in phases.iter().enumerate() {
+            for part in 0..if kept.in_parts { PARTS } else { 1 } {
+                let share = if kept.in_parts { twentieth(part) } else { 0.0..1.0 };
+                for at in 0..raw.kinds.len() * raw.classes.len() {
+                    let (kind, class) = (at / raw.classes.len(), at % raw.classes.len());
+                    let cell = raw.gather(phase..phase + 1, share.clone(), |k, c| (k, c) == (kind, class));
+                    let times = times_of(&cell);
+                    if cell.ledger != Ledger::default() || !times.is_empty() {
+                        cells.push(CellRecord { phase, part, kind, class, ledger: cell.ledger, times });
+                    }
+                }
+            }
+        }
+        Record {
+            phases,
+            types: raw.kinds.clone(),
+            classes: raw.classes.clone(),
+            objective_us: micros(raw.objective),
+            most_us: micros(raw.most),
+            sojourn_ns: nanos(raw.sojourn),
+            seconds: self.seconds,
+            mean_in_flight: self.little.mean_in_flight,
+            in_flight: self.counted_in_flight,
+            health: self.generator.health.clone(),
+            transitions: self.transitions.clone(),
+            offered: self.offered.clone(),
+            replayed: self.replayed,
+            faults: self.faults.clone(),
+            cells,
+        }
+    }
+}
+
+impl Record {
+    /// The report, made again. It has no numbers of requests: what was joined by them is kept by whoever joined it.
+    ///
+    /// # Errors
+    /// If the record names what is not there, or claims what cannot be.
+    pub fn report(&self) -> Result<Report, RecordError> {
+        let phases = self.phases.iter().map(raw_phase).collect::<Result<Vec<_>, _>>()?;
+        let (kinds, classes) = (self.types.len(), self.classes.len());
+        let room = [PARTS, kinds, classes].iter().try_fold(phases.len().max(1), |room, n| room.checked_mul(*n));
+        let Some(room) = room.filter(|room| (1..=MOST_CELLS).contains(room)) else {
+            return Err(wrong("it has no types or classes, or too many"));
+        };
+        let mut cells = vec![None; room];
+        for found in &self.cells {
+            let CellRecord { phase, part, kind, class, .. } = *found;
+            let parts = self.phases.get(phase).map_or(0, |phase| if phase.in_parts { PARTS } else { 1 });
+            if part >= parts || kind >= kinds || class >= classes {
+                return Err(wrong("a cell lies outside of its phases, types and classes"));
+            }
+            let cell = &mut cells[((phase * PARTS + part) * kinds + kind) * classes + class];
+            if cell.is_some() {
+                return Err(wrong("a cell is there twice"));
+            }
+            *cell = Some(Box::new(self.cell(found)?));
+        }
+        let raw = Raw {
+            phases,
+            kinds: self.types.clone(),
+            classes: self.classes.clone(),
+            cells,
+            most: Duration::from_micros(self.most_us),
+            objective: Duration::from_micros(self.objective_us),
+            sojourn: Duration::from_nanos(self.sojourn_ns),
+            // Nothing more is recorded into it.
+            replays: false,
+        };
+        let mut report = Report::of(raw, self.seconds, self.health.clone(), self.in_flight, self.mean_in_flight);
+        report.transitions.clone_from(&self.transitions);
+        report.offered.clone_from(&self.offered);
+        report.replayed = self.replayed;
+        report.faults.clone_from(&self.faults);
+        Ok(report)
+    }
+
+    fn cell(&self, found: &CellRecord) -> Result<Cell, RecordError> {
+        let mut cell = Cell::with(believable(found.ledger)?);
+        for (name, times) in &found.times {
+            let family = Family::ALL.into_iter().find(|family| family.name() == name);
+            let family = family.ok_or_else(|| wrong("it has times of a kind that nobody knows"))?;
+            if times.known.iter().chain(&times.censored).any(|[value, _]| *value > MOST_MICROS) {
+                return Err(wrong("it has a time of days"));
+            }
+            let distribution = Distribution::of_buckets(self.most_us.max(2), [&times.known, &times.censored]);
+            let mut distribution = distribution.ok_or_else(|| wrong("a bucket holds more than can be counted"))?;
+            distribution.total_us = times.total_us;
+            distribution.longest_us = times.longest_us;
+            distribution.saturated = times.saturated;
+            cell.set(family, distribution);
+        }
+        Ok(cell)
+    }
+}
+
+fn phase_record(phase: &RawPhase, in_parts: bool) -> PhaseRecord {
+    PhaseRecord {
+        name: phase.name.clone(),
+        begins_ns: phase.begins.as_nanos(),
+        lasts_ns: nanos(phase.lasts),
+        cut_off: phase.cut_off,
+        users: phase.users,
+        seen: phase.seen.runs(),
+        connect_timed_out: phase.connect_timed_out.runs(),
+        shares: phase.shares.tally(),
+        spread: phase.spread.as_ref().map(|spread| spread.counts().to_vec()),
+        beside: phase.beside,
+        replies: phase.replies.clone(),
+        in_parts,
+    }
+}
+
+/// Counts that can be added up and subtracted.
+fn believable(ledger: Ledger) -> Result<Ledger, RecordError> {
+    let Ledger { planned, unsent, refused_locally, connect_failed, sent, served_intents, retries, .. } = ledger;
+    let Ledger { served, served_late, rejected, timed_out, failed, abandoned, in_flight, hops, .. } = ledger;
+    let counts = [planned, unsent, refused_locally, connect_failed, sent, served_intents, hops];
+    let ends = [served, served_late, rejected, timed_out, failed, abandoned, in_flight];
+    let within = counts.iter().chain(&ends).all(|count| *count <= MOST_REQUESTS) && retries <= planned;
+    if within && ledger.imbalance().is_none() { Ok(ledger) } else { Err(wrong("a cell's books do not add up")) }
+}
+
+fn raw_phase(phase: &PhaseRecord) -> Result<RawPhase, RecordError> {
+    let users = |runs: &[[u64; 2]]| {
+        UserSet::of_runs(runs, MOST_USERS).ok_or_else(|| wrong("its users are out of order, or too many"))
+    };
+    let BackgroundLedger { checks, answered, refused, failed, .. } = phase.beside;
+    if [answered, refused, failed].iter().try_fold(0_u64, |sum, n| sum.checked_add(*n)).is_none_or(|sum| sum > checks) {
+        return Err(wrong("more health checks ended than began"));
+    }
+    if !phase.replies.is_believable(MOST_REQUESTS) {
+        return Err(wrong("its answers by status, or its errors, are more than can be counted"));
+    }
+    Ok(RawPhase {
+        name: phase.name.clone(),
+        begins: Timestamp::from_nanos(phase.begins_ns),
+        lasts: Duration::from_nanos(phase.lasts_ns),
+        cut_off: phase.cut_off,
+        users: phase.users,
+        seen: users(&phase.seen)?,
+        connect_timed_out: users(&phase.connect_timed_out)?,
+        shares: Shares::of_tally(&phase.shares).ok_or_else(|| wrong("its users were given more than they wanted"))?,
+        spread: phase.spread.clone().map(Spread::of_counts),
+        beside: phase.beside,
+        replies: phase.replies.clone(),
+        in_parts: phase.in_parts,
+    })
+}
+
+fn times_of(cell: &Cell) -> BTreeMap<String, TimesRecord> {
+    let of = |family: Family| {
+        let times = cell.of(family)?;
+        let [known, censored] = times.buckets();
+        let Distribution { total_us, longest_us, saturated, .. } = *times;
+        Some((family.name().to_owned(), TimesRecord { known, censored, total_us, longest_us, saturated }))
+    };
+    Family::ALL.into_iter().filter_map(of).collect()
+}
+
+fn twentieth(part: usize) -> std::ops::Range<f64> {
+    let share = |part: usize| part as f64 / PARTS as f64;
+    share(part)..share(part + 1)
+}
+
+fn wrong(what: &str) -> RecordError {
+    RecordError(what.to_owned())
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

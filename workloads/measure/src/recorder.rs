@@ -1,0 +1,406 @@
+//! The recorder that a host drives.
+
+use std::{collections::VecDeque, time::Duration};
+
+use controllers::{Class, Kind, Timestamp};
+
+use super::{
+    BackgroundLedger, CheckResult, Distribution, Family, Fate, Health, Intent, Ledger, RecorderPlan, Report,
+    SecondTimes, UserStates, Window,
+    cell::Cell,
+    distribution::Percentile,
+    groups::{Ended, Groups},
+    report::Raw,
+};
+
+/// Phases are counted in this many equal parts, so that "the last half of the spike" can be read afterwards.
+pub(super) const PARTS: usize = 20;
+
+/// One planned request, from its intended start until it has ended. Not `Clone`: handing it back is what ends it, so a
+/// request cannot end twice; one that is dropped shows up as in flight.
+#[derive(Debug)]
+#[must_use = "a ticket that is not handed back leaves its request open"]
+pub struct Ticket {
+    cell: u32,
+    user: u64,
+    intended: Timestamp,
+    /// Since when the host could send it.
+    free: Timestamp,
+    wanted_at: Timestamp,
+    /// When a policy of the user's own was first asked about it.
+    asked: Option<Timestamp>,
+    begun: bool,
+    /// The first request of its user.
+    arrival: bool,
+    sent: Option<Timestamp>,
+}
+
+impl Ticket {
+    /// The intended start: the planned arrival, or the intended end of the pause before.
+    #[must_use]
+    pub fn intended(&self) -> Timestamp {
+        self.intended
+    }
+
+    /// When it was written, if it was.
+    #[must_use]
+    pub fn sent(&self) -> Option<Timestamp> {
+        self.sent
+    }
+}
+
+/// Counts and times everything, in memory bounded by phases, types and classes.
+#[derive(Debug)]
+pub struct Recorder {
+    raw: Raw,
+    window: Window,
+    groups: Groups,
+    window_response: Distribution,
+    window_lag: Distribution,
+    /// Times of rejections in this second; `None`: seconds' times are not asked for.
+    window_reject: Option<Distribution>,
+    closed_windows: VecDeque<Window>,
+    in_flight: u64,
+    /// Requests in flight times how long, in nanoseconds, up to `area_until`.
+    area: u128,
+    area_until: Timestamp,
+    /// Arrivals were ended before the plan was over.
+    stopped: Option<Timestamp>,
+}
+
+impl Recorder {
+    /// A recorder for this plan, whose requests are of these types (`Kind(0)` is the first).
+    #[must_use]
+    pub fn new(plan: RecorderPlan, kinds: &[&str]) -> Self {
+        let most = plan.timeout * 2;
+        let raw = Raw::new(plan, kinds, most);
+        Self {
+            groups: Groups::new(raw.kinds.len(), raw.classes.len()),
+            raw,
+            window: Window::default(),
+            window_response: Distribution::new(most),
+            window_lag: Distribution::new(most),
+            window_reject: None,
+            closed_windows: VecDeque::new(),
+            in_flight: 0,
+            area: 0,
+            area_until: Timestamp::ZERO,
+            stopped: None,
+        }
+    }
+
+    /// From now on windows have their times ([`Window::times`]).
+    #[must_use]
+    pub fn keeping_times(mut self) -> Self {
+        self.window_reject = Some(Distribution::new(self.raw.most));
+        self
+    }
+
+    /// Enters a request into the plan at its intended start, before anything is done about it. Only for
+    /// the first hop: a later one goes on with the ticket of its request ([`Recorder::hop`]).
+    pub fn plan(&mut self, user: u64, intent: Intent, intended: Timestamp) -> Ticket {
+        let cell = self.raw.cell_index(intended, intent.kind, intent.class);
+        let ledger = &mut self.raw.cell(cell).ledger;
+        ledger.planned += 1;
+        ledger.retries += u64::from(intent.attempt > 0);
+        self.groups.planned(cell);
+        if intent.attempt > 0 {
+            self.window.retries += 1;
+        } else {
+            self.window.offered += 1;
+        }
+        let arrival = self.raw.users_seen(intended, user);
+        if intent.attempt == 0 {
+            self.raw.wants(intended, user);
+            if self.raw.replays {
+                self.raw.time(cell, Family::Behind).record(intended.since(intent.wanted_at));
+            }
+        }
+        let (free, wanted_at) = (intended, intent.wanted_at);
+        Ticket { cell, user, intended, free, wanted_at, asked: None, begun: false, arrival, sent: None }
+    }
+
+    /// A background connection is asked for, with a health check or without: returns the phase in whose books it is.
+    pub fn begin_background(&mut self, intended: Timestamp, check: bool) -> usize {
+        let (phase, _) = self.raw.phase_and_part(intended);
+        self.raw.beside(phase).into_iter().for_each(|books| books.begin(check));
+        phase
+    }
+
+    /// A connection was made for it.
+    pub fn connected_background(&mut self, phase: usize) {
+        self.raw.beside(phase).into_iter().for_each(BackgroundLedger::connected);
+    }
+
+    /// It has ended with this fate; `check`: what came of its health check, if it had one.
+    pub fn end_background(&mut self, phase: usize, fate: Fate, check: Option<CheckResult>) {
+        self.raw.beside(phase).into_iter().for_each(|books| books.end(fate, check));
+    }
+
+    /// A client-side policy is asked about it: the generator has let it come, whatever the policy says.
+    pub fn asked(&mut self, ticket: &mut Ticket, now: Timestamp) {
+        ticket.asked.get_or_insert(now);
+    }
+
+    /// A client-side policy has kept it back until now. That is part of its response time, and none of the generator's
+    /// lateness.
+    pub fn let_go(&mut self, ticket: &mut Ticket, now: Timestamp) {
+        ticket.free = ticket.free.max(now);
+    }
+
+    /// The host begins with it (connects, or writes): what lies between is the generator's own lateness.
+    pub fn begin(&mut self, ticket: &mut Ticket, now: Timestamp) {
+        if std::mem::replace(&mut ticket.begun, true) {
+            return;
+        }
+        let lag = now.since(ticket.free);
+        self.raw.time(ticket.cell, Family::SendLag).record(lag);
+        self.window_lag.record(lag);
+        if ticket.arrival {
+            // What a policy of the user's own took is not the generator's.
+            self.raw.arrived(ticket.intended, lag);
+        }
+    }
+
+    /// A connection was made for it, and took so long.
+    pub fn connected(&mut self, ticket: &Ticket, took: Duration) {
+        self.raw.time(ticket.cell, Family::Connect).record(took);
+    }
+
+    /// It is written to the service. Of a kept connection that turns out to be closed and of a new one in its place,
+    /// only the first write counts: the time in flight and the service time begin with it.
+    pub fn sent(&mut self, ticket: &mut Ticket, now: Timestamp) {
+        self.begin(ticket, now);
+        if ticket.sent.is_some() {
+            return;
+        }
+        ticket.sent = Some(now);
+        self.raw.cell(ticket.cell).ledger.sent += 1;
+        self.window.sent += 1;
+        self.advance(now);
+        self.in_flight += 1;
+        // A host that learns of a write only later says so later: the time since then belongs to it.
+        self.area += self.area_until.since(now).as_nanos();
+    }
+
+    /// The service has answered it, or a hop of it, with this status.
+    pub fn answered(&mut self, ticket: &Ticket, status: u16) {
+        self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.answered(status));
+    }
+
+    /// It has ended without an answer, for this reason.
+    pub fn went_wrong(&mut self, ticket: &Ticket, error: &str) {
+        self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.went_wrong(error));
+    }
+
+    /// A redirect or refresh of it is written to the service.
+    pub fn hop(&mut self, ticket: &Ticket) {
+        self.raw.cell(ticket.cell).ledger.hops += 1;
+    }
+
+    /// It has ended so, now. What never got as far as being written cannot have been abandoned, timed out or in flight at
+    /// the service: it counts as without a connection if it was begun, and as unsent if not.
+    pub fn end(&mut self, mut ticket: Ticket, fate: Fate, now: Timestamp) {
+        if fate.implies_sent() && ticket.sent.is_none() {
+            // An answer without a request: the host forgot to say that it sent it.
+            debug_assert!(false, "{fate:?} before it was sent");
+            self.sent(&mut ticket, now);
+        }
+        match ticket.sent {
+            Some(sent) => self.end_sent(&ticket, fate, sent, now),
+            None => self.end_unsent(&ticket, fate, now),
+        }
+    }
+
+    fn end_sent(&mut self, ticket: &Ticket, fate: Fate, sent: Timestamp, now: Timestamp) {
+        let response = now.since(ticket.intended);
+        let objective = self.raw.objective;
+        let late = response > objective;
+        let in_time_since_wanted = now.since(ticket.wanted_at) <= objective;
+        // What is still open at the end of the run stays in flight.
+        self.advance(now);
+        self.in_flight -= u64::from(!matches!(fate, Fate::InFlight | Fate::Unsent));
+        self.raw.sojourn += now.since(sent);
+        let ledger = &mut self.raw.cell(ticket.cell).ledger;
+        match fate {
+            Fate::Served => {
+                let (total, window) = if late {
+                    (&mut ledger.served_late, &mut self.window.late)
+                } else {
+                    (&mut ledger.served, &mut self.window.served)
+                };
+                *total += 1;
+                *window += 1;
+                self.groups.ended(ticket.cell, Ended::Served { late, response });
+                ledger.served_intents += u64::from(in_time_since_wanted);
+                self.window.goodput += u64::from(in_time_since_wanted);
+                if in_time_since_wanted {
+                    self.raw.gets(ticket.intended, ticket.user);
+                }
+                self.raw.time(ticket.cell, Family::Response).record(response);
+                self.raw.time(ticket.cell, Family::Service).record(now.since(sent));
+                self.window_response.record(response);
+                return;
+            }
+            Fate::Rejected => {
+                ledger.rejected += 1;
+                self.window.rejected += 1;
+                self.groups.ended(ticket.cell, Ended::Rejected);
+                self.raw.time(ticket.cell, Family::Reject).record(response);
+                if let Some(rejects) = &mut self.window_reject {
+                    rejects.record(response);
+                }
+                return;
+            }
+            Fate::TimedOut => {
+                ledger.timed_out += 1;
+                self.window.timed_out += 1;
+                self.groups.ended(ticket.cell, Ended::Lost);
+            }
+            Fate::Abandoned => {
+                ledger.abandoned += 1;
+                self.window.abandoned += 1;
+                self.groups.ended(ticket.cell, Ended::Lost);
+            }
+            // Left open: the end of the run counts what was sent and has not ended.
+            Fate::InFlight | Fate::Unsent => {}
+            // A later hop found no connection, or was refused by the client: the request as a whole has failed.
+            Fate::Failed | Fate::Elsewhere | Fate::ConnectTimedOut | Fate::ConnectFailed | Fate::RefusedLocally => {
+                ledger.failed += 1;
+                ledger.elsewhere += u64::from(fate == Fate::Elsewhere);
+                self.window.failed += 1;
+                self.groups.ended(ticket.cell, Ended::Lost);
+                return;
+            }
+        }
+        self.raw.time(ticket.cell, Family::Response).record_censored(response);
+        self.raw.time(ticket.cell, Family::Service).record_censored(now.since(sent));
+        self.window_response.record_censored(response);
+    }
+
+    fn end_unsent(&mut self, ticket: &Ticket, fate: Fate, now: Timestamp) {
+        let ledger = &mut self.raw.cell(ticket.cell).ledger;
+        if fate == Fate::RefusedLocally {
+            ledger.refused_locally += 1;
+            if let (true, Some(asked)) = (ticket.arrival && !ticket.begun, ticket.asked) {
+                // It came as planned, and was sent away by the user's own policy.
+                self.raw.arrived(ticket.intended, asked.since(ticket.intended));
+            }
+            self.window.refused_locally += 1;
+            self.groups.ended(ticket.cell, Ended::Rejected);
+            return;
+        }
+        if !ticket.begun || matches!(fate, Fate::Unsent | Fate::InFlight) {
+            // The end of the run counts what was planned and never sent.
+            return;
+        }
+        ledger.connect_failed += 1;
+        self.window.connect_failed += 1;
+        self.groups.ended(ticket.cell, Ended::Lost);
+        let timed_out = matches!(fate, Fate::ConnectTimedOut | Fate::TimedOut | Fate::Abandoned);
+        if !timed_out {
+            return;
+        }
+        ledger.connect_timed_out += 1;
+        self.window.connect_timed_out += 1;
+        self.raw.connect_timed_out(ticket.intended, ticket.user);
+        let waited = now.since(ticket.intended);
+        self.raw.time(ticket.cell, Family::Connect).record_censored(waited);
+        // A user that got no connection has waited for an answer all the same.
+        self.raw.time(ticket.cell, Family::Response).record_censored(waited);
+        self.window_response.record_censored(waited);
+    }
+
+    /// Carries the area under the number in flight on to `now`.
+    fn advance(&mut self, now: Timestamp) {
+        self.area += u128::from(self.in_flight) * now.since(self.area_until).as_nanos();
+        self.area_until = self.area_until.max(now);
+    }
+
+    /// Requests written and not ended.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// The ledger of the whole run as it stands.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger {
+        self.raw.total().closed()
+    }
+
+    /// The next second that is over by `now`; call it until it says `None`, at least once a second. `users` is what users
+    /// are doing now.
+    pub fn next_window(&mut self, now: Timestamp, users: UserStates) -> Option<Window> {
+        let second = now.as_nanos() / 1_000_000_000;
+        if self.window.second < second {
+            self.close_window(users);
+        }
+        self.closed_windows.pop_front()
+    }
+
+    fn close_window(&mut self, users: UserStates) {
+        let next = self.window.second + 1;
+        let mut closed = std::mem::replace(&mut self.window, Window { second: next, ..Window::default() });
+        closed.phase = self.raw.phase_at(Timestamp::from_secs(closed.second)).unwrap_or(self.raw.phase_count());
+        closed.in_flight = self.in_flight;
+        (closed.by_type, closed.by_class) = self.groups.close(&self.raw.kinds, &self.raw.classes);
+        closed.users = users;
+        let times = self.window_response.percentiles();
+        closed.p50_ms = times.p50;
+        closed.p90_ms = times.p90;
+        closed.p99_ms = times.p99;
+        closed.p50_at_least_ms = times.p50_at_least;
+        closed.p90_at_least_ms = times.p90_at_least;
+        closed.p99_at_least_ms = times.p99_at_least;
+        closed.send_lag_p99_ms = match self.window_lag.percentile(99.0) {
+            Percentile::At(value) | Percentile::AtLeast(value) => Some(value),
+            Percentile::Unknown => self.window_lag.max_ms(),
+        };
+        if let Some(rejects) = &mut self.window_reject {
+            let [response, response_censored] = self.window_response.buckets();
+            let [reject, _] = rejects.buckets();
+            closed.times = Some(Box::new(SecondTimes { response, response_censored, reject }));
+            rejects.clear();
+        }
+        self.window_response.clear();
+        self.window_lag.clear();
+        self.closed_windows.push_back(closed);
+    }
+
+    /// Arrivals end here, whatever the plan says.
+    pub fn stop(&mut self, now: Timestamp) {
+        self.stopped.get_or_insert(now);
+    }
+
+    /// Ends the run. Requests whose tickets were not handed back count as in flight if they were sent, else as unsent;
+    /// hand them back as [`Fate::InFlight`], so that the times they waited are known as well.
+    #[must_use]
+    pub fn finish(mut self, now: Timestamp, health: Health) -> Report {
+        self.advance(now);
+        if let Some(at) = self.stopped {
+            self.raw.cut(at);
+        }
+        Report::new(self.raw, now, health, self.in_flight, self.area)
+    }
+}
+
+/// Which cell a request belongs to.
+impl Raw {
+    fn cell_index(&self, intended: Timestamp, kind: Kind, class: Class) -> u32 {
+        let (phase, part) = self.phase_and_part(intended);
+        let kind = usize::from(kind.0).min(self.kinds.len() - 1);
+        let class = self.classes.iter().position(|&c| c == class).unwrap_or(0);
+        let index = ((phase * PARTS + part) * self.kinds.len() + kind) * self.classes.len() + class;
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    fn cell(&mut self, index: u32) -> &mut Cell {
+        self.cells[index as usize].get_or_insert_default()
+    }
+
+    fn time(&mut self, index: u32, family: Family) -> &mut Distribution {
+        let most = self.most;
+        self.cell(index).at(family, most)
+    }
+}

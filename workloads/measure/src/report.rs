@@ -1,0 +1,469 @@
+//! What a run measured, in the shape of `summary.json`.
+
+use std::{collections::BTreeMap, ops::Range, time::Duration};
+
+use controllers::{Class, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BackgroundLedger, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Offered, RecorderPlan,
+    Replayed, Replies, Times, TransitionCount, TurnedBack, cell::Cell, recorder::PARTS, shares::Shares, spread::Spread,
+    user_set::UserSet,
+};
+
+/// What a run measured. Serialises without the raw counts; write those out first if they are to be kept
+/// ([`Report::distribution`]).
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// In the order of the plan.
+    pub phases: Vec<PhaseReport>,
+    /// The whole run as one phase.
+    pub total: PhaseReport,
+    /// How long the run took, with its drain, in seconds.
+    pub seconds: f64,
+    /// The generator's own state.
+    pub generator: GeneratorReport,
+    /// Two ways to the mean number in flight, which must agree.
+    pub little: Little,
+    /// Transitions that Markov users made, filled in by the host; empty for other users.
+    pub transitions: Vec<TransitionCount>,
+    /// How often pages offered what these users drew, by minutes; filled in by the host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<Offered>,
+    /// What became of recorded requests; filled in by the host. `None`: nothing was replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Replayed>,
+    /// What balancers before services have refused, where they have a cap; filled in by the host. To users that was sent, and
+    /// answered 503; no service has read it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub turned_back: BTreeMap<String, TurnedBack>,
+    /// The requests by number, if they were numbered; filled in by the host.
+    #[serde(skip)]
+    pub numbers: Option<Numbers>,
+    /// Why the numbers do not add up, if they do not; a run with any is not to be believed.
+    pub faults: Vec<String>,
+    /// Requests in flight at the end, by count.
+    #[serde(skip)]
+    pub(super) counted_in_flight: u64,
+    #[serde(skip)]
+    pub(super) raw: Raw,
+}
+
+/// The generator's own state.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorReport {
+    /// Median of the send lag, in milliseconds.
+    pub send_lag_p50_ms: Option<f64>,
+    /// Its 99th percentile.
+    pub send_lag_p99_ms: Option<f64>,
+    /// Its 99.9th.
+    pub send_lag_p999_ms: Option<f64>,
+    /// Its maximum.
+    pub send_lag_max_ms: Option<f64>,
+    /// Requests that were planned and never begun.
+    pub unsent: u64,
+    /// Times over the histograms' bound.
+    pub saturated: u64,
+    /// What the host knows.
+    #[serde(flatten)]
+    pub health: Health,
+}
+
+/// Little's law over the whole run, drain included: the mean number in flight is the rate of requests times the mean time
+/// each was in flight. The host's clock readings go into the one by way of the number in flight, into the other by way of
+/// each request; where they differ, requests were lost or times are wrong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Little {
+    /// Time average of the number in flight.
+    pub mean_in_flight: f64,
+    /// Requests written a second.
+    pub sent_per_s: f64,
+    /// Mean time from the write to the end, in milliseconds, however it ended.
+    pub mean_time_ms: f64,
+}
+
+impl Little {
+    /// By how much of the mean number in flight the two ways differ; 0 if nothing was in flight.
+    #[must_use]
+    pub fn difference(&self) -> f64 {
+        let by_law = self.sent_per_s * self.mean_time_ms / 1000.0;
+        if self.mean_in_flight > 0.0 { (self.mean_in_flight - by_law).abs() / self.mean_in_flight } else { 0.0 }
+    }
+}
+
+/// One phase, or one request type or class of it. Requests belong to the phase of their intended start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseReport {
+    /// Name of the phase, type or class.
+    pub name: String,
+    /// Its length: how long it lasted, if it was cut off.
+    pub seconds: f64,
+    /// The run was stopped before its end.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub cut_off: bool,
+    /// Most users of closed loads at once, by the plan; `None` where users come and go (open loads).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub users: Option<u64>,
+    /// Where every request went.
+    #[serde(flatten)]
+    pub ledger: Ledger,
+    /// First attempts a second.
+    pub offered_per_s: f64,
+    /// Unique wants answered as asked within the objective, a second.
+    pub goodput_per_s: f64,
+    /// Share of what was sent that the service refused.
+    pub reject_fraction: f64,
+    /// Attempts per request wanted.
+    pub amplification: Option<f64>,
+    /// Of what was answered as asked, connecting included; time-outs are censored.
+    pub response_time_ms: Times,
+    /// Of the same, from the actual send.
+    pub service_time_ms: Times,
+    /// Response time of rejects.
+    pub reject_time_ms: Times,
+    /// Of connections made; connect time-outs are censored.
+    pub connect_time_ms: Times,
+    /// In replays: how far behind their recorded times first attempts were, because their users were still at something else.
+    #[serde(skip_serializing_if = "Times::is_empty", default)]
+    pub behind_ms: Times,
+    /// Different users that planned a request in it.
+    pub clients: u64,
+    /// Of these: users with at least one connect time-out.
+    pub clients_connect_timed_out: u64,
+    /// What went on beside requests.
+    #[serde(skip_serializing_if = "BackgroundLedger::is_nothing", default)]
+    pub beside: BackgroundLedger,
+    /// Answers by status, and errors by their text; of whole phases.
+    #[serde(flatten)]
+    pub replies: Replies,
+    /// How evenly users were served; of whole phases.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fairness: Option<Fairness>,
+    /// How arrivals were spread, where they were to be independent and at one rate; of whole phases.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub arrivals: Option<Dispersion>,
+    /// The same by request type, for types that occurred.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub by_type: BTreeMap<String, PhaseReport>,
+    /// The same by class, if there are several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub by_class: BTreeMap<String, PhaseReport>,
+}
+
+impl Report {
+    pub(super) fn new(mut raw: Raw, now: Timestamp, health: Health, in_flight: u64, area: u128) -> Self {
+        for cell in raw.cells.iter_mut().flatten() {
+            cell.ledger = cell.ledger.closed();
+        }
+        let seconds = now.as_secs_f64();
+        let mean_in_flight = if seconds > 0.0 { area as f64 / 1e9 / seconds } else { 0.0 };
+        Self::of(raw, seconds, health, in_flight, mean_in_flight)
+    }
+
+    /// From closed books.
+    pub(super) fn of(raw: Raw, seconds: f64, health: Health, in_flight: u64, mean_in_flight: f64) -> Self {
+        let whole = raw.gather(0..raw.phases.len(), 0.0..1.0, |_, _| true);
+        let lag = whole.of(Family::SendLag);
+        let generator = GeneratorReport {
+            send_lag_p50_ms: lag.and_then(|lag| lag.percentiles().p50),
+            send_lag_p99_ms: lag.and_then(|lag| lag.percentiles().p99),
+            send_lag_p999_ms: lag.and_then(|lag| lag.percentiles().p999),
+            send_lag_max_ms: lag.and_then(Distribution::max_ms),
+            unsent: whole.ledger.unsent,
+            saturated: Family::ALL.iter().filter_map(|&f| whole.of(f)).map(Distribution::saturated).sum(),
+            health,
+        };
+        let mut faults = Vec::new();
+        faults.extend(whole.ledger.imbalance());
+        if whole.ledger.in_flight != in_flight {
+            faults
+                .push(format!("{} requests are in flight by the ledger, {in_flight} by count", whole.ledger.in_flight));
+        }
+        let phases = (0..raw.phases.len()).map(|phase| raw.phase_report(phase, 0.0..1.0)).collect();
+        let mut total = raw.report("total", 0..raw.phases.len(), 0.0..1.0);
+        for phase in &raw.phases {
+            total.beside += phase.beside.closed();
+            total.replies += &phase.replies;
+        }
+        total.users = raw.phases.iter().filter_map(|phase| phase.users).max();
+        let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+        let little = Little {
+            mean_in_flight,
+            sent_per_s: per_second(total.ledger.sent as f64),
+            mean_time_ms: raw.sojourn.as_secs_f64() * 1000.0 / total.ledger.sent.max(1) as f64,
+        };
+        Self {
+            phases,
+            total,
+            seconds,
+            generator,
+            little,
+            transitions: Vec::new(),
+            offered: Vec::new(),
+            replayed: None,
+            turned_back: BTreeMap::new(),
+            numbers: None,
+            faults,
+            counted_in_flight: in_flight,
+            raw,
+        }
+    }
+
+    /// A part of a phase, from and to as shares of its length (0.5..1.0: the last half), in steps of a twentieth. `None`
+    /// if there is no such phase, or its parts were not kept ([`Record`](super::Record)).
+    #[must_use]
+    pub fn part(&self, phase: &str, share: Range<f64>) -> Option<PhaseReport> {
+        let phase = self.raw.phases.iter().position(|p| p.name == phase && (p.in_parts || share == (0.0..1.0)))?;
+        Some(self.raw.phase_report(phase, share))
+    }
+
+    /// The times of one kind in a phase, of one request type or all, for `*.hlog` files.
+    #[must_use]
+    pub fn distribution(&self, phase: &str, family: Family, kind: Option<&str>) -> Option<Distribution> {
+        let phase = self.raw.phases.iter().position(|p| p.name == phase)?;
+        let gathered =
+            self.raw.gather(phase..phase + 1, 0.0..1.0, |of, _| kind.is_none_or(|kind| self.raw.kinds[of] == kind));
+        gathered.of(family).cloned()
+    }
+}
+
+/// Every count, as recorded.
+#[derive(Debug, Clone)]
+pub(super) struct Raw {
+    pub(super) phases: Vec<RawPhase>,
+    pub(super) kinds: Vec<String>,
+    pub(super) classes: Vec<Class>,
+    /// By phase, part, type, class.
+    pub(super) cells: Vec<Option<Box<Cell>>>,
+    pub(super) most: Duration,
+    pub(super) objective: Duration,
+    /// Some of the load is recorded.
+    pub(super) replays: bool,
+    /// Time that requests spent between being written and their end.
+    pub(super) sojourn: Duration,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct RawPhase {
+    pub(super) name: String,
+    pub(super) begins: Timestamp,
+    pub(super) lasts: Duration,
+    /// It was to last longer.
+    pub(super) cut_off: bool,
+    pub(super) users: Option<u64>,
+    pub(super) seen: UserSet,
+    pub(super) connect_timed_out: UserSet,
+    pub(super) shares: Shares,
+    /// `None`: nothing is to be expected of it.
+    pub(super) spread: Option<Spread>,
+    pub(super) beside: BackgroundLedger,
+    pub(super) replies: Replies,
+    /// Its twentieths are apart; else all of it is in the first.
+    pub(super) in_parts: bool,
+}
+
+impl Raw {
+    pub(super) fn new(plan: RecorderPlan, kinds: &[&str], most: Duration) -> Self {
+        let mut begins = Timestamp::ZERO;
+        let mut phases = Vec::with_capacity(plan.phases.len());
+        for phase in plan.phases {
+            phases.push(RawPhase {
+                name: phase.name,
+                begins,
+                lasts: phase.duration,
+                cut_off: false,
+                users: phase.users,
+                seen: UserSet::default(),
+                connect_timed_out: UserSet::default(),
+                shares: Shares::default(),
+                spread: phase.independent.then(Spread::default),
+                beside: BackgroundLedger::default(),
+                replies: Replies::default(),
+                in_parts: true,
+            });
+            begins = begins + phase.duration;
+        }
+        let classes = if plan.classes.is_empty() { vec![Class::default()] } else { plan.classes };
+        let kinds: Vec<String> = kinds.iter().map(|&kind| kind.to_owned()).collect();
+        let cells = phases.len().max(1) * PARTS * kinds.len() * classes.len();
+        Self {
+            phases,
+            kinds,
+            classes,
+            cells: vec![None; cells],
+            most,
+            objective: plan.objective,
+            replays: plan.replays,
+            sojourn: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn phase_count(&self) -> usize {
+        self.phases.len()
+    }
+
+    /// The phase at this time; `None` when the last one is over.
+    pub(super) fn phase_at(&self, at: Timestamp) -> Option<usize> {
+        let last_begun = self.phases.iter().rposition(|phase| phase.begins <= at)?;
+        let phase = &self.phases[last_begun];
+        (at < phase.begins + phase.lasts).then_some(last_begun)
+    }
+
+    /// Where an intended start falls. One after the last phase (a user that went on for a moment) belongs to its end.
+    pub(super) fn phase_and_part(&self, intended: Timestamp) -> (usize, usize) {
+        let Some(index) = self.phases.iter().rposition(|phase| phase.begins <= intended) else {
+            return (0, 0);
+        };
+        let phase = &self.phases[index];
+        let into = intended.since(phase.begins).as_nanos() * PARTS as u128;
+        let part = into.checked_div(phase.lasts.as_nanos()).unwrap_or(0);
+        (index, usize::try_from(part).unwrap_or(PARTS).min(PARTS - 1))
+    }
+
+    /// The replies to requests of the phase that this cell belongs to.
+    pub(super) fn replies(&mut self, cell: u32) -> Option<&mut Replies> {
+        let of_a_phase = PARTS * self.kinds.len() * self.classes.len();
+        self.phases.get_mut(cell as usize / of_a_phase).map(|phase| &mut phase.replies)
+    }
+
+    pub(super) fn beside(&mut self, phase: usize) -> Option<&mut BackgroundLedger> {
+        self.phases.get_mut(phase).map(|phase| &mut phase.beside)
+    }
+
+    /// True for the first request of a user: one that neither this phase nor the one before has seen.
+    pub(super) fn users_seen(&mut self, intended: Timestamp, user: u64) -> bool {
+        let (phase, _) = self.phase_and_part(intended);
+        let before = phase.checked_sub(1).is_some_and(|before| self.phases[before].seen.contains(user));
+        self.phases.get_mut(phase).is_some_and(|phase| phase.seen.insert(user)) && !before
+    }
+
+    /// A user wants something for the first time.
+    pub(super) fn wants(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        self.phases.get_mut(phase).into_iter().for_each(|phase| phase.shares.wants(user));
+    }
+
+    /// A user was given in time what it wanted.
+    pub(super) fn gets(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        self.phases.get_mut(phase).into_iter().for_each(|phase| phase.shares.gets(user));
+    }
+
+    /// The generator has let a user come, so much later than planned.
+    pub(super) fn arrived(&mut self, intended: Timestamp, late: Duration) {
+        let (phase, _) = self.phase_and_part(intended);
+        let Some(phase) = self.phases.get_mut(phase) else { return };
+        let into = intended.since(phase.begins) + late;
+        phase.spread.iter_mut().for_each(|spread| spread.add(into));
+    }
+
+    pub(super) fn connect_timed_out(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        if let Some(phase) = self.phases.get_mut(phase) {
+            phase.connect_timed_out.insert(user);
+        }
+    }
+
+    /// Arrivals ended at this moment, and not with the plan: what is over it was cut off, and is measured by what it lasted.
+    pub(super) fn cut(&mut self, at: Timestamp) {
+        for phase in self.phases.iter_mut().filter(|phase| at < phase.begins + phase.lasts) {
+            phase.lasts = at.since(phase.begins);
+            phase.cut_off = true;
+        }
+    }
+
+    pub(super) fn total(&self) -> Ledger {
+        let mut total = Ledger::default();
+        for cell in self.cells.iter().flatten() {
+            total += cell.ledger;
+        }
+        total
+    }
+
+    /// The sum of the cells of these phases, of this part of each, that `wanted` (by type and class) picks.
+    pub(super) fn gather(
+        &self,
+        phases: Range<usize>,
+        share: Range<f64>,
+        wanted: impl Fn(usize, usize) -> bool,
+    ) -> Cell {
+        let from = (share.start * PARTS as f64).round() as usize;
+        let to = (share.end * PARTS as f64).round() as usize;
+        let (kinds, classes) = (self.kinds.len(), self.classes.len());
+        let mut sum = Cell::default();
+        for phase in phases {
+            for part in from..to.min(PARTS) {
+                for at in 0..kinds * classes {
+                    let (kind, class) = (at / classes, at % classes);
+                    if let (true, Some(cell)) =
+                        (wanted(kind, class), &self.cells[(phase * PARTS + part) * kinds * classes + at])
+                    {
+                        sum.add(cell);
+                    }
+                }
+            }
+        }
+        sum
+    }
+
+    fn phase_report(&self, phase: usize, share: Range<f64>) -> PhaseReport {
+        let whole = share == (0.0..1.0);
+        let mut report = self.report(&self.phases[phase].name, phase..phase + 1, share);
+        let RawPhase { users, beside, replies, shares, spread, lasts, cut_off, .. } = &self.phases[phase];
+        report.users = *users;
+        report.cut_off = *cut_off;
+        report.beside = beside.closed();
+        if whole {
+            report.replies.clone_from(replies);
+            report.fairness = shares.fairness();
+            report.arrivals = spread.as_ref().and_then(|spread| spread.dispersion(*lasts));
+        }
+        report
+    }
+
+    fn report(&self, name: &str, phases: Range<usize>, share: Range<f64>) -> PhaseReport {
+        let length: Duration = self.phases[phases.clone()].iter().map(|phase| phase.lasts).sum();
+        let seconds = length.as_secs_f64() * (share.end.min(1.0) - share.start.max(0.0)).max(0.0);
+        let summed = |wanted: &dyn Fn(usize, usize) -> bool| self.gather(phases.clone(), share.clone(), wanted);
+
+        let mut report = summary(name, seconds, &summed(&|_, _| true));
+        for (kind, name) in self.kinds.iter().enumerate() {
+            let cell = summed(&|of, _| of == kind);
+            if cell.ledger.planned > 0 {
+                report.by_type.insert(name.clone(), summary(name, seconds, &cell));
+            }
+        }
+        for (at, class) in self.classes.iter().enumerate().filter(|_| self.classes.len() > 1) {
+            let name = class.0.to_string();
+            report.by_class.insert(name.clone(), summary(&name, seconds, &summed(&|_, of| of == at)));
+        }
+        let (mut seen, mut connect_timed_out) = (UserSet::default(), UserSet::default());
+        for phase in &self.phases[phases] {
+            seen.add(&phase.seen);
+            connect_timed_out.add(&phase.connect_timed_out);
+        }
+        report.clients = seen.len();
+        report.clients_connect_timed_out = connect_timed_out.len();
+        report
+    }
+}
+
+fn summary(name: &str, seconds: f64, cell: &Cell) -> PhaseReport {
+    let times = |family| cell.of(family).map(Distribution::percentiles).unwrap_or_default();
+    let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+    PhaseReport {
+        name: name.to_owned(),
+        seconds,
+        ledger: cell.ledger,
+        offered_per_s: per_second(cell.ledger.first_attempts()),
+        goodput_per_s: per_second(cell.ledger.served_intents),
+        reject_fraction: cell.ledger.reject_fraction(),
+        amplification: cell.ledger.amplification(),
+        response_time_ms: times(Family::Response),
+        service_time_ms: times(Family::Service),
+        reject_time_ms: times(Family::Reject),
+        connect_time_ms: times(Family::Connect),
+        behind_ms: times(Family::Behind),
+        ..PhaseReport::default()
+    }
+}
