@@ -1,8 +1,9 @@
 //! Commands that come from two sources are taken once: the same log twice, a copy of it, or rawlogs beside events.
 //!
-//! A command of the same session, name, tag and time is the same command. A rawlog does not know its session's name: there it is
-//! the same user, tag and name at nearly the same time, and from then on the two sessions are one. Entries are held for as long as
-//! sources may differ, so that whichever comes first, nothing of a session goes out under another name.
+//! A command of the same session, name, tag and time is the same command. A rawlog does not know its session's name:
+//! there it is the same user, tag and name at nearly the same time, and from then on the two sessions are one. Entries
+//! are held for as long as sources may differ, so that whichever comes first, nothing of a session goes out under
+//! another name.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,7 +12,8 @@ use std::{
 
 use super::entry::{Command, LogEntry, What};
 
-/// So far apart may two sources put a command: microseconds. A rawlog says when its line was read, an event when it was begun.
+/// So far apart may two sources put a command: microseconds. A rawlog says when its line was read, an event when it was
+/// begun.
 const APART: i64 = 50_000;
 
 /// Most entries that are held. Beyond, the earliest go out; what is doubled across so many is not noticed.

@@ -1,11 +1,10 @@
 //! Requests to web servers: access logs (Common and Combined), HAR files, and h2load's timing scripts.
 //!
-//! ```text
-//! 192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] "GET /list?folderid=3 HTTP/1.1" 200 2326 "http://…" "Mozilla/5.0 …" 0.012
-//! ```
-//! The last number is not part of either form, but often added: seconds with a decimal point (nginx), or whole microseconds
-//! (Apache's `%D`). A user is the name, or address and browser where there is none. A virtual host may stand before the address, and a list
-//! of those that the request was forwarded for in its place, or at the end of the line.
+//! ```text 192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] "GET /list?folderid=3 HTTP/1.1" 200 2326 "http://…"
+//! "Mozilla/5.0 …" 0.012 ``` The last number is not part of either form, but often added: seconds with a decimal point
+//! (nginx), or whole microseconds (Apache's `%D`). A user is the name, or address and browser where there is none. A
+//! virtual host may stand before the address, and a list of those that the request was forwarded for in its place, or
+//! at the end of the line.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -23,8 +22,8 @@ use super::{
 };
 use crate::trace::RecordOutcome;
 
-/// So long web servers usually let a request take, microseconds: 60 s in nginx and Apache. For logs that do not say how long it
-/// took.
+/// So long web servers usually let a request take, microseconds: 60 s in nginx and Apache. For logs that do not say how
+/// long it took.
 const LONGEST: i64 = 60_000_000;
 
 /// Reads an access log to its end.
@@ -34,7 +33,8 @@ pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
             return Ok(Heard::Not("this is no line of the Common or Combined log format"));
         };
         let Some(at) = with_month_name(request.stamp) else { return Ok(Heard::Not("its time cannot be read")) };
-        // Some servers stamp a line with when they write it, which is when they have answered, others with when they were asked.
+        // Some servers stamp a line with when they write it, which is when they have answered, others with when they
+        // were asked.
         let longest = request.cost.lasted.map_or(LONGEST, |lasted| i64::try_from(lasted).unwrap_or(LONGEST));
         sink.written(at..=within_second(at).end() + longest);
         let line = Some(LogLine { file: sink.number, id: request.id() });
