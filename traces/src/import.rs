@@ -9,19 +9,20 @@ mod entry;
 mod grammar;
 mod rules;
 mod sniff;
-mod when;
+mod timestamps;
 
 mod capture;
 mod chunker;
 mod clocks;
 mod conversation;
 mod copies;
-mod doubles;
+mod duplicates;
 mod emit;
 mod entries;
 mod events;
 mod flow;
 mod imap;
+mod log_client;
 mod mail_log;
 mod page;
 mod rawlog;
@@ -32,7 +33,6 @@ mod sink;
 mod tally;
 mod telemetry;
 mod web;
-mod who;
 
 use std::{
     fmt,
@@ -43,7 +43,7 @@ use std::{
 pub use rules::Rules;
 pub use sniff::Format;
 pub use tally::{FileTally, MoreFiles, Tally, ZoneTally};
-pub use when::{Clock, zone_name, zone_seconds};
+pub use timestamps::{Clock, zone_name, zone_seconds};
 
 use crate::{
     pseudonym::Pseudonyms,
@@ -52,7 +52,7 @@ use crate::{
 };
 use clocks::Ahead;
 use copies::Copies;
-use doubles::Doubles;
+use duplicates::Duplicates;
 use emit::{Emit, Emitted};
 use entries::Entries;
 use sessions::SessionAssembler;
@@ -168,7 +168,7 @@ pub fn import<W: Write>(
     let mut records = Spool::new(options.part);
     let emit = Emit { names: &options.pseudonyms, tally: &mut tally, out: &mut records };
     let mut sessions = SessionAssembler::new(micros(options.gap), micros(options.window), emit);
-    let (mut doubles, mut copies) = (Doubles::default(), Copies::default());
+    let (mut doubles, mut copies) = (Duplicates::default(), Copies::default());
     for entry in entries.sorted(ahead).map_err(ImportError::Spool)? {
         let entry = entry.map_err(ImportError::Spool)?;
         if !copies.has(&entry) {
@@ -211,7 +211,7 @@ fn write<W: Write>(
     let began = records.peek().and_then(|first| first.as_ref().ok()).map_or(0, |first| first.0.offset);
     // A timing script has no date: its times begin with 1970.
     let dated = i64::try_from(began).ok().filter(|at| *at > YEAR_1980);
-    header.began = dated.and_then(when::shown);
+    header.began = dated.and_then(timestamps::shown);
     header.names = options.pseudonyms.names();
     let mut writer = Writer::new(out, &header).map_err(ImportError::Write)?;
     for record in records {

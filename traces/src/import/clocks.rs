@@ -10,7 +10,7 @@ use std::{
     ops::RangeInclusive,
 };
 
-use super::when::zone_name;
+use super::timestamps::zone_name;
 
 /// Sessions that are compared: those with the smallest hashes, so that both kinds of lines keep the same ones.
 const SESSIONS: usize = 4096;

@@ -11,7 +11,7 @@ use super::{
     entry::{Command, Cost, What},
     imap::meaning,
     sink::{Heard, Sink},
-    when::{Stamp, TIMES, rfc3339, unix},
+    timestamps::{Stamp, TIMES, rfc3339, unix},
 };
 use crate::trace::{RecordOutcome, Totals};
 

@@ -11,7 +11,7 @@ use std::{
 use super::{
     conversation::Conversation,
     sink::{Heard, LONGEST_LINE, Sink, Stop},
-    when::unix,
+    timestamps::unix,
 };
 use crate::lines::{Line, Lines};
 

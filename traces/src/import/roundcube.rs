@@ -16,7 +16,7 @@ use std::{
 use super::{
     conversation::{Conversation, Logins},
     sink::{Heard, Sink, Stop},
-    when::with_month_name,
+    timestamps::with_month_name,
 };
 
 /// Most connections that are followed at a time, and most sessions that are known to have logged in.

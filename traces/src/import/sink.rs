@@ -12,7 +12,7 @@ use super::{
     entries::Entries,
     entry::{LogEntry, What},
     tally::{FileTally, Tally, count},
-    when::{Stamp, TIMES},
+    timestamps::{Stamp, TIMES},
 };
 use crate::lines::{Line, Lines};
 

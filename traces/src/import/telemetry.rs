@@ -9,7 +9,7 @@ use std::{io::Read, path::Path};
 use super::{
     conversation::Conversation,
     sink::{Heard, LONGEST_LINE, Sink, Stop},
-    when::unix,
+    timestamps::unix,
 };
 use crate::lines::{Line, Lines};
 

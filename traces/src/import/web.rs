@@ -15,10 +15,10 @@ use serde::{Deserialize, de};
 
 use super::{
     entry::{Cost, LogLine, Page, What},
+    log_client::{LogClient, address},
     rules::Found,
     sink::{Heard, Sink, Stop},
-    when::{rfc3339, with_month_name, within_second},
-    who::{Who, address},
+    timestamps::{rfc3339, with_month_name, within_second},
 };
 use crate::trace::RecordOutcome;
 
@@ -130,7 +130,7 @@ impl<'a> Request<'a> {
         let received = after.next().and_then(|bytes| bytes.parse().ok());
         let more = after.next().unwrap_or_default();
         let agent = more.split('"').nth(3).unwrap_or_default();
-        let Who { client, name } = Who::of(who)?;
+        let LogClient { client, name } = LogClient::of(who)?;
         // Behind a proxy the address is the proxy's, and many servers put the client's after the browser's name.
         let client = more.split('"').nth(5).and_then(address).unwrap_or(client);
         let user = if name == "-" { format!("{client} {agent}") } else { name };

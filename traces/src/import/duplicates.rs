@@ -21,7 +21,7 @@ const HELD: usize = 100_000;
 
 /// Holds entries, which come in the order of time, and gives them out once.
 #[derive(Debug, Default)]
-pub struct Doubles {
+pub struct Duplicates {
     held: VecDeque<Held>,
     /// Entries that went out before the first of those that are held.
     gone: u64,
@@ -61,7 +61,7 @@ impl Same {
     }
 }
 
-impl Doubles {
+impl Duplicates {
     /// Takes the next entry; gives those out that nothing later can be a double of.
     ///
     /// # Errors
@@ -202,7 +202,7 @@ mod tests {
     /// What comes out, as times and sessions, and how many were left out.
     fn once(mut entries: Vec<LogEntry>) -> (Vec<(i64, String)>, u64) {
         entries.sort_by_key(|entry| entry.at);
-        let mut doubles = Doubles::default();
+        let mut doubles = Duplicates::default();
         let mut out = Vec::new();
         let mut give = |entry: LogEntry| {
             out.push((entry.at, entry.session));
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_in_a_burst() {
-        let mut doubles = Doubles::default();
+        let mut doubles = Duplicates::default();
         let mut out = 0;
         for number in 0..HELD as i64 + 1000 {
             let give = |_: LogEntry| {
