@@ -1,10 +1,12 @@
 //! Requests to web servers: access logs (Common and Combined), HAR files, and h2load's timing scripts.
 //!
-//! ```text 192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] "GET /list?folderid=3 HTTP/1.1" 200 2326 "http://…"
-//! "Mozilla/5.0 …" 0.012 ``` The last number is not part of either form, but often added: seconds with a decimal point
-//! (nginx), or whole microseconds (Apache's `%D`). A user is the name, or address and browser where there is none. A
-//! virtual host may stand before the address, and a list of those that the request was forwarded for in its place, or
-//! at the end of the line.
+//! ```text
+//! 192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] "GET /list?folderid=3 HTTP/1.1" 200 2326 "http://…" "Mozilla/5.0 …" 0.012
+//! ```
+//!
+//! The last number belongs to neither form, but is often added: seconds with a decimal point (nginx), or whole
+//! microseconds (Apache's `%D`). A user is the name, or address and browser without a name. A virtual host can precede the
+//! address, and a list of forwarded addresses can stand in its place, or at the end of the line.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
