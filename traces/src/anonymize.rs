@@ -1,4 +1,4 @@
-//! Takes out who it was: what `lab trace anonymize` does.
+//! Removes identities from a trace: the implementation of `lab trace anonymize`.
 
 use std::io::{self, Read, Write};
 
@@ -7,7 +7,7 @@ use crate::{
     trace::{ACTIONS, Footer, Header, LEAVE, Reader, Record, TraceError, Writer, split_object},
 };
 
-/// Why nothing came of it.
+/// The error of an anonymisation.
 #[derive(Debug, thiserror::Error)]
 pub enum AnonymizeError {
     /// The trace cannot be read.
@@ -18,10 +18,10 @@ pub enum AnonymizeError {
     Write(#[from] io::Error),
 }
 
-/// Writes the trace again with keyed pseudonyms for users, sessions, folders and actions that are not known ones; without its
-/// name, source, date, and names of files and commands. Offsets, sizes, numbers of messages, durations and outcomes stay.
+/// Writes a copy of the trace with keyed pseudonyms for users, sessions, folders and unknown actions, and without its
+/// name, source, date, and names of files and commands. Offsets, sizes, message numbers, durations and outcomes stay.
 ///
-/// What stays may still tell a person to who knows when they read mail, and how much.
+/// The remaining data can still identify a person to a reader that knows when and how much the person reads mail.
 ///
 /// # Errors
 /// If the trace cannot be read to its end, or `out` cannot be written.

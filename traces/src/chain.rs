@@ -1,24 +1,24 @@
-//! The chain behind a model: what users' next page depends on, and the chances of the next.
+//! The Markov chain of a model: its states, and the probabilities of the next page.
 
 use std::collections::BTreeMap;
 
 use crate::{PreviousPage, UserModel};
 
-/// A state, and the one that it was reached from where that matters: for states without a row, and where there is a row of second
-/// order for the two.
+/// A state of the chain: the page, and the previous page where the next one depends on it (pages without a row, and
+/// pairs of pages with a row of second order).
 pub type ChainState<'a> = (&'a str, Option<&'a str>);
 
-/// Places that sessions come to, and the chances to go from one to another. The start comes first.
+/// The reachable states of sessions with their transition probabilities. The start comes first.
 #[derive(Debug)]
 pub struct Chain<'a> {
-    /// In the order in which they are reached.
+    /// States in the order of discovery.
     pub places: Vec<ChainState<'a>>,
-    /// By place: the next, and its chance.
+    /// By state: the next states with their probabilities.
     pub rows: Vec<BTreeMap<usize, f64>>,
 }
 
 impl<'a> Chain<'a> {
-    /// The chain of a model whose rows are sound.
+    /// Builds the chain of a model with valid rows.
     pub fn of(model: &'a UserModel, previous: PreviousPage) -> Self {
         let mut chain = Self { places: vec![(model.start.as_str(), None)], rows: Vec::new() };
         while let Some(&place) = chain.places.get(chain.rows.len()) {
@@ -35,11 +35,11 @@ impl<'a> Chain<'a> {
         chain
     }
 
-    /// A place from which no session ends, if there is one.
+    /// A state from which no session ends, if there is one.
     pub fn trap(&self) -> Option<ChainState<'a>> {
         let mut ends = vec![false; self.places.len()];
         ends[0] = true;
-        // As long as the ends of one more place become known.
+        // Repeated until no further state is known to reach the end.
         while let Some(at) = (0..ends.len()).find(|&at| !ends[at] && self.rows[at].keys().any(|&next| ends[next])) {
             ends[at] = true;
         }
@@ -47,7 +47,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Where users go from a place.
+/// The next states of a state with their probabilities.
 fn next<'a>(model: &'a UserModel, previous: PreviousPage, (state, from): ChainState<'a>) -> Vec<(ChainState<'a>, f64)> {
     let row = from.map_or_else(|| model.transitions.get(state), |from| model.row(from, state));
     match (row, from) {
@@ -56,11 +56,11 @@ fn next<'a>(model: &'a UserModel, previous: PreviousPage, (state, from): ChainSt
             ways.map(|(to, &chance)| (place(model, to, state), chance)).collect()
         }
         (None, Some(from)) => {
-            // A model need not have the list that this reading goes back to.
+            // The list that this reading returns to can be missing in a model.
             let back = Some(previous.after(from)).filter(|back| model.transitions.contains_key(*back));
             vec![(place(model, back.unwrap_or(from), state), 1.0)]
         }
-        // The start has a row, and every other place was reached from one.
+        // The start has a row, and every other state was reached from one with a row.
         (None, None) => Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Whether transitions that were seen fit a model.
+//! Tests of observed transitions against a model.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::UserModel;
 
-/// How well the transitions out of one state fit its row: Pearson's chi-square test.
+/// The fit of the transitions from one state to its row: Pearson's chi-square test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowFit {
     /// The state.
     pub from: String,
-    /// Transitions seen.
+    /// Observed transitions.
     pub seen: u64,
-    /// Sum of (seen - expected)² / expected.
+    /// The statistic: the sum of (observed - expected)² / expected.
     pub statistic: f64,
-    /// Cells after merging, less one; 0: there is nothing to test.
+    /// Degrees of freedom: cells after merging, less one; 0: nothing to test.
     pub degrees: u32,
-    /// Chance of a statistic at least as large if the model is right; 1 if there is nothing to test, 0 if a transition
-    /// was seen that the model does not have.
+    /// The probability of a statistic at least as large if the model is right; 1 if there is nothing to test, 0 if the
+    /// model lacks an observed transition.
     pub p: f64,
 }
 
-/// Fewest that must be expected in a cell: below it chi-square is no good approximation (Cochran, Biometrics 10, 1954).
+/// The smallest expected count of a cell: below it chi-square is a bad approximation (Cochran, Biometrics 10, 1954).
 pub(crate) const LEAST_EXPECTED: f64 = 5.0;
 
-/// The fit of every row of the model, given transitions (from, to, how often). States without a row are not tested.
+/// The fit of every row of the model to transitions (from, to, count). States without a row are not tested.
 ///
 /// Cells are merged, from the rarest, until each has at least 5 expected transitions.
 pub fn row_fits<'a>(model: &UserModel, seen: impl IntoIterator<Item = (&'a str, &'a str, u64)>) -> Vec<RowFit> {
@@ -36,7 +36,7 @@ pub fn row_fits<'a>(model: &UserModel, seen: impl IntoIterator<Item = (&'a str, 
     model.transitions.iter().map(|(from, row)| row_fit(from, row, &counts)).collect()
 }
 
-/// The fit of every row of second order, given transitions (before, from, to, how often): each with the state before.
+/// The fit of every row of second order to transitions (previous, from, to, count), each with its previous state.
 pub fn second_fits<'a>(
     model: &UserModel,
     seen: impl IntoIterator<Item = (&'a str, &'a str, &'a str, u64)>,
@@ -75,15 +75,16 @@ fn row_fit(from: &str, row: &BTreeMap<String, f64>, counts: &BTreeMap<(&str, &st
     RowFit { from: from.into(), seen, statistic, degrees, p }
 }
 
-/// What Pearson's test found.
+/// The result of Pearson's test.
 pub(crate) struct Pearson {
     pub(crate) statistic: f64,
     pub(crate) degrees: u32,
-    /// The chance of cells at least as far from what is expected; `None`: there is nothing to test.
+    /// The probability of a deviation at least as large; `None`: nothing to test.
     pub(crate) p: Option<f64>,
 }
 
-/// Pearson's test of cells (expected, seen). `fitted`: so many numbers of what is expected were taken from what was seen.
+/// Pearson's test of cells (expected, observed). `fitted`: the number of parameters that were estimated from the
+/// observations.
 pub(crate) fn pearson(cells: &[(f64, f64)], fitted: usize) -> Pearson {
     let statistic = cells.iter().map(|(expected, seen)| (seen - expected) * (seen - expected) / expected).sum();
     let degrees = u32::try_from(cells.len().saturating_sub(1 + fitted)).unwrap_or(u32::MAX);
@@ -91,7 +92,7 @@ pub(crate) fn pearson(cells: &[(f64, f64)], fitted: usize) -> Pearson {
     Pearson { statistic, degrees, p: law.map(|law| law.sf(statistic)) }
 }
 
-/// Merges cells (expected, seen) with few expected into the next rarer one.
+/// Merges cells (expected, observed) with small expected counts into the next rarer one.
 fn merge_rare(cells: &mut Vec<(f64, f64)>) {
     cells.sort_by(|a, b| b.0.total_cmp(&a.0));
     while let [.., _, (least, _)] = cells[..] {

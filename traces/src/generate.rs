@@ -1,4 +1,5 @@
-//! From a model to a trace: what `lab trace generate` does. The same model, plan and seed give the same bytes.
+//! Generates a trace from a model: the implementation of `lab trace generate`. The same model, plan and seed give the
+//! same bytes.
 
 use std::{
     cmp::Reverse,
@@ -12,25 +13,26 @@ use crate::{
     trace::{Footer, Header, LEAVE, Names, Record, Writer},
 };
 
-/// What to generate.
+/// The parameters of a generated trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Sessions in all, from 1.
+    /// The number of sessions, at least 1.
     pub sessions: u64,
-    /// Sessions that begin in a second, as a Poisson process: over 0.
+    /// The arrival rate of a Poisson process, sessions per second, over 0.
     pub rate: f64,
-    /// Users that sessions belong to, one after another: from 1.
+    /// The number of users, to which sessions belong in turn, at least 1.
     pub users: u64,
-    /// How every request lasts.
+    /// The duration of every request.
     pub service: Duration,
-    /// How states without a row go on.
+    /// The reading of states without a row.
     pub previous_page: PreviousPage,
-    /// Root of all randomness.
+    /// The root seed.
     pub seed: u64,
 }
 
 impl Plan {
-    /// So many sessions of a model: at the rate, and with the reading, that it was fitted with; else one a second.
+    /// A plan for a number of sessions, with the rate and the reading of the model's fit; without a fit, one session
+    /// per second.
     #[must_use]
     pub fn of(model: &UserModel, sessions: u64) -> Self {
         let fitted = model.fitted.as_deref();
@@ -46,13 +48,13 @@ impl Plan {
     }
 }
 
-/// Why nothing was generated.
+/// The error of a generation.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
-    /// The model cannot be walked.
+    /// The model is invalid.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The plan cannot be.
+    /// The plan is invalid.
     #[error("{0}")]
     Plan(&'static str),
     /// The trace cannot be written.
@@ -60,16 +62,17 @@ pub enum GenerateError {
     Write(#[from] io::Error),
 }
 
-/// Longest trace: ten years.
+/// The longest trace: ten years.
 const LONGEST: u64 = 10 * 366 * 24 * 3600 * 1_000_000;
 
-/// Messages in the one folder that users have; a list shows ten.
+/// Messages in a user's only folder; a list shows ten.
 const MESSAGES: u64 = 200;
 
-/// Walks the model, and writes what its users do. Memory holds the sessions that are going on. Gives `out` back.
+/// Simulates the users of a model, and writes their requests. Memory holds the open sessions only. Returns `out`.
 ///
 /// # Errors
-/// If the model fails its [check](UserModel::check), the plan has no sessions, users or rate, or `out` cannot be written.
+/// If the model fails its [check](UserModel::check), the plan has no sessions, users or rate, or `out` cannot be
+/// written.
 pub fn generate<W: Write>(model: &UserModel, plan: &Plan, out: W) -> Result<W, GenerateError> {
     model.check()?;
     if plan.sessions == 0 || plan.users == 0 {
@@ -85,7 +88,7 @@ pub fn generate<W: Write>(model: &UserModel, plan: &Plan, out: W) -> Result<W, G
     let mut arrivals = Draws::of(plan.seed, u64::MAX);
     let (mut number, mut arrival) = (0, 0);
     loop {
-        // Who comes at the same moment as another goes on comes first.
+        // At equal times a new session comes before an open one.
         let next = going.peek().map(|Reverse(walker)| walker.at);
         if number < plan.sessions && next.is_none_or(|at| arrival <= at) {
             going.push(Reverse(Walker::new(model, plan, number, arrival)));
@@ -102,15 +105,15 @@ pub fn generate<W: Write>(model: &UserModel, plan: &Plan, out: W) -> Result<W, G
     Ok(writer.finish(Footer::default())?)
 }
 
-/// A session that is going on.
+/// An open session.
 #[derive(Debug)]
 struct Walker<'m> {
-    /// When its next record is due.
+    /// The time of its next record.
     at: u64,
     number: u64,
-    /// What it asks for then; `None`: it leaves.
+    /// The next action; `None`: the session ends.
     state: Option<&'m str>,
-    /// The page before.
+    /// The previous page.
     before: &'m str,
     draws: Draws,
 }
@@ -138,7 +141,7 @@ impl<'m> Walker<'m> {
         Record { action: state.to_owned().into(), object: object.into(), duration: Some(duration), ..record }
     }
 
-    /// To the next page; false if the session is over.
+    /// Moves to the next page. False: the session is over.
     fn go_on(&mut self, model: &'m UserModel, plan: &Plan) -> bool {
         let Some(state) = self.state else { return false };
         let next = match model.row(self.before, state) {
@@ -178,7 +181,7 @@ impl PartialEq for Walker<'_> {
 
 impl Eq for Walker<'_> {}
 
-/// The draws of one session: they do not depend on other sessions.
+/// The random source of one session, independent of other sessions.
 #[derive(Debug)]
 struct Draws(u64);
 
@@ -208,7 +211,7 @@ impl Draws {
             left -= chance;
             last = to;
         }
-        // Rounding may leave a crumb of the row's sum.
+        // Rounding can leave a small rest of the row's sum.
         last
     }
 }

@@ -1,4 +1,4 @@
-//! From what servers write to a trace: one entry that finds out what each file is.
+//! Imports logs to a trace: the format of each file is detected.
 //!
 //! Files become entries, which are sorted by time (out of memory if they are many); each session's commands
 //! become actions by their grammar; actions become records under pseudonyms, are sorted again, and are written. Nothing
@@ -9,19 +9,20 @@ mod entry;
 mod grammar;
 mod rules;
 mod sniff;
-mod when;
+mod timestamps;
 
 mod capture;
 mod chunker;
 mod clocks;
 mod conversation;
 mod copies;
-mod doubles;
+mod duplicates;
 mod emit;
 mod entries;
 mod events;
 mod flow;
 mod imap;
+mod log_client;
 mod mail_log;
 mod page;
 mod rawlog;
@@ -32,7 +33,6 @@ mod sink;
 mod tally;
 mod telemetry;
 mod web;
-mod who;
 
 use std::{
     fmt,
@@ -43,7 +43,7 @@ use std::{
 pub use rules::Rules;
 pub use sniff::Format;
 pub use tally::{FileTally, MoreFiles, Tally, ZoneTally};
-pub use when::{Clock, zone_name, zone_seconds};
+pub use timestamps::{Clock, zone_name, zone_seconds};
 
 use crate::{
     pseudonym::Pseudonyms,
@@ -52,32 +52,33 @@ use crate::{
 };
 use clocks::Ahead;
 use copies::Copies;
-use doubles::Doubles;
+use duplicates::Duplicates;
 use emit::{Emit, Emitted};
 use entries::Entries;
 use sessions::SessionAssembler;
 
-/// How to import.
+/// The options of an import.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What the times of logs leave out.
+    /// The date and zone that the times of logs leave out.
     pub clock: Clock,
-    /// What stands for users, sessions and folders.
+    /// The pseudonyms of users, sessions and folders.
     pub pseudonyms: Pseudonyms,
-    /// From requests of web servers to actions.
+    /// The rules from requests of web servers to actions.
     pub rules: Rules,
-    /// A pause of a user that ends a session, in sources that have none. Thirty minutes is the custom of web statistics.
+    /// A pause of a user that ends a session, in sources that have none. Thirty minutes is the custom of web
+    /// statistics.
     pub gap: Duration,
     /// Longest pause after which a command still follows a SELECT directly, and is one page with it.
     pub window: Duration,
     /// The server's port, in packet captures.
     pub port: u16,
-    /// How many entries are sorted in memory at a time.
+    /// The number of entries that are sorted in memory at a time.
     pub part: usize,
 }
 
 impl Options {
-    /// As usual: the zone is found out, the pages of Arashi, half an hour, 20 ms, port 143.
+    /// The defaults: detected zone, the pages of Arashi, half an hour, 20 ms, port 143.
     #[must_use]
     pub fn new(pseudonyms: Pseudonyms, year: i16) -> Self {
         Self {
@@ -92,7 +93,7 @@ impl Options {
     }
 }
 
-/// Opens a file when its turn comes.
+/// Opens a file.
 pub type Open<'o> = Box<dyn FnOnce() -> io::Result<Box<dyn Read + Send>> + 'o>;
 
 /// A file to be imported.
@@ -109,18 +110,18 @@ impl fmt::Debug for Input<'_> {
     }
 }
 
-/// Why nothing was imported.
+/// The error of an import.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A file cannot be opened.
     #[error("{name}: {error}")]
     Open {
-        /// Which.
+        /// The file.
         name: String,
         /// The cause.
         error: io::Error,
     },
-    /// A file of a format that we do not know.
+    /// A file of an unknown format.
     #[error(
         "{0}: this is none of the formats that can be imported: Dovecot events (JSON), login and logout lines of Dovecot or \
          Courier, rawlogs, packet captures (pcap, pcapng), Cyrus telemetry, Roundcube's imap log, access logs (Common, \
@@ -136,10 +137,10 @@ pub enum ImportError {
     /// How far stamps without a zone are from those with one.
     #[error("{0}; --zone says how far stamps without a zone are ahead of UTC: --zone +01:00")]
     Zone(String),
-    /// Nothing in the files says what users did.
+    /// No file has actions of users.
     #[error("nothing in these files says what users did{0}")]
     Nothing(String),
-    /// There is no room for what is read.
+    /// Temporary storage is full.
     #[error("temporary files: {0}; TMPDIR names another folder for them")]
     Spool(io::Error),
     /// The trace cannot be written.
@@ -150,9 +151,9 @@ pub enum ImportError {
 /// Imports files into one trace. `out` should be buffered; gives it back with the account of the import.
 ///
 /// # Errors
-/// If a file cannot be opened, nothing in the files says what users did, it cannot be told how their clocks differ, or there is no
-/// room. A file that cannot be read to its end is no error: what stands before its break is taken, and the account says so; nor
-/// is one that is empty or of no known format among others, which is passed over.
+/// If a file cannot be opened, nothing in the files says what users did, it cannot be told how their clocks differ, or
+/// there is no room. A file that cannot be read to its end is no error: what stands before its break is taken, and the
+/// account says so; nor is one that is empty or of no known format among others, which is passed over.
 pub fn import<W: Write>(
     inputs: Vec<Input<'_>>,
     options: &Options,
@@ -167,7 +168,7 @@ pub fn import<W: Write>(
     let mut records = Spool::new(options.part);
     let emit = Emit { names: &options.pseudonyms, tally: &mut tally, out: &mut records };
     let mut sessions = SessionAssembler::new(micros(options.gap), micros(options.window), emit);
-    let (mut doubles, mut copies) = (Doubles::default(), Copies::default());
+    let (mut doubles, mut copies) = (Duplicates::default(), Copies::default());
     for entry in entries.sorted(ahead).map_err(ImportError::Spool)? {
         let entry = entry.map_err(ImportError::Spool)?;
         if !copies.has(&entry) {
@@ -210,7 +211,7 @@ fn write<W: Write>(
     let began = records.peek().and_then(|first| first.as_ref().ok()).map_or(0, |first| first.0.offset);
     // A timing script has no date: its times begin with 1970.
     let dated = i64::try_from(began).ok().filter(|at| *at > YEAR_1980);
-    header.began = dated.and_then(when::shown);
+    header.began = dated.and_then(timestamps::shown);
     header.names = options.pseudonyms.names();
     let mut writer = Writer::new(out, &header).map_err(ImportError::Write)?;
     for record in records {
@@ -227,7 +228,7 @@ const YEAR_1980: i64 = 315_532_800_000_000;
 /// Files that an error names.
 const SAID: usize = 8;
 
-/// What the files were, if nothing came of them.
+/// The formats of the files, for an import without records.
 fn why(tally: &Tally) -> String {
     let of_file = |file: &FileTally| {
         if let Some(reason) = &file.skipped {

@@ -1,4 +1,4 @@
-//! What a trace has: what `lab trace inspect` shows. One pass, in memory that does not grow with the trace.
+//! The summary of a trace, shown by `lab trace inspect`: one pass, in memory that does not grow with the trace.
 
 use std::{collections::BTreeMap, io::Read, time::Duration};
 
@@ -12,31 +12,31 @@ use crate::{
     trace::{Footer, Header, LEAVE, Reader, RecordOutcome, TraceError},
 };
 
-/// What a trace has.
+/// The summary of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inspected {
     /// Its first line.
     pub header: Header,
     /// Its last line, with the account of its import.
     pub footer: Footer,
-    /// Sessions, and those of them that were cut.
+    /// The number of sessions.
     pub sessions: u64,
-    /// See there.
+    /// Sessions whose end is not in the trace.
     pub cut: u64,
-    /// Users.
+    /// The number of users.
     pub users: u64,
     /// Length.
     #[serde(with = "crate::span")]
     pub length: Duration,
-    /// By action, the most frequent first.
+    /// Requests by action, most frequent first.
     pub actions: Vec<ActionSummary>,
-    /// From, to, how often; states of web-mail users.
+    /// Transitions between states of web-mail users: from, to, count.
     pub transitions: Vec<(String, String, u64)>,
     /// Pauses between pages: microseconds.
     pub pauses: Option<Quantiles>,
-    /// The same by page, and by page and the next: those that were seen.
+    /// Pauses by page, and by page and next page, as far as observed.
     pub pauses_by: Vec<PausesOf>,
-    /// Requests in a session that ended.
+    /// Requests per finished session.
     pub lengths: Option<Quantiles>,
     /// The middle of each of a hundred parts of them; of fewer than a hundred sessions, all.
     pub lengths_curve: Vec<u64>,
@@ -46,16 +46,16 @@ pub struct Inspected {
     pub requests: Arrivals,
 }
 
-/// What a trace has of one action.
+/// The summary of one action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ActionSummary {
     /// Its name.
     pub action: String,
-    /// How often.
+    /// The number of its requests.
     pub count: u64,
-    /// What became of them, but for those that were answered as asked.
+    /// Requests by outcome, without those that were answered as requested.
     pub not_ok: BTreeMap<&'static str, u64>,
-    /// Microseconds until they were answered.
+    /// Response times, microseconds.
     pub durations: Option<Quantiles>,
     /// Bytes of answers.
     pub sizes: Option<Quantiles>,
@@ -66,7 +66,7 @@ pub struct ActionSummary {
 pub struct PausesOf {
     /// The page.
     pub from: String,
-    /// The next one; `None`: whichever.
+    /// The next page; `None`: any.
     pub to: Option<String>,
     /// Microseconds.
     pub pauses: Quantiles,
@@ -82,7 +82,7 @@ struct Seen {
     sizes: Sample,
 }
 
-/// Most actions that are shown apart.
+/// The largest number of actions that are shown separately.
 const ACTIONS: usize = 64;
 
 /// Reads the trace to its end.

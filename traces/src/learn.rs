@@ -1,4 +1,4 @@
-//! From a trace to a model of its users: what `lab trace fit` does.
+//! Fits a model of users to a trace: the implementation of `lab trace fit`.
 //!
 //! One pass, in memory that does not grow with the trace: transitions are counted, pauses and sizes are sampled.
 
@@ -30,16 +30,16 @@ use crate::{
 use fitted::{Back, Cell, Extent, Lengths};
 use walks::{COUNT, walkable};
 
-/// Chance that all intervals hold their cells.
+/// The probability that all intervals contain their cells.
 const CONFIDENCE: f64 = 0.99;
 
-/// Why no model comes of a trace.
+/// The error of a fit.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
     /// It cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// It has totals of sessions, but nothing of what was done in them.
+    /// The trace has totals of sessions without their actions.
     #[error(
         "the trace has {0} sessions, but not what was done in them: login and logout lines alone have no order of actions; \
          import Dovecot events, rawlogs or a packet capture beside them"
@@ -51,12 +51,12 @@ pub enum LearnError {
          logout lines too, or a longer part of it"
     )]
     NoEnd(u64),
-    /// What was found is no model.
+    /// The result is not a valid model.
     #[error("the trace gives no model that users can walk: {0}")]
     Model(#[from] ModelError),
 }
 
-/// Makes a model of what is left of a trace. It carries what it was made from ([`UserModel::fitted`]).
+/// Fits a model to the rest of a trace. The model contains the data of the fit ([`UserModel::fitted`]).
 ///
 /// # Errors
 /// If the trace cannot be read, has no actions within sessions, or no session that ended.
@@ -102,7 +102,7 @@ fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<U
         think_profiles: BTreeMap::new(),
         fitted: None,
     };
-    // Pairs of pages that only sessions came to which were cut may lead nowhere.
+    // Pairs of pages that occur in cut sessions only can have no next page.
     if !model.second.is_empty() && model.check().is_err() {
         model.second.clear();
         order.verdict += ", but not all of its sessions would end: the model is of first order";
@@ -133,7 +133,7 @@ fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<U
     Ok(model)
 }
 
-/// Transitions into states that nobody was seen to leave, or to come to, are left out, and counted.
+/// Leaves out and counts transitions into states that no session leaves or reaches.
 fn keep_walkable(walks: &mut Walks) -> BTreeSet<usize> {
     let states = walkable(&walks.pairs);
     for at in (0..COUNT).filter(|at| !states.contains(at)) {
@@ -149,12 +149,11 @@ fn keep_walkable(walks: &mut Walks) -> BTreeSet<usize> {
     states
 }
 
-/// Fewest times that a state must be left before a rule is made of it, and the share that must keep to the rule.
+/// The smallest number of transitions for a rule of a state, and the share that must follow the rule.
 const LEAST_BACK: u64 = 10;
 const SHARE_BACK: f64 = 0.95;
 
-/// The states after which users go back, by the reading that fits better. Only delete and refile can: web-mail users know no
-/// other.
+/// The states after which users return, by the better reading. Only delete and refile can be such states.
 fn backs(walks: &Walks) -> (Vec<Back>, PreviousPage) {
     let of = |reading: PreviousPage| -> Vec<Back> {
         let back = ["delete", "refile"].into_iter().filter_map(|state| {
@@ -202,7 +201,7 @@ fn think_to(walks: &Walks, states: &BTreeSet<usize>) -> BTreeMap<String, BTreeMa
     laws
 }
 
-/// Lengths as seen, against those that follow from the matrix.
+/// Observed session lengths, compared with those of the matrix.
 fn lengths(walks: &Walks, model: &UserModel, previous: PreviousPage) -> Result<Option<Lengths>, ModelError> {
     let statistics = Statistics::of(model, previous)?;
     let Some(seen) = walks.lengths.quantiles() else { return Ok(None) };

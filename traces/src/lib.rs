@@ -1,7 +1,7 @@
-//! Traces of what services saw, and models of the users behind them.
+//! Traces of requests to services, and models of their users.
 //!
-//! [`trace`] is the stream format; [`import()`] makes traces from logs, [`learn()`] models from traces, [`generate`] traces from
-//! models; [`inspect`] says what a trace has, [`anonymize()`] takes out who it was.
+//! [`trace`] is the stream format; [`import()`] makes traces from logs, [`learn()`] models from traces, [`generate`]
+//! traces from models; [`inspect`] summarises a trace, [`anonymize()`] removes identities.
 #![warn(missing_docs)]
 
 pub mod anonymize;

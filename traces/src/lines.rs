@@ -1,11 +1,11 @@
-//! Lines of a stream, in bounded memory, with their places.
+//! Lines of a stream with their positions, in bounded memory.
 
 use std::{
     fmt,
     io::{self, Read},
 };
 
-/// Where a line begins.
+/// The start of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinePosition {
     /// Number of the line, from 0; shown from 1, as editors do.
@@ -23,9 +23,9 @@ impl fmt::Display for LinePosition {
 /// A line, without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// All of it.
+    /// The whole line.
     Whole(&'a [u8]),
-    /// It is longer than allowed, and was passed over.
+    /// The line exceeds the limit and was skipped.
     TooLong,
 }
 
@@ -33,7 +33,7 @@ pub enum Line<'a> {
 pub struct Lines<R> {
     from: R,
     buffer: Vec<u8>,
-    /// What of the buffer is not given out yet.
+    /// The unread part of the buffer, from `start` to `end`.
     start: usize,
     end: usize,
     longest: usize,
@@ -47,13 +47,13 @@ impl<R> fmt::Debug for Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    /// Lines of up to `longest` bytes.
+    /// Reads lines of up to `longest` bytes.
     pub fn new(from: R, longest: usize) -> Self {
         let room = longest.max(64 << 10) * 2;
         Self { from, buffer: vec![0; room], start: 0, end: 0, longest, place: LinePosition::default() }
     }
 
-    /// Where the next line begins.
+    /// The start of the next line.
     #[must_use]
     pub fn place(&self) -> LinePosition {
         self.place
@@ -82,7 +82,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Gives out `length` bytes as a line and goes on after `used`.
+    /// Returns `length` bytes as a line and continues after `used`.
     fn give(&mut self, length: usize, used: usize) -> Line<'_> {
         let from = self.start;
         self.start += used;
@@ -93,7 +93,7 @@ impl<R: Read> Lines<R> {
         if line.len() > self.longest { Line::TooLong } else { Line::Whole(line) }
     }
 
-    /// Goes on after the end of this line, however long it is.
+    /// Skips to the end of this line.
     fn pass_over(&mut self) -> io::Result<Line<'_>> {
         self.place.line += 1;
         loop {
@@ -111,7 +111,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads more; says how much.
+    /// Reads more bytes, and returns their number.
     fn fill(&mut self) -> io::Result<usize> {
         if self.end == self.buffer.len() {
             self.buffer.copy_within(self.start..self.end, 0);

@@ -1,4 +1,4 @@
-//! A Markov model of what users do.
+//! A Markov model of users.
 
 mod check;
 mod error;
@@ -11,25 +11,26 @@ pub use error::ModelError;
 
 use crate::{Think, learn::Fitted};
 
-/// The newest version of the file. Version 2 added `think_to` and `second`; a file of version 1, or of none, is read as ever.
+/// The newest version of the file. Version 2 added `think_to` and `second`; files of version 1, or without a version,
+/// are still read.
 pub const VERSION: u32 = 2;
 
 /// States, transitions and think times, with their source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserModel {
-    /// Version of the file's form, 1 to [`VERSION`]; 1 if it does not say.
+    /// The version of the file's format, 1 to [`VERSION`]; default 1.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub version: u32,
     /// Name.
     pub name: String,
-    /// Where the numbers come from.
+    /// The source of the numbers.
     pub source: String,
-    /// Where a session starts; going there again ends it and starts the next.
+    /// The start of a session; a transition to it ends the session and starts the next.
     pub start: String,
-    /// From state, to state, probability. A state without a row goes back to the page before.
+    /// From state, to state, probability. A state without a row returns to the previous page.
     pub transitions: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Rows of second order: state, state that it was reached from, next state, probability. They take the place of the state's row.
+    /// Rows of second order: state, previous state, next state, probability. They replace the state's row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub second: BTreeMap<String, BTreeMap<String, BTreeMap<String, f64>>>,
     /// Pause after a page of this state.
@@ -38,10 +39,10 @@ pub struct UserModel {
     /// From state, to state: the pause between these two pages, where it is not that of the first (`think`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub think_to: BTreeMap<String, BTreeMap<String, Think>>,
-    /// Other think times by name, to choose from.
+    /// Alternative think times by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub think_profiles: BTreeMap<String, BTreeMap<String, Think>>,
-    /// What it was made from, if it was fitted to a trace: counts, intervals, tests. Users do not look at it.
+    /// The data of the fit to a trace: counts, intervals, tests. Simulated users ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted: Option<Box<Fitted>>,
 }
@@ -51,7 +52,7 @@ pub struct UserModel {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PreviousPage {
-    /// The very page the user came from, so also a message that is just gone (its 404 counts as served).
+    /// The exact previous page, even a message that was just deleted (its 404 counts as served).
     #[default]
     Literal,
     /// The list that the message was in: from *show message* to *list messages*; from a list or search it is that page.
@@ -66,8 +67,8 @@ impl PreviousPage {
     }
 }
 
-/// What is read first: a file of a newer version may have parts that nobody here knows.
-/// What tells a model from other files.
+/// The version of a file, which is read first: newer versions can have unknown parts.
+/// Detects a model among other files.
 #[derive(Deserialize)]
 struct Outline {
     #[serde(default = "first")]
@@ -79,7 +80,7 @@ fn first() -> u32 {
     1
 }
 
-/// By reference, as serde asks.
+/// By reference, as serde requires.
 fn is_first(version: &u32) -> bool {
     *version == first()
 }
@@ -97,7 +98,7 @@ impl UserModel {
             return Err(ModelError::Version(version));
         }
         let model: Self = serde_yaml::from_str(text).map_err(|error| match outline {
-            // Only what is a model is quoted: a path may be anything's.
+            // Only a model is quoted: the path can name any file.
             Ok(Outline { transitions: Some(_), .. }) => ModelError::Unreadable(error.without_snippet().to_string()),
             _ => ModelError::NoModel(error.location().map_or(0, |at| at.line())),
         })?;
@@ -113,8 +114,8 @@ impl UserModel {
         serde_yaml::to_string(self).map_err(|error| ModelError::Unreadable(error.to_string()))
     }
 
-    /// The row of a state that was reached from `before`: that of second order for the two, if there is one. `None`: users go back
-    /// to the page before.
+    /// The row of a state that was reached from `before`: that of second order for the two, if there is one. `None`:
+    /// users return to the previous page.
     #[must_use]
     pub fn row(&self, before: &str, from: &str) -> Option<&BTreeMap<String, f64>> {
         let second = self.second.get(from).and_then(|rows| rows.get(before));

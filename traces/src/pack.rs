@@ -1,4 +1,4 @@
-//! Packed files: zstd and gzip, told by their first bytes when reading and by the ending of the name when writing.
+//! Compressed files: zstd and gzip, detected by the first bytes for reading and by the suffix of the name for writing.
 
 use std::{
     fmt,
@@ -8,19 +8,19 @@ use std::{
 
 use flate2::{Compression, bufread::MultiGzDecoder, write::GzEncoder};
 
-/// How a file is packed.
+/// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
-    /// It is not.
+    /// None.
     None,
-    /// gzip; several members one after another are one file.
+    /// gzip; consecutive members form one file.
     Gzip,
-    /// zstd; several frames one after another are one file.
+    /// zstd; consecutive frames form one file.
     Zstd,
 }
 
 impl Packing {
-    /// By the ending of a file's name: `.zst`, `.gz`.
+    /// By the suffix of a file name: `.zst`, `.gz`.
     #[must_use]
     pub fn of_name(path: &Path) -> Self {
         match path.extension().and_then(|ending| ending.to_str()) {
@@ -41,7 +41,7 @@ impl Packing {
     }
 }
 
-/// Unpacks what is packed, and gives all else as it is.
+/// Unpacks compressed streams, and returns other streams unchanged.
 ///
 /// # Errors
 /// If the first bytes cannot be read, or there is no memory to unpack.
@@ -71,14 +71,14 @@ pub fn peek(from: &mut impl Read, bytes: usize) -> io::Result<Vec<u8>> {
 /// The first bytes of a stream: fewer only if there are fewer, or why no more of them can be read.
 pub fn beginning(from: &mut impl Read, bytes: usize) -> (Vec<u8>, Option<io::Error>) {
     let mut first = Vec::with_capacity(bytes);
-    // What was read before an error stays.
+    // Bytes that were read before an error are kept.
     let read = from.take(bytes as u64).read_to_end(&mut first);
     (first, read.err())
 }
 
-/// Packs what is written to it. It must be [finished](Self::finish).
+/// Compresses a stream. The writer must be [finished](Self::finish).
 pub enum Packer<W: Write> {
-    /// As it is.
+    /// Uncompressed.
     None(BufWriter<W>),
     /// gzip.
     Gzip(GzEncoder<BufWriter<W>>),
@@ -97,7 +97,7 @@ impl<W: Write> fmt::Debug for Packer<W> {
 }
 
 impl<W: Write> Packer<W> {
-    /// Packs into `out`.
+    /// Compresses into `out`.
     ///
     /// # Errors
     /// If there is no memory to pack.
@@ -109,7 +109,7 @@ impl<W: Write> Packer<W> {
         })
     }
 
-    /// Writes what is left, and the end of the packing.
+    /// Writes the rest, and the end of the compressed stream.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -1,5 +1,5 @@
-//! Keyed pseudonyms: the same name gets the same pseudonym under the same key, and who lacks the key can neither find the
-//! name nor test a guess.
+//! Keyed pseudonyms: a name has one pseudonym per key. Without the key a reader can neither find the name nor test a
+//! guess.
 
 use std::hash::Hasher;
 
@@ -18,13 +18,13 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// From random bytes.
+    /// Creates a key from random bytes.
     #[must_use]
     pub const fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
-    /// From 32 hexadecimal digits.
+    /// Parses 32 hexadecimal digits.
     ///
     /// # Errors
     /// If the text is anything else.
@@ -42,7 +42,7 @@ impl Key {
     }
 }
 
-/// What a name is the name of. The same word as a user and as a folder gets two pseudonyms.
+/// The kind of a name. A word has different pseudonyms as a user and as a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// A user.
@@ -51,11 +51,11 @@ pub enum Of {
     Session,
     /// A folder, or any other object.
     Folder,
-    /// An action that is not among the known ones: it may be a word of the source.
+    /// An unknown action, which can be a word of the source.
     Action,
 }
 
-/// Gives pseudonyms, or lets names stand.
+/// Replaces names by pseudonyms, or keeps them.
 #[derive(Debug, Clone)]
 pub struct Pseudonyms(Option<Key>);
 
@@ -69,19 +69,19 @@ impl Pseudonyms {
         Self(Some(key))
     }
 
-    /// Names stand as they are.
+    /// Keeps names.
     #[must_use]
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// What the header of a trace says of it.
+    /// The entry of a trace's header.
     #[must_use]
     pub fn names(&self) -> Names {
         if self.0.is_some() { Names::Pseudonyms } else { Names::Source }
     }
 
-    /// What stands for a name. Nothing stands for nothing.
+    /// The replacement of a name. An empty name stays empty.
     #[must_use]
     pub fn of(&self, what: Of, name: &str) -> String {
         let Some(Key(key)) = &self.0 else { return bounded(name) };
@@ -100,7 +100,7 @@ impl Pseudonyms {
         format!("{letter}{:016x}", hasher.finish())
     }
 
-    /// What stands for an object: `folder/messages`, where the messages are numbers and stay.
+    /// The replacement of an object `folder/messages`, whose message numbers stay.
     #[must_use]
     pub fn of_object(&self, folder: &str, messages: &str) -> String {
         let folder = self.of(Of::Folder, folder);

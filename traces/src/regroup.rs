@@ -1,12 +1,11 @@
-//! A trace's sessions, whole, in the order of their start.
+//! The complete sessions of a trace in the order of their start.
 //!
-//! Records of many sessions stand mixed in a trace; who replays it needs each session together. A session ends where the
-//! trace says so, after [`IDLE`] without a record, or after [`LONGEST`] or [`MOST_STEPS`] (then the rest is a session of its
-//! own). So a session waits for those that began before it for no longer than `LONGEST`.
+//! A trace interleaves the records of sessions; a replay needs each session as a whole. A session ends where the trace
+//! says so, after [`IDLE`] without a record, or after [`LONGEST`] or [`MOST_STEPS`] (the rest becomes a separate
+//! session). So a session waits for those that began before it for at most `LONGEST`.
 //!
-//! Memory has [`HELD`] steps of sessions that wait or are going on; more are written to temporary files. What stays of a
-//! session is some 300 bytes as long as it goes on: memory grows with the sessions that are open at one time, not with the
-//! trace.
+//! Memory holds [`HELD`] steps of waiting and open sessions; further steps go to temporary files. An open session then
+//! takes about 300 bytes: memory grows with the number of concurrent sessions, not with the trace.
 
 mod overflow;
 
@@ -21,25 +20,25 @@ use serde::{Deserialize, Serialize};
 use crate::trace::{LEAVE, Reader, Record, TraceError};
 use overflow::{Overflow, Part};
 
-/// A session without a record for so long has ended.
+/// A session without a record for this time has ended.
 pub const IDLE: Duration = Duration::from_secs(30 * 60);
 /// A session that lasts longer is cut.
 pub const LONGEST: Duration = Duration::from_secs(3600);
 /// A session with more records is cut.
 pub const MOST_STEPS: usize = 10_000;
-/// Steps that are held in memory: each has some 150 bytes.
+/// The largest number of steps in memory, about 150 bytes each.
 pub const HELD: usize = 250_000;
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Who.
+    /// The user.
     pub user: String,
-    /// Class of its first record.
+    /// The class of its first record.
     pub class: u8,
-    /// Since the trace began: microseconds.
+    /// The start, microseconds since the start of the trace.
     pub start: u64,
-    /// In order of time.
+    /// The requests in order of time.
     pub steps: Vec<Step>,
 }
 
@@ -50,9 +49,9 @@ pub struct Step {
     pub action: String,
     /// As in the trace.
     pub object: String,
-    /// Since the session's start: microseconds.
+    /// The time since the session's start, microseconds.
     pub at: u64,
-    /// Since the answer before: microseconds; 0 if that was not there yet.
+    /// The time since the previous answer, microseconds; 0 if that was still pending.
     pub pause: u64,
 }
 
@@ -60,14 +59,14 @@ pub struct Step {
 #[derive(Debug)]
 pub struct Sessions<R> {
     reader: Reader<R>,
-    /// Which session of `waiting` a user's session is in now.
+    /// The key in `waiting` of each open session.
     open: HashMap<(String, String), Key>,
-    /// By start: whole ones wait for those that began before.
+    /// Sessions by start: complete ones wait for those that began before.
     waiting: BTreeMap<Key, Building>,
-    /// Steps in `waiting`, and how many there may be.
+    /// The number of steps in `waiting`, and its limit in `room`.
     held: usize,
     room: usize,
-    /// What was too much: whole sessions, and the first steps of others.
+    /// Steps beyond the limit: complete sessions, and the first steps of others.
     overflow: Overflow,
     count: u64,
     now: u64,
@@ -82,10 +81,10 @@ struct Building {
     session: Session,
     /// As in `open`.
     name: (String, String),
-    /// When the last answer was there.
+    /// The time of the last answer.
     done: u64,
     latest: u64,
-    /// Steps so far, wherever they are.
+    /// Steps so far, in memory and in files.
     steps: usize,
     whole: bool,
 }
@@ -97,7 +96,7 @@ impl<R: Read> Sessions<R> {
         Self::holding(reader, HELD)
     }
 
-    /// The same with so many steps in memory.
+    /// The same with another limit of steps in memory.
     fn holding(reader: Reader<R>, room: usize) -> Self {
         Self {
             reader,
@@ -112,7 +111,7 @@ impl<R: Read> Sessions<R> {
         }
     }
 
-    /// Takes in one record; `false` at the end of the trace.
+    /// Adds one record; `false` at the end of the trace.
     fn step(&mut self) -> Result<bool, TraceError> {
         let Some(record) = self.reader.next_record()? else {
             self.waiting.values_mut().for_each(|building| building.whole = true);
@@ -168,7 +167,7 @@ impl<R: Read> Sessions<R> {
         self.open.insert(name, key);
     }
 
-    /// Writes all steps away. Of sessions that are whole nothing stays.
+    /// Writes all steps to a file. Complete sessions leave memory.
     fn spill(&mut self) -> io::Result<()> {
         let now = self.now;
         let (mut parts, mut going_on) = (Vec::new(), BTreeMap::new());
@@ -188,14 +187,14 @@ impl<R: Read> Sessions<R> {
         self.overflow.push(parts.into_iter())
     }
 
-    /// Nothing can be added to this session any more.
+    /// True if the session is complete.
     fn close(&mut self, name: &(String, String), key: Key) {
         if self.open.get(name) == Some(&key) {
             self.open.remove(name);
         }
     }
 
-    /// The first session, if nothing can be added to it any more.
+    /// The first session, if it is complete.
     fn first(&mut self) -> io::Result<Option<Session>> {
         let keys = [self.waiting.keys().next().copied(), self.overflow.first()];
         let Some(key) = keys.into_iter().flatten().min() else { return Ok(None) };
@@ -262,7 +261,7 @@ impl<R: Read> Iterator for Sessions<R> {
                 },
                 Err(error) => TraceError::Spool(error),
             };
-            // What stands before the problem is sound, but its sessions may not be whole.
+            // Records before the problem are valid, but their sessions can be incomplete.
             self.over = true;
             self.waiting.clear();
             self.overflow = Overflow::default();

@@ -10,19 +10,19 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// What is sorted, and by what. Of equal keys the one that came first stays first.
+/// A sortable item with its key. The sort is stable.
 pub trait Sorted: Serialize + DeserializeOwned {
     /// The key.
     fn key(&self) -> i64;
 }
 
-/// How many are sorted in memory at a time. An entry of an import is some 200 bytes.
+/// The number of items that are sorted in memory at a time. An entry of an import takes about 200 bytes.
 pub const PART: usize = 200_000;
 
 /// Files that are merged at a time: each is an open descriptor and a decoder's window.
 const FILES: usize = 64;
 
-/// Takes things in any order.
+/// Collects items in any order.
 pub struct Spool<T> {
     part: Vec<T>,
     limit: usize,
@@ -36,13 +36,13 @@ impl<T> fmt::Debug for Spool<T> {
 }
 
 impl<T: Sorted> Spool<T> {
-    /// Sorts `limit` at a time in memory.
+    /// Sorts `limit` items at a time in memory.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { part: Vec::new(), limit: limit.max(1), files: Vec::new() }
     }
 
-    /// Takes one.
+    /// Adds an item.
     ///
     /// # Errors
     /// If a temporary file cannot be written.
@@ -60,7 +60,7 @@ impl<T: Sorted> Spool<T> {
         Ok(())
     }
 
-    /// Gives all back, sorted.
+    /// Returns all items, sorted.
     ///
     /// # Errors
     /// If a temporary file cannot be read.
@@ -70,7 +70,7 @@ impl<T: Sorted> Spool<T> {
     }
 }
 
-/// Writes what is sorted into a temporary file that has no name: it is gone with the process, however that ends.
+/// Writes sorted items to an unnamed temporary file, which disappears with the process.
 pub(crate) fn written<T: Serialize>(items: impl Iterator<Item = io::Result<T>>) -> io::Result<File> {
     let mut packed = io::BufWriter::new(zstd::Encoder::new(tempfile::tempfile()?, 1)?);
     for item in items {
@@ -96,11 +96,11 @@ pub(crate) fn next_of<T: DeserializeOwned>(file: &mut Packed, line: &mut String)
     Ok(if read > 0 { Some(serde_json::from_str(line)?) } else { None })
 }
 
-/// Gives everything in the order of keys.
+/// Merges the items in the order of keys.
 pub struct Merge<T> {
     files: Vec<Packed>,
     last: std::vec::IntoIter<T>,
-    /// The next of each source. Sources are in the order in which they were filled.
+    /// The next item of each source. Sources are in the order of their creation.
     next: BinaryHeap<Reverse<Next<T>>>,
     line: String,
 }

@@ -1,4 +1,4 @@
-//! What follows from a model: its request mix and the lengths of its sessions, exactly.
+//! Exact properties of a model: its request mix and the lengths of its sessions.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ pub struct Statistics {
     pub mix: BTreeMap<String, f64>,
     /// Mean requests in a session.
     pub mean: f64,
-    /// Chances that a session has 1, 2, 3 ... requests, up to where less than one in a million remains.
+    /// Probabilities that a session has 1, 2, 3 ... requests, until less than one in a million remains.
     pub lengths: Vec<f64>,
 }
 
 impl Statistics {
-    /// The properties of a sound model.
+    /// The properties of a valid model.
     ///
     /// The chain over states and, where it matters, the ones that they were reached from, is irreducible: every session
     /// ends. Its stationary distribution is solved for by elimination, and lengths by carrying the distribution on from
@@ -39,7 +39,7 @@ impl Statistics {
         Ok(Self { mean, lengths: lengths(&rows), mix })
     }
 
-    /// The least length that this share of the sessions does not exceed; `share` from 0 to 1.
+    /// The smallest length that this share of the sessions does not exceed; `share`: 0 to 1.
     #[must_use]
     pub fn length_quantile(&self, share: f64) -> usize {
         let mut sum = 0.0;
@@ -57,8 +57,8 @@ impl Statistics {
     }
 }
 
-/// Solves share = share · rows with shares that sum to 1: Gauss elimination with pivots on the transposed equations, the
-/// last of which is replaced by the sum.
+/// Solves share = share · rows with shares that sum to 1: Gauss elimination with pivots on the transposed equations,
+/// the last of which is replaced by the sum.
 fn stationary(rows: &[Vec<f64>]) -> Vec<f64> {
     let n = rows.len();
     let mut system: Vec<Vec<f64>> = (0..n)
@@ -99,7 +99,7 @@ fn lengths(rows: &[Vec<f64>]) -> Vec<f64> {
                 *next += share * chance;
             }
         }
-        // Coming back to the start ends the session.
+        // A return to the start ends the session.
         let ended = std::mem::replace(&mut next[0], 0.0);
         lengths.push(ended);
         rest -= ended;

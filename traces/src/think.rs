@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Think {
-    /// Always this.
+    /// Constant.
     Constant(#[serde(with = "crate::span")] Duration),
     /// Uniform.
     Uniform {
-        /// Least.
+        /// The smallest pause.
         #[serde(with = "crate::span")]
         min: Duration,
-        /// Most.
+        /// The largest pause.
         #[serde(with = "crate::span")]
         max: Duration,
     },
@@ -33,7 +33,7 @@ pub enum Think {
         /// Standard deviation of the logarithm.
         sigma: f64,
     },
-    /// Drawn from these with equal chances.
+    /// Drawn from a list with equal probabilities.
     Empirical(#[serde(with = "crate::span::list")] Vec<Duration>),
 }
 
@@ -78,7 +78,7 @@ impl Think {
         }
     }
 
-    /// What is wrong with this law, if anything.
+    /// The error of this law, if it is invalid.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let longest = match self {

@@ -1,8 +1,8 @@
-//! Traces: what a service was asked, when, by whom, and what became of it; as a stream of JSON lines.
+//! Traces: the requests to a service with time, user and outcome, as a stream of JSON lines.
 //!
-//! The first line says what the trace is ([`Header`]), the last that it is whole and how it was made ([`Footer`]); between
-//! them stands one [`Record`] a line, in the order of their offsets. Files may be packed with zstd or gzip
-//! ([`crate::pack`]). Nothing here holds more than a line in memory. `docs/traces.md` describes the format for people.
+//! The first line describes the trace ([`Header`]), the last confirms that it is complete and how it was made
+//! ([`Footer`]); each line between them is a [`Record`], in the order of offsets. Files can be compressed with zstd or
+//! gzip ([`crate::pack`]). Readers and writers hold one line in memory. `docs/traces.md` describes the format.
 
 mod frame;
 mod read;
@@ -17,8 +17,8 @@ pub use write::Writer;
 /// The version of the format that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
-/// Longest line, in bytes: names have bounds, and so has the account of an import in the last line. Longer ones are neither read nor
-/// written.
+/// The longest line, bytes: names and the import's account in the last line are bounded. Longer lines are neither read
+/// nor written.
 const LONGEST_LINE: usize = 1 << 20;
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::*;
 use crate::{
-    JobId, Offer, Place, Seat, SiteId, Tags, Timestamp, Verdict,
-    entry::{OF_EVERY_ENTRY, ParamType, number},
+    Class, JobId, Offer, Place, Seat, SiteId, Tags, Timestamp, Verdict,
+    entry::{ClassTimes, OF_EVERY_ENTRY, ParamType, number},
     testing::{self, settings, site},
 };
 
@@ -156,6 +156,13 @@ fn a_number_may_carry_its_unit() {
         problems("seda", [("increase_by", "-3/s".into())]),
         ["increase_by: -3 is out of range: 0.001 to 10000 /s"]
     );
+}
+
+#[test]
+fn times_by_class_have_the_class_as_their_key() {
+    let written = Setting::Map(settings([("01", "2s".into()), ("9", "1s".into())]));
+    let (two, one) = (Duration::from_secs(2), Duration::from_secs(1));
+    assert_eq!(ClassTimes.read(&written), Ok([(Class(1), two), (Class(9), one)].into()));
 }
 
 #[test]

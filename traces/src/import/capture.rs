@@ -23,8 +23,8 @@ const BLOCK: usize = 1 << 20;
 /// Most connections that are followed at a time; beyond, the one that has been silent longest is given up.
 const FLOWS: usize = 10_000;
 
-/// Most bytes that all connections together keep waiting, for segments before them and for answers; beyond, too, those that have
-/// been silent longest are given up. One connection keeps far less.
+/// Most bytes that all connections together keep waiting, for segments before them and for answers; beyond, too, those
+/// that have been silent longest are given up. One connection keeps far less.
 const HELD: usize = 64 << 20;
 
 /// Most interfaces of a pcapng file that are known; packets of later ones are not understood.
@@ -49,7 +49,8 @@ pub fn read<R: Read + Send>(from: R, sink: &mut Sink<'_>) -> Result<(), Stop> {
     }
 }
 
-/// Ends where its source cannot be read on, and keeps why: the parser of captures would lose what it holds, and the cause.
+/// Ends where its source cannot be read on, and keeps why: the parser of captures would lose what it holds, and the
+/// cause.
 struct UntilBroken<R> {
     from: R,
     error: Arc<Mutex<Option<io::Error>>>,
@@ -273,7 +274,8 @@ mod tests {
     }
 
     proptest! {
-        /// Holes, lines without an end, literals without one, commands without answers: whatever is said on however many connections.
+        /// Holes, lines without an end, literals without one, commands without answers: whatever is said on however
+        /// many connections.
         #[test]
         fn what_waits_is_counted_and_bounded_over_all_connections(
             packets in prop::collection::vec(

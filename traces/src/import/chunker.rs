@@ -103,7 +103,8 @@ impl Chunker {
     }
 }
 
-/// The mark of a literal at the end of a line: its length in the text, and the size of the literal. `{12}`, `{12+}`, `~{12}`.
+/// The mark of a literal at the end of a line: its length in the text, and the size of the literal. `{12}`, `{12+}`,
+/// `~{12}`.
 fn literal(line: &[u8]) -> Option<(usize, u64)> {
     let inside = line.strip_suffix(b"}")?;
     let open = inside.iter().rposition(|&c| c == b'{')?;

@@ -1,7 +1,8 @@
 //! How far lines without a zone are ahead of UTC, by the sessions that are in lines of both kinds.
 //!
-//! Dovecot stamps its log in local time and its events in UTC. A session's login line and its first event are written at nearly the
-//! same moment, so what lies between the two stamps is the zone. Where a log holds events, each of these lines has both stamps.
+//! Dovecot stamps its log in local time and its events in UTC. A session's login line and its first event are written
+//! at nearly the same moment, so what lies between the two stamps is the zone. Where a log holds events, each of these
+//! lines has both stamps.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +10,7 @@ use std::{
     ops::RangeInclusive,
 };
 
-use super::when::zone_name;
+use super::timestamps::zone_name;
 
 /// Sessions that are compared: those with the smallest hashes, so that both kinds of lines keep the same ones.
 const SESSIONS: usize = 4096;
@@ -29,9 +30,10 @@ const BETWEEN_HOURS: [&str; 13] = [
     "+12:45", "+13:45",
 ];
 
-/// Fewest sessions that decide a zone of quarters of an hour. Nine of ten must agree, so with fewer than ten none may be at odds,
-/// and nothing shows how the clients of this log behave: a few that are silent for ten minutes after their logins make +08:45 of
-/// Japan's +09:00. To make another zone of whole or half hours they would have to be silent for over 22 minutes.
+/// Fewest sessions that decide a zone of quarters of an hour. Nine of ten must agree, so with fewer than ten none may
+/// be at odds, and nothing shows how the clients of this log behave: a few that are silent for ten minutes after their
+/// logins make +08:45 of Japan's +09:00. To make another zone of whole or half hours they would have to be silent for
+/// over 22 minutes.
 const FEWEST_FOR_QUARTERS: u64 = 10;
 
 /// Share of the sessions that must agree. A client that stays silent for long after its login is no evidence.
@@ -111,8 +113,8 @@ impl Clocks {
         }
     }
 
-    /// How far stamps without a zone are ahead, beyond the seconds of a zone that they were read with; `None`: there is nothing to
-    /// compare.
+    /// How far stamps without a zone are ahead, beyond the seconds of a zone that they were read with; `None`: there is
+    /// nothing to compare.
     ///
     /// # Errors
     /// If it cannot be told, with the reason.

@@ -7,7 +7,7 @@ use super::{
     entry::{Command, Cost, Meaning, What},
     imap::{first_word, meaning},
     sink::Sink,
-    when::within_second,
+    timestamps::within_second,
 };
 use crate::trace::{RecordOutcome, Totals};
 

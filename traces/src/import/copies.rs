@@ -1,8 +1,8 @@
 //! Lines of access logs that two files have, a log and its copy, are taken once.
 //!
-//! Requests have no tags, and a user may ask for the same twice within the second of a stamp. So equal lines are counted in each file: what
-//! one of them has most often is how often it was asked. Entries come in the order of time, and at equal times file by file, so the
-//! lines of one moment are all that is kept.
+//! Requests have no tags, and a user may ask for the same twice within the second of a stamp. So equal lines are
+//! counted in each file: what one of them has most often is how often it was asked. Entries come in the order of time,
+//! and at equal times file by file, so the lines of one moment are all that is kept.
 
 use std::collections::HashMap;
 

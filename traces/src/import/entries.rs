@@ -2,7 +2,7 @@
 
 use std::{io, iter::Peekable};
 
-use super::{clocks::Clocks, entry::LogEntry, when::TIMES};
+use super::{clocks::Clocks, entry::LogEntry, timestamps::TIMES};
 use crate::spool::{Merge, Sorted as _, Spool};
 
 /// What all files say.

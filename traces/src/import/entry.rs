@@ -61,7 +61,8 @@ pub struct Command {
     /// The source's times are whole seconds.
     #[serde(rename = "w", default, skip_serializing_if = "std::ops::Not::not")]
     pub coarse: bool,
-    /// The client's mark of it; empty if the source does not say. With many connections in a session, that of the connection too.
+    /// The client's mark of it; empty if the source does not say. With many connections in a session, that of the
+    /// connection too.
     #[serde(rename = "g", default, skip_serializing_if = "String::is_empty")]
     pub tag: String,
     /// Its session is named after a file (rawlogs): other sources know it by another name.

@@ -1,7 +1,7 @@
 //! Dovecot's event export: a JSON object a line, with the names of 2.3 and of 2.4.
 //!
-//! `imap_command_finished` tells of a command, `mail_user_session_finished` of a session. Lines come in the order of their
-//! ends. Source: Dovecot's documentation, "Event export" and "Events"; checked on a recording of 2.3.19.
+//! `imap_command_finished` tells of a command, `mail_user_session_finished` of a session. Lines come in the order of
+//! their ends. Source: Dovecot's documentation, "Event export" and "Events"; checked on a recording of 2.3.19.
 
 use std::{borrow::Cow, io};
 
@@ -11,7 +11,7 @@ use super::{
     entry::{Command, Cost, What},
     imap::meaning,
     sink::{Heard, Sink},
-    when::{Stamp, TIMES, rfc3339, unix},
+    timestamps::{Stamp, TIMES, rfc3339, unix},
 };
 use crate::trace::{RecordOutcome, Totals};
 

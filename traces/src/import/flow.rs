@@ -79,7 +79,8 @@ impl Flow {
 
     /// It is over, or the capture is.
     pub fn finish(self, sink: &mut Sink<'_>) -> io::Result<()> {
-        // Who is still connected when the capture ends has not left. One side's last word is enough to know that it ended.
+        // Who is still connected when the capture ends has not left. One side's last word is enough to know that it
+        // ended.
         let ended = self.reset || self.client.ended() || self.server.ended();
         self.session.finish(self.last, ended, sink)
     }

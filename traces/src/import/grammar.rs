@@ -12,11 +12,13 @@
 //! | CREATE, DELETE | create folder, delete folder |
 //! | NOOP, IDLE, CAPABILITY …, flags alone, APPEND | none: dropped |
 //!
-//! A SELECT alone is a list; directly before a FETCH of a body, a SEARCH, a STORE or a COPY it belongs to these, as with backends
-//! that connect anew for each page. "Directly" is one place where time is asked as well: within a window that is printed. The other
-//! is a search, one message's headers, and its body: the headers belong to what they are nearer to, as a search may find nothing.
+//! A SELECT alone is a list; directly before a FETCH of a body, a SEARCH, a STORE or a COPY it belongs to these, as
+//! with backends that connect anew for each page. "Directly" is one place where time is asked as well: within a window
+//! that is printed. The other is a search, one message's headers, and its body: the headers belong to what they are
+//! nearer to, as a search may find nothing.
 //!
-//! A question that was asked already is asked anew by a new page. Here is one session; [`super::sessions`] has all of them.
+//! A question that was asked already is asked anew by a new page. Here is one session; [`super::sessions`] has all of
+//! them.
 
 use super::{
     entry::{Command, Cost, Meaning, Set},
@@ -52,8 +54,8 @@ pub struct Grammar {
 const WHOLE_SECOND: i64 = 1_000_000;
 
 impl Grammar {
-    /// Takes a command; gives the action that is complete with it, if one is. `window`: the longest pause, in microseconds,
-    /// after which a command still follows a SELECT directly.
+    /// Takes a command; gives the action that is complete with it, if one is. `window`: the longest pause, in
+    /// microseconds, after which a command still follows a SELECT directly.
     pub fn take(&mut self, at: i64, window: i64, command: Command) -> (Did, Option<OpenPage>) {
         let Command { meaning, folder, coarse, cost, .. } = command;
         let window = if coarse { window.max(WHOLE_SECOND) } else { window };
@@ -109,8 +111,9 @@ impl Grammar {
         self.page.take()
     }
 
-    /// One message's headers were asked for after a search. If its body comes next, and the headers are nearer to that than to the
-    /// search, they belong to a message that is shown: then the search is complete, and given. Else they are what was found.
+    /// One message's headers were asked for after a search. If its body comes next, and the headers are nearer to that
+    /// than to the search, they belong to a message that is shown: then the search is complete, and given. Else they
+    /// are what was found.
     fn settle(&mut self, next: Option<(i64, &Meaning)>) -> Option<OpenPage> {
         if let Some((_, Meaning::Aside | Meaning::Mark(_))) = next {
             return None;

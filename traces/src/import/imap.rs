@@ -84,7 +84,8 @@ fn fetch(args: &str, uid: bool) -> Meaning {
     Meaning::Headers { set, only_flags }
 }
 
-/// `BODY[]`, `BODY.PEEK[1]`, `BODY[TEXT]`, `BINARY[2]`, `RFC822`, `RFC822.TEXT`; but no `BODY[HEADER…]`, `BODY[2.MIME]`, `BODY`.
+/// `BODY[]`, `BODY.PEEK[1]`, `BODY[TEXT]`, `BINARY[2]`, `RFC822`, `RFC822.TEXT`; but no `BODY[HEADER…]`,
+/// `BODY[2.MIME]`, `BODY`.
 fn asks_for_body(items: &str) -> bool {
     let word = |at: usize, length: usize| {
         let sign = |c: Option<char>| !c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '.');

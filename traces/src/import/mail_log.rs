@@ -14,7 +14,7 @@ use super::{
     entry::What,
     events,
     sink::{Heard, Sink, Stop},
-    when::{Stamp, Stamps},
+    timestamps::{Stamp, Stamps},
 };
 use crate::trace::Totals;
 

@@ -92,7 +92,8 @@ impl OpenPage {
         self
     }
 
-    /// Keeps the headers of one message after a search, as what follows tells whose they are. False: this is something else.
+    /// Keeps the headers of one message after a search, as what follows tells whose they are. False: this is something
+    /// else.
     pub fn glimpse(&mut self, at: i64, meaning: &Meaning, cost: &Cost) -> bool {
         let ActionProgress::Searched { listed: false, one } = &mut self.stage else { return false };
         let Meaning::Headers { set, only_flags: false } = meaning else { return false };

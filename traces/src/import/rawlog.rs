@@ -1,4 +1,5 @@
-//! Dovecot's rawlogs: for each session two files, `*.in` from the client and `*.out` to it; lines `1700000000.123456 text`.
+//! Dovecot's rawlogs: for each session two files, `*.in` from the client and `*.out` to it; lines `1700000000.123456
+//! text`.
 //!
 //! A rawlog begins after the login. It does not say who: the name of the folder it lies in does, if it has one.
 
@@ -10,7 +11,7 @@ use std::{
 use super::{
     conversation::Conversation,
     sink::{Heard, LONGEST_LINE, Sink, Stop},
-    when::unix,
+    timestamps::unix,
 };
 use crate::lines::{Line, Lines};
 

@@ -58,8 +58,8 @@ pub fn all(
     Ok(())
 }
 
-/// Files that are read together: both sides of a rawlog, by their names. All others are read alone. None is opened before its turn,
-/// so that thousands of sessions need no more descriptors than one.
+/// Files that are read together: both sides of a rawlog, by their names. All others are read alone. None is opened
+/// before its turn, so that thousands of sessions need no more descriptors than one.
 fn together(inputs: Vec<Input<'_>>) -> Vec<(Input<'_>, Option<Input<'_>>)> {
     let mut together: Vec<(Input<'_>, Option<Input<'_>>)> = Vec::with_capacity(inputs.len());
     // Those whose other side has not come yet, by what that is. A side may be there twice, packed and not.

@@ -1,12 +1,12 @@
 //! Roundcube's imap log: `[21-Nov-2026 01:39:32 +0000]: <session> [1A2B] C: A0003 SELECT INBOX`.
 //!
-//! A literal stands in it as it is, on lines of its own without a stamp; what is longer than 4 kB is cut, and the log says by how much
-//! (`... [truncated 1234 bytes]`). So bytes of literals are never counted off: a line with a stamp is a line, and others go on with it.
-//! Names and passwords are left out (`LOGIN ****** [13]`): then each session is a user of its own. Source: `debug`, `putLine` and
-//! `readLine` of `rcube_imap_generic.php`.
+//! A literal stands in it as it is, on lines of its own without a stamp; what is longer than 4 kB is cut, and the log
+//! says by how much (`... [truncated 1234 bytes]`). So bytes of literals are never counted off: a line with a stamp is
+//! a line, and others go on with it. Names and passwords are left out (`LOGIN ****** [13]`): then each session is a
+//! user of its own. Source: `debug`, `putLine` and `readLine` of `rcube_imap_generic.php`.
 //!
-//! Each page of a web mail makes a connection of its own, which logs in and out: a session's first login counts, and only
-//! silence ends it. Times are whole seconds.
+//! Each page of a web mail makes a connection of its own, which logs in and out: a session's first login counts, and
+//! only silence ends it. Times are whole seconds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use std::{
 use super::{
     conversation::{Conversation, Logins},
     sink::{Heard, Sink, Stop},
-    when::with_month_name,
+    timestamps::with_month_name,
 };
 
 /// Most connections that are followed at a time, and most sessions that are known to have logged in.

@@ -85,7 +85,8 @@ impl Rules {
         Self::from_yaml(ARASHI).expect("the shipped rules are sound")
     }
 
-    /// What becomes of a request. `url`: path and query. An object is text: what is percent-encoded in the URL is decoded.
+    /// What becomes of a request. `url`: path and query. An object is text: what is percent-encoded in the URL is
+    /// decoded.
     #[must_use]
     pub fn find(&self, method: &str, url: &str) -> Found<'_> {
         let url = &*with_plain_spaces(url);

@@ -12,7 +12,7 @@ use super::{
     entries::Entries,
     entry::{LogEntry, What},
     tally::{FileTally, Tally, count},
-    when::{Stamp, TIMES},
+    timestamps::{Stamp, TIMES},
 };
 use crate::lines::{Line, Lines};
 
@@ -33,7 +33,8 @@ pub struct Sink<'a> {
     pub number: u32,
     /// Its times are those of a calendar, and not counted from its own beginning.
     pub dated: bool,
-    /// The earliest moment at which the line before can have been written: of lines that say their zone, and of those that do not.
+    /// The earliest moment at which the line before can have been written: of lines that say their zone, and of those
+    /// that do not.
     before: [i64; 2],
     tally: &'a mut Tally,
     entries: &'a mut Entries,
@@ -113,8 +114,9 @@ impl<'a> Sink<'a> {
         self.entries.clocks.line(local, zoned);
     }
 
-    /// A line, packet or entry was written at a moment in here: a stamp of whole seconds leaves a second open, and a line that
-    /// tells of something long is written when that is over. One that must be older than the one before it stands out of order.
+    /// A line, packet or entry was written at a moment in here: a stamp of whole seconds leaves a second open, and a
+    /// line that tells of something long is written when that is over. One that must be older than the one before it
+    /// stands out of order.
     pub fn written(&mut self, at: RangeInclusive<i64>) {
         self.in_order(0, at);
     }

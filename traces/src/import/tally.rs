@@ -33,8 +33,8 @@ pub struct Tally {
     pub without_login: u64,
     /// Connections on which nobody logged in. They are no sessions.
     pub without_user: u64,
-    /// Lines and packets that were written before the ones that they stand after. All were sorted. What a line tells of may be
-    /// older than the line: that is no disorder.
+    /// Lines and packets that were written before the ones that they stand after. All were sorted. What a line tells of
+    /// may be older than the line: that is no disorder.
     pub out_of_order: u64,
     /// How far stamps without a zone were ahead of UTC, if lines that say their zone showed it.
     #[serde(skip_serializing_if = "Option::is_none")]

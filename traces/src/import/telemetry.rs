@@ -1,15 +1,15 @@
 //! Cyrus' telemetry logs: a file a session in the folder of its user, with `<seconds<` before what the client said and
 //! `>seconds>` before what the server did.
 //!
-//! A mark is looked for where a line begins: what follows one in the middle of a line is taken for the other side's words.
-//! Times are whole seconds.
+//! A mark is looked for where a line begins: what follows one in the middle of a line is taken for the other side's
+//! words. Times are whole seconds.
 
 use std::{io::Read, path::Path};
 
 use super::{
     conversation::Conversation,
     sink::{Heard, LONGEST_LINE, Sink, Stop},
-    when::unix,
+    timestamps::unix,
 };
 use crate::lines::{Line, Lines};
 

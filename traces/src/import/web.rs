@@ -3,9 +3,10 @@
 //! ```text
 //! 192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] "GET /list?folderid=3 HTTP/1.1" 200 2326 "http://…" "Mozilla/5.0 …" 0.012
 //! ```
-//! The last number is not part of either form, but often added: seconds with a decimal point (nginx), or whole microseconds
-//! (Apache's `%D`). A user is the name, or address and browser where there is none. A virtual host may stand before the address, and a list
-//! of those that the request was forwarded for in its place, or at the end of the line.
+//!
+//! The last number belongs to neither form, but is often added: seconds with a decimal point (nginx), or whole
+//! microseconds (Apache's `%D`). A user is the name, or address and browser without a name. A virtual host can precede the
+//! address, and a list of forwarded addresses can stand in its place, or at the end of the line.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -16,15 +17,15 @@ use serde::{Deserialize, de};
 
 use super::{
     entry::{Cost, LogLine, Page, What},
+    log_client::{LogClient, address},
     rules::Found,
     sink::{Heard, Sink, Stop},
-    when::{rfc3339, with_month_name, within_second},
-    who::{Who, address},
+    timestamps::{rfc3339, with_month_name, within_second},
 };
 use crate::trace::RecordOutcome;
 
-/// So long web servers usually let a request take, microseconds: 60 s in nginx and Apache. For logs that do not say how long it
-/// took.
+/// So long web servers usually let a request take, microseconds: 60 s in nginx and Apache. For logs that do not say how
+/// long it took.
 const LONGEST: i64 = 60_000_000;
 
 /// Reads an access log to its end.
@@ -34,7 +35,8 @@ pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
             return Ok(Heard::Not("this is no line of the Common or Combined log format"));
         };
         let Some(at) = with_month_name(request.stamp) else { return Ok(Heard::Not("its time cannot be read")) };
-        // Some servers stamp a line with when they write it, which is when they have answered, others with when they were asked.
+        // Some servers stamp a line with when they write it, which is when they have answered, others with when they
+        // were asked.
         let longest = request.cost.lasted.map_or(LONGEST, |lasted| i64::try_from(lasted).unwrap_or(LONGEST));
         sink.written(at..=within_second(at).end() + longest);
         let line = Some(LogLine { file: sink.number, id: request.id() });
@@ -130,7 +132,7 @@ impl<'a> Request<'a> {
         let received = after.next().and_then(|bytes| bytes.parse().ok());
         let more = after.next().unwrap_or_default();
         let agent = more.split('"').nth(3).unwrap_or_default();
-        let Who { client, name } = Who::of(who)?;
+        let LogClient { client, name } = LogClient::of(who)?;
         // Behind a proxy the address is the proxy's, and many servers put the client's after the browser's name.
         let client = more.split('"').nth(5).and_then(address).unwrap_or(client);
         let user = if name == "-" { format!("{client} {agent}") } else { name };

@@ -1,4 +1,4 @@
-//! When sessions began.
+//! Arrivals of sessions.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::fitted::Arrivals;
 
-/// Most bins. When a trace needs more, each two become one.
+/// The largest number of bins. If a trace needs more, pairs of bins are merged.
 const BINS: usize = 240;
 
 /// Counts over time, in bins that grow with the trace: fixed memory.
@@ -25,7 +25,7 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// One more, at this offset in microseconds.
+    /// Adds an arrival at this offset, microseconds.
     pub fn add(&mut self, at: u64) {
         self.total += 1;
         self.widen(at);
@@ -43,11 +43,11 @@ impl Bins {
         }
     }
 
-    /// What they say, for a trace of this length in microseconds.
+    /// The result for a trace of this length, microseconds.
     #[must_use]
     pub fn arrivals(mut self, length: u64) -> Arrivals {
         self.widen(length);
-        // The last bin is not over.
+        // The last bin is incomplete.
         let whole = (length / self.width) as usize;
         self.counts.resize(whole.max(self.counts.len()), 0);
         let test = dispersion(&self.counts[..whole.min(self.counts.len())]);
@@ -61,7 +61,8 @@ impl Bins {
     }
 }
 
-/// Variance over mean, and the chance of one at least as far from 1 if counts are Poisson's (Fisher's test of dispersion).
+/// Variance over mean, and the chance of one at least as far from 1 if counts are Poisson's (Fisher's test of
+/// dispersion).
 fn dispersion(bins: &[u64]) -> Option<(f64, f64)> {
     let n = bins.len() as f64;
     let mean = bins.iter().sum::<u64>() as f64 / n;

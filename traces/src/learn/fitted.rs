@@ -1,4 +1,4 @@
-//! What a fit found, as it stands in the model file.
+//! The results of a fit, as stored in the model file.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PreviousPage, Think};
 
-/// What a model was made from, and how well it fits: part of the model's file. Users do not look at it.
+/// The data and the quality of a fit, a part of the model's file. Simulated users ignore it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fitted {
-    /// How much was read.
+    /// The size of the data.
     pub read: Extent,
-    /// How delete and refile go on, if they have no row: `users.previous_page` of an experiment.
+    /// The reading of delete and refile without a row: `users.previous_page` of an experiment.
     pub previous_page: PreviousPage,
-    /// Chance that all intervals together hold their cells: 0.99 (Bonferroni: each has its share of the 0.01).
+    /// The probability that all intervals contain their cells: 0.99 (Bonferroni: each has its share of the 0.01).
     pub confidence: f64,
     /// Transitions, in the order of states.
     pub cells: Vec<Cell>,
-    /// States after which users go back to the page before, and how often they did.
+    /// States after which users return to the previous page, with counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub back: Vec<Back>,
-    /// Whether the next page depends on the last one alone.
+    /// The test whether the next page depends on the last one only.
     pub order: Order,
     /// Pauses after each state, over all next states.
     pub think: BTreeMap<String, Pauses>,
@@ -36,12 +36,13 @@ pub struct Fitted {
     /// Messages in a folder: the highest number that anyone named. A lower bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folders: Option<Quantiles>,
-    /// Records that are not in the model, by action: what web-mail users do not do, and states that nobody was seen to leave.
+    /// Records outside the model, by action: actions that web-mail users do not have, and states that no session
+    /// leaves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, u64>,
 }
 
-/// How much was read.
+/// The size of the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extent {
@@ -49,7 +50,7 @@ pub struct Extent {
     pub records: u64,
     /// Sessions.
     pub sessions: u64,
-    /// Sessions that were cut: how they went on is not known, and their last page counts for nothing.
+    /// Cut sessions: their end is unknown, and their last page is not counted.
     pub cut: u64,
     /// Sessions that did not begin with a login: they count as if they had.
     pub without_login: u64,
@@ -68,11 +69,11 @@ pub struct Cell {
     pub from: String,
     /// To this one.
     pub to: String,
-    /// How often.
+    /// The count.
     pub count: u64,
-    /// Of all that left the state.
+    /// The share of the transitions from the state.
     pub share: f64,
-    /// Least share that the counts allow (Clopper and Pearson, Biometrika 26, 1934).
+    /// The lower bound of the share (Clopper and Pearson, Biometrika 26, 1934).
     pub low: f64,
     /// Greatest.
     pub high: f64,
@@ -85,7 +86,7 @@ pub struct Cell {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pauses {
-    /// How many.
+    /// The number of values.
     pub count: u64,
     /// Their mean.
     #[serde(with = "crate::span")]
@@ -103,8 +104,8 @@ pub struct Pauses {
 pub struct Family {
     /// Its name: constant, exponential, lognormal, uniform.
     pub name: String,
-    /// Chance of pauses that lie at least as far from it, if it is the law: chi-square over cells of equal chance. A little too
-    /// low where the law's numbers come from the same pauses. `None`: too few pauses to test.
+    /// Chance of pauses that lie at least as far from it, if it is the law: chi-square over cells of equal chance. A
+    /// little too low where the law's numbers come from the same pauses. `None`: too few pauses to test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
 }
@@ -121,7 +122,7 @@ pub struct Back {
     pub returned: u64,
 }
 
-/// Whether the next page depends on the last one alone.
+/// The test whether the next page depends on the last one only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
@@ -130,7 +131,8 @@ pub struct Order {
     /// A test for each state that was reached from more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<OrderTest>,
-    /// Counts of three pages in a row, where a second-order model is worth it: what the model's rows of second order come from.
+    /// Counts of three pages in a row, where a second-order model is worth it: what the model's rows of second order
+    /// come from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub second: Vec<Second>,
 }
@@ -165,7 +167,7 @@ pub struct Second {
     pub from: String,
     /// The third.
     pub to: String,
-    /// How often.
+    /// The count.
     pub count: u64,
 }
 
@@ -205,7 +207,7 @@ pub struct Arrivals {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantiles {
-    /// How many.
+    /// The number of values.
     pub count: u64,
     /// Mean.
     pub mean: f64,

@@ -2,8 +2,8 @@
 
 use statrs::function::beta::beta_reg;
 
-/// The interval of a share that holds it with chance 1 - `alpha`, from `count` of `all` (Clopper and Pearson, Biometrika 26,
-/// 1934). `count` must not be over `all`.
+/// The interval of a share that holds it with chance 1 - `alpha`, from `count` of `all` (Clopper and Pearson,
+/// Biometrika 26, 1934). `count` must not be over `all`.
 #[must_use]
 pub fn share(count: u64, all: u64, alpha: f64) -> (f64, f64) {
     let (n, k) = (all as f64, count as f64);

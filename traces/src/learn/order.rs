@@ -15,8 +15,8 @@ const LEAST: u64 = 20;
 /// A test that is worse than this, shared among all, speaks against the first order.
 const LEAST_P: f64 = 0.01;
 
-/// Tests every state but those after which users go back: these are of second order by their rule. Gives the states for which the
-/// second order is worth its numbers as well.
+/// Tests every state but those after which users go back: these are of second order by their rule. Gives the states for
+/// which the second order is worth its numbers as well.
 #[must_use]
 pub fn of(triples: &Triples, back: &[usize]) -> (Order, Vec<usize>) {
     let states = (0..COUNT).filter(|state| !back.contains(state));
@@ -40,8 +40,8 @@ pub fn of(triples: &Triples, back: &[usize]) -> (Order, Vec<usize>) {
     (Order { verdict, tests: tests.into_iter().map(|(_, test)| test).collect(), second }, worth)
 }
 
-/// Fewest times that a state must be left after the same state before, so that the two have a row of their own. A share of 50 is
-/// known to 0.14 or better (two standard errors); a rarer pair has the row of the first order.
+/// Fewest times that a state must be left after the same state before, so that the two have a row of their own. A share
+/// of 50 is known to 0.14 or better (two standard errors); a rarer pair has the row of the first order.
 const LEAST_PAIR: u64 = 50;
 
 /// Rows of second order of these states: state, state before, next state, share.

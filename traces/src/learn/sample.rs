@@ -2,11 +2,11 @@
 
 use super::fitted::Quantiles;
 
-/// Most values that are kept: quantiles of 4096 are known to a percent or so.
+/// The largest number of stored values: quantiles of 4096 values are exact to about one percent.
 const KEPT: usize = 4096;
 
-/// A uniform sample of what was seen (Vitter's algorithm R, ACM TOMS 11, 1985), with exact count, sum and extremes. Of fewer than
-/// 4096 values all are kept. The same values in the same order give the same sample.
+/// A uniform sample of a stream of values (Vitter's algorithm R, ACM TOMS 11, 1985), with exact count, sum and
+/// extremes. Of fewer than 4096 values all are kept. The same values in the same order give the same sample.
 #[derive(Debug, Clone)]
 pub struct Sample {
     kept: Vec<u64>,
@@ -24,7 +24,7 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// One more.
+    /// Adds a value.
     pub fn add(&mut self, value: u64) {
         self.count += 1;
         self.sum += u128::from(value);
@@ -40,7 +40,7 @@ impl Sample {
         }
     }
 
-    /// How many were seen.
+    /// The number of values in the stream.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
@@ -52,7 +52,7 @@ impl Sample {
         self.sum as f64 / self.count.max(1) as f64
     }
 
-    /// Those that were kept, sorted.
+    /// The stored values, sorted.
     #[must_use]
     pub fn sorted(&self) -> Vec<u64> {
         let mut sorted = self.kept.clone();
@@ -77,7 +77,7 @@ impl Sample {
     }
 }
 
-/// Values that say what a sample looks like.
+/// Values that represent a sample.
 const PARTS: usize = 100;
 
 /// The middle of each of a hundred parts of a sorted sample; all of a smaller one.

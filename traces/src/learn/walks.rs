@@ -1,4 +1,4 @@
-//! What users did, counted: one pass over a trace, in memory that does not grow with it.
+//! Counts of users' transitions: one pass over a trace, in memory that does not grow with it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,27 +8,27 @@ use std::{
 use super::{arrivals::Bins, sample::Sample};
 use crate::trace::{LEAVE, LOGIN, Record};
 
-/// The states of web-mail users. Others have no place in a model that users can walk.
+/// The states of web-mail users. A model has no others.
 pub const STATES: [&str; 7] = [LOGIN, "list folders", "list messages", "show message", "delete", "refile", "search"];
 
-/// How many there are.
+/// The number of states.
 pub const COUNT: usize = STATES.len();
 
-/// A session that has been silent so long is not waited for: microseconds.
+/// A session without a record for this time, microseconds, counts as ended.
 const SILENT: u64 = 24 * 3600 * 1_000_000;
 
-/// Sessions that are kept waiting before those that are silent are looked for.
+/// The number of open sessions from which silent ones are searched.
 const WAITING: usize = 500_000;
 
-/// Folders whose sizes are kept.
+/// The largest number of folders with a stored size.
 const FOLDERS: usize = 200_000;
 
 /// Counts over all sessions.
 #[derive(Debug, Default)]
 pub struct Walks {
-    /// From, to. Going to login is the end of a session.
+    /// Transitions by from and to. A transition to login is the end of a session.
     pub pairs: [[u64; COUNT]; COUNT],
-    /// Before, from, to.
+    /// Transitions by previous state, from and to.
     pub triples: [[[u64; COUNT]; COUNT]; COUNT],
     /// Pauses between requests, microseconds.
     pub pauses: PauseSamples,
@@ -89,12 +89,12 @@ struct Open {
     last: u64,
     /// Requests so far.
     length: usize,
-    /// The last page's time is a guess: the pause after it says nothing.
+    /// True if the last page's time is a guess, so that the pause after it is not counted.
     guessed: bool,
 }
 
 impl Walks {
-    /// Takes a record.
+    /// Adds a record.
     pub fn take(&mut self, record: &Record<'_>) {
         self.end = self.end.max(record.offset);
         if self.open.len() > WAITING {
@@ -132,7 +132,7 @@ impl Walks {
             Some(open) => self.go(session, &open, state, record),
             None if state == 0 => self.begin(session, user, record),
             None => {
-                // As if it had begun with a login just before.
+                // Counted as if the session began with a login at the same time.
                 self.sessions.without_login += 1;
                 self.begin(session, user, &Record { inferred: true, ..record.clone() });
                 if let Some(open) = self.open.remove(&session) {
@@ -142,13 +142,13 @@ impl Walks {
         }
     }
 
-    /// The trace is over.
+    /// Ends the trace.
     pub fn finish(&mut self) {
         let open = std::mem::take(&mut self.open);
         open.values().for_each(|open| self.resolve(open));
     }
 
-    /// Different users seen.
+    /// The number of users.
     #[must_use]
     pub fn users(&self) -> u64 {
         self.users.len() as u64
@@ -190,7 +190,7 @@ impl Walks {
             self.triples[before][open.state][to] += 1;
         }
         if !open.guessed {
-            // Who asks on before the answer is complete does not pause.
+            // A request before the answer is complete has no pause.
             let pause = at.saturating_sub(open.done);
             self.pauses.by_step[open.state][to].add(pause);
             self.pauses.after[open.state].add(pause);
@@ -198,7 +198,7 @@ impl Walks {
         }
     }
 
-    /// The session ended. `at`: when; else it is only known that it did.
+    /// Ends a session. `at`: the time; `None`: unknown.
     fn leave(&mut self, open: &Open, at: Option<u64>) {
         let guessed = open.guessed || at.is_none();
         self.step(&Open { guessed, ..*open }, 0, at.unwrap_or(open.done));

@@ -1,15 +1,15 @@
-//! Whether users can follow a model.
+//! Checks that users can follow a model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ModelError, UserModel, VERSION};
 use crate::{PreviousPage, Think, chain::Chain};
 
-/// How far a row may be from 1: rows are written with a few decimals.
+/// The largest deviation of a row's sum from 1, since rows are written with a few decimals.
 const CRUMB: f64 = 1e-6;
 
 impl UserModel {
-    /// Checks that users can follow it.
+    /// Checks that users can follow the model.
     ///
     /// # Errors
     /// The first problem found: see [`ModelError`].
@@ -26,7 +26,7 @@ impl UserModel {
         if let Some(&state) = states.iter().find(|&&state| state != self.start && !reached.contains(state)) {
             return Err(ModelError::Unreachable(state.into()));
         }
-        // A state without a row goes back to where it was reached from, so only states with rows can be traps.
+        // A state without a row returns to its previous state, so only states with rows can be traps.
         let endless = self.transitions.keys().find(|from| !self.reached_from(from).contains(self.start.as_str()));
         if let Some(from) = endless {
             return Err(ModelError::Endless { from: from.clone(), start: self.start.clone() });
@@ -36,7 +36,7 @@ impl UserModel {
         self.check_second()
     }
 
-    /// Rows of second order stand beside a row of the first, and lead where that leads.
+    /// Rows of second order need a row of first order, with the same next states.
     fn check_second(&self) -> Result<(), ModelError> {
         for (from, rows) in &self.second {
             for (before, row) in rows {
@@ -80,7 +80,7 @@ impl UserModel {
             .map(|(to, _)| format!("it leads to `{to}`, and the row of `{from}` does not; give it a chance there too"))
     }
 
-    /// Pauses of single transitions belong to ways that users go. From a state without a row that may be any.
+    /// Pauses of single transitions need a possible transition. A state without a row allows any.
     fn check_ways(&self, states: &BTreeSet<&str>) -> Result<(), ModelError> {
         for (from, laws) in &self.think_to {
             for (to, law) in laws {

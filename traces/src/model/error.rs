@@ -1,4 +1,4 @@
-//! What can be wrong with a user model.
+//! Errors of user models.
 
 use super::VERSION;
 
@@ -8,7 +8,7 @@ pub enum ModelError {
     /// Not YAML, or not in this shape.
     #[error("the user model cannot be read: {0}")]
     Unreadable(String),
-    /// Something else.
+    /// A file that is not a user model.
     #[error("this is no user model: it has no table of `transitions`, and cannot be read beyond line {0}")]
     NoModel(u64),
     /// A file of a version that is not known here.
@@ -31,7 +31,7 @@ pub enum ModelError {
     Sum {
         /// From this state.
         from: String,
-        /// What they sum to.
+        /// The sum.
         sum: f64,
     },
     /// A start without a row.
@@ -51,15 +51,15 @@ pub enum ModelError {
     /// A think time for a state that does not exist.
     #[error("there is a think time for `{0}`, which is no state of the model: correct the name")]
     ThinkState(String),
-    /// A law of pauses that cannot be.
+    /// An invalid law of pauses.
     #[error("the think time after `{state}` cannot be: {problem}")]
     ThinkLaw {
         /// After this state.
         state: String,
-        /// What is wrong.
+        /// The error.
         problem: String,
     },
-    /// A think time for a way that users never go.
+    /// A think time for an impossible transition.
     #[error(
         "there is a think time for the way from `{from}` to `{to}`, which users never go: correct the names, or take it out"
     )]
@@ -69,14 +69,14 @@ pub enum ModelError {
         /// To this one.
         to: String,
     },
-    /// A row of second order that cannot be.
+    /// An invalid row of second order.
     #[error("the row of second order of `{from}`, reached from `{before}`, cannot be: {problem}")]
     Second {
         /// The state.
         from: String,
         /// Reached from this one.
         before: String,
-        /// What is wrong.
+        /// The error.
         problem: String,
     },
     /// A think profile that the model does not have.

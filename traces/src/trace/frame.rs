@@ -1,4 +1,4 @@
-//! First and last line of a trace.
+//! The first and the last line of a trace.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,31 +6,31 @@ use serde::{Deserialize, Serialize};
 use super::{Record, VERSION};
 use crate::import::Tally;
 
-/// The first line: what the trace is.
+/// The first line: the description of the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// Version of the format: 1.
     pub trace: u32,
     /// Name.
     pub name: String,
-    /// Where it comes from: which server, users of what kind, recorded or generated.
+    /// The origin: server, kind of users, recorded or generated.
     pub source: String,
-    /// When it began: UTC, RFC 3339. Missing in generated and anonymized traces.
+    /// The start: UTC, RFC 3339. Absent in generated and anonymized traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<String>,
-    /// What stands for users, sessions and folders.
+    /// The kind of names of users, sessions and folders.
     pub names: Names,
 }
 
-/// What stands for users, sessions and folders.
+/// The kind of names of users, sessions and folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Names {
-    /// Keyed pseudonyms: who lacks the key cannot find a name from them, nor test a guess.
+    /// Keyed pseudonyms: without the key a reader can neither find a name nor test a guess.
     Pseudonyms,
-    /// As the source had them. Not to be handed on.
+    /// The names of the source. Such a trace must not be passed on.
     Source,
-    /// Made up: the trace was generated.
+    /// Invented names of a generated trace.
     Generated,
 }
 
@@ -42,17 +42,17 @@ impl Header {
     }
 }
 
-/// The last line: that nothing is missing, and how the trace was made.
+/// The last line: confirms that the trace is complete, and describes how it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Footer {
     /// Lines between the first and the last.
     pub records: u64,
-    /// What was read, dropped, merged and not understood when the trace was imported.
+    /// The import's counts of lines that were read, dropped, merged and not understood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub import: Option<Tally>,
 }
 
-/// The last line as written: the key tells it from records.
+/// The last line as written: its key distinguishes it from records.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct LastLine {
     pub(super) end: Footer,

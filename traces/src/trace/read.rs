@@ -18,32 +18,32 @@ pub struct Reader<R> {
     footer: Option<Footer>,
 }
 
-/// A trace that cannot be read, and where.
+/// The error of a trace that cannot be read, with its position.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file or its packing.
+    /// The file or its compression fails.
     #[error("{place}: {error}")]
     Io {
-        /// How far reading came.
+        /// The position.
         place: LinePosition,
         /// The cause.
         error: io::Error,
     },
-    /// A temporary file that holds what does not fit into memory.
+    /// A temporary file for data beyond memory fails.
     #[error("a temporary file (in TMPDIR): {0}")]
     Spool(io::Error),
-    /// No trace at all.
+    /// The file is not a trace.
     #[error("this is no trace: its first line must be {{\"trace\":1,…}}; `lab trace import` makes a trace from a log")]
     NoTrace,
-    /// Of another version.
+    /// The trace has another version.
     #[error("this trace is of version {0}, and this program reads version 1: import it again, or use a newer lab")]
     Version(u32),
-    /// A line that is none.
+    /// A line is invalid.
     #[error("{place}: {problem}")]
     Line {
-        /// Which.
+        /// The line.
         place: LinePosition,
-        /// What is wrong with it.
+        /// The error.
         problem: String,
     },
     /// The last line is missing.
@@ -51,7 +51,7 @@ pub enum TraceError {
     Cut {
         /// The end.
         place: LinePosition,
-        /// Whole records before it.
+        /// Complete records before it.
         records: u64,
     },
 }
@@ -94,7 +94,7 @@ impl<R: Read> Reader<R> {
         &self.header
     }
 
-    /// The last line; there once the trace was read to its end.
+    /// The last line, once the trace was read to its end.
     #[must_use]
     pub fn footer(&self) -> Option<&Footer> {
         self.footer.as_ref()
@@ -149,7 +149,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// The version that a first line names; `None`: it is none.
+/// The version in a first line; `None`: the line is not a header.
 fn version(first: &[u8]) -> Option<u32> {
     #[derive(serde::Deserialize)]
     struct Version {

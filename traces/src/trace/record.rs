@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The action that begins a session.
 pub const LOGIN: &str = "login";
 
-/// The action that ends a session. It is no request: nobody is asked for anything.
+/// The action that ends a session. It is not a request.
 pub const LEAVE: &str = "leave";
 
 /// Actions of web-mail users, by the names that experiments use. A trace may have others.
@@ -24,35 +24,35 @@ pub const ACTIONS: [&str; 9] = [
     "delete folder",
 ];
 
-/// An object's folder and messages: `INBOX/12:21` is `INBOX` and `12:21`. What has no numbers after its last slash is a folder.
+/// An object's folder and messages: `INBOX/12:21` is `INBOX` and `12:21`. Without numbers after its last slash, the
+/// object is a folder.
 #[must_use]
 pub fn split_object(object: &str) -> (&str, &str) {
     let numbers = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || b":,*".contains(&c));
     object.rsplit_once('/').filter(|(_, messages)| numbers(messages)).unwrap_or((object, ""))
 }
 
-/// Longest name of a user, session, action or object, in bytes.
+/// The longest name of a user, session, action or object, bytes.
 pub const LONGEST_NAME: usize = 1024;
 
-/// Something that a user asked for.
+/// A request of a user.
 ///
-/// Keys are short because traces are long. A reader ignores keys that it does not know, so that version 1 may grow.
+/// Keys are short because traces are long. Readers ignore unknown keys, so that version 1 can grow.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Record<'a> {
-    /// When it was asked for: microseconds since the trace began. Never less than in the line before.
+    /// The time of the request, microseconds since the start of the trace; never less than in the previous line.
     #[serde(rename = "t")]
     pub offset: u64,
-    /// Who asked: a pseudonym, or a name where the header says so.
+    /// The user: a pseudonym, or a name where the header says so.
     #[serde(rename = "u", borrow)]
     pub user: Cow<'a, str>,
-    /// In which session.
+    /// The session.
     #[serde(rename = "s", borrow)]
     pub session: Cow<'a, str>,
-    /// What was asked for: `login`, `list messages` …, or `leave` where a session ends.
+    /// The action: `login`, `list messages` …, or `leave` at the end of a session.
     #[serde(rename = "a", borrow)]
     pub action: Cow<'a, str>,
-    /// What it was about: `folder`, or `folder/messages` with the numbers of messages as the source had them. Empty: nothing
-    /// is known.
+    /// The object: `folder`, or `folder/messages` with the message numbers of the source. Empty: unknown.
     #[serde(rename = "o", borrow, default, skip_serializing_if = "str::is_empty")]
     pub object: Cow<'a, str>,
     /// Bytes from the user to the service.
@@ -61,25 +61,25 @@ pub struct Record<'a> {
     /// Bytes from the service to the user.
     #[serde(rename = "out", default, skip_serializing_if = "Option::is_none")]
     pub received: Option<u64>,
-    /// Until the answer was complete: microseconds.
+    /// The time until the answer was complete, microseconds.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
-    /// What became of it.
+    /// The outcome.
     #[serde(rename = "r", default, skip_serializing_if = "RecordOutcome::is_ok")]
     pub outcome: RecordOutcome,
     /// Class of the user or request; 0 is the lowest and the usual one.
     #[serde(rename = "c", default, skip_serializing_if = "is_zero")]
     pub class: u8,
-    /// The source does not have it: it must have happened, but its time is a guess (the login of a session whose log begins
-    /// after it).
+    /// True if the source lacks the request: it must have happened, but its time is a guess (the login of a session
+    /// whose log begins after it).
     #[serde(rename = "i", default, skip_serializing_if = "is_false")]
     pub inferred: bool,
-    /// At the end of a session: totals that the source had in place of its actions, or beside them.
+    /// At the end of a session: totals of the source, with or without the actions themselves.
     #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
     pub totals: Option<Totals>,
 }
 
-/// What a session came to, where a source counts instead of listing.
+/// The totals of a session, from a source that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Totals {
@@ -94,17 +94,17 @@ pub struct Totals {
     pub lasted: Option<u64>,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Outcome")]
 pub enum RecordOutcome {
-    /// Answered as asked.
+    /// Answered as requested.
     #[default]
     Ok,
-    /// The service said no: IMAP's NO and BAD, HTTP's 4xx.
+    /// Answered with an error: IMAP's NO and BAD, HTTP's 4xx.
     Error,
-    /// The service had too much to do: HTTP's 429 and 503.
+    /// Rejected for overload: HTTP's 429 and 503.
     Rejected,
     /// The service failed: HTTP's other 5xx, IMAP's BYE in place of an answer.
     Failed,
@@ -113,7 +113,7 @@ pub enum RecordOutcome {
 }
 
 impl RecordOutcome {
-    /// Answered as asked. By reference, as serde asks.
+    /// True if answered as requested. By reference, as serde requires.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         *self == Self::Ok
@@ -133,7 +133,8 @@ impl RecordOutcome {
 }
 
 impl Record<'_> {
-    /// When the answer was complete, or the request was made if that is not known: microseconds since the trace began.
+    /// The time of the complete answer, or of the request if that is unknown, microseconds since the start of the
+    /// trace.
     #[must_use]
     pub fn done(&self) -> u64 {
         self.offset.saturating_add(self.duration.unwrap_or(0))
@@ -159,7 +160,7 @@ impl Record<'_> {
         }
     }
 
-    /// What is wrong with it by itself, if anything.
+    /// The error of this record alone, if it is invalid.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let names = [&self.user, &self.session, &self.action];
         if names.into_iter().any(|name| name.is_empty()) {
@@ -172,7 +173,7 @@ impl Record<'_> {
     }
 }
 
-/// Two hundred years, in microseconds: more than lie between any two times that an importer takes.
+/// Two hundred years, in microseconds: more than the distance of any two times that importers accept.
 const LATEST: u64 = 200 * 366 * 24 * 3600 * 1_000_000;
 
 fn is_zero(class: &u8) -> bool {

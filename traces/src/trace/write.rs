@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use super::{Footer, Header, LONGEST_LINE, Record, frame::LastLine};
 
-/// Writes a trace, line by line. What is not [finished](Self::finish) has no last line, and readers will say that it was cut.
+/// Writes a trace, line by line. Without [`finish`](Self::finish) the last line is missing, and readers report a cut
+/// trace.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -27,8 +28,8 @@ impl<W: Write> Writer<W> {
     /// Writes one record.
     ///
     /// # Errors
-    /// If it cannot be written, or readers would refuse it: its offset is before that of the last one, or a name is empty or
-    /// too long.
+    /// If it cannot be written, or readers would refuse it: its offset is before that of the last one, or a name is
+    /// empty or too long.
     pub fn write(&mut self, record: &Record<'_>) -> io::Result<()> {
         if let Some(problem) = record.problem() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
@@ -47,7 +48,7 @@ impl<W: Write> Writer<W> {
         self.records
     }
 
-    /// Writes the last line, flushes, and gives back what was written to.
+    /// Writes the last line, flushes, and returns the output.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -1,20 +1,20 @@
-//! Who asked a web server: how a line of an access log begins.
+//! The client of a web server's request: the first fields of an access log line.
 
 use std::net::IpAddr;
 
-/// Who asked, as a line begins: `host ident user`.
+/// The client of a request, from the fields `host ident user`.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Who<'a> {
+pub struct LogClient<'a> {
     /// Its address.
     pub client: &'a str,
     /// Its name, or `-`.
     pub name: String,
 }
 
-impl<'a> Who<'a> {
-    /// `192.0.2.1 - joe`; with the virtual host before it (Apache's `vhost_combined`), or the addresses that a proxy puts into
-    /// `X-Forwarded-For` in place of the first: `203.0.113.5, 10.0.0.7 - joe`, of which the first is the client's. Clients may be names
-    /// (`HostnameLookups On`), as hosts are.
+impl<'a> LogClient<'a> {
+    /// `192.0.2.1 - joe`; with the virtual host before it (Apache's `vhost_combined`), or the addresses that a proxy
+    /// puts into `X-Forwarded-For` in place of the first: `203.0.113.5, 10.0.0.7 - joe`, of which the first is the
+    /// client's. Clients may be names (`HostnameLookups On`), as hosts are.
     pub fn of(text: &'a str) -> Option<Self> {
         let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
         let mut words = if begins_with_host(&words) { &words[1..] } else { &words[..] }.iter().copied();
@@ -29,13 +29,13 @@ impl<'a> Who<'a> {
     }
 }
 
-/// True if the first of these words is the virtual host, and the second the client: `host client ident user`. A user's name may have
-/// spaces, so the number of words alone does not say it.
+/// True if the first of these words is the virtual host, and the second the client: `host client ident user`. A user's
+/// name may have spaces, so the number of words alone does not say it.
 fn begins_with_host(words: &[&str]) -> bool {
     let &[first, second, third, _, ..] = words else { return false };
     let is_client = |word: &str| address(word).is_some();
     match second {
-        // Nobody's client: this is the ident, which no server asks for any more.
+        // The ident, which servers no longer request.
         "-" => false,
         _ if first.ends_with(',') => is_client(second) && !is_client(first),
         // Apache writes the port with the virtual host, and none with a client.

@@ -22,7 +22,8 @@ pub fn within_second(at: i64) -> RangeInclusive<i64> {
 /// What the lines of a log leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
-    /// Seconds that the log's local time is ahead of UTC; `None`: it is found out where the log allows it, and else it is UTC.
+    /// Seconds that the log's local time is ahead of UTC; `None`: it is found out where the log allows it, and else it
+    /// is UTC.
     pub zone: Option<i32>,
     /// Year of lines that have none. A log that goes from December to January goes on into the next year.
     pub year: i16,

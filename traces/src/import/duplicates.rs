@@ -1,8 +1,9 @@
 //! Commands that come from two sources are taken once: the same log twice, a copy of it, or rawlogs beside events.
 //!
-//! A command of the same session, name, tag and time is the same command. A rawlog does not know its session's name: there it is
-//! the same user, tag and name at nearly the same time, and from then on the two sessions are one. Entries are held for as long as
-//! sources may differ, so that whichever comes first, nothing of a session goes out under another name.
+//! A command of the same session, name, tag and time is the same command. A rawlog does not know its session's name:
+//! there it is the same user, tag and name at nearly the same time, and from then on the two sessions are one. Entries
+//! are held for as long as sources may differ, so that whichever comes first, nothing of a session goes out under
+//! another name.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,7 +12,8 @@ use std::{
 
 use super::entry::{Command, LogEntry, What};
 
-/// So far apart may two sources put a command: microseconds. A rawlog says when its line was read, an event when it was begun.
+/// So far apart may two sources put a command: microseconds. A rawlog says when its line was read, an event when it was
+/// begun.
 const APART: i64 = 50_000;
 
 /// Most entries that are held. Beyond, the earliest go out; what is doubled across so many is not noticed.
@@ -19,7 +21,7 @@ const HELD: usize = 100_000;
 
 /// Holds entries, which come in the order of time, and gives them out once.
 #[derive(Debug, Default)]
-pub struct Doubles {
+pub struct Duplicates {
     held: VecDeque<Held>,
     /// Entries that went out before the first of those that are held.
     gone: u64,
@@ -59,7 +61,7 @@ impl Same {
     }
 }
 
-impl Doubles {
+impl Duplicates {
     /// Takes the next entry; gives those out that nothing later can be a double of.
     ///
     /// # Errors
@@ -200,7 +202,7 @@ mod tests {
     /// What comes out, as times and sessions, and how many were left out.
     fn once(mut entries: Vec<LogEntry>) -> (Vec<(i64, String)>, u64) {
         entries.sort_by_key(|entry| entry.at);
-        let mut doubles = Doubles::default();
+        let mut doubles = Duplicates::default();
         let mut out = Vec::new();
         let mut give = |entry: LogEntry| {
             out.push((entry.at, entry.session));
@@ -260,7 +262,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_in_a_burst() {
-        let mut doubles = Doubles::default();
+        let mut doubles = Duplicates::default();
         let mut out = 0;
         for number in 0..HELD as i64 + 1000 {
             let give = |_: LogEntry| {
