@@ -26,26 +26,26 @@ use tokio::sync::oneshot;
 
 pub use dispatchers::Dispatchers;
 pub use job::Job;
-use job::{NotTaken, Reply};
+use job::{JobReply, NotTaken};
 pub use sites::Sites;
 
 use crate::{
     calls::Callers,
-    class::Shown,
+    class::RequestFacts,
     clock::Clock,
-    fault_injection::Hindrance,
+    fault_injection::FaultInjection,
     ledger::{Ending, Ledgers},
-    request::{self, Arrivals, End},
+    request::{self, End, Intake},
     security_headers,
     service::{Bytes, Page, Request, Service},
     spec::{EdgeSpec, Health},
-    stage::{Decided, Work as _},
+    stage::{AdmissionResult, Work as _},
     tree::{TaskSpec, WireCosts},
 };
 
 /// Everything that a request meets.
 #[derive(Debug)]
-pub struct App {
+pub struct LiveApp {
     /// What it is about.
     pub service: Arc<dyn Service>,
     /// The clock.
@@ -55,7 +55,7 @@ pub struct App {
     /// What became of requests.
     pub ledgers: Ledgers,
     /// Identities, tags and counts of what arrives.
-    pub arrivals: Arrivals,
+    pub intake: Intake,
     /// Limits at the wire.
     pub edge: EdgeSpec,
     /// Who answers health checks.
@@ -67,7 +67,7 @@ pub struct App {
     /// What connections, reading and refusing cost the service, where that is emulated.
     pub(crate) wire: WireCosts,
     /// What a person has put in the way of requests.
-    pub(crate) hindrance: Hindrance,
+    pub(crate) fault_injection: FaultInjection,
     /// The pages of refusals, by reason.
     pages: BTreeMap<Reason, Bytes>,
 }
@@ -102,13 +102,13 @@ impl Answer {
     }
 }
 
-impl App {
+impl LiveApp {
     /// A service that is open, with its sites. Needs a runtime.
     pub(crate) fn new(
         task: &TaskSpec,
         service: Arc<dyn Service>,
         sites: Sites,
-        arrivals: Arrivals,
+        intake: Intake,
         callers: Option<Callers>,
         clock: Clock,
     ) -> Arc<Self> {
@@ -118,13 +118,13 @@ impl App {
             clock,
             sites,
             ledgers: Ledgers::default(),
-            arrivals,
+            intake,
             edge: task.target.edge.clone(),
             health: task.target.health,
             draining: AtomicBool::new(false),
             callers,
             wire: task.wire.at_speed(task.speed),
-            hindrance: Hindrance::new(clock),
+            fault_injection: FaultInjection::new(clock),
             pages,
         })
     }
@@ -135,15 +135,17 @@ impl App {
         if self.draining.load(Ordering::Relaxed) {
             return self.refused(Refusal::new(Reason::Draining));
         }
-        self.hindrance.delayed().await;
+        self.fault_injection.delayed().await;
         let route = self.service.route(&head);
-        let offer = self.arrivals.request(&Shown { head: &head, peer }, route.kind, entered);
+        let offer = self.intake.request(&RequestFacts { head: &head, peer }, route.kind, entered);
         let Offer { id, tags, .. } = offer;
         let request = Request { id, entered, tags, route, head, body, peer };
         match self.dispatch(request, offer).await {
-            Some(Reply::Handled { handled: Ok(response), note }) => Answer::of_service(response, note),
-            Some(Reply::Handled { handled: Err(refusal), note }) => self.turned_away(End::Refused(refusal), note).await,
-            Some(Reply::NotTaken(not_taken)) => self.not_taken(*not_taken).await,
+            Some(JobReply::Handled { handled: Ok(response), note }) => Answer::of_service(response, note),
+            Some(JobReply::Handled { handled: Err(refusal), note }) => {
+                self.turned_away(End::Refused(refusal), note).await
+            }
+            Some(JobReply::NotTaken(not_taken)) => self.not_taken(*not_taken).await,
             None => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
         }
     }
@@ -155,9 +157,9 @@ impl App {
             return self.refused(Refusal::new(Reason::Draining));
         }
         if self.health == Health::Inside {
-            let offer = self.arrivals.check(&Shown { head, peer }, Kind::default(), entered);
+            let offer = self.intake.check(&RequestFacts { head, peer }, Kind::default(), entered);
             match self.sites.dispatch.enter(offer).await {
-                Ok(pass) => pass.end(Outcome::Ignored),
+                Ok(permit) => permit.end(Outcome::Ignored),
                 Err(TurnedAway { refusal, note }) => return self.turned_away(End::Refused(refusal), note).await,
             }
         }
@@ -166,7 +168,7 @@ impl App {
 
     /// The dispatch stage: asks the policy, and takes the request to the stage that it belongs to. What became of it; `None` if its
     /// handler panicked.
-    async fn dispatch(self: &Arc<Self>, mut request: Request, offer: Offer) -> Option<Reply> {
+    async fn dispatch(self: &Arc<Self>, mut request: Request, offer: Offer) -> Option<JobReply> {
         let branch = request.route.branch.0;
         // From its stage on the request may carry other tags than the policy at dispatch is told.
         let tags = self.sites.stages.get(branch).map_or(offer.tags, |stage| stage.spec().carried(offer.tags));
@@ -186,7 +188,7 @@ impl App {
 
     /// Answers a request that no stage took.
     async fn not_taken(&self, not_taken: NotTaken) -> Answer {
-        let NotTaken { request, pass, away: TurnedAway { refusal, note }, answer } = not_taken;
+        let NotTaken { request, permit, away: TurnedAway { refusal, note }, answer } = not_taken;
         let degraded = match (&answer, &request) {
             (RefusalAnswer::Degrade, Some(request)) => self.service.degrade(request).await,
             _ => None,
@@ -194,7 +196,7 @@ impl App {
         let path = request.as_ref().and_then(|request| request.head.uri.path_and_query());
         let status = degraded.as_ref().map(|response| response.status().as_u16());
         let end = End::not_taken(refusal, &answer, path.map_or("/", PathAndQuery::as_str), status);
-        let note = request::note_of_reply(pass.end_unserved(end.outcome(false)), note);
+        let note = request::note_of_reply(permit.end_unserved(end.outcome(false)), note);
         match degraded {
             Some(response) => Answer::new(response, &end, note),
             None => self.turned_away(end, note).await,
@@ -250,9 +252,9 @@ impl App {
 }
 
 /// The gate at dispatch has decided about a job.
-fn go_on(job: Option<Job>, decided: Decided) {
+fn go_on(job: Option<Job>, decided: AdmissionResult) {
     match (job, decided) {
-        (Some(job), Ok(pass)) => job.let_in(pass),
+        (Some(job), Ok(permit)) => job.let_in(permit),
         (Some(job), Err(away)) => job.refuse(away),
         (None, _) => {}
     }
@@ -260,7 +262,7 @@ fn go_on(job: Option<Job>, decided: Decided) {
 
 /// A job that may be held, or wait for a worker of dispatch: its client may go away meanwhile.
 struct MayWait<'a> {
-    app: Option<&'a Arc<App>>,
+    app: Option<&'a Arc<LiveApp>>,
     id: JobId,
 }
 

@@ -77,12 +77,12 @@ impl CallCounts {
     }
 
     /// The attempt has ended.
-    pub(crate) fn ended(&mut self, reply: Reply) {
+    pub(crate) fn ended(&mut self, reply: AttemptEnd) {
         self.open -= 1;
         *match reply {
-            Reply::Answered => &mut self.answered,
-            Reply::Refused { .. } => &mut self.refused,
-            Reply::Failed | Reply::TimedOut | Reply::Unavailable => &mut self.failed,
+            AttemptEnd::Answered => &mut self.answered,
+            AttemptEnd::Refused { .. } => &mut self.refused,
+            AttemptEnd::Failed | AttemptEnd::TimedOut | AttemptEnd::Unavailable => &mut self.failed,
         } += 1;
     }
 
@@ -100,7 +100,7 @@ impl CallCounts {
 
 /// How an attempt has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub(crate) enum AttemptEnd {
     Answered,
     /// `retry`: the called service did not say that trying again is in vain.
     Refused {
@@ -112,7 +112,7 @@ pub(crate) enum Reply {
     Unavailable,
 }
 
-impl Reply {
+impl AttemptEnd {
     /// An answer with this status; `never`: it said `X-Retry: never`.
     pub(crate) fn of(status: u16, never: bool) -> Self {
         match status {
@@ -136,18 +136,18 @@ impl Reply {
 
 /// A reply, and what the called service told its caller's policy beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Told {
-    pub(crate) reply: Reply,
+pub(crate) struct CallReply {
+    pub(crate) reply: AttemptEnd,
     pub(crate) note: Option<Note>,
 }
 
-impl From<Reply> for Told {
-    fn from(reply: Reply) -> Self {
+impl From<AttemptEnd> for CallReply {
+    fn from(reply: AttemptEnd) -> Self {
         Self { reply, note: None }
     }
 }
 
-impl Told {
+impl CallReply {
     /// An answer with this status and these headers.
     pub(crate) fn of<'a>(status: u16, headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
         let (mut never, mut noted) = (false, None);
@@ -158,7 +158,7 @@ impl Told {
                 noted = note(value);
             }
         }
-        Self { reply: Reply::of(status, never), note: noted }
+        Self { reply: AttemptEnd::of(status, never), note: noted }
     }
 }
 
@@ -187,14 +187,16 @@ pub(crate) enum AfterAttempt {
 
 impl CallSpec {
     /// What comes after this attempt (the first is number 0).
-    pub(crate) fn after(&self, reply: Reply, attempt: u8) -> AfterAttempt {
+    pub(crate) fn after(&self, reply: AttemptEnd, attempt: u8) -> AfterAttempt {
         match reply {
-            Reply::Refused { retry } if attempt + 1 < self.attempts && (retry || !self.heed_dont_retry) => {
+            AttemptEnd::Refused { retry } if attempt + 1 < self.attempts && (retry || !self.heed_dont_retry) => {
                 AfterAttempt::Again { told_not_to: !retry }
             }
-            Reply::Refused { .. } => AfterAttempt::Over(self.given_up()),
-            Reply::Answered => AfterAttempt::Over(CallsEnded::Answered),
-            Reply::Failed | Reply::TimedOut | Reply::Unavailable => AfterAttempt::Over(CallsEnded::Failed),
+            AttemptEnd::Refused { .. } => AfterAttempt::Over(self.given_up()),
+            AttemptEnd::Answered => AfterAttempt::Over(CallsEnded::Answered),
+            AttemptEnd::Failed | AttemptEnd::TimedOut | AttemptEnd::Unavailable => {
+                AfterAttempt::Over(CallsEnded::Failed)
+            }
         }
     }
 

@@ -16,14 +16,14 @@ use crate::spec::{StageSpec, TargetSpec};
 
 /// Who is in which class, and how important requests are.
 #[derive(Debug, Clone, Default)]
-pub struct Ranks {
+pub struct Classification {
     classes: Classifier,
     by_class: BTreeMap<Class, Criticality>,
     /// The dispatch stage: the first point at which criticality may be overridden.
     dispatch: StageSpec,
 }
 
-impl Ranks {
+impl Classification {
     /// Those of a target.
     ///
     /// # Errors
@@ -37,8 +37,8 @@ impl Ranks {
     }
 
     /// Tags with the class of a request, and with its criticality as it asks to be dispatched; `said`: what it says itself.
-    pub(crate) fn ranked(&self, tags: Tags, said: Option<Criticality>, shown: &Shown<'_>) -> Tags {
-        let class = self.classes.class(shown);
+    pub(crate) fn ranked(&self, tags: Tags, said: Option<Criticality>, facts: &RequestFacts<'_>) -> Tags {
+        let class = self.classes.class(facts);
         let criticality = said.or_else(|| self.by_class.get(&class).copied()).unwrap_or_default();
         self.dispatch.carried(Tags { class, criticality, ..tags })
     }
@@ -46,12 +46,12 @@ impl Ranks {
 
 /// A request's head, and where it came from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct RequestFacts<'a> {
     pub(crate) head: &'a Parts,
     pub(crate) peer: SocketAddr,
 }
 
-impl Facts for Shown<'_> {
+impl Facts for RequestFacts<'_> {
     fn path(&self) -> &str {
         self.head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str)
     }
@@ -76,7 +76,7 @@ mod tests {
         said: Option<Criticality>,
         overridden: Option<Criticality>,
     ) -> Criticality {
-        let ranks = Ranks {
+        let classification = Classification {
             classes: ClassRule::Header("User-Class".to_owned()).read().unwrap(),
             by_class: [(Class(1), Criticality::CriticalPlus), (Class(2), Criticality::Sheddable)].into(),
             dispatch: StageSpec { criticality: overridden, ..StageSpec::default() },
@@ -84,8 +84,8 @@ mod tests {
         let request = http::Request::builder();
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let head = request.body(()).unwrap().into_parts().0;
-        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap() };
-        ranks.ranked(Tags::default(), said, &shown).criticality
+        let facts = RequestFacts { head: &head, peer: "127.0.0.1:1".parse().unwrap() };
+        classification.ranked(Tags::default(), said, &facts).criticality
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub enum MachineError {
     /// Wrong name or settings.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// It decides on arrivals.
+    /// It decides on intake.
     #[error("{0} is a policy: name it as the policy, not under machines")]
     NotAMachine(String),
 }

@@ -9,13 +9,13 @@ use controllers::{Catalogue, PeerReport, Seen};
 use tokio::sync::Notify;
 
 use crate::{
-    app::App,
+    app::LiveApp,
     calls::Callers,
     control::{
         Policies,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, Hinder, ReadRequests, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, InjectFault, ReadRequests, SetPolicy, StageGauges},
     },
     edge::Edge,
     ledger::Ledgers,
@@ -46,7 +46,7 @@ impl Running {
     }
 
     /// What requests meet.
-    pub(crate) fn app(&self) -> &App {
+    pub(crate) fn app(&self) -> &LiveApp {
         &self.built.app
     }
 
@@ -71,9 +71,9 @@ impl Running {
     /// Everything that can be read now.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let App { sites, ledgers, arrivals, clock, callers, .. } = self.app();
+        let LiveApp { sites, ledgers, intake, clock, callers, .. } = self.app();
         let books = ledgers.read();
-        let [read, send] = Ledgers::rows(&books, arrivals);
+        let [read, send] = Ledgers::rows(&books, intake);
         let [ledger, calls] = books;
         let before = [StageGauges { queue: count(self.edge.reading()), ..read }, sites.gauges_of_dispatch()];
         let send = StageGauges { queue: count(self.edge.writing()), ..send };
@@ -177,8 +177,8 @@ impl Running {
     ///
     /// # Errors
     /// A value out of its range; then nothing has changed.
-    pub fn hinder(&self, hinder: &Hinder) -> Result<(), Vec<String>> {
-        self.app().hindrance.put(hinder)
+    pub fn hinder(&self, hinder: &InjectFault) -> Result<(), Vec<String>> {
+        self.app().fault_injection.put(hinder)
     }
 
     /// Refuses new requests from now on; what was admitted is finished.

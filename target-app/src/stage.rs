@@ -25,12 +25,12 @@ mod timer;
 mod work;
 mod worker;
 
-pub use gate::{Continuation, Decided, Door, Pass};
+pub use gate::{AdmissionGate, AdmissionResult, Continuation, GatePermit};
 #[cfg(test)]
 pub(crate) use shared::interleaved;
 pub(crate) use shared::{lock, spawn};
 pub(crate) use timer::{Timed, keep_time, rearm};
-pub use work::{Ear, Refused, Work};
+pub use work::{RefusedJob, Upstream, Work};
 
 /// A stage.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ struct State<W> {
 /// Who is told what happens in a stage.
 pub struct Neighbours {
     /// Who hears when this stage asks for less.
-    pub upstream: Vec<Ear>,
+    pub upstream: Vec<Upstream>,
     /// Is called when something has left the queue.
     pub room: Box<dyn Fn() + Send + Sync>,
 }
@@ -135,15 +135,15 @@ impl<W: Work> Stage<W> {
     ///
     /// # Errors
     /// The job and the refusal.
-    pub fn enqueue(self: &Arc<Self>, work: W) -> Result<(), Refused<W>> {
+    pub fn enqueue(self: &Arc<Self>, work: W) -> Result<(), RefusedJob<W>> {
         let offer = work.offer();
-        self.with(|stage, now| stage.offer(now, offer, work)).map_err(|(work, away)| Refused { work, away })
+        self.with(|stage, now| stage.offer(now, offer, work)).map_err(|(work, away)| RefusedJob { work, away })
     }
 
     /// What a job of this stage waits for that other services do: meanwhile it is neither running nor ready to run.
-    pub async fn elsewhere<T>(&self, wait: impl Future<Output = T>) -> T {
+    pub async fn wait_downstream<T>(&self, wait: impl Future<Output = T>) -> T {
         self.lock().stage.waits_downstream(1);
-        let waits = Elsewhere(self);
+        let waits = DownstreamWait(self);
         let ended = wait.await;
         drop(waits);
         ended
@@ -217,7 +217,10 @@ impl<W: Work> Stage<W> {
                 Action::Shed(to, level) => {
                     let seen = Seen::Peer(PeerReport::Pressure { from: self.site, level });
                     let upstream = self.neighbours.get().map_or(&[][..], |neighbours| &neighbours.upstream);
-                    upstream.iter().filter(|ear| to.is_none_or(|to| to == ear.site())).for_each(|ear| ear.tell(&seen));
+                    upstream
+                        .iter()
+                        .filter(|site| to.is_none_or(|to| to == site.id()))
+                        .for_each(|site| site.tell(&seen));
                 }
                 Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
                 // A stage lets held jobs into its queue by itself; the others are done.
@@ -257,9 +260,9 @@ impl<W: Work> Stage<W> {
 }
 
 /// A job that waits for other services, however that ends.
-struct Elsewhere<'a, W: Work>(&'a Stage<W>);
+struct DownstreamWait<'a, W: Work>(&'a Stage<W>);
 
-impl<W: Work> Drop for Elsewhere<'_, W> {
+impl<W: Work> Drop for DownstreamWait<'_, W> {
     fn drop(&mut self) {
         self.0.lock().stage.waits_downstream(-1);
     }

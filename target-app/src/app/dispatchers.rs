@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use super::Job;
 use crate::{
     clock::Clock,
-    stage::{Refused, Stage, Timed, Work, lock, rearm},
+    stage::{RefusedJob, Stage, Timed, Work, lock, rearm},
 };
 
 /// The workers of the dispatch stage and the queue before them.
@@ -141,7 +141,7 @@ impl Dispatchers {
         let mut state = self.lock();
         match result {
             Ok(()) => state.dispatch.taken(id, branch),
-            Err(Refused { work, away }) => {
+            Err(RefusedJob { work, away }) => {
                 let now = self.clock.now();
                 state.dispatch.refused(now, id, work, branch, away, &stage.spec().on_refuse);
             }

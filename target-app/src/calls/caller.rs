@@ -18,7 +18,7 @@ use workloads::{
 };
 
 use super::{
-    Call, CallContext, CallMachine, CallStep, CallsEnded, Pool, Reply, RequestCalls, Told, Way,
+    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, Pool, RequestCalls, Way,
     wire::{Broken, Wire},
 };
 use crate::{
@@ -171,7 +171,7 @@ impl Caller {
                 }
                 CallStep::Send => {
                     let told = timeout_at(limit, Arc::clone(&self).ask(&call)).await;
-                    let told = told.unwrap_or(Reply::TimedOut.into());
+                    let told = told.unwrap_or(AttemptEnd::TimedOut.into());
                     note = told.note.or(note);
                     self.with(|machine, now| machine.replied(&mut call, told, now))
                 }
@@ -196,8 +196,10 @@ impl Caller {
     }
 
     /// Sends a call and waits for the answer.
-    async fn ask(self: Arc<Self>, call: &Call) -> Told {
-        let Some(mut lease) = Arc::clone(&self).lease().await else { return Reply::Refused { retry: true }.into() };
+    async fn ask(self: Arc<Self>, call: &Call) -> CallReply {
+        let Some(mut lease) = Arc::clone(&self).lease().await else {
+            return AttemptEnd::Refused { retry: true }.into();
+        };
         let to = self.tasks[lease.task];
         let host = to.to_string();
         // A kept connection may have been closed meanwhile.
@@ -208,7 +210,7 @@ impl Caller {
                 Some(wire) => wire,
                 None => match Wire::connect(to).await {
                     Ok(wire) => wire,
-                    Err(_) => return Reply::Unavailable.into(),
+                    Err(_) => return AttemptEnd::Unavailable.into(),
                 },
             };
             let carried = self.lock().machine.headers(call, self.clock.now());
@@ -231,7 +233,7 @@ impl Caller {
                 }
                 // It was closed just as it was used again: once more on a new one (RFC 9112, section 9.3.1).
                 Err(Broken { nothing_came: true }) if was_kept => {}
-                Err(_) => return Reply::Unavailable.into(),
+                Err(_) => return AttemptEnd::Unavailable.into(),
             }
         }
     }

@@ -9,7 +9,7 @@ use std::{
 use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds, catalogue::Problem};
 use workloads::client::{Asked, Clients, Decided, Member, Pass};
 
-use super::{AfterAttempt, CallCounts, CallsEnded, Pool, Reply, Told, carried, key_of_attempt, key_of_call};
+use super::{AfterAttempt, AttemptEnd, CallCounts, CallReply, CallsEnded, Pool, carried, key_of_attempt, key_of_call};
 use crate::{control::wire::MadeCalls, tree::CallSpec};
 
 /// What the calls on behalf of a request carry on.
@@ -212,8 +212,8 @@ impl<H> CallMachine<H> {
     }
 
     /// The attempt under way has ended.
-    pub(crate) fn replied(&mut self, call: &mut Call, told: Told, now: Timestamp) -> CallStep {
-        let Told { reply, note } = told;
+    pub(crate) fn replied(&mut self, call: &mut Call, told: CallReply, now: Timestamp) -> CallStep {
+        let CallReply { reply, note } = told;
         self.counts.ended(reply);
         self.tell_end(call.pass.take(), reply.outcome(), note, now);
         match self.spec.after(reply, call.tags.attempt) {
@@ -233,7 +233,7 @@ impl<H> CallMachine<H> {
         {
             clients.left(job, now);
         }
-        self.replied(call, Reply::TimedOut.into(), now)
+        self.replied(call, AttemptEnd::TimedOut.into(), now)
     }
 
     /// Nobody uses the pass of a call that was held.
@@ -308,8 +308,8 @@ mod tests {
         machine.begin(&CallContext { tags, key: Some(42), note: None }, 0, 0, NOW)
     }
 
-    fn refused(retry: bool) -> Told {
-        Reply::Refused { retry }.into()
+    fn refused(retry: bool) -> CallReply {
+        AttemptEnd::Refused { retry }.into()
     }
 
     #[test]
@@ -352,7 +352,7 @@ mod tests {
         let mut third = begin(&machine);
         assert_eq!(machine.attempt(&mut third, NOW, WALL, || 3), CallStep::Send, "none is in flight any more");
         let answered = CallStep::Over(CallsEnded::Answered);
-        assert_eq!(machine.replied(&mut third, Reply::Answered.into(), NOW), answered);
+        assert_eq!(machine.replied(&mut third, AttemptEnd::Answered.into(), NOW), answered);
         assert!(machine.decided().is_none());
         let counts = machine.counts;
         assert!(

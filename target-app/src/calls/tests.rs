@@ -33,13 +33,13 @@ fn call() -> CallSpec {
 #[test]
 fn a_refused_call_is_tried_again_as_often_as_it_may() {
     let spec = call();
-    let refused = Reply::Refused { retry: true };
+    let refused = AttemptEnd::Refused { retry: true };
     assert_eq!(spec.after(refused, 0), AfterAttempt::Again { told_not_to: false });
     assert_eq!(spec.after(refused, 1), AfterAttempt::Again { told_not_to: false });
     assert_eq!(spec.after(refused, 2), AfterAttempt::Over(CallsEnded::Refused(RetryHint::Never)));
-    assert_eq!(spec.after(Reply::Answered, 0), AfterAttempt::Over(CallsEnded::Answered));
-    assert_eq!(spec.after(Reply::TimedOut, 0), AfterAttempt::Over(CallsEnded::Failed));
-    let never = Reply::Refused { retry: false };
+    assert_eq!(spec.after(AttemptEnd::Answered, 0), AfterAttempt::Over(CallsEnded::Answered));
+    assert_eq!(spec.after(AttemptEnd::TimedOut, 0), AfterAttempt::Over(CallsEnded::Failed));
+    let never = AttemptEnd::Refused { retry: false };
     assert_eq!(spec.after(never, 0), AfterAttempt::Over(CallsEnded::Refused(RetryHint::Never)));
     let deaf = CallSpec { heed_dont_retry: false, ..call() };
     assert_eq!(deaf.after(never, 0), AfterAttempt::Again { told_not_to: true });
@@ -54,13 +54,13 @@ fn what_a_request_is_told_is_the_callers_choice() {
 
 #[test]
 fn statuses_are_answers_refusals_or_failures() {
-    assert_eq!(Reply::of(200, false), Reply::Answered);
-    assert_eq!(Reply::of(307, true), Reply::Answered);
+    assert_eq!(AttemptEnd::of(200, false), AttemptEnd::Answered);
+    assert_eq!(AttemptEnd::of(307, true), AttemptEnd::Answered);
     assert_eq!(
-        (Reply::of(503, false), Reply::of(429, true)),
-        (Reply::Refused { retry: true }, Reply::Refused { retry: false })
+        (AttemptEnd::of(503, false), AttemptEnd::of(429, true)),
+        (AttemptEnd::Refused { retry: true }, AttemptEnd::Refused { retry: false })
     );
-    assert_eq!((Reply::of(502, false), Reply::of(404, false)), (Reply::Failed, Reply::Failed));
+    assert_eq!((AttemptEnd::of(502, false), AttemptEnd::of(404, false)), (AttemptEnd::Failed, AttemptEnd::Failed));
 }
 
 #[test]

@@ -21,12 +21,12 @@ use super::{
     world::{Checks, Plant},
 };
 use crate::{
-    class::Ranks,
+    class::Classification,
     control::events::Events,
     graph::Role,
     ledger::Ledgers,
     policies::{Resolved, Seating, Unfit, listed, machines},
-    request::Arrivals,
+    request::Intake,
     running,
     spec::{App, EmulatedSpec, TargetSpec},
     stage::limits,
@@ -91,7 +91,7 @@ impl Plant {
         cores: u32,
         seating: Seating,
     ) -> Result<Self, PlantError> {
-        let ranks = Ranks::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
+        let classification = Classification::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
         let reader = seating.events().subscribe();
         let backlog = running::backlog(&chosen, spec.edge.backlog);
         let mut sites = PlantSites::new(spec, chosen, seating)?;
@@ -107,7 +107,7 @@ impl Plant {
             cpu: CpuModel::new(cores, plan.speed.unwrap_or(1.0), &backend.pools(), &backend.slowdown()),
             listener: Listener::new(backlog, spec.edge.clone()),
             requests: Requests::default(),
-            arrivals: Arrivals::new(ranks),
+            intake: Intake::new(classification),
             ledgers: Ledgers::default(),
             checks: Checks { answered: spec.health, spent: Duration::ZERO },
             faults: Faults::new(&plan.faults),

@@ -32,11 +32,11 @@ use super::{
 use crate::{
     calls::{Pool, Way},
     ledger::{Ending, Ledger},
-    tree::{Beside, local},
+    tree::{TreeMachines, local},
 };
 use calls::Calls;
-use connections::{Owner, Pipe, Pipes};
-use node::{Inside, Node, Todo};
+use connections::{InnerConnection, InnerConnections, Sender};
+use node::{Deferred, Node, NodeContext};
 
 /// Services in virtual time.
 #[derive(Debug)]
@@ -46,15 +46,15 @@ pub struct Cluster {
     entries: Vec<(Option<Class>, usize)>,
     /// Of each service's users, then of each caller.
     pools: Vec<ServicePool>,
-    pipes: Pipes,
+    inner: InnerConnections,
     /// Users' connections.
-    users: BTreeMap<ConnId, Line>,
+    users: BTreeMap<ConnId, UserConnection>,
     calls: Calls,
-    beside: Beside,
+    machines: TreeMachines,
     machines_wake: Option<Timestamp>,
     renewals: Vec<Duration>,
     hop: Duration,
-    todo: VecDeque<Todo>,
+    deferred: VecDeque<Deferred>,
 }
 
 /// A service.
@@ -79,12 +79,12 @@ struct Service {
 #[derive(Debug)]
 struct ServicePool {
     service: usize,
-    pool: Pool<ConnId, (Owner, Asked)>,
+    pool: Pool<ConnId, (Sender, Asked)>,
 }
 
 /// A user's connection.
 #[derive(Debug, Clone, Copy)]
-enum Line {
+enum UserConnection {
     /// To this node.
     Direct { node: usize },
     /// To the balancer of this service, which passes a request on by that connection.
@@ -163,27 +163,27 @@ impl Cluster {
         &mut self,
         node: usize,
         cx: &mut Cx<'_, ClusterEvent>,
-        what: impl FnOnce(&mut Plant, &mut Inside<'_, '_>) -> R,
+        what: impl FnOnce(&mut Plant, &mut NodeContext<'_, '_>) -> R,
     ) -> R {
         let has_calls = !self.nodes[node].callers.is_empty();
-        let mut inside = Inside { cx, node, hop: self.hop, has_calls, todo: &mut self.todo };
+        let mut inside = NodeContext { cx, node, hop: self.hop, has_calls, deferred: &mut self.deferred };
         what(&mut self.nodes[node].plant, &mut inside)
     }
 
     /// Does what is left to do now.
     fn settle(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
-        while let Some(todo) = self.todo.pop_front() {
-            match todo {
-                Todo::Calls(node, job) => self.begin_calls(node, job, cx),
-                Todo::Ended(node, job, ended, told) => {
-                    self.at(node, cx, |plant, around| plant.calls_ended(job, ended, told, around));
+        while let Some(deferred) = self.deferred.pop_front() {
+            match deferred {
+                Deferred::Calls(node, job) => self.begin_calls(node, job, cx),
+                Deferred::Ended(node, job, ended, told) => {
+                    self.at(node, cx, |plant, context| plant.calls_ended(job, ended, told, context));
                 }
             }
         }
     }
 
     /// Sends a request on its way.
-    fn send(&mut self, pool: usize, owner: Owner, mut asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
+    fn send(&mut self, pool: usize, owner: Sender, mut asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
         let of = &mut self.pools[pool];
         if of.pool.refuses() {
             let service = of.service;
@@ -198,49 +198,49 @@ impl Cluster {
             Way::Kept(_, conn) => {
                 of.pool.written += 1;
                 asked.conn = conn;
-                if let Some(pipe) = self.pipes.get(conn) {
-                    pipe.owner = Some(owner);
-                    pipe.used = true;
-                    pipe.asked = Some(asked.clone());
+                if let Some(connection) = self.inner.get(conn) {
+                    connection.owner = Some(owner);
+                    connection.used = true;
+                    connection.asked = Some(asked.clone());
                 }
                 cx.plan(at, ClusterEvent::Asked(Box::new(asked)));
                 conn
             }
             Way::New(task) => {
                 let node = self.services[of.service].first + task;
-                let pipe = Pipe { node, pool, owner: Some(owner), asked: Some(asked), used: false };
-                let conn = self.pipes.open(pipe);
+                let connection = InnerConnection { node, pool, owner: Some(owner), asked: Some(asked), used: false };
+                let conn = self.inner.open(connection);
                 cx.plan(at, ClusterEvent::Syn(conn, 0));
                 conn
             }
         };
         match owner {
-            Owner::User(user) => {
-                if let Some(Line::Proxied { by, .. }) = self.users.get_mut(&user) {
+            Sender::User(user) => {
+                if let Some(UserConnection::Proxied { by, .. }) = self.users.get_mut(&user) {
                     *by = Some(conn);
                 }
             }
-            Owner::Call(id) => self.calls.connected(id, conn),
+            Sender::Call(id) => self.calls.connected(id, conn),
         }
     }
 
     /// Every task has as many requests under way as it may.
-    fn refuse_at_balancer(&mut self, service: usize, owner: Owner, asked: &Asked, cx: &mut Cx<'_, ClusterEvent>) {
+    fn refuse_at_balancer(&mut self, service: usize, owner: Sender, asked: &Asked, cx: &mut Cx<'_, ClusterEvent>) {
         let response = refused(Reason::Concurrency);
         match owner {
-            Owner::User(user) => {
+            Sender::User(user) => {
                 if !is_check(&asked.call) {
                     self.services[service].balancer.open(asked.number).close(Ending::Refused(Reason::Concurrency));
                 }
                 cx.reply(user, response);
             }
-            Owner::Call(id) => self.call_answered(id, &response, cx),
+            Sender::Call(id) => self.call_answered(id, &response, cx),
         }
     }
 
     fn syn(&mut self, conn: ConnId, sent_before: u32, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(node) = self.pipes.get(conn).map(|pipe| pipe.node) else { return };
-        match self.at(node, cx, |plant, around| plant.is_knocked(conn, false, around)) {
+        let Some(node) = self.inner.get(conn).map(|connection| connection.node) else { return };
+        match self.at(node, cx, |plant, context| plant.on_connect(conn, false, context)) {
             Knock::Taken => cx.plan(cx.now() + self.hop, ClusterEvent::Connected(conn)),
             Knock::Dropped | Knock::Refused if sent_before < SYN_RETRIES => {
                 let wait = SYN_AGAIN * (1 << sent_before);
@@ -251,40 +251,40 @@ impl Cluster {
     }
 
     fn connected(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(pipe) = self.pipes.get(conn) else { return };
-        let Some(mut asked) = pipe.asked.take() else { return };
+        let Some(connection) = self.inner.get(conn) else { return };
+        let Some(mut asked) = connection.asked.take() else { return };
         asked.conn = conn;
-        self.pools[pipe.pool].pool.written += 1;
+        self.pools[connection.pool].pool.written += 1;
         cx.plan(cx.now() + self.hop, ClusterEvent::Asked(Box::new(asked)));
     }
 
     fn asked(&mut self, asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
         // Its sender may have gone meanwhile, and its number have gone to another.
-        let Some(node) = self.pipes.get(asked.conn).map(|pipe| pipe.node) else { return };
-        self.at(node, cx, |plant, around| plant.is_asked(asked, around));
+        let Some(node) = self.inner.get(asked.conn).map(|connection| connection.node) else { return };
+        self.at(node, cx, |plant, context| plant.on_request(asked, context));
     }
 
     fn answered(&mut self, conn: ConnId, mut response: Response, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(pipe) = self.pipes.get(conn) else { return };
-        let (pool, owner) = (pipe.pool, pipe.owner.take());
-        pipe.asked = None;
-        let task = pipe.node - self.services[self.pools[pool].service].first;
+        let Some(connection) = self.inner.get(conn) else { return };
+        let (pool, owner) = (connection.pool, connection.owner.take());
+        connection.asked = None;
+        let task = connection.node - self.services[self.pools[pool].service].first;
         self.pools[pool].pool.left(task);
         if response.close {
-            self.pipes.remove(conn);
+            self.inner.remove(conn);
             self.pools[pool].pool.remove(task, &conn);
         } else {
             self.pools[pool].pool.keep(task, conn);
         }
         response.close = false;
         match owner {
-            Some(Owner::User(user)) => {
-                if let Some(Line::Proxied { by, .. }) = self.users.get_mut(&user) {
+            Some(Sender::User(user)) => {
+                if let Some(UserConnection::Proxied { by, .. }) = self.users.get_mut(&user) {
                     *by = None;
                 }
                 cx.reply(user, response);
             }
-            Some(Owner::Call(id)) => self.call_answered(id, &response, cx),
+            Some(Sender::Call(id)) => self.call_answered(id, &response, cx),
             None => {}
         }
         self.next_in_line(pool, cx);
@@ -299,26 +299,26 @@ impl Cluster {
 
     /// A task has closed a connection. If it was just used again, the request goes on another one.
     fn closed(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(pipe) = self.pipes.remove(conn) else { return };
-        let task = pipe.node - self.services[self.pools[pipe.pool].service].first;
-        self.pools[pipe.pool].pool.remove(task, &conn);
-        if pipe.owner.is_some() {
-            self.pools[pipe.pool].pool.left(task);
+        let Some(connection) = self.inner.remove(conn) else { return };
+        let task = connection.node - self.services[self.pools[connection.pool].service].first;
+        self.pools[connection.pool].pool.remove(task, &conn);
+        if connection.owner.is_some() {
+            self.pools[connection.pool].pool.left(task);
         }
-        if let (Some(owner), Some(asked)) = (pipe.owner, pipe.asked.filter(|_| pipe.used)) {
-            self.send(pipe.pool, owner, asked, cx);
+        if let (Some(owner), Some(asked)) = (connection.owner, connection.asked.filter(|_| connection.used)) {
+            self.send(connection.pool, owner, asked, cx);
         }
-        self.next_in_line(pipe.pool, cx);
+        self.next_in_line(connection.pool, cx);
     }
 
     /// Nobody waits any more for an answer on this connection: it is closed.
     fn abandon(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(pipe) = self.pipes.remove(conn) else { return };
-        let task = pipe.node - self.services[self.pools[pipe.pool].service].first;
-        self.pools[pipe.pool].pool.remove(task, &conn);
-        self.pools[pipe.pool].pool.left(task);
-        cx.plan(cx.now() + self.hop, ClusterEvent::HungUp(pipe.node, conn));
-        self.next_in_line(pipe.pool, cx);
+        let Some(connection) = self.inner.remove(conn) else { return };
+        let task = connection.node - self.services[self.pools[connection.pool].service].first;
+        self.pools[connection.pool].pool.remove(task, &conn);
+        self.pools[connection.pool].pool.left(task);
+        cx.plan(cx.now() + self.hop, ClusterEvent::HungUp(connection.node, conn));
+        self.next_in_line(connection.pool, cx);
     }
 
     fn report(&mut self, report: PeerReport, cx: &mut Cx<'_, ClusterEvent>) {
@@ -327,12 +327,12 @@ impl Cluster {
                 let (node, to) = local(to);
                 if node < self.nodes.len() {
                     let seen = Seen::Peer(PeerReport::Quota { to, customer, limit });
-                    self.at(node, cx, |plant, around| plant.hears(to, &seen, around));
+                    self.at(node, cx, |plant, context| plant.on_report(to, &seen, context));
                 }
             }
             PeerReport::Usage { .. } | PeerReport::Pressure { .. } => {
                 let now = cx.now();
-                self.beside.hear(now, report);
+                self.machines.hear(now, report);
                 self.turn_machines(cx);
             }
         }
@@ -341,7 +341,7 @@ impl Cluster {
     /// Lets the machines beside all services do what is due.
     fn turn_machines(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         let now = cx.now();
-        let (told, wake) = self.beside.turn(now);
+        let (told, wake) = self.machines.turn(now);
         for report in told {
             cx.plan(now + self.hop, ClusterEvent::Report(report));
         }
@@ -369,7 +369,7 @@ impl World for Cluster {
 
     fn begin(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         for node in 0..self.nodes.len() {
-            self.at(node, cx, |plant, around| plant.starts(around));
+            self.at(node, cx, |plant, context| plant.start(context));
         }
         for &at in &self.renewals {
             cx.plan(Timestamp::ZERO + at, ClusterEvent::Renew);
@@ -381,14 +381,14 @@ impl World for Cluster {
     fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, ClusterEvent>) -> Knock {
         let Some(service) = self.entry(visitor.class) else { return Knock::Refused };
         if self.services[service].proxied {
-            self.users.insert(conn, Line::Proxied { service, by: None });
+            self.users.insert(conn, UserConnection::Proxied { service, by: None });
             return Knock::Taken;
         }
         let task = self.pools[service].pool.pick();
         let node = self.services[service].first + task;
-        let knock = self.at(node, cx, |plant, around| plant.is_knocked(conn, visitor.silent, around));
+        let knock = self.at(node, cx, |plant, context| plant.on_connect(conn, visitor.silent, context));
         match knock {
-            Knock::Taken => _ = self.users.insert(conn, Line::Direct { node }),
+            Knock::Taken => _ = self.users.insert(conn, UserConnection::Direct { node }),
             Knock::Dropped | Knock::Refused => self.pools[service].pool.left(task),
         }
         self.settle(cx);
@@ -397,8 +397,10 @@ impl World for Cluster {
 
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, ClusterEvent>) {
         match self.users.get(&asked.conn) {
-            Some(&Line::Direct { node }) => self.at(node, cx, |plant, around| plant.is_asked(asked, around)),
-            Some(&Line::Proxied { service, .. }) => self.send(service, Owner::User(asked.conn), asked, cx),
+            Some(&UserConnection::Direct { node }) => {
+                self.at(node, cx, |plant, context| plant.on_request(asked, context));
+            }
+            Some(&UserConnection::Proxied { service, .. }) => self.send(service, Sender::User(asked.conn), asked, cx),
             None => {}
         }
         self.settle(cx);
@@ -406,26 +408,26 @@ impl World for Cluster {
 
     fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         match self.users.remove(&conn) {
-            Some(Line::Direct { node }) => {
+            Some(UserConnection::Direct { node }) => {
                 let Node { service, task, .. } = self.nodes[node];
                 self.pools[service].pool.left(task);
-                self.at(node, cx, |plant, around| plant.is_left(conn, around));
+                self.at(node, cx, |plant, context| plant.on_hang_up(conn, context));
             }
-            Some(Line::Proxied { by: Some(by), .. }) => self.abandon(by, cx),
-            Some(Line::Proxied { by: None, .. }) | None => {}
+            Some(UserConnection::Proxied { by: Some(by), .. }) => self.abandon(by, cx),
+            Some(UserConnection::Proxied { by: None, .. }) | None => {}
         }
         self.settle(cx);
     }
 
     fn happen(&mut self, event: ClusterEvent, cx: &mut Cx<'_, ClusterEvent>) {
         match event {
-            ClusterEvent::Node(node, event) => self.at(node, cx, |plant, around| plant.happens(event, around)),
+            ClusterEvent::Node(node, event) => self.at(node, cx, |plant, context| plant.on_event(event, context)),
             ClusterEvent::Syn(conn, sent_before) => self.syn(conn, sent_before, cx),
             ClusterEvent::Connected(conn) => self.connected(conn, cx),
             ClusterEvent::Asked(asked) => self.asked(*asked, cx),
             ClusterEvent::Answered(conn, response) => self.answered(conn, response, cx),
             ClusterEvent::Closed(conn) => self.closed(conn, cx),
-            ClusterEvent::HungUp(node, conn) => self.at(node, cx, |plant, around| plant.is_left(conn, around)),
+            ClusterEvent::HungUp(node, conn) => self.at(node, cx, |plant, context| plant.on_hang_up(conn, context)),
             ClusterEvent::CallLimit(call) => self.call_limit(call, cx),
             ClusterEvent::AskAgain(call) => self.ask_policy(call, cx),
             ClusterEvent::CallerWakes(caller) => self.caller_wakes(caller, cx),

@@ -4,7 +4,7 @@ use workloads::sim::{ConnId, Cx, Response};
 use super::world::Event;
 
 /// What lies around a plant: the host itself, or a cluster of plants that carries everything on.
-pub(super) trait Around {
+pub(super) trait PlantContext {
     /// Now.
     fn now(&self) -> Timestamp;
     /// Plans an event of the plant.
@@ -22,7 +22,7 @@ pub(super) trait Around {
     }
 }
 
-impl Around for Cx<'_, Event> {
+impl PlantContext for Cx<'_, Event> {
     fn now(&self) -> Timestamp {
         Cx::now(self)
     }

@@ -23,7 +23,7 @@ use crate::{calls::CallsEnded, ledger, service::Route};
 /// The requests in a plant, and the workers of its stages.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    pub(super) in_flight: BTreeMap<JobId, Visit>,
+    pub(super) in_flight: BTreeMap<JobId, InFlight>,
     pub(super) workers: Vec<Option<Worker>>,
     /// Stages whose workers have work to begin with.
     pub(super) woken_stages: VecDeque<usize>,
@@ -53,7 +53,7 @@ impl Requests {
 
 /// A request that has been read, until its answer is sent.
 #[derive(Debug)]
-pub(super) struct Visit {
+pub(super) struct InFlight {
     pub(super) asked: Asked,
     pub(super) offer: Offer,
     pub(super) route: Route,

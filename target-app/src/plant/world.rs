@@ -7,18 +7,18 @@ use workloads::sim::{Asked, ConnId, Cx, Identity, Knock, Response, Visitor, Worl
 
 use super::{
     backend::Backend,
-    context::Around,
+    context::PlantContext,
     costs::PlantSpec,
     cpu::CpuModel,
     fault::Faults,
     in_flight::Requests,
     listener::Listener,
-    sites::{Place, PlantSites},
+    sites::{PlantSites, TimerSite},
 };
 use crate::{
     control::events::Reader,
     ledger::Ledgers,
-    request::{self, Arrivals, End},
+    request::{self, End, Intake},
     signals::Probe,
     spec::Health,
 };
@@ -29,7 +29,7 @@ pub enum Event {
     /// Some work may be done.
     Cores(u64),
     /// A site asked to be woken.
-    Wake(Place),
+    Wake(TimerSite),
     /// Blocked jobs are tried again.
     Retry,
     /// A request has waited as long as a fault makes it.
@@ -68,7 +68,7 @@ pub struct Plant {
     pub(super) listener: Listener,
     pub(super) sites: PlantSites,
     pub(super) requests: Requests,
-    pub(super) arrivals: Arrivals,
+    pub(super) intake: Intake,
     pub(super) ledgers: Ledgers,
     pub(super) checks: Checks,
     pub(super) faults: Faults,
@@ -127,14 +127,14 @@ impl Plant {
     }
 
     /// What a call has caused is done: woken workers begin, and the next end of their work is planned.
-    pub(super) fn come_to_rest(&mut self, cx: &mut dyn Around) {
+    pub(super) fn settle(&mut self, cx: &mut dyn PlantContext) {
         self.start_workers(cx);
         if let Some((at, plan)) = self.cpu.plan() {
             cx.plan(at, Event::Cores(plan));
         }
     }
 
-    pub(super) fn starts(&mut self, cx: &mut dyn Around) {
+    pub(super) fn start(&mut self, cx: &mut dyn PlantContext) {
         self.sites.show_wall(cx.now());
         for (at, number, on) in self.faults.times().collect::<Vec<_>>() {
             cx.plan(Timestamp::ZERO + at, Event::Fault(number, on));
@@ -146,34 +146,34 @@ impl Plant {
             cx.plan(Timestamp::ZERO + UPKEEP, Event::Upkeep);
         }
         self.turn_all(cx);
-        self.come_to_rest(cx);
+        self.settle(cx);
     }
 
     /// `silent`: no request is to follow.
-    pub(super) fn is_knocked(&mut self, conn: ConnId, silent: bool, cx: &mut dyn Around) -> Knock {
+    pub(super) fn on_connect(&mut self, conn: ConnId, silent: bool, cx: &mut dyn PlantContext) -> Knock {
         self.sites.show_wall(cx.now());
         if self.listener.is_full() {
             return Knock::Dropped;
         }
         self.listener.add(conn, silent, cx.now());
         self.take_connections(cx);
-        self.come_to_rest(cx);
+        self.settle(cx);
         Knock::Taken
     }
 
-    pub(super) fn is_asked(&mut self, asked: Asked, cx: &mut dyn Around) {
+    pub(super) fn on_request(&mut self, asked: Asked, cx: &mut dyn PlantContext) {
         self.sites.show_wall(cx.now());
         self.arrives(asked, cx);
-        self.come_to_rest(cx);
+        self.settle(cx);
     }
 
-    pub(super) fn is_left(&mut self, conn: ConnId, cx: &mut dyn Around) {
+    pub(super) fn on_hang_up(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         self.sites.show_wall(cx.now());
         self.client_goes(conn, cx);
-        self.come_to_rest(cx);
+        self.settle(cx);
     }
 
-    pub(super) fn happens(&mut self, event: Event, cx: &mut dyn Around) {
+    pub(super) fn on_event(&mut self, event: Event, cx: &mut dyn PlantContext) {
         self.sites.show_wall(cx.now());
         match event {
             Event::Cores(plan) => {
@@ -182,7 +182,7 @@ impl Plant {
                     self.done(task, cx);
                 }
             }
-            Event::Wake(place) => self.woken(place, cx),
+            Event::Wake(place) => self.on_wake(place, cx),
             Event::Retry => self.retry_blocked(cx),
             Event::Waited(id) => self.worked(id, cx),
             Event::Idle(conn) => self.look_at_idle(conn, cx),
@@ -193,7 +193,7 @@ impl Plant {
             Event::Renew => self.renew(cx),
             Event::Upkeep => self.keep_up(cx),
         }
-        self.come_to_rest(cx);
+        self.settle(cx);
     }
 }
 
@@ -201,23 +201,23 @@ impl World for Plant {
     type Event = Event;
 
     fn begin(&mut self, cx: &mut Cx<'_, Event>) {
-        self.starts(cx);
+        self.start(cx);
     }
 
     fn knock(&mut self, conn: ConnId, visitor: Visitor, cx: &mut Cx<'_, Event>) -> Knock {
-        self.is_knocked(conn, visitor.silent, cx)
+        self.on_connect(conn, visitor.silent, cx)
     }
 
     fn ask(&mut self, asked: Asked, cx: &mut Cx<'_, Event>) {
-        self.is_asked(asked, cx);
+        self.on_request(asked, cx);
     }
 
     fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Event>) {
-        self.is_left(conn, cx);
+        self.on_hang_up(conn, cx);
     }
 
     fn happen(&mut self, event: Event, cx: &mut Cx<'_, Event>) {
-        self.happens(event, cx);
+        self.on_event(event, cx);
     }
 }
 

@@ -6,7 +6,7 @@ use controllers::{Criticality, Kind, Note, Tags, Timestamp};
 use http::{HeaderName, request::Parts};
 use workloads::client::NOTE;
 
-use crate::class::{Ranks, Shown};
+use crate::class::{Classification, RequestFacts};
 
 /// The number of the attempt; the first one is 0 and may be left out.
 pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
@@ -18,8 +18,8 @@ static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
 
 /// What is known of a request of this type when it arrives.
-pub(super) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
-    let head = shown.head;
+pub(super) fn tags(classification: &Classification, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Tags {
+    let head = facts.head;
     let timeout = number(head, &TIMEOUT).map(Duration::from_millis);
     let tags = Tags {
         kind,
@@ -28,7 +28,7 @@ pub(super) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timest
         customer: number(head, &CUSTOMER).unwrap_or_default(),
         ..Tags::default()
     };
-    ranks.ranked(tags, text(head, &CRITICALITY).and_then(Criticality::named), shown)
+    classification.ranked(tags, text(head, &CRITICALITY).and_then(Criticality::named), facts)
 }
 
 /// What the sender's policy put on a request.
@@ -54,8 +54,8 @@ mod tests {
             request = request.header(*name, *value);
         }
         let head = request.body(()).unwrap().into_parts().0;
-        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap() };
-        super::tags(&Ranks::default(), &shown, Kind(0), Timestamp::ZERO)
+        let facts = RequestFacts { head: &head, peer: "127.0.0.1:1".parse().unwrap() };
+        super::tags(&Classification::default(), &facts, Kind(0), Timestamp::ZERO)
     }
 
     #[test]

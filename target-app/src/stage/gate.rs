@@ -19,7 +19,7 @@ use crate::{clock::Clock, control::reports::Reports, signals::Probe};
 
 /// A gate with a policy. While the policy is `none`, jobs walk past without a lock.
 #[derive(Debug)]
-pub struct Door {
+pub struct AdmissionGate {
     clock: Clock,
     watched: AtomicBool,
     quality: AtomicU64,
@@ -43,16 +43,16 @@ impl std::fmt::Debug for State {
 }
 
 /// Let in, or not.
-pub type Decided = Result<Pass, TurnedAway>;
+pub type AdmissionResult = Result<GatePermit, TurnedAway>;
 
 /// What is done with a held job once the gate has decided: at once, in the task whose call led to the decision, outside the gate's lock.
-pub type Continuation = Box<dyn FnOnce(Decided) + Send>;
+pub type Continuation = Box<dyn FnOnce(AdmissionResult) + Send>;
 
-/// Leave to be behind the gate. Ends once: by [`Pass::end`], or as abandoned when dropped.
+/// Leave to be behind the gate. Ends once: by [`GatePermit::end`], or as abandoned when dropped.
 #[derive(Debug)]
-pub struct Pass(Option<(Arc<Door>, Permit)>);
+pub struct GatePermit(Option<(Arc<AdmissionGate>, Permit)>);
 
-impl Door {
+impl AdmissionGate {
     /// A gate. `capacity`: jobs that can be worked on side by side behind it; `probe`: where load samples come from.
     #[must_use]
     pub fn new(
@@ -77,13 +77,13 @@ impl Door {
     }
 
     /// Asks for a job to be let in. `None`: it is held, and what was made for that case hears what is decided.
-    pub fn offer(self: &Arc<Self>, offer: Offer, held: impl FnOnce() -> Continuation) -> Option<Decided> {
+    pub fn offer(self: &Arc<Self>, offer: Offer, held: impl FnOnce() -> Continuation) -> Option<AdmissionResult> {
         if !self.is_watched() {
             self.unwatched.fetch_add(1, Ordering::Relaxed);
-            return Some(Ok(Pass(None)));
+            return Some(Ok(GatePermit(None)));
         }
         match self.with(|gate, now| gate.offer(now, offer, held)) {
-            Entered::In(permit) => Some(Ok(Pass(permit.map(|permit| (Arc::clone(self), permit))))),
+            Entered::In(permit) => Some(Ok(GatePermit(permit.map(|permit| (Arc::clone(self), permit))))),
             Entered::Refused(away) => Some(Err(away)),
             Entered::Held => None,
         }
@@ -101,18 +101,18 @@ impl Door {
     ///
     /// # Errors
     /// The refusal.
-    pub async fn enter(self: &Arc<Self>, offer: Offer) -> Decided {
+    pub async fn enter(self: &Arc<Self>, offer: Offer) -> AdmissionResult {
         let mut waiting = None;
         let decided = self.offer(offer, || {
             let (sender, receiver) = oneshot::channel();
             waiting = Some(receiver);
-            // A pass that nobody waits for any more ends as it is dropped.
+            // A permit that nobody waits for any more ends as it is dropped.
             Box::new(|decided| drop(sender.send(decided)))
         });
         match (decided, waiting) {
             (Some(decided), _) => decided,
             (None, waiting) => {
-                let _leaving = Leaving { door: self, id: offer.id };
+                let _leaving = Leaving { gate: self, id: offer.id };
                 let gone = || Err(Refusal::new(Reason::Draining).into());
                 let Some(waiting) = waiting else { return gone() };
                 waiting.await.unwrap_or_else(|_| gone())
@@ -132,7 +132,7 @@ impl Door {
         f64::from_bits(self.quality.load(Ordering::Relaxed))
     }
 
-    /// Switches the policy; jobs inside keep their passes, jobs that wait are offered to the new one.
+    /// Switches the policy; jobs inside keep their permits, jobs that wait are offered to the new one.
     pub fn replace(self: &Arc<Self>, installed: InstalledPolicy) {
         self.with(|gate, now| {
             gate.replace(now, installed);
@@ -176,11 +176,11 @@ impl Door {
     }
 
     /// Collects what was decided about held jobs; true if the timer has to be told of an earlier wake-up.
-    fn poll(self: &Arc<Self>, state: &mut State, now: Timestamp) -> (Vec<(Continuation, Decided)>, bool) {
+    fn poll(self: &Arc<Self>, state: &mut State, now: Timestamp) -> (Vec<(Continuation, AdmissionResult)>, bool) {
         let mut decided = Vec::new();
         let wake = loop {
             match state.gate.poll(now, &*self.probe) {
-                Action::Admit(waits, permit) => decided.push((waits, Ok(Pass(Some((Arc::clone(self), permit)))))),
+                Action::Admit(waits, permit) => decided.push((waits, Ok(GatePermit(Some((Arc::clone(self), permit)))))),
                 Action::Refuse(waits, away) => decided.push((waits, Err(away))),
                 Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
                 Action::WakeAt(at) => break Some(at),
@@ -199,13 +199,13 @@ impl Door {
 }
 
 /// Goes on with what was decided, outside the lock.
-fn post(decided: Vec<(Continuation, Decided)>) {
+fn post(decided: Vec<(Continuation, AdmissionResult)>) {
     for (held, decided) in decided {
         held(decided);
     }
 }
 
-impl Pass {
+impl GatePermit {
     /// That of a job which nobody watches.
     pub(crate) fn none() -> Self {
         Self(None)
@@ -213,8 +213,8 @@ impl Pass {
 
     /// Work on the job begins.
     pub fn started(&mut self) {
-        if let Some((door, permit)) = &mut self.0 {
-            door.with(|gate, now| gate.started(now, permit));
+        if let Some((gate, permit)) = &mut self.0 {
+            gate.with(|gate, now| gate.started(now, permit));
         }
     }
 
@@ -235,12 +235,12 @@ impl Pass {
     }
 
     fn finish(&mut self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Note> {
-        let (door, permit) = self.0.take()?;
-        door.with(|gate, now| gate.ended(now, permit, outcome, cost, told))
+        let (gate, permit) = self.0.take()?;
+        gate.with(|gate, now| gate.ended(now, permit, outcome, cost, told))
     }
 }
 
-impl Drop for Pass {
+impl Drop for GatePermit {
     fn drop(&mut self) {
         self.finish(Outcome::Abandoned, None, None);
     }
@@ -248,17 +248,17 @@ impl Drop for Pass {
 
 /// Says that a held job has left, unless it has been decided about.
 struct Leaving<'a> {
-    door: &'a Arc<Door>,
+    gate: &'a Arc<AdmissionGate>,
     id: JobId,
 }
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        self.door.leave(self.id);
+        self.gate.leave(self.id);
     }
 }
 
-impl Timed for Door {
+impl Timed for AdmissionGate {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
         let mut state = self.lock();
         let now = self.read(&mut state);

@@ -36,7 +36,7 @@ pub trait Work: Send + 'static {
 
 /// A failed enqueue: the job comes back.
 #[derive(Debug)]
-pub struct Refused<W> {
+pub struct RefusedJob<W> {
     /// The job.
     pub work: W,
     /// Why, and what its reply is to tell.
@@ -44,13 +44,13 @@ pub struct Refused<W> {
 }
 
 /// A site that can be told facts by other sites.
-pub struct Ear {
+pub struct Upstream {
     site: SiteId,
     hear: Box<dyn Fn(&Seen) + Send + Sync>,
 }
 
-impl Ear {
-    /// The ear of a site.
+impl Upstream {
+    /// A site with this number, and how it is told.
     pub fn new(site: SiteId, hear: impl Fn(&Seen) + Send + Sync + 'static) -> Self {
         Self { site, hear: Box::new(hear) }
     }
@@ -60,15 +60,15 @@ impl Ear {
         (self.hear)(seen);
     }
 
-    /// Whose it is.
+    /// Its number.
     #[must_use]
-    pub fn site(&self) -> SiteId {
+    pub fn id(&self) -> SiteId {
         self.site
     }
 }
 
-impl std::fmt::Debug for Ear {
+impl std::fmt::Debug for Upstream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Ear").field(&self.site).finish()
+        f.debug_tuple("Upstream").field(&self.site).finish()
     }
 }

@@ -21,11 +21,11 @@ pub const MOST_TASKS: usize = (u16::MAX / SITES) as usize;
 
 /// The machines.
 #[derive(Debug)]
-pub struct Beside {
+pub struct TreeMachines {
     machines: Vec<SiteMachine>,
 }
 
-impl Beside {
+impl TreeMachines {
     /// Those of a tree.
     ///
     /// # Errors
