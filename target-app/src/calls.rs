@@ -173,6 +173,19 @@ pub(crate) enum CallsEnded {
     Failed,
 }
 
+/// How all calls on behalf of a request have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CallsResult {
+    pub(crate) ended: CallsEnded,
+    /// The note of the last reply to one of them.
+    pub(crate) note: Option<Note>,
+}
+
+impl CallsResult {
+    /// Of a request for which no call was made.
+    pub(crate) const NONE: Self = Self { ended: CallsEnded::Answered, note: None };
+}
+
 /// What comes after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterAttempt {

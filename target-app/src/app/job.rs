@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::LiveApp;
 use crate::{
+    calls::CallsResult,
     request::{self, End},
     service::{At, Boxed, Cost, Handled, Later, Metered, Page, Request},
     stage::{GatePermit, Work},
@@ -163,8 +164,9 @@ impl Job {
         if in_vain || response.status().is_server_error() {
             return Ok(response);
         }
-        let (ended, told) = stage.wait_downstream(callers.make(self.offer.tags, draw, self.offer.note)).await;
-        self.told = told;
+        let CallsResult { ended, note } =
+            stage.wait_downstream(callers.make(self.offer.tags, draw, self.offer.note)).await;
+        self.told = note;
         match ended.end_of_request() {
             None => Ok(response),
             Some(End::Refused(refusal)) => Err(refusal),

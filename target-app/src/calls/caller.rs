@@ -18,7 +18,7 @@ use workloads::{
 };
 
 use super::{
-    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, Pool, RequestCalls, Way,
+    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls, Way,
     wire::{Broken, Wire},
 };
 use crate::{
@@ -96,13 +96,8 @@ impl Callers {
     /// Makes all calls on behalf of a request.
     ///
     /// `draw`: the key of the request's draws, if it has one. What is called draws as it does in virtual time. `brought`: what came with the
-    /// request. How they ended, and what the last reply told.
-    pub(crate) async fn make(
-        &self,
-        tags: Tags,
-        draw: Option<u64>,
-        brought: Option<Note>,
-    ) -> (CallsEnded, Option<Note>) {
+    /// request.
+    pub(crate) async fn make(&self, tags: Tags, draw: Option<u64>, brought: Option<Note>) -> CallsResult {
         let context = CallContext { tags, key: draw, note: brought };
         let mut calls = RequestCalls::new(self.callers.iter().map(|caller| caller.times), self.fan_out);
         let mut under_way = JoinSet::new();

@@ -9,7 +9,10 @@ use std::{
 use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds, catalogue::Problem};
 use workloads::client::{Asked, Clients, Decided, Member, Pass};
 
-use super::{AfterAttempt, AttemptEnd, CallCounts, CallReply, CallsEnded, Pool, carried, key_of_attempt, key_of_call};
+use super::{
+    AfterAttempt, AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, carried, key_of_attempt,
+    key_of_call,
+};
 use crate::{control::wire::MadeCalls, tree::CallSpec};
 
 /// What the calls on behalf of a request carry on.
@@ -30,8 +33,7 @@ pub(crate) struct RequestCalls {
     /// Calls that have not begun: the place of the called service, and the call's number among those to it.
     left: VecDeque<(usize, u32)>,
     under_way: u32,
-    ended: CallsEnded,
-    note: Option<Note>,
+    result: CallsResult,
 }
 
 impl RequestCalls {
@@ -39,7 +41,7 @@ impl RequestCalls {
     pub(crate) fn new(times: impl IntoIterator<Item = u32>, fan_out: bool) -> Self {
         let each = times.into_iter().enumerate();
         let left = each.flat_map(|(place, times)| (0..times).map(move |number| (place, number))).collect();
-        Self { fan_out, left, under_way: 0, ended: CallsEnded::Answered, note: None }
+        Self { fan_out, left, under_way: 0, result: CallsResult::NONE }
     }
 
     /// The call to begin now, if there is one.
@@ -54,21 +56,21 @@ impl RequestCalls {
 
     /// A reply carried this note: the last one counts.
     pub(crate) fn replied(&mut self, note: Option<Note>) {
-        self.note = note.or(self.note);
+        self.result.note = note.or(self.result.note);
     }
 
     /// A call has ended. After one that was not answered no more begin.
     pub(crate) fn call_ended(&mut self, ended: CallsEnded) {
         self.under_way -= 1;
         if ended != CallsEnded::Answered {
-            self.ended = ended;
+            self.result.ended = ended;
             self.left.clear();
         }
     }
 
-    /// How the calls ended, and the note of the last reply, once all calls are over.
-    pub(crate) fn result(&self) -> Option<(CallsEnded, Option<Note>)> {
-        (self.under_way == 0 && self.left.is_empty()).then_some((self.ended, self.note))
+    /// How the calls ended, once all are over.
+    pub(crate) fn result(&self) -> Option<CallsResult> {
+        (self.under_way == 0 && self.left.is_empty()).then_some(self.result)
     }
 }
 
@@ -320,7 +322,10 @@ mod tests {
         assert_eq!((calls.begin_next(), calls.result()), (Some((0, 1)), None));
         calls.replied(Some(Note(5)));
         calls.call_ended(CallsEnded::Failed);
-        assert_eq!((calls.begin_next(), calls.result()), (None, Some((CallsEnded::Failed, Some(Note(5))))));
+        assert_eq!(
+            (calls.begin_next(), calls.result()),
+            (None, Some(CallsResult { ended: CallsEnded::Failed, note: Some(Note(5)) }))
+        );
         let mut calls = RequestCalls::new([2, 1], true);
         assert_eq!([(); 4].map(|()| calls.begin_next()), [Some((0, 0)), Some((0, 1)), Some((1, 0)), None]);
     }

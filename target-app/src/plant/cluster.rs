@@ -175,8 +175,8 @@ impl Cluster {
         while let Some(deferred) = self.deferred.pop_front() {
             match deferred {
                 Deferred::Calls(node, job) => self.begin_calls(node, job, cx),
-                Deferred::Ended(node, job, ended, told) => {
-                    self.at(node, cx, |plant, context| plant.calls_ended(job, ended, told, context));
+                Deferred::Ended(node, job, calls) => {
+                    self.at(node, cx, |plant, context| plant.calls_ended(job, calls, context));
                 }
             }
         }

@@ -19,7 +19,7 @@ use super::{
     world::{Event, Plant, bare, reply_to},
 };
 use crate::{
-    calls::{CallContext, CallsEnded},
+    calls::{CallContext, CallsResult},
     class::RequestFacts,
     request::{self, End},
     spec::Health,
@@ -66,16 +66,13 @@ impl Plant {
             route,
             entry: entry.filter(|_| !gone),
             permit: None,
-            offered: cx.now(),
-            started: cx.now(),
             steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, key) },
             cost: Duration::ZERO,
             less: None,
             gone,
             check,
             worker: None,
-            calls: CallsEnded::Answered,
-            told: None,
+            calls: CallsResult::NONE,
         };
         self.requests.in_flight.insert(id, request);
         match self.sites.dispatch.offer(cx.now(), offer, || id) {
@@ -210,7 +207,7 @@ impl Plant {
         cx: &mut dyn PlantContext,
     ) -> Option<Note> {
         let request = self.requests.in_flight.get_mut(&id)?;
-        let (permit, told) = (request.permit.take()?, request.told);
+        let (permit, told) = (request.permit.take()?, request.calls.note);
         let note = self.sites.dispatch.ended(cx.now(), permit, outcome, cost, told);
         self.turn_dispatch(cx);
         note
@@ -272,9 +269,7 @@ impl Plant {
         self.sites.stages[stage].site.started(now, &queued);
         let id = queued.offer.id;
         let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
-        request.worker = Some(number);
-        request.started = now;
-        request.offered = queued.offered;
+        request.worker = Some((number, now));
         if let Some(permit) = &mut request.permit {
             self.sites.dispatch.started(now, permit);
         }
@@ -338,11 +333,10 @@ impl Plant {
         self.job_done(id, cx);
     }
 
-    /// The calls that a job waited for have ended so; `told`: what the last reply told.
-    pub(super) fn calls_ended(&mut self, id: JobId, ended: CallsEnded, told: Option<Note>, cx: &mut dyn PlantContext) {
+    /// The calls that a job waited for have ended so.
+    pub(super) fn calls_ended(&mut self, id: JobId, calls: CallsResult, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
-        request.calls = ended;
-        request.told = told;
+        request.calls = calls;
         let stage = request.route.branch.0;
         self.sites.stages[stage].site.waits_downstream(-1);
         self.job_done(id, cx);
@@ -352,17 +346,17 @@ impl Plant {
     /// All work on a job is done: booked first, answered second, as in the live stage.
     pub(super) fn job_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get(&id) else { return };
-        let Some(number) = request.worker else { return };
+        let Some((number, started)) = request.worker else { return };
         let Some((stage, queued)) =
             self.requests.workers[number].as_mut().and_then(|w| Some((w.stage, w.under_way.take()?)))
         else {
             return;
         };
-        let end = request.calls.end_of_request();
+        let end = request.calls.ended.end_of_request();
         // Calls aside, a plant's services always have an answer.
         let outcome = end.as_ref().unwrap_or(&End::Answered(200)).outcome(request.gone);
-        let (cost, told) = (request.cost, request.told);
-        let note = self.sites.stages[stage].site.ended(cx.now(), &queued, request.started, outcome, Some(cost), told);
+        let (cost, told) = (request.cost, request.calls.note);
+        let note = self.sites.stages[stage].site.ended(cx.now(), &queued, started, outcome, Some(cost), told);
         self.turn_stage(stage, cx);
         let note = request::note_of_reply(self.leave_dispatch(id, outcome, Some(cost), cx), note);
         if let Some(request) = self.requests.in_flight.remove(&id) {

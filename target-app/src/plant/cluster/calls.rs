@@ -197,9 +197,9 @@ impl Cluster {
         let Some(of_job) = self.calls.by_job.get_mut(&(node, job)) else { return };
         of_job.calls.call_ended(ended);
         match of_job.calls.result() {
-            Some((ended, told)) => {
+            Some(result) => {
                 self.calls.by_job.remove(&(node, job));
-                self.deferred.push_back(Deferred::Ended(node, job, ended, told));
+                self.deferred.push_back(Deferred::Ended(node, job, result));
             }
             None => self.begin_next(node, job, cx),
         }

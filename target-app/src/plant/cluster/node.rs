@@ -2,12 +2,12 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{JobId, Note, PeerReport, Timestamp};
+use controllers::{JobId, PeerReport, Timestamp};
 use workloads::sim::{ConnId, Cx, Response};
 
 use super::{ClusterEvent, connections::is_inside};
 use crate::{
-    calls::CallsEnded,
+    calls::CallsResult,
     plant::{
         context::PlantContext,
         world::{Event, Plant},
@@ -31,7 +31,7 @@ pub(super) enum Deferred {
     /// A job is to make its calls.
     Calls(usize, JobId),
     /// They have ended.
-    Ended(usize, JobId, CallsEnded, Option<Note>),
+    Ended(usize, JobId, CallsResult),
 }
 
 /// The cluster around a plant.
