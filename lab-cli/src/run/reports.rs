@@ -53,7 +53,12 @@ pub fn carry(spec: &TreeSpec, tasks: Vec<ControlClient>) -> Result<Shown, RunFai
     Ok(shown)
 }
 
-fn divide(mut beside: TreeMachines, tasks: &[ControlClient], reports: &mpsc::Receiver<(usize, PeerReport)>, show: &Shown) {
+fn divide(
+    mut beside: TreeMachines,
+    tasks: &[ControlClient],
+    reports: &mpsc::Receiver<(usize, PeerReport)>,
+    show: &Shown,
+) {
     let began = Instant::now();
     let now = || Timestamp::from_nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
     let mut wake = None;

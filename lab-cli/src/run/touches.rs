@@ -199,7 +199,9 @@ impl Reach {
             Touch::Capacity { share, seconds } => {
                 self.hinder(&InjectFault::Capacity { share: *share, for_ms: seconds * 1e3 })
             }
-            Touch::Latency { by_ms, seconds } => self.hinder(&InjectFault::Delay { by_ms: *by_ms, for_ms: seconds * 1e3 }),
+            Touch::Latency { by_ms, seconds } => {
+                self.hinder(&InjectFault::Delay { by_ms: *by_ms, for_ms: seconds * 1e3 })
+            }
             Touch::Spike { users, seconds } => {
                 let stay = Duration::try_from_secs_f64(*seconds).map_err(|error| NotDone::at_all(&error))?;
                 self.order(Order::Spike { users: *users, stay, class: self.class })
