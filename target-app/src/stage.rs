@@ -4,7 +4,7 @@
 //! decision causes elsewhere (a held job's refusal, a word to an upstream stage, a new worker) happens after the lock is released.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, OnceLock,
+    Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 use std::time::Duration;
@@ -28,8 +28,8 @@ mod worker;
 pub use gate::{AdmissionGate, AdmissionResult, Continuation, GatePermit};
 #[cfg(test)]
 pub(crate) use shared::interleaved;
-pub(crate) use shared::{lock, spawn};
-pub(crate) use timer::{Timed, keep_time, rearm};
+pub(crate) use shared::{Shared, lock, spawn};
+pub(crate) use timer::{Timed, keep_time};
 pub use work::{RefusedJob, Upstream, Work};
 
 /// A stage.
@@ -37,26 +37,17 @@ pub use work::{RefusedJob, Upstream, Work};
 pub struct Stage<W: Work> {
     site: SiteId,
     name: String,
-    clock: Clock,
     spec: StageSpec,
     probe: Arc<dyn Probe>,
     /// Where reports to other tasks go, if anybody carries them.
     reports: Option<Reports>,
-    state: Mutex<State<W>>,
+    shared: Shared<site::Stage<W>>,
     /// There is work, or the pool is too large.
     work: Notify,
-    /// A wake-up earlier than the one that the timer waits for.
-    alarm: Notify,
     quality: AtomicU64,
     p90: AtomicU64,
     panics: AtomicU64,
     neighbours: OnceLock<Neighbours>,
-}
-
-#[derive(Debug)]
-struct State<W> {
-    stage: site::Stage<W>,
-    armed: Option<Timestamp>,
 }
 
 /// Who is told what happens in a stage.
@@ -91,13 +82,11 @@ impl<W: Work> Stage<W> {
         Arc::new(Self {
             site: stage.id(),
             name: name.to_owned(),
-            clock,
             spec,
             probe,
             reports,
-            state: Mutex::new(State { stage, armed: None }),
+            shared: Shared::new(stage, clock),
             work: Notify::new(),
-            alarm: Notify::new(),
             quality: AtomicU64::new(1.0_f64.to_bits()),
             p90: AtomicU64::new(UNKNOWN),
             panics: AtomicU64::new(0),
@@ -109,7 +98,7 @@ impl<W: Work> Stage<W> {
     pub fn start(self: &Arc<Self>, neighbours: Neighbours) {
         let _ = self.neighbours.set(neighbours);
         spawn(keep_time(Arc::downgrade(self)));
-        let workers = self.lock().stage.workers();
+        let workers = self.shared.peek(|stage| stage.workers());
         self.hire(workers);
     }
 
@@ -142,7 +131,7 @@ impl<W: Work> Stage<W> {
 
     /// What a job of this stage waits for that other services do: meanwhile it is neither running nor ready to run.
     pub async fn wait_downstream<T>(&self, wait: impl Future<Output = T>) -> T {
-        self.lock().stage.waits_downstream(1);
+        self.shared.peek(|stage| stage.waits_downstream(1));
         let waits = DownstreamWait(self);
         let ended = wait.await;
         drop(waits);
@@ -162,41 +151,34 @@ impl<W: Work> Stage<W> {
 
     /// Takes no more jobs; workers go home when the queue is empty.
     pub fn close(&self) {
-        self.lock().stage.close();
+        self.shared.peek(site::Stage::close);
         self.work.notify_waiters();
-        self.alarm.notify_one();
+        self.shared.alarm.notify_one();
     }
 
     /// What can be seen of it now.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
-        self.lock().stage.gauges()
+        self.shared.peek(|stage| stage.gauges())
     }
 
     /// Runs under the lock with the time read inside it, then does what the stage wants.
     fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut site::Stage<W>, Timestamp) -> T) -> T {
-        let mut state = self.lock();
-        let now = self.read(&mut state);
-        let result = act(&mut state.stage, now);
-        let mut wants = Vec::new();
-        let alarm = self.poll(&mut state, now, &mut wants);
-        drop(state);
-        if alarm {
-            self.alarm.notify_one();
-        }
+        let (result, wants) = self.shared.with(|stage, now| {
+            stage.set_wall(self.shared.clock.wall());
+            let result = act(stage, now);
+            let (wants, wake) = self.poll(stage, now);
+            ((result, wants), wake)
+        });
         self.carry_out(wants);
         result
     }
 
-    fn read(&self, state: &mut State<W>) -> Timestamp {
-        state.stage.set_wall(self.clock.wall());
-        self.clock.now()
-    }
-
-    /// Collects what the stage wants; true if the timer has to be told of an earlier wake-up.
-    fn poll(&self, state: &mut State<W>, now: Timestamp, wants: &mut Vec<Action<W>>) -> bool {
+    /// Collects what the stage wants, and when it is to be woken.
+    fn poll(&self, stage: &mut site::Stage<W>, now: Timestamp) -> (Vec<Action<W>>, Option<Timestamp>) {
+        let mut wants = Vec::new();
         let wake = loop {
-            match state.stage.poll(now, &*self.probe) {
+            match stage.poll(now, &*self.probe) {
                 Action::WakeAt(at) => break Some(at),
                 Action::Idle => break None,
                 // No allocation for the one that is common.
@@ -204,8 +186,8 @@ impl<W: Work> Stage<W> {
                 want => wants.push(want),
             }
         };
-        self.quality.store(state.stage.quality().to_bits(), Ordering::Relaxed);
-        rearm(&mut state.armed, wake)
+        self.quality.store(stage.quality().to_bits(), Ordering::Relaxed);
+        (wants, wake)
     }
 
     fn carry_out(self: &Arc<Self>, wants: Vec<Action<W>>) {
@@ -235,10 +217,6 @@ impl<W: Work> Stage<W> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<W>> {
-        lock(&self.state)
-    }
-
     fn at<'a>(&'a self, offered: Timestamp, started: Timestamp) -> At<'a> {
         let p90 = self.p90.load(Ordering::Relaxed);
         At {
@@ -264,32 +242,29 @@ struct DownstreamWait<'a, W: Work>(&'a Stage<W>);
 
 impl<W: Work> Drop for DownstreamWait<'_, W> {
     fn drop(&mut self) {
-        self.0.lock().stage.waits_downstream(-1);
+        self.0.shared.peek(|stage| stage.waits_downstream(-1));
     }
 }
 
 impl<W: Work> Timed for Stage<W> {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut state = self.lock();
-        if state.stage.is_drained() {
-            return None;
-        }
-        let now = self.read(&mut state);
-        state.armed = None;
-        let mut wants = Vec::new();
-        self.poll(&mut state, now, &mut wants); // the timer is awake: it need not be woken
-        let armed = state.armed;
-        drop(state);
+        let (wants, wake) = self.shared.on_timer(|stage, now| {
+            if stage.is_drained() {
+                return (Vec::new(), None);
+            }
+            stage.set_wall(self.shared.clock.wall());
+            self.poll(stage, now)
+        });
         self.carry_out(wants);
-        armed
+        wake
     }
 
     fn alarm(&self) -> &Notify {
-        &self.alarm
+        &self.shared.alarm
     }
 
     fn clock(&self) -> Clock {
-        self.clock
+        self.shared.clock
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -14,32 +14,19 @@ use controllers::{
 };
 use tokio::sync::{Notify, oneshot};
 
-use super::{Timed, lock, timer::rearm};
+use super::{Shared, Timed};
 use crate::{clock::Clock, control::reports::Reports, signals::Probe};
 
 /// A gate with a policy. While the policy is `none`, jobs walk past without a lock.
 #[derive(Debug)]
 pub struct AdmissionGate {
-    clock: Clock,
     watched: AtomicBool,
     quality: AtomicU64,
     unwatched: AtomicU64,
     probe: Arc<dyn Probe>,
     /// Where reports to other tasks go, if anybody carries them.
     reports: Option<Reports>,
-    state: Mutex<State>,
-    alarm: Notify,
-}
-
-struct State {
-    gate: Gate<Continuation>,
-    armed: Option<Timestamp>,
-}
-
-impl std::fmt::Debug for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").field("gauges", &self.gate.gauges()).finish_non_exhaustive()
-    }
+    shared: Shared<Gate<Continuation>>,
 }
 
 /// Let in, or not.
@@ -65,14 +52,12 @@ impl AdmissionGate {
     ) -> Arc<Self> {
         let gate = Gate::new(name, site, capacity);
         Arc::new(Self {
-            clock,
             watched: AtomicBool::new(gate.is_watched()),
             quality: AtomicU64::new(1.0_f64.to_bits()),
             unwatched: AtomicU64::new(0),
             probe,
             reports,
-            state: Mutex::new(State { gate, armed: None }),
-            alarm: Notify::new(),
+            shared: Shared::new(gate, clock),
         })
     }
 
@@ -91,7 +76,7 @@ impl AdmissionGate {
 
     /// A job that may be held goes away.
     pub fn leave(self: &Arc<Self>, id: JobId) {
-        if self.lock().gate.holds(id) {
+        if self.shared.peek(|gate| gate.holds(id)) {
             let gone = self.with(|gate, now| gate.leave(now, id));
             drop(gone);
         }
@@ -149,7 +134,7 @@ impl AdmissionGate {
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         let unwatched = self.unwatched.load(Ordering::Relaxed);
-        let mut gauges = self.lock().gate.gauges();
+        let mut gauges = self.shared.peek(|gate| gate.gauges());
         for count in [&mut gauges.offered, &mut gauges.admitted, &mut gauges.completed] {
             *count += unwatched;
         }
@@ -158,28 +143,21 @@ impl AdmissionGate {
 
     /// Runs under the lock with the time read inside it, then does what the gate wants.
     fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut Gate<Continuation>, Timestamp) -> T) -> T {
-        let mut state = self.lock();
-        let now = self.read(&mut state);
-        let result = act(&mut state.gate, now);
-        let (decided, alarm) = self.poll(&mut state, now);
-        drop(state);
-        if alarm {
-            self.alarm.notify_one();
-        }
+        let (result, decided) = self.shared.with(|gate, now| {
+            gate.set_wall(self.shared.clock.wall());
+            let result = act(gate, now);
+            let (decided, wake) = self.poll(gate, now);
+            ((result, decided), wake)
+        });
         post(decided);
         result
     }
 
-    fn read(&self, state: &mut State) -> Timestamp {
-        state.gate.set_wall(self.clock.wall());
-        self.clock.now()
-    }
-
-    /// Collects what was decided about held jobs; true if the timer has to be told of an earlier wake-up.
-    fn poll(self: &Arc<Self>, state: &mut State, now: Timestamp) -> (Vec<(Continuation, AdmissionResult)>, bool) {
+    /// Collects what was decided about held jobs, and when the gate is to be woken.
+    fn poll(self: &Arc<Self>, gate: &mut Gate<Continuation>, now: Timestamp) -> (Vec<Answered>, Option<Timestamp>) {
         let mut decided = Vec::new();
         let wake = loop {
-            match state.gate.poll(now, &*self.probe) {
+            match gate.poll(now, &*self.probe) {
                 Action::Admit(waits, permit) => decided.push((waits, Ok(GatePermit(Some((Arc::clone(self), permit)))))),
                 Action::Refuse(waits, away) => decided.push((waits, Err(away))),
                 Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
@@ -189,17 +167,16 @@ impl AdmissionGate {
                 Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) => {}
             }
         };
-        self.quality.store(state.gate.quality().to_bits(), Ordering::Relaxed);
-        (decided, rearm(&mut state.armed, wake))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.quality.store(gate.quality().to_bits(), Ordering::Relaxed);
+        (decided, wake)
     }
 }
 
+/// A held job about which the gate has decided.
+type Answered = (Continuation, AdmissionResult);
+
 /// Goes on with what was decided, outside the lock.
-fn post(decided: Vec<(Continuation, AdmissionResult)>) {
+fn post(decided: Vec<Answered>) {
     for (held, decided) in decided {
         held(decided);
     }
@@ -260,21 +237,19 @@ impl Drop for Leaving<'_> {
 
 impl Timed for AdmissionGate {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut state = self.lock();
-        let now = self.read(&mut state);
-        state.armed = None;
-        let (decided, _) = self.poll(&mut state, now);
-        let armed = state.armed;
-        drop(state);
+        let (decided, wake) = self.shared.on_timer(|gate, now| {
+            gate.set_wall(self.shared.clock.wall());
+            self.poll(gate, now)
+        });
         post(decided);
-        armed
+        wake
     }
 
     fn alarm(&self) -> &Notify {
-        &self.alarm
+        &self.shared.alarm
     }
 
     fn clock(&self) -> Clock {
-        self.clock
+        self.shared.clock
     }
 }
