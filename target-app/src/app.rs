@@ -1,4 +1,4 @@
-//! A request's way through the graph: dispatch, its stage, and back.
+//! The way of a request through a live service: gate, dispatch, stage, and back.
 
 mod dispatchers;
 #[cfg(test)]
@@ -43,39 +43,39 @@ use crate::{
     tree::{TaskSpec, WireCosts},
 };
 
-/// Everything that a request meets.
+/// A live service as requests meet it.
 #[derive(Debug)]
 pub struct LiveApp {
-    /// What it is about.
+    /// The part that knows what requests mean.
     pub service: Arc<dyn Service>,
-    /// The clock.
+    /// The clock of all sites.
     pub clock: Clock,
-    /// Gates, dispatch and stages.
+    /// The gates, dispatch and the stages.
     pub sites: Sites,
-    /// What became of requests.
+    /// The counts of requests and connections by how they ended.
     pub ledgers: Ledgers,
-    /// Identities, tags and counts of what arrives.
+    /// The source of identities and tags, with the counts by attempt.
     pub intake: Intake,
-    /// Limits at the wire.
+    /// The limits of connections and requests.
     pub edge: EdgeSpec,
-    /// Who answers health checks.
+    /// The place that answers health checks.
     pub health: Health,
-    /// Requests of a service that is going away are refused.
+    /// True once the service refuses all new requests, before it stops.
     pub draining: AtomicBool,
-    /// What it asks of other services for each request.
+    /// The calls to other services for each request.
     pub(crate) callers: Option<Callers>,
-    /// What connections, reading and refusing cost the service, where that is emulated.
+    /// The emulated cost of accepting, reading and refusing.
     pub(crate) wire: WireCosts,
-    /// What a person has put in the way of requests.
+    /// Faults that an operator injects.
     pub(crate) fault_injection: FaultInjection,
     /// The pages of refusals, by reason.
     pages: BTreeMap<Reason, Bytes>,
 }
 
-/// An answer, and how the books see it.
+/// An answer, and how the ledger counts it.
 #[derive(Debug)]
 pub struct Answer {
-    /// What the client gets.
+    /// The answer that the client gets.
     pub response: Response<Page>,
     /// How the request ended.
     pub ending: Ending,
@@ -129,8 +129,8 @@ impl LiveApp {
         })
     }
 
-    /// Takes a request through the graph. Dropped before it is done, the client has gone: work that a stage has taken on
-    /// is still done, and its end is told to the seats.
+    /// Takes a request through gate, dispatch and stage. The caller drops the future when the client goes away; a stage still finishes
+    /// the work that it has begun, and the policies are told how the request ended.
     pub async fn answer(self: &Arc<Self>, head: Parts, body: Bytes, entered: Timestamp, peer: SocketAddr) -> Answer {
         if self.draining.load(Ordering::Relaxed) {
             return self.refused(Refusal::new(Reason::Draining));
@@ -150,7 +150,7 @@ impl LiveApp {
         }
     }
 
-    /// Answers a health check, which is in no ledger of requests.
+    /// Answers a health check, which no ledger counts as a request.
     pub async fn check(self: &Arc<Self>, head: &Parts, entered: Timestamp, peer: SocketAddr) -> Answer {
         self.ledgers.users.checked();
         if self.draining.load(Ordering::Relaxed) {
@@ -166,8 +166,8 @@ impl LiveApp {
         Answer::of_service(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")), None)
     }
 
-    /// The dispatch stage: asks the policy, and takes the request to the stage that it belongs to. What became of it; `None` if its
-    /// handler panicked.
+    /// Offers the request to the gate, then to the stage that its route names. Returns what became of it; `None` if its handler
+    /// panicked.
     async fn dispatch(self: &Arc<Self>, mut request: Request, offer: Offer) -> Option<JobReply> {
         let branch = request.route.branch.0;
         // From its stage on the request may carry other tags than the policy at dispatch is told.
@@ -235,7 +235,7 @@ impl LiveApp {
         Answer::new(page_of(status, page), end, note)
     }
 
-    /// An answer that has nothing in it but a head.
+    /// An answer with an empty body.
     #[must_use]
     pub fn nothing(&self) -> Answer {
         let mut response = Response::new(Bytes::new().into());

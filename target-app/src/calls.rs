@@ -1,7 +1,7 @@
-//! Calls that a service makes on behalf of requests: what both worlds decide alike.
+//! Calls that a service makes on behalf of requests: the decisions that live and virtual hosts share.
 //!
 //! A request to a service with calls is worked on first, and keeps its worker while the calls are made, one after the other or
-//! all at once. A refused call may be tried again by the service that made it, right away. [`CallMachine`] decides all this;
+//! all at once. A refused call may be tried again by the service that made it, right away. `CallMachine` decides all this;
 //! `Callers` makes the calls live, over kept connections, and [`crate::plant::Cluster`] in virtual time.
 
 mod caller;
@@ -26,8 +26,8 @@ pub(crate) use pool::{Pool, Way};
 
 use crate::tree::{CallSpec, WhenRefused};
 
-/// The key of all draws for a call on behalf of a request with that key: `place` among the services that are called, `number` among
-/// the calls of that one.
+/// The key of all draws for a call on behalf of a request with this key. `place`: the index of the called service among all; `number`:
+/// the index of the call among those to this service.
 pub(crate) fn key_of_call(request: u64, place: usize, number: u32) -> u64 {
     mix(request ^ mix((place as u64) << 32 | u64::from(number)))
 }
@@ -37,12 +37,12 @@ pub(crate) fn key_of_attempt(call: u64, attempt: u8) -> u64 {
     mix(call ^ u64::from(attempt))
 }
 
-/// What became of calls.
+/// Counts of attempts by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCounts {
-    /// Attempts that were wanted.
+    /// Attempts, in all.
     pub attempts: u64,
-    /// Of these, beyond the first of a call.
+    /// Attempts after the first of a call.
     pub retries: u64,
     /// Attempts that the caller's own policy refused.
     pub refused_locally: u64,
@@ -52,12 +52,12 @@ pub struct CallCounts {
     pub answered: u64,
     /// Attempts that failed or were not answered in time.
     pub failed: u64,
-    /// Attempts that are under way, or wait to be let go.
+    /// Attempts that are under way or held by the caller's own policy.
     pub open: u64,
 }
 
 impl CallCounts {
-    /// True if every attempt is in exactly one place.
+    /// True if every attempt is counted exactly once by how it ended.
     #[must_use]
     pub fn balances(&self) -> bool {
         self.attempts == self.refused_locally + self.refused + self.answered + self.failed + self.open
@@ -86,7 +86,7 @@ impl CallCounts {
         } += 1;
     }
 
-    /// Adds those of another task.
+    /// Adds the counts of another task.
     pub(crate) fn add(&mut self, one: &Self) {
         self.attempts += one.attempts;
         self.retries += one.retries;
@@ -102,7 +102,7 @@ impl CallCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AttemptEnd {
     Answered,
-    /// `retry`: the called service did not say that trying again is in vain.
+    /// `retry`: false if the called service said `X-Retry: never`.
     Refused {
         retry: bool,
     },
@@ -122,7 +122,7 @@ impl AttemptEnd {
         }
     }
 
-    /// As the caller's own policy is told.
+    /// The outcome that the caller's own policy is told.
     pub(crate) fn outcome(self) -> Outcome {
         match self {
             Self::Answered => Outcome::Served,
@@ -134,7 +134,7 @@ impl AttemptEnd {
     }
 }
 
-/// A reply, and what the called service told its caller's policy beside it.
+/// The end of an attempt, with the note from the called service to the caller's policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallReply {
     pub(crate) reply: AttemptEnd,
@@ -165,9 +165,9 @@ impl CallReply {
 /// How calls on behalf of a request have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallsEnded {
-    /// With the answers; or there were none to make.
+    /// All were answered, or there were none.
     Answered,
-    /// One was refused, and this is what to tell the sender.
+    /// One was refused; this is the advice for the sender.
     Refused(RetryHint),
     /// One failed or was not answered in time.
     Failed,
@@ -182,19 +182,19 @@ pub(crate) struct CallsResult {
 }
 
 impl CallsResult {
-    /// Of a request for which no call was made.
+    /// The result for a request without calls.
     pub(crate) const NONE: Self = Self { ended: CallsEnded::Answered, note: None };
 }
 
 /// What comes after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterAttempt {
-    /// Another one, right away.
+    /// Another attempt, at once.
     Again {
-        /// The called service had said that it is in vain.
+        /// The called service had said `X-Retry: never`.
         told_not_to: bool,
     },
-    /// The call has ended so.
+    /// The call has ended.
     Over(CallsEnded),
 }
 
@@ -213,7 +213,7 @@ impl CallSpec {
         }
     }
 
-    /// What the request is told of a call that was refused in the end, by the called service or by the caller's own policy.
+    /// The result of a call whose last attempt was refused, by the called service or by the caller's own policy.
     pub(crate) fn given_up(&self) -> CallsEnded {
         match self.when_refused {
             WhenRefused::Overloaded => CallsEnded::Refused(RetryHint::Unsaid),
@@ -223,8 +223,8 @@ impl CallSpec {
     }
 }
 
-/// Header lines that a call carries on: criticality, customer, what a policy put on it, the time that is left, and the class where requests say it in
-/// a header or a cookie. The attempt is the call's own, and not among them.
+/// The header lines that a call takes over from its request: criticality, customer, note, the time that is left, and the class where
+/// requests state it in a header or a cookie. The number of the attempt is the call's own, and not among them.
 pub(crate) fn carried(tags: &Tags, left: Duration, class: &ClassRule, note: Option<Note>) -> String {
     let Tags { criticality, customer, class: of, .. } = tags;
     let millis = left.as_millis();

@@ -1,4 +1,4 @@
-//! What a request shows of itself, and what a target makes of it: its class, and how important it is.
+//! The class and the criticality of requests, from what their heads say.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use http::request::Parts;
 
 use crate::spec::{StageSpec, TargetSpec};
 
-/// Who is in which class, and how important requests are.
+/// The rules for the class and the criticality of requests.
 #[derive(Debug, Clone, Default)]
 pub struct Classification {
     classes: Classifier,
@@ -24,10 +24,10 @@ pub struct Classification {
 }
 
 impl Classification {
-    /// Those of a target.
+    /// The rules of a target.
     ///
     /// # Errors
-    /// What is wrong with its rule for classes.
+    /// The problems of its rule for classes.
     pub fn of(spec: &TargetSpec) -> Result<Self, Vec<Problem>> {
         Ok(Self {
             classes: spec.class.read()?,
@@ -44,7 +44,7 @@ impl Classification {
     }
 }
 
-/// A request's head, and where it came from.
+/// A request's head, and its sender's address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestFacts<'a> {
     pub(crate) head: &'a Parts,

@@ -1,4 +1,4 @@
-//! What a person has put in a running service's way for a while: less capacity, or a delay before it.
+//! Faults that an operator injects into a running service for a limited time: less capacity, or a delay before it.
 
 use std::{
     sync::{
@@ -26,7 +26,7 @@ const GREATEST_DELAY_MS: f64 = 60_000.0;
 /// Least share of the capacity beside none at all.
 const LEAST_SHARE: f64 = 0.01;
 
-/// What is in the way of a service's requests, if anything is.
+/// The faults that are active in a service.
 #[derive(Debug)]
 pub struct FaultInjection {
     clock: Clock,
@@ -41,7 +41,7 @@ struct InTheWay {
     delay: Option<Delay>,
 }
 
-/// A part of the capacity alone is left.
+/// A share of the capacity is left.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     share: f64,
@@ -60,13 +60,13 @@ struct Delay {
 }
 
 impl FaultInjection {
-    /// Nothing is in the way.
+    /// No fault is active.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self { clock, any: AtomicBool::new(false), now: Mutex::default() }
     }
 
-    /// Puts something in the way, in place of what of its kind was there.
+    /// Injects a fault, which replaces one of the same kind.
     ///
     /// # Errors
     /// A value out of its range.
@@ -101,7 +101,7 @@ impl FaultInjection {
         Ok(())
     }
 
-    /// Waits as long as a request that has just been read is delayed.
+    /// Waits for the delay of a request that has just been read.
     pub async fn delayed(&self) {
         let Some(delay) = self.look().delay else { return };
         self.clock.sleep_until(self.clock.now() + delay.by).await;
@@ -128,7 +128,7 @@ impl FaultInjection {
         self.look().cut.map_or(1.0, |cut| cut.share.max(LEAST_SHARE))
     }
 
-    /// What is in the way now.
+    /// The faults that are active now.
     fn look(&self) -> InTheWay {
         if !self.any.load(Ordering::Relaxed) {
             return InTheWay::default();

@@ -1,4 +1,4 @@
-//! The service's own books: every request that was read ends in exactly one place.
+//! The service's own ledgers: every request that was read is counted once by how it ended.
 
 use std::{
     collections::BTreeMap,

@@ -17,7 +17,7 @@ use crate::{
     stage::{Timed, Upstream, lock},
 };
 
-/// The monitors, and who hears them.
+/// The monitors of the process, and the sites that they signal.
 #[derive(Debug)]
 pub struct Monitors {
     site: SiteId,
@@ -29,7 +29,7 @@ pub struct Monitors {
 }
 
 impl Monitors {
-    /// Monitors whose load samples come from this probe, and whose signals go to these sites.
+    /// Monitors with this source of load samples, which signal these sites.
     #[must_use]
     pub fn new(
         site: SiteId,
@@ -41,7 +41,7 @@ impl Monitors {
         Arc::new(Self { site, clock, machines: Mutex::new(machines), upstream, probe, alarm: Notify::new() })
     }
 
-    /// What can be seen of them now.
+    /// The current gauges of all monitors.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         let mut policy = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! From a policy's name and settings to seats at the right sites.
+//! Makes the policies of sites from a policy's name and settings.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Resolved {
     pub entry: &'static Entry,
     /// Its settings.
     pub values: Values,
-    /// Where it sits.
+    /// The place of its sites.
     pub place: Place,
 }
 
@@ -41,7 +41,7 @@ pub enum MachineError {
     /// Wrong name or settings.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// It decides on intake.
+    /// It decides on arrivals.
     #[error("{0} is a policy: name it as the policy, not under machines")]
     NotAMachine(String),
 }
@@ -146,24 +146,24 @@ impl Resolved {
     }
 }
 
-/// What is needed to make seats.
+/// Makes policies and machines for the sites of a graph.
 #[derive(Debug, Clone)]
 pub struct Seating {
     graph: Arc<Graph>,
     objective: Objective,
     seed: u64,
     events: Events,
-    /// Goes round each policy that is made.
+    /// Wraps each policy that is made.
     #[cfg(test)]
     wrap: Option<Wrap>,
 }
 
-/// Puts something of a test round a policy.
+/// Wraps a policy for a test.
 #[cfg(test)]
 pub(crate) type Wrap = fn(SiteId, Box<dyn controllers::Policy>) -> Box<dyn controllers::Policy>;
 
 impl Seating {
-    /// Seats for the sites of this graph.
+    /// Policies for the sites of this graph.
     #[must_use]
     pub fn new(graph: Arc<Graph>, objective: Objective, seed: u64, events: Events) -> Self {
         Self {
@@ -176,7 +176,7 @@ impl Seating {
         }
     }
 
-    /// The same, with this round each policy.
+    /// The same, with this wrapper round each policy.
     #[cfg(test)]
     pub(crate) fn wrapped(self, wrap: Option<Wrap>) -> Self {
         Self { wrap, ..self }

@@ -39,10 +39,10 @@ pub struct Stage<W: Work> {
     name: String,
     spec: StageSpec,
     probe: Arc<dyn Probe>,
-    /// Where reports to other tasks go, if anybody carries them.
+    /// The outgoing usage reports; `None` if no host carries them.
     reports: Option<Reports>,
     shared: Shared<site::Stage<W>>,
-    /// There is work, or the pool is too large.
+    /// Notified when a job waits, or when the pool has too many workers.
     work: Notify,
     quality: AtomicU64,
     p90: AtomicU64,
@@ -50,11 +50,11 @@ pub struct Stage<W: Work> {
     neighbours: OnceLock<Neighbours>,
 }
 
-/// Who is told what happens in a stage.
+/// The sites and callbacks that a stage notifies.
 pub struct Neighbours {
-    /// Who hears when this stage asks for less.
+    /// The sites that are told when this stage asks for less load.
     pub upstream: Vec<Upstream>,
-    /// Is called when something has left the queue.
+    /// Called when a job has left the queue.
     pub room: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Neighbours {
     }
 }
 
-/// No 90th percentile has been named yet.
+/// The policy has not reported a 90th percentile yet.
 const UNKNOWN: u64 = u64::MAX;
 
 impl<W: Work> Stage<W> {
@@ -114,7 +114,7 @@ impl<W: Work> Stage<W> {
         &self.spec
     }
 
-    /// Panics that its workers caught.
+    /// The number of panics that workers caught.
     #[must_use]
     pub fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
@@ -129,7 +129,7 @@ impl<W: Work> Stage<W> {
         self.with(|stage, now| stage.offer(now, offer, work)).map_err(|(work, away)| RefusedJob { work, away })
     }
 
-    /// What a job of this stage waits for that other services do: meanwhile it is neither running nor ready to run.
+    /// Waits for other services on behalf of a job, which counts as neither running nor ready to run meanwhile.
     pub async fn wait_downstream<T>(&self, wait: impl Future<Output = T>) -> T {
         self.shared.peek(|stage| stage.waits_downstream(1));
         let waits = DownstreamWait(self);
@@ -138,25 +138,25 @@ impl<W: Work> Stage<W> {
         ended
     }
 
-    /// Switches the policy; nobody in the stage notices but the policy.
+    /// Switches the policy; queued and running jobs are not affected.
     pub fn replace(self: &Arc<Self>, installed: InstalledPolicy) {
         self.p90.store(UNKNOWN, Ordering::Relaxed);
         self.with(|stage, now| stage.replace(now, installed));
     }
 
-    /// Tells the policy and the machines a fact that another site saw.
+    /// Tells the policy and the machines a fact that another site observed.
     pub fn hear(self: &Arc<Self>, seen: &Seen) {
         self.with(|stage, now| stage.observe(now, seen));
     }
 
-    /// Takes no more jobs; workers go home when the queue is empty.
+    /// Stops taking jobs; workers leave once the queue is empty.
     pub fn close(&self) {
         self.shared.peek(site::Stage::close);
         self.work.notify_waiters();
         self.shared.alarm.notify_one();
     }
 
-    /// What can be seen of it now.
+    /// The current gauges.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         self.shared.peek(|stage| stage.gauges())

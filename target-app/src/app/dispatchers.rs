@@ -1,7 +1,7 @@
 //! The workers of the dispatch stage, live: a lock and a timer round the machine [`Dispatch`].
 //!
-//! Dispatch costs about a microsecond, so a hop to a task of its own would cost more than the work: whoever brings a job, or makes
-//! room for one, lends itself as the worker.
+//! Dispatch costs about a microsecond, so a hop to a task of its own would cost more than the work: the task that brings a job, or
+//! makes room for one, acts as the worker.
 
 use std::sync::{
     Arc, Weak,
@@ -62,13 +62,13 @@ impl Dispatchers {
         [u64::from(self.waiting()), u64::from(self.idle()), u64::from(blocked), self.full()]
     }
 
-    /// Takes a job to its stage, as soon as a worker is free. Whoever waits for its reply hears what came of it.
+    /// Takes a job to its stage as soon as a worker is free. The result goes to the job's reply channel.
     pub(super) fn offer(&self, job: Job) {
         let id = job.offer().id;
         self.with(|dispatch, _| dispatch.offer(id, job));
     }
 
-    /// A job that may wait here goes away.
+    /// Removes a job whose client has gone, if it waits here.
     pub(super) fn leave(&self, id: JobId) {
         // Its end is told to other sites: outside the lock.
         let gone = self.shared.peek(|dispatch| dispatch.leave(id));
@@ -78,7 +78,7 @@ impl Dispatchers {
         }
     }
 
-    /// Something has left the queue of this stage.
+    /// Tells dispatch that a job has left the queue of this stage.
     pub(crate) fn room(this: &Weak<Self>, stage: usize) {
         let Some(this) = this.upgrade() else { return };
         if this.blocked.load(Ordering::Relaxed) > 0 {

@@ -1,4 +1,4 @@
-//! The sites of a live service, by the numbers that its graph gives them.
+//! The sites of a live service, found by the site numbers of its graph.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 /// The sites of a live service.
 #[derive(Debug)]
 pub struct Sites {
-    /// Names and links.
+    /// The names of the sites and the links between them.
     pub graph: Arc<Graph>,
     /// The gate at accept.
     pub accept: Arc<AdmissionGate>,
@@ -44,7 +44,7 @@ impl Sites {
         }
     }
 
-    /// All sites with a policy.
+    /// The sites that have a policy.
     pub fn all(&self) -> impl Iterator<Item = SiteId> + '_ {
         [self.graph.accept(), self.graph.dispatch()].into_iter().chain(self.graph.branches().map(|(site, _)| site))
     }
@@ -66,13 +66,13 @@ impl Sites {
         }
     }
 
-    /// What can be seen of dispatch.
+    /// The gauges of the gate at dispatch and of dispatch's workers.
     pub(crate) fn gauges_of_dispatch(&self) -> StageGauges {
         let (queue, idle) = (self.dispatchers.waiting(), self.dispatchers.idle());
         StageGauges { queue, idle, ..self.dispatch.gauges() }
     }
 
-    /// The sites that hear monitors of the whole process: every dynamic stage, and dispatch.
+    /// The sites that monitors of the whole process signal: every dynamic stage, and dispatch.
     pub(crate) fn monitored(&self) -> Vec<Upstream> {
         let dynamic = self.stages.iter().zip(self.graph.branches()).filter(|(_, (_, node))| node.role == Role::Dynamic);
         let stages = dynamic.map(|(stage, (site, _))| {

@@ -5,7 +5,7 @@
 //! customer, what is left of the time that its sender waits, the number of the attempt, and the key of all draws. Between
 //! services messages take as long as between users and service; nothing is lost there.
 //!
-//! Users' requests and calls are booked apart, so that the users' books and those of the services that they ask agree.
+//! Users' requests and calls are counted in separate ledgers, so that the users' counts and those of the services that they ask agree.
 
 mod build;
 mod calls;
@@ -44,7 +44,7 @@ pub struct Cluster {
     services: Vec<Service>,
     nodes: Vec<Node>,
     entries: Vec<(Option<Class>, usize)>,
-    /// Of each service's users, then of each caller.
+    /// The pools of each service's users, then those of each caller.
     pools: Vec<ServicePool>,
     inner: InnerConnections,
     /// Users' connections.
@@ -64,13 +64,13 @@ struct Service {
     /// Its first task among the nodes, and how many there are.
     first: usize,
     tasks: usize,
-    /// A balancer passes on each request; else users are connected to a task.
+    /// True if a balancer forwards each request; else users are connected to a task.
     proxied: bool,
-    /// Its balancer refuses what is too much.
+    /// True if the balancer refuses requests over a cap.
     capped: bool,
-    /// The books of users' requests that the balancer refused.
+    /// The ledger of users' requests that the balancer refused.
     balancer: Arc<Ledger>,
-    /// How often each of its calls is made for a request.
+    /// The number of calls to each called service for a request.
     calls: Vec<u32>,
     fan_out: bool,
 }
@@ -91,14 +91,14 @@ enum UserConnection {
     Proxied { service: usize, by: Option<ConnId> },
 }
 
-/// What a cluster plans for itself.
+/// A scheduled event of a cluster.
 #[derive(Debug)]
 pub enum ClusterEvent {
-    /// A node's own.
+    /// An event of a node.
     Node(usize, Event),
-    /// A SYN inside, sent so many times before.
+    /// A SYN between services, and how many were sent before it.
     Syn(ConnId, u32),
-    /// The sender knows that it is connected.
+    /// The sender learns that it is connected.
     Connected(ConnId),
     /// A request arrives at a task.
     Asked(Box<Asked>),
@@ -116,9 +116,9 @@ pub enum ClusterEvent {
     CallerWakes(usize),
     /// A report arrives.
     Report(PeerReport),
-    /// The machines beside all services are due.
+    /// The machines of the whole tree are due.
     MachinesWake,
-    /// Callers' policies begin anew.
+    /// New policies replace those of the callers.
     Renew,
 }
 
@@ -338,7 +338,7 @@ impl Cluster {
         }
     }
 
-    /// Lets the machines beside all services do what is due.
+    /// Lets the machines of the whole tree do what is due.
     fn turn_machines(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         let now = cx.now();
         let (told, wake) = self.machines.turn(now);

@@ -19,7 +19,7 @@ use crate::{
     spec::StageSpec,
 };
 
-/// A site with a timer.
+/// A site with a timer of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimerSite {
     /// The gate at accept.

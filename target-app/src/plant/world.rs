@@ -23,7 +23,7 @@ use crate::{
     spec::Health,
 };
 
-/// What a plant plans for itself.
+/// A scheduled event of a plant.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
     /// Some work may be done.
@@ -38,7 +38,7 @@ pub enum Event {
     Idle(ConnId),
     /// A fault begins or ends.
     Fault(usize, bool),
-    /// The policy begins anew.
+    /// A new policy of the same kind replaces the policy.
     Renew,
     /// Another second of all open connections is to be paid.
     Upkeep,
@@ -72,7 +72,7 @@ pub struct Plant {
     pub(super) ledgers: Ledgers,
     pub(super) checks: Checks,
     pub(super) faults: Faults,
-    /// When the policy begins anew.
+    /// When a new policy replaces the policy.
     pub(super) renewals: Vec<Duration>,
     pub(super) reader: Reader,
 }
@@ -80,7 +80,7 @@ pub struct Plant {
 /// Health checks.
 #[derive(Debug)]
 pub(super) struct Checks {
-    /// Who answers them.
+    /// The place that answers them.
     pub(super) answered: Health,
     /// Work on them.
     pub(super) spent: Duration,

@@ -17,25 +17,25 @@ use tokio::sync::{Notify, oneshot};
 use super::{Shared, Timed};
 use crate::{clock::Clock, control::reports::Reports, signals::Probe};
 
-/// A gate with a policy. While the policy is `none`, jobs walk past without a lock.
+/// A gate with a policy. While the policy is `none`, jobs pass without taking the lock.
 #[derive(Debug)]
 pub struct AdmissionGate {
     watched: AtomicBool,
     quality: AtomicU64,
     unwatched: AtomicU64,
     probe: Arc<dyn Probe>,
-    /// Where reports to other tasks go, if anybody carries them.
+    /// The outgoing usage reports; `None` if no host carries them.
     reports: Option<Reports>,
     shared: Shared<Gate<Continuation>>,
 }
 
-/// Let in, or not.
+/// The gate's decision about a job.
 pub type AdmissionResult = Result<GatePermit, TurnedAway>;
 
-/// What is done with a held job once the gate has decided: at once, in the task whose call led to the decision, outside the gate's lock.
+/// Continues a held job once the gate has decided. It runs at once, in the task whose call led to the decision, outside the gate's lock.
 pub type Continuation = Box<dyn FnOnce(AdmissionResult) + Send>;
 
-/// Leave to be behind the gate. Ends once: by [`GatePermit::end`], or as abandoned when dropped.
+/// The permit of an admitted job. It ends once: by [`GatePermit::end`], or as abandoned when dropped.
 #[derive(Debug)]
 pub struct GatePermit(Option<(Arc<AdmissionGate>, Permit)>);
 
@@ -61,7 +61,7 @@ impl AdmissionGate {
         })
     }
 
-    /// Asks for a job to be let in. `None`: it is held, and what was made for that case hears what is decided.
+    /// Offers a job. `None`: the gate holds the job, and calls the continuation that `held` makes once it has decided.
     pub fn offer(self: &Arc<Self>, offer: Offer, held: impl FnOnce() -> Continuation) -> Option<AdmissionResult> {
         if !self.is_watched() {
             self.unwatched.fetch_add(1, Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl AdmissionGate {
         }
     }
 
-    /// A job that may be held goes away.
+    /// Removes a job whose client has gone, if the gate holds it.
     pub fn leave(self: &Arc<Self>, id: JobId) {
         if self.shared.peek(|gate| gate.holds(id)) {
             let gone = self.with(|gate, now| gate.leave(now, id));
@@ -82,7 +82,7 @@ impl AdmissionGate {
         }
     }
 
-    /// Asks for a job to be let in; waits while it is held. Dropped while it waits, the job has left.
+    /// Offers a job and waits while the gate holds it. Dropping the future removes the job.
     ///
     /// # Errors
     /// The refusal.
@@ -111,7 +111,7 @@ impl AdmissionGate {
         self.watched.load(Ordering::Acquire)
     }
 
-    /// Quality of service that the policy here asks for.
+    /// The quality of service that the policy asks for, 0 to 1.
     #[must_use]
     pub fn quality(&self) -> f64 {
         f64::from_bits(self.quality.load(Ordering::Relaxed))
@@ -125,12 +125,12 @@ impl AdmissionGate {
         });
     }
 
-    /// Tells the policy a fact that another site saw.
+    /// Tells the policy a fact that another site observed.
     pub fn hear(self: &Arc<Self>, seen: &Seen) {
         self.with(|gate, now| gate.observe(now, seen));
     }
 
-    /// What can be seen of it now.
+    /// The current gauges.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         let unwatched = self.unwatched.load(Ordering::Relaxed);
@@ -183,7 +183,7 @@ fn post(decided: Vec<Answered>) {
 }
 
 impl GatePermit {
-    /// That of a job which nobody watches.
+    /// The permit of a job that passed while the policy was `none`.
     pub(crate) fn none() -> Self {
         Self(None)
     }
@@ -195,18 +195,18 @@ impl GatePermit {
         }
     }
 
-    /// The job leaves.
+    /// Ends the job; the sender's policy is told nothing.
     pub fn end(mut self, outcome: Outcome) {
         self.finish(outcome, None, None);
     }
 
-    /// The job leaves without having been worked on. Says what its reply is to tell beside the answer.
+    /// Ends a job that no worker has worked on. Returns the note for the sender's policy.
     pub fn end_unserved(mut self, outcome: Outcome) -> Option<Note> {
         self.finish(outcome, None, None)
     }
 
-    /// The job leaves; `cost`: the CPU time that it took, where that is known; `told`: what the last reply to a call on its behalf told.
-    /// Says what its own reply is to tell beside the answer.
+    /// Ends a job. `cost`: its CPU time, where that is known; `told`: the note of the last reply to a call on its behalf. Returns the note
+    /// for the sender's policy.
     pub fn end_served(mut self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Note> {
         self.finish(outcome, cost, told)
     }
@@ -223,7 +223,7 @@ impl Drop for GatePermit {
     }
 }
 
-/// Says that a held job has left, unless it has been decided about.
+/// Removes a held job when its waiter is dropped.
 struct Leaving<'a> {
     gate: &'a Arc<AdmissionGate>,
     id: JobId,
