@@ -159,7 +159,7 @@ impl LiveApp {
         if self.health == Health::Inside {
             let offer = self.intake.check(&RequestFacts { head, peer }, Kind::default(), entered);
             match self.sites.dispatch.enter(offer).await {
-                Ok(permit) => permit.end(Outcome::Ignored),
+                Ok(permit) => _ = permit.end(Outcome::Ignored),
                 Err(TurnedAway { refusal, note }) => return self.turned_away(End::Refused(refusal), note).await,
             }
         }
@@ -196,7 +196,7 @@ impl LiveApp {
         let path = request.as_ref().and_then(|request| request.head.uri.path_and_query());
         let status = degraded.as_ref().map(|response| response.status().as_u16());
         let end = End::not_taken(refusal, &answer, path.map_or("/", PathAndQuery::as_str), status);
-        let note = request::note_of_reply(permit.end_unserved(end.outcome(false)), note);
+        let note = request::note_of_reply(permit.end(end.outcome(false)), note);
         match degraded {
             Some(response) => Answer::new(response, &end, note),
             None => self.turned_away(end, note).await,

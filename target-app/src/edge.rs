@@ -176,11 +176,11 @@ impl Edge {
         match ready.try_io(|listener| listener.get_ref().accept()) {
             Ok(Ok(accepted)) => Ok(Some((accepted, permit))),
             Ok(Err(error)) => {
-                permit.into_iter().for_each(|permit| permit.end(Outcome::Ignored));
+                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored));
                 Err(error)
             }
             Err(_) => {
-                permit.into_iter().for_each(|permit| permit.end(Outcome::Ignored)); // it went away again
+                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored)); // it went away again
                 Ok(None)
             }
         }
@@ -261,7 +261,7 @@ struct Open {
 impl Drop for Open {
     fn drop(&mut self) {
         self.conn.ledger(&self.app).disconnected();
-        self.permit.take().into_iter().for_each(|permit| permit.end(Outcome::Served));
+        self.permit.take().into_iter().for_each(|permit| _ = permit.end(Outcome::Served));
     }
 }
 

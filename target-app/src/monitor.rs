@@ -87,11 +87,7 @@ impl Timed for Monitors {
         wake
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.clock
+    fn timer(&self) -> (&Notify, Clock) {
+        (&self.alarm, self.clock)
     }
 }

@@ -259,12 +259,8 @@ impl<W: Work> Timed for Stage<W> {
         wake
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.shared.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.shared.clock
+    fn timer(&self) -> (&Notify, Clock) {
+        self.shared.timer()
     }
 }
 

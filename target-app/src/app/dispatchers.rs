@@ -49,17 +49,13 @@ impl Dispatchers {
         self.shared.peek(|dispatch| dispatch.idle())
     }
 
-    /// Jobs refused because the queue was full.
-    #[must_use]
-    pub fn full(&self) -> u64 {
-        self.shared.peek(|dispatch| dispatch.full())
-    }
-
     /// Waiting jobs, free workers, blocked jobs, and jobs refused because the queue was full.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> [u64; 4] {
-        let blocked = self.shared.peek(|dispatch| dispatch.blocked());
-        [u64::from(self.waiting()), u64::from(self.idle()), u64::from(blocked), self.full()]
+        self.shared.peek(|dispatch| {
+            let [waiting, idle, blocked] = [dispatch.waiting(), dispatch.idle(), dispatch.blocked()].map(u64::from);
+            [waiting, idle, blocked, dispatch.full()]
+        })
     }
 
     /// Takes a job to its stage as soon as a worker is free. The result goes to the job's reply channel.
@@ -148,11 +144,7 @@ impl Timed for Dispatchers {
         wake
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.shared.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.shared.clock
+    fn timer(&self) -> (&Notify, Clock) {
+        self.shared.timer()
     }
 }

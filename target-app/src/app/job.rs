@@ -118,7 +118,7 @@ impl Work for Job {
 
     fn refuse(self, away: TurnedAway) {
         let TurnedAway { refusal, note } = away;
-        let note = request::note_of_reply(self.permit.end_unserved(End::Refused(refusal).outcome(false)), note);
+        let note = request::note_of_reply(self.permit.end(End::Refused(refusal).outcome(false)), note);
         let _ = self.reply.send(JobReply::Handled { handled: Err(refusal), note });
     }
 }

@@ -125,34 +125,37 @@ impl Caller {
         let clock = self.shared.clock;
         let mut call = self.shared.with(|state, now| (state.machine.begin(&context, place, number, now), None));
         let limit = clock.instant(call.deadline);
-        let (mut decision, mut note) = (None, None);
+        let (mut note, mut waits) = (None, oneshot::channel().1);
         let mut step = CallStep::Attempt;
         loop {
             step = match step {
-                CallStep::Attempt => self
-                    .with(|machine, now| machine.attempt(&mut call, now, clock.wall(), || decided_in(&mut decision))),
+                CallStep::Attempt => {
+                    let (decided, decision) = oneshot::channel();
+                    waits = decision;
+                    self.with(|machine, now| machine.attempt(&mut call, now, clock.wall(), || decided))
+                }
                 CallStep::AskAgain(wait) => {
                     let at = clock.now() + wait;
                     clock.sleep_until(at.min(call.deadline)).await;
-                    self.with(|machine, now| {
-                        if at >= call.deadline {
-                            return machine.timed_out(&mut call, now);
-                        }
-                        machine.ask(&mut call, now, clock.wall(), || decided_in(&mut decision))
+                    let (decided, decision) = oneshot::channel();
+                    waits = decision;
+                    self.with(|machine, now| match at < call.deadline {
+                        true => machine.ask(&mut call, now, clock.wall(), || decided),
+                        false => machine.timed_out(&mut call, now),
                     })
                 }
-                CallStep::Wait => {
-                    let decided = timeout_at(limit, decided(&mut decision)).await;
-                    self.with(|machine, now| match decided {
-                        Ok(pass) => machine.resume(&mut call, pass),
-                        Err(_) => {
-                            if let Some(pass) = decision.take().and_then(let_go_meanwhile) {
-                                let _ = machine.resume(&mut call, Some(pass));
-                            }
+                CallStep::Wait => match timeout_at(limit, &mut waits).await {
+                    Ok(decided) => self.with(|machine, _| machine.resume(&mut call, decided.ok().flatten())),
+                    Err(_) => {
+                        waits.close();
+                        // It may have been let go this very moment.
+                        let pass = waits.try_recv().ok().flatten();
+                        self.with(|machine, now| {
+                            let _ = pass.map(|pass| machine.resume(&mut call, Some(pass)));
                             machine.timed_out(&mut call, now)
-                        }
-                    })
-                }
+                        })
+                    }
+                },
                 CallStep::Send => {
                     let told = timeout_at(limit, Arc::clone(&self).ask(&call)).await;
                     let told = told.unwrap_or(AttemptEnd::TimedOut.into());
@@ -283,26 +286,6 @@ fn hand_out(machine: &mut CallMachine<oneshot::Sender<Option<Pass>>>, now: Times
     machine.next_wake()
 }
 
-type Decision = oneshot::Receiver<Option<Pass>>;
-
-/// Where a held call will hear what the policy has decided.
-fn decided_in(decision: &mut Option<Decision>) -> oneshot::Sender<Option<Pass>> {
-    let (sender, receiver) = oneshot::channel();
-    *decision = Some(receiver);
-    sender
-}
-
-/// What the policy has decided about a held call: without a pass it is refused.
-async fn decided(decision: &mut Option<Decision>) -> Option<Pass> {
-    decision.as_mut()?.await.ok().flatten()
-}
-
-/// The pass of a call that was let go just as it gave up.
-fn let_go_meanwhile(mut decision: Decision) -> Option<Pass> {
-    decision.close();
-    decision.try_recv().ok().flatten()
-}
-
 impl Drop for Lease {
     fn drop(&mut self) {
         self.of.shared.peek(|State { pool, .. }| {
@@ -325,11 +308,7 @@ impl Timed for Caller {
         self.shared.on_timer(on_timer).1
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.shared.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.shared.clock
+    fn timer(&self) -> (&Notify, Clock) {
+        self.shared.timer()
     }
 }

@@ -195,13 +195,8 @@ impl GatePermit {
         }
     }
 
-    /// Ends the job; the sender's policy is told nothing.
-    pub fn end(mut self, outcome: Outcome) {
-        self.finish(outcome, None, None);
-    }
-
     /// Ends a job that no worker has worked on. Returns the note for the sender's policy.
-    pub fn end_unserved(mut self, outcome: Outcome) -> Option<Note> {
+    pub fn end(mut self, outcome: Outcome) -> Option<Note> {
         self.finish(outcome, None, None)
     }
 
@@ -245,11 +240,7 @@ impl Timed for AdmissionGate {
         wake
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.shared.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.shared.clock
+    fn timer(&self) -> (&Notify, Clock) {
+        self.shared.timer()
     }
 }

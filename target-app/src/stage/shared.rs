@@ -58,7 +58,12 @@ impl<M> Shared<M> {
         result
     }
 
-    /// The same for the timer, which is awake and need not be told: the result, and when to come again.
+    /// What the timer waits for, and the clock of its wake-ups.
+    pub(crate) fn timer(&self) -> (&Notify, Clock) {
+        (&self.alarm, self.clock)
+    }
+
+    /// The same as [`Shared::with`] for the timer, which is awake and need not be told: the result, and when to come again.
     pub(crate) fn on_timer<T>(
         &self,
         act: impl FnOnce(&mut M, Timestamp) -> (T, Option<Timestamp>),

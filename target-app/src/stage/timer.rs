@@ -12,24 +12,22 @@ pub(crate) trait Timed: Send + Sync + 'static {
     /// Does what is due, and says when to come again. Called late, it does it once.
     fn turn(self: &Arc<Self>) -> Option<Timestamp>;
 
-    /// Rings when the next wake-up has moved forward.
-    fn alarm(&self) -> &Notify;
-
-    /// The clock that wake-ups are meant on.
-    fn clock(&self) -> Clock;
+    /// Rings when the next wake-up has moved forward; and the clock of the wake-ups.
+    fn timer(&self) -> (&Notify, Clock);
 }
 
 /// Wakes the site in time for as long as it lives.
 pub(crate) async fn keep_time<T: Timed>(site: Weak<T>) {
     while let Some(site) = site.upgrade() {
         // Listen before looking: an alarm between the two must not be missed.
-        let alarm = site.alarm().notified();
+        let (alarm, clock) = site.timer();
+        let alarm = alarm.notified();
         match site.turn() {
             Some(at) => {
                 tokio::select! {
                     biased;
                     () = alarm => {}
-                    () = site.clock().sleep_until(at) => {}
+                    () = clock.sleep_until(at) => {}
                 }
             }
             None => alarm.await,
@@ -55,12 +53,8 @@ mod tests {
             turn.1
         }
 
-        fn alarm(&self) -> &Notify {
-            &self.0.alarm
-        }
-
-        fn clock(&self) -> Clock {
-            self.0.clock
+        fn timer(&self) -> (&Notify, Clock) {
+            self.0.timer()
         }
     }
 

@@ -205,12 +205,8 @@ impl Timed for Shared {
         servers.next_done()
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.clock
+    fn timer(&self) -> (&Notify, Clock) {
+        (&self.alarm, self.clock)
     }
 }
 

@@ -148,12 +148,8 @@ impl Timed for Alarm {
         turn.1
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.0.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.0.clock
+    fn timer(&self) -> (&Notify, Clock) {
+        self.0.timer()
     }
 }
 
