@@ -1,4 +1,4 @@
-//! The service's own books: every request that was read ends in exactly one place.
+//! The service's own ledgers: every request that was read is counted once by how it ended.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use controllers::Reason;
 
 use crate::{
     control::wire::{ReadRequests, ServerLedger, StageGauges},
-    request::Arrivals,
+    request::Intake,
 };
 
 mod numbers;
@@ -40,11 +40,11 @@ impl Ledgers {
 
     /// The gauges of reading and of sending, which have no site.
     #[must_use]
-    pub fn rows([users, calls]: &[ServerLedger; 2], arrivals: &Arrivals) -> [StageGauges; 2] {
+    pub fn rows([users, calls]: &[ServerLedger; 2], intake: &Intake) -> [StageGauges; 2] {
         let sent = |books: &ServerLedger| books.served + books.errors + books.refused.values().sum::<u64>();
         let row = |name: &str, completed| StageGauges { name: name.to_owned(), completed, ..StageGauges::default() };
         let read = StageGauges {
-            counts: arrivals.by_attempt().chain([("checks".to_owned(), users.checks)]).collect(),
+            counts: intake.by_attempt().chain([("checks".to_owned(), users.checks)]).collect(),
             ..row("read", users.requests_read + calls.requests_read)
         };
         let send = StageGauges {

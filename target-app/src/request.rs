@@ -1,6 +1,6 @@
 //! The life of a request in a service, live and in virtual time: `Entered → Gate → Queued → Working → Calling → Ended`.
 //!
-//! - *Entered*: its head and body were read; [`Arrivals`] say what is known of it.
+//! - *Entered*: its head and body were read; [`Intake`] say what is known of it.
 //! - *Gate*: the policy at dispatch lets it in, holds it or refuses it.
 //! - *Queued*: dispatch takes it to its stage, which queues or refuses it.
 //! - *Working*: a worker of the stage does the service's own work.
@@ -19,7 +19,7 @@ use controllers::{
     site::{RefusalAnswer, outcome_of_refusal},
 };
 
-pub use intake::Arrivals;
+pub use intake::Intake;
 pub(crate) use reply::{DEGRADED, headers};
 pub(crate) use tags::ATTEMPT;
 use tags::{note, tags};

@@ -12,7 +12,7 @@ use std::{
 use controllers::{PeerReport, Timestamp};
 use target_app::{
     control::{client::ControlClient, wire::StageGauges},
-    tree::{Beside, TreeSpec, global, local},
+    tree::{TreeMachines, TreeSpec, global, local},
 };
 
 use super::{RunFailure, snapshot::machine};
@@ -25,7 +25,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Begins to carry, on threads that end with the tasks. `tasks`: their control ports in the order of the services.
 pub fn carry(spec: &TreeSpec, tasks: Vec<ControlClient>) -> Result<Shown, RunFailure> {
-    let beside = Beside::new(spec).map_err(|error| RunFailure::Target(error.to_string()))?;
+    let beside = TreeMachines::new(spec).map_err(|error| RunFailure::Target(error.to_string()))?;
     let shown = Shown::default();
     let (tell, reports) = mpsc::channel::<(usize, PeerReport)>();
     for (number, task) in tasks.iter().cloned().enumerate() {
@@ -53,7 +53,12 @@ pub fn carry(spec: &TreeSpec, tasks: Vec<ControlClient>) -> Result<Shown, RunFai
     Ok(shown)
 }
 
-fn divide(mut beside: Beside, tasks: &[ControlClient], reports: &mpsc::Receiver<(usize, PeerReport)>, show: &Shown) {
+fn divide(
+    mut beside: TreeMachines,
+    tasks: &[ControlClient],
+    reports: &mpsc::Receiver<(usize, PeerReport)>,
+    show: &Shown,
+) {
     let began = Instant::now();
     let now = || Timestamp::from_nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
     let mut wake = None;

@@ -17,7 +17,7 @@ use analysis::live::{LiveEvent, NOT_DONE, Touch};
 use controllers::{Class, catalogue::PolicySpec};
 use target_app::control::{
     client::ControlError,
-    wire::{Hinder, SetPolicy},
+    wire::{InjectFault, SetPolicy},
 };
 use workloads::{UserCommand, UserCommands};
 
@@ -194,9 +194,11 @@ impl Reach {
         match touch {
             Touch::Policy { name, settings } => self.policy(name, settings),
             Touch::Capacity { share, seconds } => {
-                self.hinder(&Hinder::Capacity { share: *share, for_ms: seconds * 1e3 })
+                self.hinder(&InjectFault::Capacity { share: *share, for_ms: seconds * 1e3 })
             }
-            Touch::Latency { by_ms, seconds } => self.hinder(&Hinder::Delay { by_ms: *by_ms, for_ms: seconds * 1e3 }),
+            Touch::Latency { by_ms, seconds } => {
+                self.hinder(&InjectFault::Delay { by_ms: *by_ms, for_ms: seconds * 1e3 })
+            }
             Touch::Spike { users, seconds } => {
                 let stay = Duration::try_from_secs_f64(*seconds).map_err(|error| NotDone::at_all(&error))?;
                 self.order(UserCommand::Spike { users: *users, stay, class: self.class })
@@ -217,7 +219,7 @@ impl Reach {
     }
 
     /// At every task of every service.
-    fn hinder(&self, hinder: &Hinder) -> Result<(), NotDone> {
+    fn hinder(&self, hinder: &InjectFault) -> Result<(), NotDone> {
         let ports = self.controls.ports();
         everywhere(
             ports

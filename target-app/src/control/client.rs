@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Policies, Problems, Token,
-    wire::{Gauges, Hinder, ReadRequests, Ready, SetPolicy, StreamedEvent},
+    wire::{Gauges, InjectFault, ReadRequests, Ready, SetPolicy, StreamedEvent},
 };
 use crate::spec::WorkSpec;
 
@@ -117,7 +117,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// See [`ControlError`].
-    pub fn hinder(&self, hinder: &Hinder) -> Result<(), ControlError> {
+    pub fn hinder(&self, hinder: &InjectFault) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/hinder", hinder).map(drop)
     }
 

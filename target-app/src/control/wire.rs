@@ -146,7 +146,7 @@ pub struct SetPolicy {
 /// What is put in the service's way for a while (`PUT /hinder`), in place of what of its kind is in the way already.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Hinder {
+pub enum InjectFault {
     /// Its workers do a part alone of what they could: emulated work takes longer, all other work is held back so that the
     /// process keeps to that part of its processors' time.
     Capacity {

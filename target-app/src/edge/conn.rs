@@ -16,7 +16,7 @@ use controllers::Timestamp;
 use tokio::sync::Notify;
 
 use super::{framing::Framing, owed::Owed};
-use crate::{app::App, clock::Clock, ledger::Ledger, spec::EdgeSpec};
+use crate::{app::LiveApp, clock::Clock, ledger::Ledger, spec::EdgeSpec};
 
 /// A connection as its reaper sees it.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Conn {
     }
 
     /// Another service calls on it, as its first request says: it is moved to those books.
-    pub(crate) fn is_callers(&self, app: &App) {
+    pub(crate) fn is_callers(&self, app: &LiveApp) {
         if !self.of_caller.swap(true, Ordering::Relaxed) {
             app.ledgers.users.was_not_ours();
             app.ledgers.calls.connected();
@@ -135,7 +135,7 @@ impl Conn {
     }
 
     /// The books that it is in.
-    pub(crate) fn ledger<'a>(&self, app: &'a App) -> &'a Ledger {
+    pub(crate) fn ledger<'a>(&self, app: &'a LiveApp) -> &'a Ledger {
         app.ledgers.of(self.of_caller.load(Ordering::Relaxed))
     }
 

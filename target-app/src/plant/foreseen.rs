@@ -9,7 +9,7 @@ use super::{
     in_flight::{head_of, peer_of},
     world::Plant,
 };
-use crate::class::Shown;
+use crate::class::RequestFacts;
 
 /// Work for a request at one service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,8 +54,8 @@ impl Plant {
         let head = head_of(call);
         let kind = self.backend.route(&head).kind;
         let class = self
-            .arrivals
-            .tags(&Shown { head: &head, peer: peer_of(user), session: Some(user) }, kind, Timestamp::ZERO)
+            .intake
+            .tags(&RequestFacts { head: &head, peer: peer_of(user), session: Some(user) }, kind, Timestamp::ZERO)
             .class;
         self.backend.steps(kind, class, key, 1.0).iter().map(|step| step.demand).sum()
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use controllers::{
-    JobId, Note, Offer, Timestamp,
+    JobId, Offer, Timestamp,
     site::{Permit, Queued},
 };
 use http::{HeaderName, HeaderValue, Request, request::Parts};
@@ -18,12 +18,12 @@ use workloads::{
 };
 
 use super::cpu::Step;
-use crate::{calls::CallsEnded, ledger, service::Route};
+use crate::{calls::CallsResult, ledger, service::Route};
 
 /// The requests in a plant, and the workers of its stages.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    pub(super) in_flight: BTreeMap<JobId, Visit>,
+    pub(super) in_flight: BTreeMap<JobId, InFlight>,
     pub(super) workers: Vec<Option<Worker>>,
     /// Stages whose workers have work to begin with.
     pub(super) woken_stages: VecDeque<usize>,
@@ -53,7 +53,7 @@ impl Requests {
 
 /// A request that has been read, until its answer is sent.
 #[derive(Debug)]
-pub(super) struct Visit {
+pub(super) struct InFlight {
     pub(super) asked: SimRequest,
     pub(super) offer: Offer,
     pub(super) route: Route,
@@ -61,9 +61,6 @@ pub(super) struct Visit {
     pub(super) entry: Option<ledger::Entry>,
     /// Of the gate at dispatch.
     pub(super) permit: Option<Permit>,
-    /// When it asked to enter its stage, and when work on it began.
-    pub(super) offered: Timestamp,
-    pub(super) started: Timestamp,
     /// What is still to be done, the first being under way.
     pub(super) steps: VecDeque<Step>,
     /// Work that was done for it.
@@ -74,12 +71,10 @@ pub(super) struct Visit {
     pub(super) gone: bool,
     /// It asks for health, goes no further than dispatch, and is in no books.
     pub(super) check: bool,
-    /// Which worker works on it.
-    pub(super) worker: Option<usize>,
+    /// Which worker works on it, and since when.
+    pub(super) worker: Option<(usize, Timestamp)>,
     /// How the calls on its behalf have ended.
-    pub(super) calls: CallsEnded,
-    /// What the last reply to them told.
-    pub(super) told: Option<Note>,
+    pub(super) calls: CallsResult,
 }
 
 /// The head as the live service would see it.

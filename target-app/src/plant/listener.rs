@@ -49,7 +49,7 @@ pub(super) enum State {
 
 /// A refusal on its way out.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct PendingRefusal {
     pub(super) conn: ConnId,
     pub(super) response: Response,
     pub(super) entry: Option<Entry>,

@@ -398,7 +398,7 @@ async fn a_policy_is_woken_in_time_and_its_word_reaches_upstream() {
     );
     let heard = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&heard);
-    let ear = Ear::new(SiteId(1), move |seen| {
+    let ear = Upstream::new(SiteId(1), move |seen| {
         assert!(matches!(seen, Seen::Peer(PeerReport::Pressure { from: SiteId(2), .. })));
         counter.fetch_add(1, Ordering::Relaxed);
     });

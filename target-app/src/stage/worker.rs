@@ -11,7 +11,7 @@ use std::{
 
 use controllers::{
     Outcome, Timestamp,
-    site::{Queued, WorkerStep},
+    site::{self, Queued, WorkerStep},
 };
 
 use super::{Stage, Work};
@@ -19,7 +19,7 @@ use super::{Stage, Work};
 /// The life of a worker, which is idle at first.
 pub(super) async fn work<W: Work>(stage: Arc<Stage<W>>) {
     while let Some(batch) = stage.next_batch().await {
-        let began = stage.clock.now();
+        let began = stage.shared.clock.now();
         let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
         for queued in batch {
             stage.work_on(queued).await;
@@ -38,7 +38,7 @@ impl<W: Work> Stage<W> {
             let mut called = pin!(self.work.notified());
             // Listen before looking: a job queued between the two must not be missed.
             called.as_mut().enable();
-            let found = self.lock().stage.take();
+            let found = self.shared.peek(site::Stage::take);
             match found {
                 WorkerStep::Batch(batch) => {
                     self.neighbours.get().into_iter().for_each(|neighbours| (neighbours.room)());
@@ -53,12 +53,11 @@ impl<W: Work> Stage<W> {
     async fn work_on(self: &Arc<Self>, queued: Queued<W>) {
         let Queued { job: mut work, offer, grant, offered } = queued;
         let queued = Queued { job: (), offer, grant, offered };
-        let started = {
-            let mut state = self.lock();
-            let now = self.read(&mut state);
-            state.stage.started(now, &queued);
-            now
-        };
+        let started = self.shared.with(|stage, now| {
+            stage.set_wall(self.shared.clock.wall());
+            stage.started(now, &queued);
+            (now, None)
+        });
         let skip = self.spec.drop_abandoned && work.gone();
         let outcome = if skip { Outcome::Abandoned } else { self.run(&mut work, offered, started).await };
         let outcome = if work.gone() { Outcome::Abandoned } else { outcome };

@@ -12,7 +12,7 @@ use super::{
     service::{self, Stages},
 };
 use crate::{
-    app::{Answer, App, Sites},
+    app::{Answer, LiveApp, Sites},
     clock::{Clock, manual::ManualClock},
     control::events::Events,
     policies::{Resolved, Seating},
@@ -37,7 +37,7 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed], differs: Option<Dif
 
 struct Driver {
     clock: &'static ManualClock,
-    app: Arc<App>,
+    app: Arc<LiveApp>,
     replies: Rc<std::cell::RefCell<BTreeMap<usize, (Timestamp, Reply)>>>,
     requests: Vec<JoinHandle<()>>,
 }
@@ -89,7 +89,7 @@ impl Driver {
 
     fn arrive(&mut self, arrival: &Arrival) {
         // The edge asks the gate at accept first, under an identity of its own.
-        let _ = self.app.arrivals.connection(Timestamp::ZERO);
+        let _ = self.app.intake.connection(Timestamp::ZERO);
         let (app, replies, number) = (Arc::clone(&self.app), Rc::clone(&self.replies), self.requests.len());
         let (head, ()) = request(arrival).into_parts();
         let clock = self.clock;
