@@ -3,12 +3,12 @@
 //! Every kind of user shares this: an [`Errand`] is one request that a user wants answered, with the attempts it takes
 //! and the hops it is sent along. Users differ in what they ask for and in how they judge the answer.
 
-mod errand;
+mod attempts;
 mod follow;
 mod home;
 mod jitter;
 
-pub use errand::{Errand, Reaction, Trouble};
+pub use attempts::{Errand, Reaction, Trouble};
 pub(crate) use follow::{LOOKED_AT, forbids_retry, retry_hint};
 pub use follow::{Onward, onward};
 pub use home::Home;
