@@ -1,6 +1,6 @@
-//! What a generator must know about itself: a run whose generator was the bottleneck measured the generator.
+//! The generator's own condition: a run whose generator was the bottleneck measured the generator.
 //!
-//! Numbers only. What is too much is judged where runs are judged.
+//! Figures alone. Limits belong to the validity gates of a run.
 
 mod clocks;
 mod descriptors;
@@ -62,7 +62,7 @@ pub struct Health {
     pub in_flight_peak: u32,
     /// Most requests that the host would hold in flight.
     pub in_flight_limit: u32,
-    /// Requests that waited because so many were in flight: the wait is in their send lag.
+    /// Requests that waited since the limit of requests in flight was reached: the wait is in their send lag.
     pub waited_for_fiber: u64,
     /// Users that died of a panic: a bug, and the run is void.
     pub fiber_panics: u64,
@@ -72,7 +72,7 @@ pub struct Health {
     pub resident_peak: u64,
     /// Page faults that had to wait for a disk.
     pub major_faults: u64,
-    /// What the machine's clocks did.
+    /// Deviations of the machine's clocks.
     pub clocks: ClockReport,
 }
 
@@ -98,12 +98,12 @@ pub struct Stall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StallCause {
-    /// It was at work: more to do than time to do it in.
+    /// The loop was at work: more to do than time to do it in.
     Busy,
-    /// It was ready, and another process had its core.
+    /// The thread was ready, and another process had its core.
     Crowded,
     /// The machine's own host had taken its processors away (steal).
     Stolen,
-    /// It neither worked nor waited for a core: the machine itself stood still, or the wake-up came late.
+    /// The thread neither worked nor waited for a core: the machine itself stood still, or the wake-up came late.
     Asleep,
 }

@@ -1,4 +1,4 @@
-//! Who arrives and leaves when, as planned from the seed before the run.
+//! Arrivals and departures of users, planned from the seed before the run.
 
 mod recorded;
 
@@ -21,11 +21,11 @@ use recorded::Recorded;
 pub struct Event {
     /// When.
     pub at: Timestamp,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
-/// What is planned.
+/// The kinds of planned events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
     /// This phase begins (an index into the plan).
@@ -36,7 +36,7 @@ pub enum What {
     Depart(u64),
     /// The rest of a recording cannot be had: why. Whatever was measured is of a part of it.
     Broken(String),
-    /// The last phase is over: nobody begins anything any more.
+    /// The last phase is over: no request begins any more.
     End,
 }
 
@@ -54,13 +54,13 @@ pub struct Arrival {
     pub class: Class,
     /// How long it stays.
     pub stay: Stay,
-    /// What it is there for, if it is no user.
+    /// The role of a background client; `None`: it is a user.
     pub role: Option<BackgroundRole>,
-    /// What it is to do, if that is recorded.
+    /// The user's requests, if they are recorded.
     pub script: Option<Script>,
 }
 
-/// A schedule whose next event can be looked at, and into which others come that nobody planned.
+/// A schedule whose next event can be looked at, and which numbers users that are not in the plan.
 #[derive(Debug)]
 pub(crate) struct Ahead {
     schedule: Schedule,
@@ -84,7 +84,7 @@ impl Ahead {
         std::mem::replace(&mut self.next, self.schedule.next())
     }
 
-    /// The number of a user that is not in the plan: one that nobody else has.
+    /// An unused number, for a user that is not in the plan.
     pub(crate) fn one_more(&mut self) -> u64 {
         let user = self.schedule.users;
         self.schedule.users += 1;
@@ -92,7 +92,7 @@ impl Ahead {
     }
 }
 
-/// Of whom there are so many at once: users of a class, or others of one role and class.
+/// A group whose size the plan gives: users of a class, or background clients of one role and class.
 type Of = (Option<BackgroundRole>, Class);
 
 /// The planned events of a run in order of time, made one at a time: memory is bounded by the closed users that are there

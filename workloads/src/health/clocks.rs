@@ -13,7 +13,7 @@ pub struct ClockMeter {
     step: Duration,
 }
 
-/// What the clocks did.
+/// Deviations of the machine's clocks over a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClockReport {
@@ -40,7 +40,7 @@ impl ClockMeter {
         self.last = now;
     }
 
-    /// What was seen from the first look to the last.
+    /// The deviations from the first look to the last.
     #[must_use]
     pub fn report(&self) -> ClockReport {
         let Self { first, last, step } = *self;

@@ -14,7 +14,7 @@ pub const REQUEST_NUMBER: &str = "X-Request-Number";
 pub const DRAW: &str = "X-Draw";
 /// How much the request matters.
 pub const CRITICALITY: &str = "X-Criticality";
-/// Who pays for the request.
+/// The paying customer of the request.
 pub const CUSTOMER: &str = "X-Customer";
 /// The service that calls.
 pub const CALLER: &str = "X-Caller";

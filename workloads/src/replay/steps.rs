@@ -23,7 +23,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// The same of so many requests, those of sessions that never began among them.
+    /// The same for this many requests, including those of sessions that never began.
     #[must_use]
     pub fn of(self, recorded: u64) -> Self {
         let recorded = recorded.max(self.recorded);

@@ -51,7 +51,7 @@ impl Recorded {
         }
     }
 
-    /// What happens next, to user number `user` if it is an arrival.
+    /// The next event; an arrival is that of user number `user`.
     pub(super) fn next(&mut self, user: u64) -> Option<What> {
         let key = self.seed.wrapping_add(mix(self.ordinal));
         let session = match self.next.take()? {

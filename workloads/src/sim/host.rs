@@ -16,14 +16,14 @@ use crate::{
     plan::LoadPlan,
 };
 
-/// What becomes due.
+/// The events of a run.
 #[derive(Debug)]
 pub(crate) enum SimEvent<E> {
-    /// A SYN arrives that was sent so many times before.
+    /// A SYN arrives, after this many lost ones.
     Syn(ConnId, u32),
     /// The client knows that it is connected.
     Connected(ConnId),
-    /// The client knows that nobody listens.
+    /// The client learns that the port is closed.
     Refused(ConnId),
     /// A request arrives.
     Request(SimRequest),
@@ -54,7 +54,7 @@ impl<E: Identity> Identity for SimEvent<E> {
     }
 }
 
-/// What a run leaves.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Finished {
     /// The books.
@@ -110,7 +110,7 @@ struct Host<'a, W: SimServer> {
 }
 
 const SECOND: Duration = Duration::from_secs(1);
-/// A run that is stopped from outside is looked at so often, in events.
+/// Events between two looks at the stop flag.
 const LOOK_EVERY: u64 = 4096;
 
 impl<W: SimServer> Host<'_, W> {
@@ -251,7 +251,7 @@ impl<W: SimServer> Host<'_, W> {
 
     fn syn_again(&mut self, conn: ConnId, sent_before: u32) {
         if sent_before < SYN_RETRIES && self.connections.get(conn).is_some() {
-            // Its way is short beside the wait: it arrives as it is sent.
+            // The link's delay is short compared with the wait: the SYN arrives as it is sent.
             self.events.plan(self.now + syn_again(sent_before), SimEvent::Syn(conn, sent_before + 1));
         }
     }

@@ -1,4 +1,4 @@
-//! What an operator has changed about a run while it goes on.
+//! An operator's changes to a run while it goes on.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -19,7 +19,7 @@ const APART: Duration = Duration::from_micros(100);
 
 #[derive(Debug, Default)]
 pub(super) struct Overrides {
-    /// Users that arrive and depart beside the plan, in order of time.
+    /// Users that arrive and depart in addition to the plan's, in order of time.
     unplanned: BTreeMap<(Timestamp, u64), What>,
     /// How many users were added.
     added: u32,
@@ -38,7 +38,7 @@ impl Overrides {
         self.unplanned.pop_first().map(|((at, _), what)| (at, what))
     }
 
-    /// The run is over: nobody arrives any more.
+    /// The run is over: no user arrives any more.
     pub(super) fn clear(&mut self) {
         self.unplanned.clear();
     }
@@ -46,9 +46,9 @@ impl Overrides {
 
 impl<C> UserPool<C> {
     /// Carries out an operator's commands. After the end of the plan there is nothing to do: users that came then would never leave.
-    pub(crate) fn apply(&mut self, orders: VecDeque<UserCommand>, now: Timestamp) {
-        for order in orders {
-            match order {
+    pub(crate) fn apply(&mut self, commands: VecDeque<UserCommand>, now: Timestamp) {
+        for command in commands {
+            match command {
                 _ if self.over => {}
                 UserCommand::Spike { users, stay, class } => {
                     for n in 0..users {
