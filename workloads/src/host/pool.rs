@@ -28,7 +28,7 @@ use crate::{
     measure::{Fate, Health, Report, UserStates, Window},
     persona::{Ending, Persona as _, Reply, Stay},
     plan::LoadPlan,
-    schedule::{Ahead, Arrival, What},
+    schedule::{Ahead, Arrival, ScheduleChange},
 };
 
 /// The users of a run as every host sees them: who is due, who is quiet, who is at work, and the ledgers.
@@ -265,15 +265,15 @@ impl<C> UserPool<C> {
         }
     }
 
-    fn happens(&mut self, at: Timestamp, now: Timestamp, what: What) {
+    fn happens(&mut self, at: Timestamp, now: Timestamp, what: ScheduleChange) {
         match what {
             // While the run is paused single requests and sessions do not arrive; closed users do, and wait.
-            What::Arrive(arrival) if arrival.stay != Stay::Forever && self.timers.is_paused() => {}
-            What::Arrive(arrival) => self.arrive(at, &arrival),
-            What::Depart(user) => self.population.let_go(user),
-            What::Phase(index) => self.renew_gate(index, now),
-            What::Broken(reason) => self.books.fault(reason),
-            What::End => self.end(),
+            ScheduleChange::Arrive(arrival) if arrival.stay != Stay::Forever && self.timers.is_paused() => {}
+            ScheduleChange::Arrive(arrival) => self.arrive(at, &arrival),
+            ScheduleChange::Depart(user) => self.population.let_go(user),
+            ScheduleChange::Phase(index) => self.renew_gate(index, now),
+            ScheduleChange::Broken(reason) => self.books.fault(reason),
+            ScheduleChange::End => self.end(),
         }
     }
 

@@ -56,7 +56,7 @@ impl<E: Identity> Identity for SimEvent<E> {
 
 /// The results of a run.
 #[derive(Debug)]
-pub struct Finished {
+pub struct SimOutcome {
     /// The books.
     pub report: Report,
     /// When it ended.
@@ -80,7 +80,7 @@ pub fn run<W: SimServer>(
     server: &mut W,
     on_second: impl FnMut(Window, &mut W, Timestamp),
     stop: &StopFlag,
-) -> Result<Finished, CrowdError> {
+) -> Result<SimOutcome, CrowdError> {
     let crowd = Crowd::new(plan)?;
     let host = Host {
         plan,
@@ -114,7 +114,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const LOOK_EVERY: u64 = 4096;
 
 impl<W: SimServer> Host<'_, W> {
-    fn run(mut self, mut on_second: impl FnMut(Window, &mut W, Timestamp), stop: &StopFlag) -> Finished {
+    fn run(mut self, mut on_second: impl FnMut(Window, &mut W, Timestamp), stop: &StopFlag) -> SimOutcome {
         self.tell(W::begin);
         let mut second_ends = Timestamp::ZERO + SECOND;
         let mut drained_by = None;
@@ -373,7 +373,7 @@ impl<W: SimServer> Host<'_, W> {
         what(self.server, &mut cx);
     }
 
-    fn finish(mut self) -> Finished {
+    fn finish(mut self) -> SimOutcome {
         for PendingRequest { user, .. } in self.connections.take_waiting() {
             self.pool.cut(user, self.now);
         }
@@ -384,6 +384,6 @@ impl<W: SimServer> Host<'_, W> {
             ..Health::default()
         };
         let (ended, events) = (self.now, self.events.planned());
-        Finished { report: self.pool.finish(self.now, health), ended, events, digest: self.digest }
+        SimOutcome { report: self.pool.finish(self.now, health), ended, events, digest: self.digest }
     }
 }

@@ -11,7 +11,7 @@ use super::UserPool;
 use crate::{
     host::UserCommand,
     persona::Stay,
-    schedule::{Arrival, What},
+    schedule::{Arrival, ScheduleChange},
 };
 
 /// As far apart as users of a step in the plan.
@@ -20,7 +20,7 @@ const APART: Duration = Duration::from_micros(100);
 #[derive(Debug, Default)]
 pub(super) struct Overrides {
     /// Users that arrive and depart in addition to the plan's, in order of time.
-    unplanned: BTreeMap<(Timestamp, u64), What>,
+    unplanned: BTreeMap<(Timestamp, u64), ScheduleChange>,
     /// How many users were added.
     added: u32,
     /// Share of time-outs and patience that is left; `None`: all.
@@ -34,7 +34,7 @@ impl Overrides {
     }
 
     /// The next user that arrives or departs, and when.
-    pub(super) fn next(&mut self) -> Option<(Timestamp, What)> {
+    pub(super) fn next(&mut self) -> Option<(Timestamp, ScheduleChange)> {
         self.unplanned.pop_first().map(|((at, _), what)| (at, what))
     }
 
@@ -60,8 +60,8 @@ impl<C> UserPool<C> {
                         let stays = Stay::Forever;
                         let arrival = Arrival { user, key, slot, class, stay: stays, role: None, script: None };
                         let comes = now + APART * n;
-                        self.overrides.unplanned.insert((comes, user), What::Arrive(arrival));
-                        self.overrides.unplanned.insert((comes + stay, user), What::Depart(user));
+                        self.overrides.unplanned.insert((comes, user), ScheduleChange::Arrive(arrival));
+                        self.overrides.unplanned.insert((comes + stay, user), ScheduleChange::Depart(user));
                     }
                 }
                 UserCommand::Patience(share) => self.overrides.patience_factor = (share < 1.0).then_some(share),

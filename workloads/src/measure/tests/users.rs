@@ -46,7 +46,7 @@ fn dispersion(late: impl Fn(u64) -> u64) -> Dispersion {
     let mut recorder = Recorder::new(&plan, &["read"]);
     let mut user = 0;
     for event in crate::Schedule::new(&plan) {
-        if !matches!(event.what, crate::schedule::What::Arrive(_)) {
+        if !matches!(event.what, crate::schedule::ScheduleChange::Arrive(_)) {
             continue;
         }
         let mut ticket = recorder.plan(user, &call(0, 0, event.at, 0), event.at);
