@@ -96,10 +96,10 @@ pub fn run(
     let flag = stop.fresh_flag();
     let renewals =
         Renewals::begin(&controls, turn.phases).map_err(super::snapshot::machine("the thread that renews policies"))?;
-    let orders = UserCommands::default();
+    let commands = UserCommands::default();
     let class =
         plan.phases.iter().flat_map(|phase| &phase.loads).flat_map(Load::classes).copied().next().unwrap_or_default();
-    let reach = Reach { controls: controls.clone(), orders: orders.clone(), class };
+    let reach = Reach { controls: controls.clone(), commands: commands.clone(), class };
     let hands =
         Hands::begin(turn.touches, reach).map_err(super::snapshot::machine("the thread that carries out touches"))?;
     let mut touches = Vec::new();
@@ -107,7 +107,7 @@ pub fn run(
     let speed = speed::begin(turn.cpus).map_err(super::snapshot::machine("the thread that times the processors"))?;
     let report = workloads::run(
         &plan,
-        &Options { numbered: true, second_times: true, orders, ..Options::default() },
+        &Options { numbered: true, second_times: true, commands, ..Options::default() },
         |window| {
             let mut events = Vec::new();
             if phase != Some(window.phase) {

@@ -82,7 +82,7 @@ pub struct Reach {
     /// The target's control ports.
     pub controls: Controls,
     /// The users of the run.
-    pub orders: UserCommands,
+    pub commands: UserCommands,
     /// Of which class users are who come in addition.
     pub class: Class,
 }
@@ -201,11 +201,11 @@ impl Reach {
             }
             Touch::Spike { users, seconds } => {
                 let stay = Duration::try_from_secs_f64(*seconds).map_err(|error| NotDone::at_all(&error))?;
-                self.order(UserCommand::Spike { users: *users, stay, class: self.class })
+                self.command(UserCommand::Spike { users: *users, stay, class: self.class })
             }
-            Touch::Impatience { share } => self.order(UserCommand::Patience(*share)),
-            Touch::Pause => self.order(UserCommand::Pause),
-            Touch::Resume => self.order(UserCommand::Resume),
+            Touch::Impatience { share } => self.command(UserCommand::Patience(*share)),
+            Touch::Pause => self.command(UserCommand::Pause),
+            Touch::Resume => self.command(UserCommand::Resume),
         }
     }
 
@@ -228,8 +228,8 @@ impl Reach {
         )
     }
 
-    fn order(&self, order: UserCommand) -> Result<(), NotDone> {
-        self.orders.give(order).map_err(|error| NotDone::at_all(&error))
+    fn command(&self, command: UserCommand) -> Result<(), NotDone> {
+        self.commands.give(command).map_err(|error| NotDone::at_all(&error))
     }
 }
 
@@ -254,8 +254,8 @@ fn everywhere(tried: impl Iterator<Item = Result<(), NotDone>>) -> Result<(), No
 mod tests {
     use super::*;
 
-    fn reach(orders: &UserCommands) -> Reach {
-        Reach { controls: Controls::default(), orders: orders.clone(), class: Class(0) }
+    fn reach(commands: &UserCommands) -> Reach {
+        Reach { controls: Controls::default(), commands: commands.clone(), class: Class(0) }
     }
 
     /// Waits for the first event.
@@ -272,9 +272,9 @@ mod tests {
 
     #[test]
     fn what_was_done_is_told_with_its_second_and_what_was_not_with_the_reason() {
-        let (touches, orders) = (Touches::default(), UserCommands::default());
+        let (touches, commands) = (Touches::default(), UserCommands::default());
         touches.ask(Touch::Pause); // before any arm
-        let hands = Hands::begin(&touches, reach(&orders)).expect("a thread");
+        let hands = Hands::begin(&touches, reach(&commands)).expect("a thread");
         let LiveEvent::Note { text } = first(&hands) else { panic!("a note") };
         assert!(text.contains("arrivals paused") && text.contains("no arm was running"), "{text}");
         touches.ask(Touch::Impatience { share: 0.5 });

@@ -7,7 +7,7 @@ use workloads::{
     StopFlag,
     background::BackgroundRole,
     plan::{ArrivalLaw, ConnectionHabit, Load, LoadPlan, Users},
-    sim::{Finished, LinkSpec, run},
+    sim::{LinkSpec, SimOutcome, run},
     testing::url_plan,
 };
 
@@ -42,7 +42,7 @@ pub(crate) fn target(policy: PolicySpec) -> TargetSpec {
     }
 }
 
-fn ran(plan: &LoadPlan, spec: &TargetSpec, with: &PlantPlan) -> (Finished, Gauges) {
+fn ran(plan: &LoadPlan, spec: &TargetSpec, with: &PlantPlan) -> (SimOutcome, Gauges) {
     let mut plant = Plant::new(spec, with).expect("it can be");
     let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
     let finished = run(plan, link, &mut plant, |_, _, _| {}, &StopFlag::new()).expect("it runs");

@@ -1,4 +1,4 @@
-//! What a run measured, in the shape of `summary.json`.
+//! The results of a run, in the shape of `summary.json`.
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
@@ -64,7 +64,7 @@ pub struct GeneratorReport {
     pub unsent: u64,
     /// Times over the histograms' bound.
     pub saturated: u64,
-    /// What the host knows.
+    /// The host's own figures.
     #[serde(flatten)]
     pub health: Health,
 }

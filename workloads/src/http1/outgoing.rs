@@ -86,7 +86,7 @@ impl Outgoing<'_> {
 /// What a body is, unless header lines say otherwise.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Which lines of ours header lines of somebody else's stand in place of.
+/// Which of the host's header lines the user's own replace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Given {
     pub(crate) host: bool,
@@ -107,7 +107,7 @@ impl Given {
     }
 }
 
-/// A path comes from a page that somebody else wrote: a blank or line end in it must not become a second request.
+/// A path comes from a page of the service: a blank or line end in it must not become a second request.
 fn write_path(path: &str, out: &mut Vec<u8>) {
     let path = path.split('#').next().unwrap_or_default();
     if !path.starts_with('/') {

@@ -1,4 +1,4 @@
-//! One request that a user wants answered, with its attempts and hops.
+//! A request that a user wants answered, with its attempts and hops.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,13 +16,13 @@ pub(crate) const PAPER_WAIT: Duration = Duration::from_secs(5);
 /// One request that a user wants answered. Kept by the user from request to request, since a retry budget counts over all
 /// of them.
 #[derive(Debug, Clone)]
-pub struct Errand {
+pub struct RequestAttempts {
     call: Call,
     requests: u32,
     retries: u32,
 }
 
-/// What went wrong with an attempt.
+/// Why an attempt came to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
     /// Refused because of load, by the service or by a policy on the user's own side, with this advice. After
@@ -37,16 +37,16 @@ pub enum Trouble {
 /// How a user reacts to trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// Tries the same again after this long: think, then [`Errand::resume`].
+    /// Tries the same again after this long: think, then [`RequestAttempts::resume`].
     Again(Duration),
-    /// Gives this request up, and begins anew after this long: the session is lost.
-    Anew(Duration),
+    /// Gives this request up, and starts a new session after this long.
+    NewSession(Duration),
     /// Goes away for good.
     Leave,
 }
 
-impl Errand {
-    /// An errand whose first request is `call`; nothing is sent before [`Errand::begin`].
+impl RequestAttempts {
+    /// Attempts whose first request is `call`; nothing is sent before [`RequestAttempts::begin`].
     #[must_use]
     pub fn new(call: Call) -> Self {
         Self { call, requests: 0, retries: 0 }
@@ -80,14 +80,14 @@ impl Errand {
         Move::Send(self.call.clone())
     }
 
-    /// Goes on where the service sent the request: with [`Errand::resume`] at once, or after the wait it asked for.
+    /// Goes on where the service sent the request: with [`RequestAttempts::resume`] at once, or after the wait it asked for.
     pub fn follow(&mut self, call: Call) {
         let hop = self.call.hop.saturating_add(1);
         let Call { attempt, wanted_at, .. } = self.call;
         self.call = Call { hop, attempt, wanted_at, ..call };
     }
 
-    /// What the user does about trouble. After [`Reaction::Again`] the next attempt is ready to be resumed.
+    /// The user's reaction to trouble. After [`Reaction::Again`] the next attempt is ready to be resumed.
     ///
     /// A user of a closed load that loses its patience leaves, and the next visitor takes its place after the papers' wait:
     /// in a closed load the number of users is given. [`OnTrouble::Leave`] does make it smaller, as it says.
@@ -95,7 +95,7 @@ impl Errand {
         if let (Trouble::GaveUp, Some(patience)) = (trouble, &behaviour.patience) {
             return match stay {
                 _ if patience.reload => self.again(Duration::ZERO, true, behaviour),
-                Stay::Forever => Reaction::Anew(PAPER_WAIT),
+                Stay::Forever => Reaction::NewSession(PAPER_WAIT),
                 Stay::OneSession | Stay::OneRequest => Reaction::Leave,
             };
         }
@@ -111,7 +111,7 @@ impl Errand {
         let attempts_made = u32::from(self.call.attempt) + 1;
         match *rule {
             OnTrouble::Leave => Reaction::Leave,
-            OnTrouble::Login { wait } => Reaction::Anew(wait.max(asked)),
+            OnTrouble::Login { wait } => Reaction::NewSession(wait.max(asked)),
             OnTrouble::RetryNow { attempts } if may_retry && attempts_made < u32::from(attempts) => {
                 self.again(asked, false, behaviour)
             }
@@ -119,7 +119,7 @@ impl Errand {
                 let pause = full_jitter(base, cap, self.call.attempt.into(), (Purpose::Backoff, self.retries), draws);
                 self.again(pause.max(asked), false, behaviour)
             }
-            OnTrouble::RetryNow { .. } | OnTrouble::Backoff { .. } => Reaction::Anew(PAPER_WAIT.max(asked)),
+            OnTrouble::RetryNow { .. } | OnTrouble::Backoff { .. } => Reaction::NewSession(PAPER_WAIT.max(asked)),
         }
     }
 
@@ -129,7 +129,7 @@ impl Errand {
             .retry_budget
             .is_none_or(|share| f64::from(self.retries + 1) <= share * f64::from(self.requests + self.retries + 1));
         if !within_budget || self.call.attempt == u8::MAX {
-            return Reaction::Anew(PAPER_WAIT.max(wait));
+            return Reaction::NewSession(PAPER_WAIT.max(wait));
         }
         self.retries = self.retries.saturating_add(1);
         self.call.attempt += 1;
