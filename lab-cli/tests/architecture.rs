@@ -30,7 +30,7 @@ const ONLY_NAMED_IN: [(&str, &[&str]); 5] = [
     ("ratatui", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
     ("crossterm", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
     // The mail store, and the index of past runs: one SQLite for both.
-    ("sqlx", &["target-app/src/mail/store", "target-app/src/mail/store.rs", "lab-cli/src/history"]),
+    ("sqlx", &["target-app/src/mail/store", "target-app/src/mail/store.rs", "lab-cli/src/store/history"]),
     ("tracing", &["target-app/src/service/cost", "target-app/src/service/cost.rs"]),
 ];
 

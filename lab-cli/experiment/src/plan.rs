@@ -27,7 +27,7 @@ use arm::steers_by;
 pub use arm::{Arm, Client, OwnTarget};
 pub use services::{Tree, TreeCall, TreeService};
 pub use target::{App, Arashi, Mail, Target, Work};
-pub use users::{Load, Model, Phase, Rate, Users, file_name_only};
+pub use users::{Load, Model, Phase, Rate, Users, file_name_only, policy_resets};
 
 /// A whole experiment. It is read back from a run's manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

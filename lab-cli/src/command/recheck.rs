@@ -13,7 +13,7 @@ use super::{counted, print};
 use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
-    run::find_run,
+    store::find_run,
 };
 
 /// Differences that are printed as text; all of them are in the JSON.

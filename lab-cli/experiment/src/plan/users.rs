@@ -190,3 +190,34 @@ fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::
     let name = path.as_ref().and_then(|path| path.file_name());
     serializer.serialize_some(&name.map(|name| name.to_string_lossy()))
 }
+
+/// When the phases begin that ask for a fresh policy; the first has one anyway.
+pub fn policy_resets(phases: &[Phase]) -> Vec<Duration> {
+    let mut at = Duration::ZERO;
+    let mut starts = Vec::new();
+    for phase in phases {
+        if phase.fresh_policy && !at.is_zero() {
+            starts.push(at);
+        }
+        at += phase.duration;
+    }
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_later_phases_that_ask_for_it_begin_anew() {
+        let phase = |seconds, fresh_policy| Phase {
+            name: String::new(),
+            duration: Duration::from_secs(seconds),
+            fresh_policy,
+            steady: None,
+            loads: Vec::new(),
+        };
+        let phases = [phase(10, true), phase(5, false), phase(7, true), phase(1, true)];
+        assert_eq!(policy_resets(&phases), [Duration::from_secs(15), Duration::from_secs(22)]);
+    }
+}

@@ -14,10 +14,8 @@ use workloads::{
     sim::{self, Asked, ConnId, Cx, Knock, LinkSpec, Response, Visitor, World},
 };
 
-use super::{
-    RunFailure,
-    bound::{Job, most_in_time},
-};
+use super::bound::{Job, most_in_time};
+use crate::run::RunFailure;
 
 /// What knows beforehand what requests cost: a list with a place for each service.
 pub trait Foretells {
