@@ -17,7 +17,7 @@ use analysis::{
 use experiment::raw::MAX_BYTES;
 use traces::trace::Header;
 
-use super::{read_text, run::palette, trace};
+use super::{close, read_text, run::palette, trace};
 use crate::{
     args::Color,
     exit::{End, Failure, Outcome},
@@ -70,21 +70,6 @@ pub fn open(color: Color) -> Outcome {
     }
     drop(teller);
     close(screen, &stop)
-}
-
-/// Puts the terminal back, after the person left or a signal came.
-pub fn close(screen: Screen, stop: &Stop) -> Outcome {
-    match stop.end() {
-        // Its terminal may have been closed.
-        Some(end) => {
-            screen.leave_behind();
-            Ok(end)
-        }
-        None => {
-            screen.finish().map_err(Failure::because)?;
-            Ok(End::Done)
-        }
-    }
 }
 
 /// The run's folder, and how long it took.

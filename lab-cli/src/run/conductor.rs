@@ -23,8 +23,7 @@ use controllers::{
     random::{Seeded, seed_for},
 };
 use experiment::{
-    hindsight::Hindsight,
-    plan::{App, Arashi, Experiment, Load, Work},
+    plan::{App, Arashi, Experiment, Hindsight, Load, Work, replayed},
     plan_digest::{digest_of, seed_of},
     resolve,
 };
@@ -359,7 +358,7 @@ impl Run<'_> {
         let users = &self.request.experiment.users;
         if let (None, Some(trace)) = (self.recorded, &users.trace) {
             let failed = |problem| RunFailure::Recording(format!("{}: {problem}", trace.file.display()));
-            self.recorded = Some(trace.requests_in(&users.phases).map_err(failed)?);
+            self.recorded = Some(trace.requests_in(&replayed(&users.phases)).map_err(failed)?);
         }
         Ok(self.recorded)
     }

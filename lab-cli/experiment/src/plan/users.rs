@@ -1,9 +1,6 @@
 //! Who sends, and how much.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{ops::Range, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
@@ -11,8 +8,7 @@ use workloads::{
     presence::Role,
 };
 
-use super::Client;
-use crate::recording::Recording;
+use super::{Client, Recording};
 
 /// Who sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -181,11 +177,6 @@ impl Rate {
     }
 }
 
-/// Of a path there is the last name alone in what is written: no folders of this machine.
-pub fn file_name_only<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_some(&path.file_name().map(|name| name.to_string_lossy()))
-}
-
 fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     let name = path.as_ref().and_then(|path| path.file_name());
     serializer.serialize_some(&name.map(|name| name.to_string_lossy()))
@@ -202,6 +193,22 @@ pub fn policy_resets(phases: &[Phase]) -> Vec<Duration> {
         at += phase.duration;
     }
     starts
+}
+
+/// Stretches of the recording that phases replay.
+pub fn replayed(phases: &[Phase]) -> Vec<Range<Duration>> {
+    let (mut now, mut spans) = (Duration::ZERO, Vec::<Range<Duration>>::new());
+    for phase in phases {
+        let until = now + phase.duration;
+        if phase.loads.iter().any(|load| matches!(load, Load::Replay)) {
+            match spans.last_mut() {
+                Some(last) if last.end == now => last.end = until,
+                _ => spans.push(now..until),
+            }
+        }
+        now = until;
+    }
+    spans
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use traces::{
 use super::{import::account, open, unreadable};
 use crate::{
     args::{self, Color, Output},
-    command::{print, run::palette, screen::close},
+    command::{close, print, run::palette},
     exit::{Failure, Outcome},
     run::Stop,
     tui::{OpenTrace, Screen, restore},

@@ -10,8 +10,7 @@ use analysis::{
     summary::{self, Capacity, LimitTry},
 };
 use experiment::{
-    hindsight::{self, Hindsight},
-    plan::{App, Arashi, Arm, Work},
+    plan::{App, Arashi, Arm, Hindsight, LIMIT, Work},
     plan_digest::seed_of,
 };
 
@@ -189,7 +188,7 @@ fn limited(arm: &Arm, limit: u32) -> Arm {
         _ => Some(&mut arm.policy),
     };
     if let Some(policy) = policy {
-        policy.settings.insert(hindsight::LIMIT.to_owned(), limit.into());
+        policy.settings.insert(LIMIT.to_owned(), limit.into());
     }
     arm
 }

@@ -4,8 +4,7 @@ use analysis::summary::{self, Capacity};
 use controllers::seed_for;
 use experiment::{
     Experiment,
-    hindsight::Hindsight,
-    plan::{App, Arm, Tree, policy_resets},
+    plan::{App, Arm, Hindsight, Tree, policy_resets},
     plan_digest::nowhere,
     resolve,
 };
