@@ -1,6 +1,7 @@
 //! An experiment as it is meant: every value checked, every default filled in. Written to the manifest as it is.
 
 mod arm;
+mod classes;
 mod client;
 mod hindsight;
 mod measures;
@@ -25,10 +26,10 @@ use analysis::{
 use serde::{Deserialize, Serialize};
 use workloads::plan::OnTrouble;
 
-use super::classes;
 use arm::steers_by;
 
 pub use arm::{Arm, OwnTarget};
+pub(crate) use classes::classes;
 pub use client::Client;
 pub use hindsight::{Hindsight, LIMIT};
 pub use recording::{Cut, Played, Recording};

@@ -54,11 +54,28 @@ pub(crate) struct Circle {
     pub(crate) arrows: String,
 }
 
-/// The circles of the crate with this source folder.
-pub(crate) fn circles(source: &Path) -> Vec<Circle> {
-    let imports = imports(&modules(source));
+/// The circles of files of the crate with this source folder.
+pub(crate) fn of_files(source: &Path) -> Vec<Circle> {
+    circles(&imports(&modules(source)))
+}
+
+/// The circles of the folders that lie in this source folder; a file without a folder counts as one.
+pub(crate) fn of_folders(source: &Path) -> Vec<Circle> {
+    let folder = |file: &Segments| file.iter().take(1).cloned().collect::<Segments>();
+    let mut folders: BTreeMap<Segments, BTreeSet<Segments>> = BTreeMap::new();
+    for (from, to) in &imports(&modules(source)) {
+        let (from, to) = (folder(from), to.iter().map(folder));
+        // The crate's root belongs to no folder.
+        let others: BTreeSet<Segments> = to.filter(|to| *to != from && !to.is_empty()).collect();
+        others.iter().for_each(|other| _ = folders.entry(other.clone()).or_default());
+        folders.entry(from).or_default().extend(others);
+    }
+    circles(&folders)
+}
+
+fn circles(imports: &BTreeMap<Segments, BTreeSet<Segments>>) -> Vec<Circle> {
     let reach: BTreeMap<&Segments, BTreeSet<&Segments>> =
-        imports.keys().map(|from| (from, reach(&imports, from))).collect();
+        imports.keys().map(|from| (from, reach(imports, from))).collect();
     let mut found: BTreeMap<Vec<&Segments>, Circle> = BTreeMap::new();
     for (from, seen) in reach.iter().filter(|(from, seen)| seen.contains(*from)) {
         let files: Vec<&Segments> = seen.iter().filter(|to| reach[**to].contains(from)).copied().collect();
@@ -348,10 +365,33 @@ fn a_circle_is_found_through_a_re_export_and_a_parent_with_its_child_is_none() {
         "//! crate::a::A\npub struct C; const T: &str = \"crate::a::A\"; #[cfg(test)] mod tests { use crate::a::A; }",
     );
     put("a.rs", "use crate::{Thing, c::C}; pub struct A(Thing, C);");
-    assert_eq!(circles(scratch.path()).len(), 0);
+    assert_eq!(of_files(scratch.path()).len(), 0);
     put("b/inner.rs", "use super::Own; pub struct Thing; pub fn g(_: Own, _: crate::a::A) {}");
-    let found = circles(scratch.path());
+    let found = of_files(scratch.path());
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].files, ["a", "b::inner"]);
     assert_eq!(found[0].arrows, "a -> b::inner\nb::inner -> a");
+}
+
+#[test]
+fn folders_may_be_in_a_circle_though_no_files_are() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    for folder in ["a", "b"] {
+        fs::create_dir(scratch.path().join(folder)).expect("made");
+    }
+    let files = [
+        ("lib.rs", "mod a; mod b;"),
+        ("a.rs", "pub mod x; pub mod y;"),
+        ("b.rs", "pub mod z;"),
+        ("a/x.rs", "use crate::b::z::Z; pub struct X(Z);"),
+        ("a/y.rs", "pub struct Y;"),
+        ("b/z.rs", "use crate::a::y::Y; pub struct Z(Y);"),
+    ];
+    for (name, text) in files {
+        fs::write(scratch.path().join(name), text).expect("written");
+    }
+    assert_eq!(of_files(scratch.path()).len(), 0);
+    let found = of_folders(scratch.path());
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].files, ["a", "b"]);
 }

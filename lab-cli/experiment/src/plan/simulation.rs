@@ -88,9 +88,7 @@ impl CostChanges {
         costs.connection_kb = self.connection_kb.unwrap_or(costs.connection_kb);
         costs.memory_mb = self.memory_mb.unwrap_or(costs.memory_mb);
     }
-}
 
-impl CostChanges {
     /// Those that a live task of emulated service times spends as well.
     pub fn wire(&self) -> WireCosts {
         let time = |ms: Option<f64>| Duration::from_secs_f64(ms.unwrap_or(0.0) / 1e3);

@@ -143,20 +143,6 @@ pub enum Load {
     },
 }
 
-impl Load {
-    /// Users of a closed stream, at its end.
-    pub fn closed_users(&self) -> u32 {
-        match self {
-            Self::Users { to, .. } => *to,
-            Self::Sessions { .. }
-            | Self::Requests { .. }
-            | Self::Replay
-            | Self::Present { .. }
-            | Self::Churn { .. } => 0,
-        }
-    }
-}
-
 /// A rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
