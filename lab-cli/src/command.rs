@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use analysis::text::nearest;
+use analysis::text::{counted, nearest};
 use clap::CommandFactory;
 use experiment::{Changes, Experiment, Library};
 
@@ -154,10 +154,6 @@ fn read_text(text: &str, shown: &str, changes: &Changes) -> Result<Experiment, F
         let lines: Vec<String> = problems.iter().map(|problem| format!("{shown}:{problem}")).collect();
         Failure::usage(format!("{} in {shown}\n{}", counted(problems.len(), "problem"), lines.join("\n")))
     })
-}
-
-fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// Puts the terminal back, after the person left or a signal came.

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use analysis::{
     recheck::{Difference, Rechecked, recheck as compute_again},
-    text::scrubbed,
+    text::{counted, scrubbed},
 };
 use experiment::plan_digest::replan;
 use serde_json::Value;
 
-use super::{counted, print};
+use super::print;
 use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
