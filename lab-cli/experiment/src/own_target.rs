@@ -4,8 +4,8 @@
 use analysis::text::suggestion;
 
 use super::{
-    arms::setting,
     plan::{App, OwnTarget, Target},
+    policy::setting,
     problem::Problems,
     raw::{Entry, Node, Value},
     target,

@@ -3,23 +3,16 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::text::suggestion;
-use controllers::catalogue::parse_time;
-use target_app::{
-    spec::{
-        ChecksumSpec, ClassRule, Discipline, Durability, EdgeSpec, EmulatedSpec, Health, OnRefuse, ServiceTime,
-        StageSpec,
-    },
-    synthetic::Law,
-};
+use target_app::spec::{ChecksumSpec, ClassRule, Durability, EdgeSpec, Health, StageSpec};
 
 use super::{
-    arms,
-    client::{by_class, criticality_by_class, criticality_of_all},
+    client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
     plan::{App, Arashi, Mail, Target, Work},
+    policy::machine,
     problem::Problems,
     raw::{Node, Value},
-    refusal::refusal,
+    stage::{emulated, stage},
     users::rate,
 };
 
@@ -76,9 +69,6 @@ pub const STAGE_KEYS: &[&str] = &["queue", "workers", "batch", "on_refuse", "dro
 pub const CLASS_KEYS: &[&str] = &["header", "cookie", "address", "path"];
 
 const IDLE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3600);
-const SERVICE: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
-/// Most values of an empirical law.
-const MOST_VALUES: usize = 10_000;
 
 /// Reads `target`.
 pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
@@ -104,7 +94,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     }
     // All of them are read before a wrong app ends it: a person sees every problem at once.
     let reports = matches!(app, Some(App::Tree(_)));
-    let machines = fields.list("machines").iter().filter_map(|node| arms::machine(node, reports, problems)).collect();
+    let machines = fields.list("machines").iter().filter_map(|node| machine(node, reports, problems)).collect();
     let class = class(&fields);
     let criticality = criticality_by_class(&fields);
     let health = fields.choice("health", &[("outside", Health::Outside), ("inside", Health::Inside)]);
@@ -223,129 +213,6 @@ fn arashi(fields: &Fields<'_>) -> Arashi {
 
 fn answer_bytes(fields: &Fields<'_>, otherwise: u32) -> u32 {
     fields.count("answer", 0..=1_000_000).map_or(otherwise, |n| n as u32)
-}
-
-/// Emulated servers, of a target or of one of its services.
-pub(super) fn emulated(fields: &Fields<'_>, answer_bytes: u32) -> Option<EmulatedSpec> {
-    // All of them are read before a law that makes no sense ends it.
-    let service = service(fields);
-    let words = [("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)];
-    let servers = fields.count("servers", 1..=1024).map_or(1, |n| n as u32);
-    let discipline = fields.choice("discipline", &words).unwrap_or(Discipline::Fifo);
-    let degradable = fields.number("degradable", 0.0..=1.0).unwrap_or(0.0);
-    let class_work = by_class(fields, "class_work", "{2: 5}", times).into_iter().collect();
-    Some(EmulatedSpec { service: service?, servers, discipline, answer_bytes, degradable, class_work })
-}
-
-/// How many times the usual work.
-fn times(node: &Node) -> Result<f64, (String, String)> {
-    match &node.value {
-        Value::Number(times) if (0.001..=1000.0).contains(times) => Ok(*times),
-        other => Err((format!("not {}", other.shown()), "a number between 0.001 and 1000".to_owned())),
-    }
-}
-
-fn service(fields: &Fields<'_>) -> Option<ServiceTime> {
-    let law = service_law(fields)?;
-    Law::new(&law).map_err(|error| fields.problem("service", error.to_string(), "")).ok()?;
-    Some(law)
-}
-
-fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
-    let example = "service: 10ms, or {exponential: 10ms}, {lognormal: {median: 10ms, sigma: 1}}, \
-                   {pareto: {min: 5ms, alpha: 2}}, {uniform: {min: 5ms, max: 15ms}}, \
-                   {bimodal: {short: 5ms, long: 100ms, long_share: 0.05}}, {empirical: [5ms, 7ms, 90ms]}";
-    let Some(node) = fields.node("service") else {
-        fields.missing("service", "10ms");
-        return None;
-    };
-    match &node.value {
-        Value::Text(text) => match parse_time(text).filter(|time| SERVICE.contains(time)) {
-            Some(time) => Some(ServiceTime::Constant(time)),
-            None => {
-                fields.problem("service", format!("{text:?} is no service time"), example);
-                None
-            }
-        },
-        Value::Table(entries) if entries.len() == 1 => law(fields, &entries[0].key, &entries[0].node, example),
-        other => {
-            fields.problem("service", format!("not {}", other.shown()), example);
-            None
-        }
-    }
-}
-
-fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<ServiceTime> {
-    let path = join(&fields.path("service"), name);
-    let of = |keys: &[&str]| Fields::of(node, &path, keys, fields.problems());
-    match name {
-        "exponential" => match &node.value {
-            Value::Text(text) if parse_time(text).is_some_and(|time| SERVICE.contains(&time)) => {
-                Some(ServiceTime::Exponential { mean: parse_time(text)? })
-            }
-            _ => Some(ServiceTime::Exponential { mean: of(&["mean"])?.time("mean", SERVICE)? }),
-        },
-        "lognormal" => {
-            let inner = of(&["median", "sigma"])?;
-            Some(ServiceTime::Lognormal {
-                median: inner.time("median", SERVICE)?,
-                sigma: inner.number("sigma", 0.0..=5.0)?,
-            })
-        }
-        "pareto" => {
-            let inner = of(&["min", "alpha"])?;
-            Some(ServiceTime::Pareto { min: inner.time("min", SERVICE)?, alpha: inner.number("alpha", 1.01..=100.0)? })
-        }
-        "uniform" => {
-            let inner = of(&["min", "max"])?;
-            Some(ServiceTime::Uniform { min: inner.time("min", SERVICE)?, max: inner.time("max", SERVICE)? })
-        }
-        "bimodal" => {
-            let inner = of(&["short", "long", "long_share"])?;
-            Some(ServiceTime::Bimodal {
-                short: inner.time("short", SERVICE)?,
-                long: inner.time("long", SERVICE)?,
-                long_share: inner.number("long_share", 0.0..=1.0)?,
-            })
-        }
-        "empirical" => match &node.value {
-            Value::List(nodes) if nodes.len() <= MOST_VALUES => {
-                let one = |node: &Node| match &node.value {
-                    Value::Text(text) => parse_time(text).filter(|time| SERVICE.contains(time)),
-                    _ => None,
-                };
-                let times: Option<Vec<_>> = nodes.iter().map(one).collect();
-                if times.is_none() {
-                    fields.problem("service", "not all of these are service times", example);
-                }
-                times.map(ServiceTime::Empirical)
-            }
-            _ => {
-                fields.problem("service", format!("a list of up to {MOST_VALUES} times is wanted here"), example);
-                None
-            }
-        },
-        _ => {
-            fields.problem("service", format!("{name:?} is no law of service times"), example);
-            None
-        }
-    }
-}
-
-pub(super) fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
-    StageSpec {
-        queue: fields.count("queue", 1..=1_000_000).map_or(otherwise.queue, |n| n as u32),
-        workers: fields.count("workers", 1..=1024).map_or(otherwise.workers, |n| n as u32),
-        batch: fields.count("batch", 1..=10_000).map_or(otherwise.batch, |n| n as u32),
-        drop_abandoned: fields.flag("drop_abandoned").unwrap_or(otherwise.drop_abandoned),
-        on_refuse: on_refuse(fields).unwrap_or_else(|| otherwise.on_refuse.clone()),
-        criticality: otherwise.criticality,
-    }
-}
-
-fn on_refuse(fields: &Fields<'_>) -> Option<OnRefuse> {
-    let refusal = refusal(fields.node("on_refuse")?);
-    refusal.map_err(|(message, hint)| fields.problem("on_refuse", message, hint)).ok()
 }
 
 fn class(fields: &Fields<'_>) -> ClassRule {

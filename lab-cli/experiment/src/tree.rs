@@ -10,14 +10,14 @@ use target_app::{
 };
 
 use super::{
-    arms,
     client::{client, criticality_of_all},
     fields::{Fields, join},
-    plan::{Tree, TreeCall, TreeService},
+    plan::{CallChanges, CostChanges, Tree, TreeCall, TreeService},
+    policy::policy,
     problem::Problems,
     raw::{Entry, Node, Value},
-    simulation::{COSTS_KEYS, CostChanges, cost_changes},
-    target::{emulated, stage},
+    simulation::{COSTS_KEYS, cost_changes},
+    stage::{emulated, stage},
 };
 
 /// Keys of one of `target.services`.
@@ -185,19 +185,6 @@ fn entry(fields: &Fields<'_>, names: &[&str]) -> Option<Vec<(Option<Class>, Stri
     }
 }
 
-/// What an arm changes of all calls between services.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct CallChanges {
-    /// Most attempts.
-    pub attempts: Option<u8>,
-    /// Whether "don't retry" ends them.
-    pub heed_dont_retry: Option<bool>,
-    /// What a request is answered for which a call was refused.
-    pub when_refused: Option<WhenRefused>,
-    /// Who decides on the callers' own side.
-    pub client: Option<super::plan::Client>,
-}
-
 /// Reads `calls` of an arm.
 pub fn call_changes(node: &Node, path: &str, problems: &Problems) -> Option<CallChanges> {
     let fields = Fields::of(node, path, CHANGE_KEYS, problems)?;
@@ -221,7 +208,7 @@ pub fn policies(node: &Node, path: &str, tree: Option<&Tree>, problems: &Problem
         if !known.contains(&key.as_str()) {
             problems.add(place, &join(path, key), "there is no such service", suggestion(key, &known));
         }
-        if let Some(policy) = arms::policy(node, &join(path, key), problems) {
+        if let Some(policy) = policy(node, &join(path, key), problems) {
             found.insert(key.clone(), policy);
         }
     }

@@ -13,10 +13,10 @@ use super::{
     client::{client, marks},
     fields::{Fields, join},
     named_file,
-    plan::{Load, Model, Phase, Rate, Users},
+    plan::{Load, Model, Phase, Rate, Recording, Users},
     problem::Problems,
     raw::{Node, Value},
-    recording::{Recording, recording},
+    recording::recording,
 };
 
 /// Keys of `users`.

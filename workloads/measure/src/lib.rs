@@ -17,6 +17,7 @@ mod health;
 mod ledger;
 mod numbers;
 mod plan;
+mod raw;
 mod record;
 mod recorder;
 mod replies;

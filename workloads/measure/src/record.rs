@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     BackgroundLedger, Distribution, Family, Health, Ledger, Offered, Replayed, Replies, Report, TransitionCount,
     cell::Cell,
-    recorder::PARTS,
-    report::{Raw, RawPhase},
+    raw::{PARTS, Raw, RawPhase},
     shares::Shares,
     spread::Spread,
     user_set::UserSet,

@@ -2,19 +2,15 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{Class, Kind, Timestamp};
+use controllers::Timestamp;
 
 use super::{
     BackgroundLedger, CheckResult, Distribution, Family, Fate, Health, Intent, Ledger, RecorderPlan, Report,
     SecondTimes, UserStates, Window,
-    cell::Cell,
     distribution::Percentile,
     groups::{Ended, Groups},
-    report::Raw,
+    raw::Raw,
 };
-
-/// Phases are counted in this many equal parts, so that "the last half of the spike" can be read afterwards.
-pub(super) const PARTS: usize = 20;
 
 /// One planned request, from its intended start until it has ended. Not `Clone`: handing it back is what ends it, so a
 /// request cannot end twice; one that is dropped shows up as in flight.
@@ -382,25 +378,5 @@ impl Recorder {
             self.raw.cut(at);
         }
         Report::new(self.raw, now, health, self.in_flight, self.area)
-    }
-}
-
-/// Which cell a request belongs to.
-impl Raw {
-    fn cell_index(&self, intended: Timestamp, kind: Kind, class: Class) -> u32 {
-        let (phase, part) = self.phase_and_part(intended);
-        let kind = usize::from(kind.0).min(self.kinds.len() - 1);
-        let class = self.classes.iter().position(|&c| c == class).unwrap_or(0);
-        let index = ((phase * PARTS + part) * self.kinds.len() + kind) * self.classes.len() + class;
-        u32::try_from(index).unwrap_or(u32::MAX)
-    }
-
-    fn cell(&mut self, index: u32) -> &mut Cell {
-        self.cells[index as usize].get_or_insert_default()
-    }
-
-    fn time(&mut self, index: u32, family: Family) -> &mut Distribution {
-        let most = self.most;
-        self.cell(index).at(family, most)
     }
 }

@@ -13,7 +13,8 @@ use workloads::{
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
 };
 
-use super::{Cpus, RunFailure, cpus::pin_this_thread, snapshot::machine};
+use super::cpus::pin_this_thread;
+use crate::run::{Cpus, RunFailure};
 
 /// Users that ask again as soon as they have an answer: enough to fill the generator's processor.
 const USERS: u32 = 32;
@@ -77,7 +78,7 @@ struct Service {
 
 impl Service {
     fn start(cpus: &Cpus) -> Result<Self, RunFailure> {
-        let null = Null::bind().map_err(machine("a service to measure the generator against"))?;
+        let null = Null::bind().map_err(RunFailure::machine("a service to measure the generator against"))?;
         let (serving, cpu) = (null.clone(), cpus.target);
         let serve = move || {
             // A machine that forbids it has them share one, as its target does.
@@ -85,7 +86,7 @@ impl Service {
             serving.serve()
         };
         let thread = thread::Builder::new().name("null".to_owned()).spawn(serve);
-        let thread = thread.map_err(machine("the thread of a service to measure the generator against"))?;
+        let thread = thread.map_err(RunFailure::machine("the thread of a service to measure the generator against"))?;
         Ok(Self { null, thread: Some(thread) })
     }
 
@@ -95,7 +96,7 @@ impl Service {
         let ended = self.thread.take().map(thread::JoinHandle::join);
         let failed = || std::io::Error::other("it panicked");
         let ended = ended.map_or(Ok(()), |ended| ended.unwrap_or_else(|_| Err(failed())));
-        ended.map_err(machine("the service that the generator was measured against"))
+        ended.map_err(RunFailure::machine("the service that the generator was measured against"))
     }
 }
 

@@ -9,7 +9,8 @@ use std::{hint::black_box, time::Duration};
 use analysis::live::CoreSpeeds;
 use nix::time::{ClockId, clock_gettime};
 
-use super::{Cpus, cpus::pin_this_thread, sampler::Sampler};
+use super::cpus::pin_this_thread;
+use crate::run::{Cpus, sampler::Sampler};
 
 const PERIOD: Duration = Duration::from_secs(1);
 /// Steps that do not wait for each other: a processor that shares its units with a neighbour shows it.

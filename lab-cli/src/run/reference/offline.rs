@@ -14,10 +14,8 @@ use workloads::{
     sim::{self, ConnId, Cx, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult},
 };
 
-use super::{
-    RunFailure,
-    bound::{Job, most_in_time},
-};
+use super::bound::{Job, most_in_time};
+use crate::run::RunFailure;
 
 /// What knows beforehand what requests cost: a list with a place for each service.
 pub trait Foretells {

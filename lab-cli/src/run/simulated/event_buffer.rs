@@ -10,11 +10,11 @@ use std::{
 
 use analysis::live::LiveEvent;
 
-use super::RunFailure;
+use crate::run::RunFailure;
 
 /// Events of one arm.
 #[derive(Debug)]
-pub struct Spool {
+pub struct EventBuffer {
     path: PathBuf,
     file: BufWriter<File>,
     failed: Option<io::Error>,
@@ -23,7 +23,7 @@ pub struct Spool {
 /// Files of one process have different names, as long as they have any.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-impl Spool {
+impl EventBuffer {
     /// An empty one in the results folder: on the disk where the results will need room, too.
     pub fn create(folder: &Path) -> Result<Self, RunFailure> {
         let path = folder.join(format!(".waiting-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
@@ -36,7 +36,7 @@ impl Spool {
         Ok(Self { path, file: BufWriter::new(file), failed: None })
     }
 
-    /// Adds one. A failure is told by [`Spool::read`]: the arm runs on to its end, which costs less than a way out of it.
+    /// Adds one. A failure is told by [`EventBuffer::read`]: the arm runs on to its end, which costs less than a way out of it.
     pub fn write(&mut self, event: &LiveEvent) {
         if self.failed.is_none() {
             let line = serde_json::to_writer(&mut self.file, event).map_err(io::Error::from);
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn what_went_in_comes_out_to_the_last_bit_and_leaves_no_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut spool = Spool::create(folder.path()).expect("made");
+        let mut spool = EventBuffer::create(folder.path()).expect("made");
         // Neighbours of a number that a quick reader of decimals takes for another.
         let hard = [0.1 + 0.2, 5e-324, 1.797_693_134_862_315_7e308, 123.456_789_012_345_67, 2.0_f64.powi(-40) * 3.0];
         let events: Vec<LiveEvent> = (0..1000_u32)

@@ -2,15 +2,13 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::Write,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use analysis::live::LiveEvent;
+use analysis::{FolderError, live::LiveEvent};
 use serde::Serialize;
-
-use super::RunFailure;
 
 /// An open folder.
 #[derive(Debug)]
@@ -22,18 +20,15 @@ pub struct Folder {
 
 impl Folder {
     /// Makes it: `--out DIR`, or `runs/<name>-<UTC time>`.
-    pub fn create(out: Option<&Path>, name: &str) -> Result<Self, RunFailure> {
+    pub fn create(out: Option<&Path>, name: &str) -> Result<Self, FolderError> {
         let path = match out {
             Some(path) => path.to_owned(),
             None => unused(Path::new("runs"), &format!("{name}-{}", utc(SystemTime::now()))),
         };
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(RunFailure::at(parent))?;
+            fs::create_dir_all(parent).map_err(FolderError::at(parent))?;
         }
-        fs::create_dir(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => RunFailure::FolderExists(path.clone()),
-            _ => RunFailure::at(&path)(source),
-        })?;
+        fs::create_dir(&path).map_err(FolderError::at(&path))?;
         let timeline = Lines::create(&path.join("timeline.jsonl"))?;
         let events = Lines::create(&path.join("events.jsonl"))?;
         Ok(Self { path, timeline, events })
@@ -45,7 +40,7 @@ impl Folder {
     }
 
     /// Writes one event: seconds to the timeline, all others to the events.
-    pub fn event(&mut self, event: &LiveEvent) -> Result<(), RunFailure> {
+    pub fn event(&mut self, event: &LiveEvent) -> Result<(), FolderError> {
         match event {
             LiveEvent::Second(second) => self.timeline.write(second),
             // The summary has these.
@@ -55,22 +50,22 @@ impl Folder {
     }
 
     /// Everything so far is on the disk when this returns.
-    pub fn sync(&mut self) -> Result<(), RunFailure> {
+    pub fn sync(&mut self) -> Result<(), FolderError> {
         self.timeline.sync()?;
         self.events.sync()
     }
 
     /// Puts a whole file in its place, or leaves what was there.
-    pub fn replace(&self, name: &str, value: &impl Serialize) -> Result<(), RunFailure> {
+    pub fn replace(&self, name: &str, value: &impl Serialize) -> Result<(), FolderError> {
         self.in_place(name, serde_json::to_vec_pretty(value)?)
     }
 
     /// The same for a file that is long and for programs: on one line.
-    pub fn put(&self, name: &str, value: &impl Serialize) -> Result<(), RunFailure> {
+    pub fn put(&self, name: &str, value: &impl Serialize) -> Result<(), FolderError> {
         self.in_place(name, serde_json::to_vec(value)?)
     }
 
-    fn in_place(&self, name: &str, mut text: Vec<u8>) -> Result<(), RunFailure> {
+    fn in_place(&self, name: &str, mut text: Vec<u8>) -> Result<(), FolderError> {
         let path = self.path.join(name);
         let unfinished = self.path.join(format!("{name}.unfinished"));
         text.push(b'\n');
@@ -81,7 +76,7 @@ impl Folder {
             fs::rename(&unfinished, &path)?;
             File::open(&self.path)?.sync_all()
         };
-        write().map_err(RunFailure::at(&path))
+        write().map_err(FolderError::at(&path))
     }
 }
 
@@ -100,20 +95,20 @@ struct Lines {
 }
 
 impl Lines {
-    fn create(path: &Path) -> Result<Self, RunFailure> {
-        let file = File::options().create_new(true).append(true).open(path).map_err(RunFailure::at(path))?;
+    fn create(path: &Path) -> Result<Self, FolderError> {
+        let file = File::options().create_new(true).append(true).open(path).map_err(FolderError::at(path))?;
         Ok(Self { path: path.to_owned(), file })
     }
 
     /// A line goes out in one write: a kill leaves whole lines, and at most one torn one at the end.
-    fn write(&mut self, value: &impl Serialize) -> Result<(), RunFailure> {
+    fn write(&mut self, value: &impl Serialize) -> Result<(), FolderError> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
-        self.file.write_all(&line).map_err(RunFailure::at(&self.path))
+        self.file.write_all(&line).map_err(FolderError::at(&self.path))
     }
 
-    fn sync(&mut self) -> Result<(), RunFailure> {
-        self.file.sync_data().map_err(RunFailure::at(&self.path))
+    fn sync(&mut self) -> Result<(), FolderError> {
+        self.file.sync_data().map_err(FolderError::at(&self.path))
     }
 }
 
@@ -140,7 +135,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{io, time::Duration};
 
     use super::*;
 
@@ -156,7 +151,8 @@ mod tests {
         let parent = tempfile::tempdir().expect("a folder");
         let out = parent.path().join("run");
         Folder::create(Some(&out), "x").expect("made");
-        assert!(matches!(Folder::create(Some(&out), "x"), Err(RunFailure::FolderExists(_))));
+        let again = Folder::create(Some(&out), "x").expect_err("it is there");
+        assert!(matches!(again, FolderError::File { source, .. } if source.kind() == io::ErrorKind::AlreadyExists));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use target_app::{
     tree::TaskSpec,
 };
 
-use super::RunFailure;
+use crate::run::RunFailure;
 
 /// Longest wait for a target to take requests. It opens a fresh copy of the mail, and the first sync of that file may have to
 /// wait for a busy disk.

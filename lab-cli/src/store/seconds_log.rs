@@ -8,12 +8,10 @@ use std::{
 };
 
 use analysis::{
-    interval_log,
+    FolderError, interval_log,
     seconds_log::{file_name, lines},
 };
 use measure::Window;
-
-use super::RunFailure;
 
 /// A log that is being written.
 #[derive(Debug)]
@@ -27,9 +25,9 @@ impl SecondsLog {
     ///
     /// # Errors
     /// If the file is there, or cannot be made.
-    pub fn create(folder: &Path, arm: &str, block: u32) -> Result<Self, RunFailure> {
+    pub fn create(folder: &Path, arm: &str, block: u32) -> Result<Self, FolderError> {
         let path = folder.join(file_name(arm, block));
-        let file = File::options().create_new(true).append(true).open(&path).map_err(RunFailure::at(&path))?;
+        let file = File::options().create_new(true).append(true).open(&path).map_err(FolderError::at(&path))?;
         let mut log = Self { path, file };
         log.write(interval_log::whole([]))?;
         Ok(log)
@@ -39,15 +37,15 @@ impl SecondsLog {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn add(&mut self, window: &Window) -> Result<(), RunFailure> {
+    pub fn add(&mut self, window: &Window) -> Result<(), FolderError> {
         let Some(times) = &window.times else { return Ok(()) };
         let lines = lines(window.second, times).and_then(interval_log::more);
         self.write(lines)
     }
 
-    fn write(&mut self, bytes: Result<Vec<u8>, String>) -> Result<(), RunFailure> {
+    fn write(&mut self, bytes: Result<Vec<u8>, String>) -> Result<(), FolderError> {
         let bytes = bytes.map_err(std::io::Error::other);
-        bytes.and_then(|bytes| self.file.write_all(&bytes)).map_err(RunFailure::at(&self.path))
+        bytes.and_then(|bytes| self.file.write_all(&bytes)).map_err(FolderError::at(&self.path))
     }
 }
 

@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// What a person has asked for. Cloning gives another handle on the same.
 #[derive(Debug, Clone, Default)]
-pub struct Touches(Arc<Waiting>);
+pub struct Interventions(Arc<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -45,7 +45,7 @@ struct Asked {
     left_out: usize,
 }
 
-impl Touches {
+impl Interventions {
     /// Asks for one. Whether it was done is told by the run's events.
     pub fn ask(&self, touch: Touch) {
         let mut asked = self.lock();
@@ -100,7 +100,7 @@ impl Hands {
     ///
     /// # Errors
     /// The machine has no thread left.
-    pub fn begin(touches: &Touches, reach: Reach) -> io::Result<Self> {
+    pub fn begin(touches: &Interventions, reach: Reach) -> io::Result<Self> {
         let (tell, done) = mpsc::channel();
         for touch in touches.too_late() {
             let _ = tell.send(not_done(&touch, "no arm was running")); // the receiver is here
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn what_was_done_is_told_with_its_second_and_what_was_not_with_the_reason() {
-        let (touches, commands) = (Touches::default(), UserCommands::default());
+        let (touches, commands) = (Interventions::default(), UserCommands::default());
         touches.ask(Touch::Pause); // before any arm
         let hands = Hands::begin(&touches, reach(&commands)).expect("a thread");
         let LiveEvent::Note { text } = first(&hands) else { panic!("a note") };
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn not_more_than_a_few_wait() {
-        let touches = Touches::default();
+        let touches = Interventions::default();
         (0..MOST + 5).for_each(|_| touches.ask(Touch::Pause));
         assert!(matches!(touches.next(), (Some(Touch::Pause), 5)));
         assert_eq!(touches.too_late().len(), MOST - 1);

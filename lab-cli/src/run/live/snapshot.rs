@@ -1,7 +1,7 @@
 //! Every arm starts from the same mail: generated once, kept between runs, copied for each arm.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +12,7 @@ use target_app::{
 };
 use workloads::plan::Account;
 
-use super::RunFailure;
+use crate::run::RunFailure;
 
 /// Mail for the arms of a run.
 #[derive(Debug)]
@@ -98,9 +98,4 @@ pub fn cache_folder() -> PathBuf {
     }
     let base = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")));
     base.unwrap_or_else(std::env::temp_dir).join("overload-lab")
-}
-
-/// For errors that name no file.
-pub fn machine(what: &'static str) -> impl FnOnce(io::Error) -> RunFailure {
-    move |source| RunFailure::Machine { what, source }
 }

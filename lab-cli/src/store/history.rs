@@ -16,7 +16,7 @@ use analysis::{
 };
 use serde::Serialize;
 
-use crate::run::utc;
+use crate::store::utc;
 
 mod index;
 

@@ -3,10 +3,10 @@
 use std::{
     sync::mpsc::{self, RecvTimeoutError, Sender},
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use experiment::plan::Phase;
+use experiment::plan::{Phase, policy_resets};
 use target_app::control::{client::ControlError, wire::SetPolicy};
 
 use super::site::Controls;
@@ -14,17 +14,17 @@ use super::site::Controls;
 /// Puts every policy that the arm began with anew into its place at the start of each phase that asks for it, also those before
 /// services' own calls.
 #[derive(Debug)]
-pub struct Renewals {
+pub struct PolicyResets {
     /// Dropped at the end.
     over: Option<Sender<()>>,
     thread: Option<JoinHandle<Result<(), ControlError>>>,
 }
 
-impl Renewals {
+impl PolicyResets {
     /// Begins: the load starts now.
     pub fn begin(controls: &Controls, phases: &[Phase]) -> std::io::Result<Self> {
         let (over, wait) = mpsc::channel::<()>();
-        let (ports, due) = (controls.ports(), starts(phases));
+        let (ports, due) = (controls.ports(), policy_resets(phases));
         let began = Instant::now();
         let thread = thread::Builder::new().name("renewals".to_owned()).spawn(move || {
             for at in due {
@@ -50,36 +50,5 @@ impl Renewals {
             Ok(renewed) => renewed.err().map(|failure| failure.to_string()),
             Err(_) => Some("the thread that renews policies panicked".to_owned()),
         }
-    }
-}
-
-/// When the phases begin that ask for a fresh policy; the first has one anyway.
-pub fn starts(phases: &[Phase]) -> Vec<Duration> {
-    let mut at = Duration::ZERO;
-    let mut starts = Vec::new();
-    for phase in phases {
-        if phase.fresh_policy && !at.is_zero() {
-            starts.push(at);
-        }
-        at += phase.duration;
-    }
-    starts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_later_phases_that_ask_for_it_begin_anew() {
-        let phase = |seconds, fresh_policy| Phase {
-            name: String::new(),
-            duration: Duration::from_secs(seconds),
-            fresh_policy,
-            steady: None,
-            loads: Vec::new(),
-        };
-        let phases = [phase(10, true), phase(5, false), phase(7, true), phase(1, true)];
-        assert_eq!(starts(&phases), [Duration::from_secs(15), Duration::from_secs(22)]);
     }
 }

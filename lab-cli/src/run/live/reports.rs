@@ -15,7 +15,7 @@ use target_app::{
     tree::{TreeMachines, TreeSpec, global, local},
 };
 
-use super::{RunFailure, snapshot::machine};
+use crate::run::RunFailure;
 
 /// What can be seen of the machines.
 pub type Shown = Arc<Mutex<Option<StageGauges>>>;
@@ -42,14 +42,14 @@ pub fn carry(spec: &TreeSpec, tasks: Vec<ControlClient>) -> Result<Shown, RunFai
         thread::Builder::new()
             .name("reports".to_owned())
             .spawn(read)
-            .map_err(machine("a thread that reads reports"))?;
+            .map_err(RunFailure::machine("a thread that reads reports"))?;
     }
     let show = Arc::clone(&shown);
     let divide = move || divide(beside, &tasks, &reports, &show);
     thread::Builder::new()
         .name("beside".to_owned())
         .spawn(divide)
-        .map_err(machine("the thread beside all services"))?;
+        .map_err(RunFailure::machine("the thread beside all services"))?;
     Ok(shown)
 }
 

@@ -9,17 +9,17 @@ use analysis::{
 use measure::Report;
 use workloads::{clock::clock_source, health::OthersMeter};
 
-use super::{Cpus, watch::Watch};
+use crate::run::Cpus;
 
 /// Looks before an arm and after it.
 #[derive(Debug)]
-pub struct Surroundings {
+pub struct HostNoise {
     others: OthersMeter,
     began: Instant,
     clock: String,
 }
 
-impl Surroundings {
+impl HostNoise {
     /// The arm begins.
     pub fn begin(cpus: &Cpus) -> Self {
         let mut used: Vec<usize> = cpus.generator.into_iter().chain(cpus.target).collect();
@@ -27,8 +27,8 @@ impl Surroundings {
         Self { others: OthersMeter::begin(&used), began: Instant::now(), clock: clock_source() }
     }
 
-    /// It is over. `ours`: the processes of the experiment beside this one.
-    pub fn end(self, report: &Report, ours: &[u32], watch: &Watch) -> Conditions {
+    /// It is over. `ours`: the processes of the experiment beside this one. `silent`: the longest time that the target did not answer.
+    pub fn end(self, report: &Report, ours: &[u32], silent: Duration) -> Conditions {
         let seconds = self.began.elapsed().as_secs_f64();
         let pids: Vec<i32> =
             ours.iter().copied().chain([std::process::id()]).filter_map(|pid| i32::try_from(pid).ok()).collect();
@@ -39,7 +39,7 @@ impl Surroundings {
             noise: share(others.programs),
             kernel_noise: share(others.kernel),
             clocks: Clocks { source: self.clock, source_at_end: clock_source(), ..known.clocks },
-            service_silent_max_ms: watch.longest_silence().as_secs_f64() * 1e3,
+            service_silent_max_ms: silent.as_secs_f64() * 1e3,
             ..known
         }
     }

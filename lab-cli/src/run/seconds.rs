@@ -1,73 +1,14 @@
-//! Looks at a target four times a second, and makes seconds of what generator and target showed.
+//! Makes seconds of what generator and target showed.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, time::Instant};
 
 use analysis::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
 use measure::{ClientGauges, Window};
 use target_app::control::wire::{Gauges, StageGauges};
-use workloads::health::{ProcessSample, open_descriptors};
-
-use super::{sampler::Sampler, site::Controls};
-
-const PERIOD: Duration = Duration::from_millis(250);
-
-/// Keeps the newest gauges of a target.
-#[derive(Debug)]
-pub struct Watch {
-    gauges: Sampler<Gauges>,
-    silent: Arc<Silence>,
-}
-
-/// The longest time that a target did not say anything, beyond the pause between two questions.
-#[derive(Debug, Default)]
-struct Silence(AtomicU64);
-
-impl Silence {
-    /// It has said nothing for so long.
-    fn lasted(&self, since_last: Duration) {
-        let silent = since_last.saturating_sub(PERIOD).as_millis();
-        self.0.fetch_max(u64::try_from(silent).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    fn longest(&self) -> Duration {
-        Duration::from_millis(self.0.load(Ordering::Relaxed))
-    }
-}
-
-impl Watch {
-    /// Begins.
-    pub fn begin(controls: &Controls) -> std::io::Result<Self> {
-        let silent = Arc::new(Silence::default());
-        let (controls, silence) = (controls.clone(), Arc::clone(&silent));
-        let mut heard = Instant::now();
-        let gauges = Sampler::begin("gauges", PERIOD, move || {
-            // A target that does not answer in time shows as a second without gauges.
-            let gauges = controls.gauges();
-            silence.lasted(heard.elapsed());
-            let gauges = gauges.ok()?;
-            heard = Instant::now();
-            Some(gauges)
-        })?;
-        Ok(Self { gauges, silent })
-    }
-
-    /// The longest time that the target did not answer, so far.
-    pub fn longest_silence(&self) -> Duration {
-        self.silent.longest()
-    }
-
-    /// The newest gauges, once.
-    pub fn take(&self) -> Option<Gauges> {
-        self.gauges.take()
-    }
-}
+use workloads::{
+    health::{ProcessSample, open_descriptors},
+    plan::LoadPlan,
+};
 
 /// Makes seconds: counters of both sides become counts of one second.
 #[derive(Debug)]
@@ -106,13 +47,14 @@ fn grown<'a>(
 
 impl Seconds {
     /// For one arm.
-    pub fn new(arm: &str, block: u32, phases: Vec<String>) -> Self {
+    pub fn new(arm: &str, block: u32, plan: &LoadPlan) -> Self {
         let cpu = Some((ProcessSample::take(), Instant::now()));
-        Self { cpu, ..Self::in_virtual_time(arm, block, phases) }
+        Self { cpu, ..Self::in_virtual_time(arm, block, plan) }
     }
 
     /// For one arm in virtual time.
-    pub fn in_virtual_time(arm: &str, block: u32, phases: Vec<String>) -> Self {
+    pub fn in_virtual_time(arm: &str, block: u32, plan: &LoadPlan) -> Self {
+        let phases = plan.phases.iter().map(|phase| phase.name.clone()).collect();
         Self { arm: arm.to_owned(), block, phases, cpu: None, gauges: None, client: None }
     }
 
@@ -236,23 +178,5 @@ impl Seconds {
         };
         self.gauges = Some(gauges);
         second
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_pause_between_two_questions_is_no_silence_and_the_longest_one_counts() {
-        let silence = Silence::default();
-        for millis in [0, 200, 250] {
-            silence.lasted(Duration::from_millis(millis));
-        }
-        assert_eq!(silence.longest(), Duration::ZERO);
-        for millis in [300, 1650, 400] {
-            silence.lasted(Duration::from_millis(millis));
-        }
-        assert_eq!(silence.longest(), Duration::from_millis(1400));
     }
 }

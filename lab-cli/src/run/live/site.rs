@@ -15,10 +15,10 @@ use target_app::{
 use workloads::plan;
 
 use super::{
-    RunFailure, assemble,
     reports::{Shown, carry},
     target::{Target, destination},
 };
+use crate::run::{RunFailure, assemble};
 
 /// What to start.
 #[derive(Debug)]

@@ -1,80 +1,32 @@
-//! One arm in virtual time: the plan and the target of the live arm, a plant in place of the target's process.
+//! What a run in virtual time is made of: its users, its plants, and the capacity that they are solved for.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use analysis::{
-    figures,
-    judge::threshold::{Watch, abort_at},
-    live::LiveEvent,
-    summary::{self, Capacity},
-};
-use controllers::{Timestamp, seed_for};
+use analysis::summary::{self, Capacity};
+use controllers::seed_for;
 use experiment::{
     Experiment,
-    hindsight::Hindsight,
-    plan::{App, Arm, Tree},
-    plan_digest::{digest_of, nowhere},
+    plan::{App, Arm, Hindsight, Tree, policy_resets},
+    plan_digest::nowhere,
     resolve,
 };
-use target_app::{
-    control::wire::{Gauges, ReadRequests, StreamedEvent},
-    plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan},
-};
+use target_app::plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan};
 use workloads::{
     Crowd, StopFlag,
     plan::{Account, LoadPlan},
     sim,
 };
 
-use super::{
-    RunFailure, arm::Ended, assemble, calibrate, join::join, offline, policy_events, renew, spool::Spool,
-    watch::Seconds,
-};
+use super::arm::{ArmHost, Simulated, Task, run_on};
+use crate::run::{RunFailure, calibrate, reference::offline};
 
 /// What all arms of a run in virtual time have in common.
 #[derive(Debug)]
-pub struct Ground {
+pub struct VirtualSetup {
     accounts: Vec<Account>,
     plan: PlantPlan,
 }
 
-/// One arm to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Task {
-    /// Which arm.
-    pub arm: usize,
-    /// Which repetition.
-    pub block: u32,
-    /// Its seed.
-    pub seed: u64,
-}
-
-/// Whom an arm tells what happens, and who may end it.
-#[derive(Debug)]
-pub struct Told<'a> {
-    /// Waits for its turn here.
-    pub events: Spool,
-    /// Thresholds that end the run.
-    pub watches: &'a [(usize, Watch)],
-    /// Ends all arms.
-    pub stop: &'a StopFlag,
-    /// Seconds that have been computed, over all arms.
-    pub computed: &'a AtomicU64,
-}
-
-/// An arm that was run.
-#[derive(Debug)]
-pub struct Simulated {
-    /// What it left.
-    pub ended: Ended,
-    /// What happened, in order.
-    pub events: Spool,
-    /// Of its plan.
-    pub digest: String,
-}
-
-impl Ground {
-    /// The ground of an experiment.
+impl VirtualSetup {
+    /// That of an experiment.
     pub fn of(experiment: &Experiment) -> Self {
         let accounts = resolve::accounts(&experiment.target.app);
         let folders = match &experiment.target.app {
@@ -88,7 +40,7 @@ impl Ground {
             wire: emulated,
             folders,
             faults: simulation.faults.clone(),
-            renewals: renew::starts(&experiment.users.phases),
+            renewals: policy_resets(&experiment.users.phases),
             oracle: false,
             waits: false,
             speed: None,
@@ -219,15 +171,15 @@ impl Ground {
         arms: &[Arm],
         task: Task,
         capacity: Option<&Capacity>,
-        told: Told<'_>,
+        host: ArmHost<'_>,
     ) -> Result<Simulated, RunFailure> {
         let arm = &arms[task.arm];
         if let App::Tree(tree) = &experiment.target.app {
             let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
-            return run_on(cluster, &plan, experiment, (arm, task), told);
+            return run_on(cluster, &plan, experiment, (arm, task), host);
         }
         let (plan, plant) = self.set_up(experiment, arm, task.seed, capacity)?;
-        run_on(plant, &plan, experiment, (arm, task), told)
+        run_on(plant, &plan, experiment, (arm, task), host)
     }
 }
 
@@ -238,124 +190,6 @@ fn fastest<'a>(faults: impl Iterator<Item = &'a Fault>) -> f64 {
         FaultKind::Latency(_) => 1.0,
     };
     faults.map(speed).product()
-}
-
-fn run_on<W: Simulation>(
-    mut plant: W,
-    plan: &LoadPlan,
-    experiment: &Experiment,
-    (arm, task): (&Arm, Task),
-    Told { mut events, watches, stop, computed }: Told<'_>,
-) -> Result<Simulated, RunFailure> {
-    let mut watches = watches.to_vec();
-    let mut abort = None;
-    // Of this arm alone: others run beside it.
-    let end = StopFlag::new();
-    if stop.is_stopped() {
-        end.stop();
-    }
-    let names = plan.phases.iter().map(|phase| phase.name.clone()).collect();
-    let mut seconds = Seconds::in_virtual_time(&arm.label, task.block, names);
-    let policy = Some(arm.policy.clone());
-    events.write(&LiveEvent::ArmStarted { arm: arm.label.clone(), block: task.block, policy });
-    let mut phase = None;
-    let finished = sim::run(
-        plan,
-        experiment.simulation.link(),
-        &mut plant,
-        |window, plant, now| {
-            if phase != Some(window.phase) {
-                phase = Some(window.phase);
-                let second = u32::try_from(window.second).unwrap_or(u32::MAX);
-                events.write(&LiveEvent::PhaseStarted { phase: seconds.phase(window.phase).to_owned(), second });
-            }
-            for event in policy_events::lines(plant.drain_events().into_iter(), 0) {
-                events.write(&event);
-            }
-            computed.fetch_add(1, Ordering::Relaxed);
-            let second = seconds.next(&window, Some(plant.shown(now)));
-            if abort.is_none() {
-                abort = abort_at(&mut watches, &second);
-                if let Some(abort) = &abort {
-                    events.write(&LiveEvent::Note { text: abort.found.clone() });
-                }
-            }
-            events.write(&LiveEvent::Second(Box::new(second)));
-            if abort.is_some() || stop.is_stopped() {
-                end.stop();
-            }
-        },
-        &end,
-    )
-    .map_err(workloads::RunError::from)?;
-    let report = finished.report;
-    let read = plant.read();
-    let joined = report.numbers.as_ref().and_then(|numbers| join(numbers, &read));
-    let last = plant.shown(finished.ended);
-    let found = summary::Arm {
-        name: arm.label.clone(),
-        policy: arm.policy_name().to_owned(),
-        parameters: assemble::parameters_of(arm),
-        block: task.block,
-        generator: figures::generator(&report),
-        conditions: figures::conditions(&report),
-        server: Some(summary::Server {
-            services: plant.services(),
-            ..assemble::server(None, &last, &read.ledger, joined.as_ref())
-        }),
-        requests: joined,
-        phases: report.phases.iter().map(figures::phase).collect(),
-        walk: figures::walk(&report, assemble::model_of(plan)),
-        offered: report.offered.clone(),
-        replayed: report.replayed,
-        ..summary::Arm::default()
-    };
-    let digest = digest_of(plan)?;
-    Ok(Simulated { ended: Ended { arm: found, report, timeline: Vec::new(), abort }, events, digest })
-}
-
-/// What is measured in virtual time: a plant, or several services.
-trait Simulation: sim::SimServer {
-    fn shown(&self, now: Timestamp) -> Gauges;
-    fn read(&self) -> ReadRequests;
-    fn drain_events(&mut self) -> Vec<StreamedEvent>;
-    fn services(&self) -> Vec<summary::Service>;
-}
-
-impl Simulation for Plant {
-    fn shown(&self, now: Timestamp) -> Gauges {
-        self.gauges(now)
-    }
-
-    fn read(&self) -> ReadRequests {
-        self.requests()
-    }
-
-    fn drain_events(&mut self) -> Vec<StreamedEvent> {
-        self.events().iter().map(|event| (**event).clone()).collect()
-    }
-
-    fn services(&self) -> Vec<summary::Service> {
-        Vec::new()
-    }
-}
-
-impl Simulation for Cluster {
-    fn shown(&self, now: Timestamp) -> Gauges {
-        self.gauges(now)
-    }
-
-    fn read(&self) -> ReadRequests {
-        self.requests()
-    }
-
-    fn drain_events(&mut self) -> Vec<StreamedEvent> {
-        self.events()
-    }
-
-    fn services(&self) -> Vec<summary::Service> {
-        self.books().into_iter().map(assemble::service).collect()
-    }
 }
 
 fn unfit(error: &PlantError) -> RunFailure {
