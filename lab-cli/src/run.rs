@@ -1,6 +1,6 @@
 //! Runs experiments: block after block, arm after arm, on live services or in virtual time.
 //!
-//! [`live`] has a target process and a load generator in this one; [`simulated`] has a plant in place of both. Both worlds share what
+//! `live` has a target process and a load generator in this one; `simulated` has a plant in place of both. Both worlds share what
 //! lies beside these two: the conductor of a whole run, the recorder of an arm, and how an arm's summary is put together.
 
 mod arm_recorder;
