@@ -148,7 +148,6 @@ fn no_files_import_each_other_in_a_circle() {
         let mut found = BTreeSet::new();
         for circle in &circles {
             let new: Vec<&String> = circle.files.iter().filter(|file| !known.contains(&file.as_str())).collect();
-            eprintln!("NEW {folder} {new:?} {}", circle.arrows);
             assert!(new.is_empty(), "{folder}: {new:?} is in a circle of imports:\n{}", circle.arrows);
             found.extend(circle.files.iter().map(String::as_str));
         }
