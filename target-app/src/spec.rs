@@ -302,6 +302,9 @@ pub struct StageSpec {
     /// Drop jobs whose client has gone before work on them began. Off in SEDA, and by default: the work is done all the same.
     #[serde(default)]
     pub drop_abandoned: bool,
+    /// Drop jobs whose sender no longer waits (`X-Timeout-Ms`) when their turn comes: they are refused as `waited`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drop_expired: bool,
     /// How important jobs are from this stage on, whatever they said before (Google SRE, chapter 21: criticality is
     /// overridden "at specific points in the stack").
     #[serde(default)]
@@ -317,6 +320,7 @@ impl Default for StageSpec {
             batch: 8,
             on_refuse: OnRefuse::Reject,
             drop_abandoned: false,
+            drop_expired: false,
             criticality: None,
         }
     }

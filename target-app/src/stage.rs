@@ -266,5 +266,5 @@ impl<W: Work> Timed for Stage<W> {
 
 /// The size that a spec gives a stage.
 pub(crate) fn limits(spec: &StageSpec) -> StageLimits {
-    StageLimits { queue: spec.queue, workers: spec.workers, batch: spec.batch }
+    StageLimits { queue: spec.queue, workers: spec.workers, batch: spec.batch, drop_expired: spec.drop_expired }
 }

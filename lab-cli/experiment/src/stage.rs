@@ -133,6 +133,7 @@ pub fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
         workers: fields.count("workers", 1..=1024).map_or(otherwise.workers, |n| n as u32),
         batch: fields.count("batch", 1..=10_000).map_or(otherwise.batch, |n| n as u32),
         drop_abandoned: fields.flag("drop_abandoned").unwrap_or(otherwise.drop_abandoned),
+        drop_expired: otherwise.drop_expired,
         on_refuse: on_refuse(fields).unwrap_or_else(|| otherwise.on_refuse.clone()),
         criticality: otherwise.criticality,
     }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use controllers::{
-    Note, Offer, Outcome,
+    Note, Offer, Outcome, Refusal,
     site::{RefusalAnswer, TurnedAway},
 };
 use http::Response;
@@ -88,6 +88,11 @@ impl Work for Job {
             self.answer = Some(handled);
             outcome
         })
+    }
+
+    fn expire(&mut self, refusal: Refusal) -> Outcome {
+        self.answer = Some(Err(refusal));
+        End::Refused(refusal).outcome(false)
     }
 
     fn cost(&self) -> Option<Duration> {

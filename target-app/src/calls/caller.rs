@@ -202,7 +202,7 @@ impl Caller {
                 headers: &headers,
                 body: None,
                 attempt: call.tags.attempt,
-                known: call.attempt_key().map(|draw| Known { number: None, user: None, draw }),
+                known: call.attempt_key().map(|draw| Known { number: None, user: None, left: None, draw }),
                 close: false,
             };
             self.shared.peek(|state| state.pool.written += 1);

@@ -51,7 +51,7 @@ impl Servers {
 impl Plant {
     /// The work on this user's request with these draws, at full quality.
     pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Duration {
-        let head = head_of(call);
+        let head = head_of(call, None);
         let kind = self.backend.route(&head).kind;
         let class = self
             .intake

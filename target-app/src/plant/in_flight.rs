@@ -7,7 +7,7 @@ use std::{
 };
 
 use controllers::{
-    JobId, Offer, Timestamp,
+    JobId, Offer, Refusal, Timestamp,
     site::{Permit, Queued},
 };
 use http::{HeaderName, HeaderValue, Request, request::Parts};
@@ -65,8 +65,7 @@ pub(super) struct InFlight {
     pub(super) steps: VecDeque<Step>,
     /// Work that was done for it.
     pub(super) cost: Duration,
-    /// In which way its answer will be less than was asked for, or older.
-    pub(super) less: Option<String>,
+    pub(super) answer: PlannedAnswer,
     /// Its client has gone.
     pub(super) gone: bool,
     /// It asks for health, goes no further than dispatch, and is in no books.
@@ -77,8 +76,26 @@ pub(super) struct InFlight {
     pub(super) calls: CallsResult,
 }
 
+/// The answer that a request will get, calls aside.
+#[derive(Debug)]
+pub(super) enum PlannedAnswer {
+    /// What was asked for.
+    Full,
+    /// Less than was asked for, or older; in which way.
+    Less(String),
+    /// A refusal, since its sender no longer waited when its turn came.
+    Refused(Refusal),
+}
+
+impl PlannedAnswer {
+    /// In which way it is less than was asked for, or older.
+    pub(super) fn less(&self) -> Option<&str> {
+        if let Self::Less(how) = self { Some(how) } else { None }
+    }
+}
+
 /// The head as the live service would see it.
-pub(super) fn head_of(call: &Call) -> Parts {
+pub(super) fn head_of(call: &Call, left: Option<Duration>) -> Parts {
     let method = if call.method == Method::Post { http::Method::POST } else { http::Method::GET };
     let mut head = Request::new(()).into_parts().0;
     head.method = method;
@@ -91,6 +108,10 @@ pub(super) fn head_of(call: &Call) -> Parts {
     }
     if call.attempt > 0 {
         head.headers.insert(&crate::request::ATTEMPT, u16::from(call.attempt).into());
+    }
+    if let Some(left) = left {
+        let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        head.headers.insert(&crate::request::TIMEOUT, millis.into());
     }
     head
 }

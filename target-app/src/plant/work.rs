@@ -13,7 +13,7 @@ use super::{
     context::PlantContext,
     costs::ms,
     cpu::{Step, Task},
-    in_flight::{InFlight, Worker, head_of, is_check, peer_of},
+    in_flight::{InFlight, PlannedAnswer, Worker, head_of, is_check, peer_of},
     listener::PendingRefusal,
     sites::TimerSite,
     world::{Event, Plant, bare, reply_to},
@@ -43,7 +43,7 @@ impl Plant {
             }
         }
         let entry = (!check).then(|| self.books(asked.conn).open(asked.number));
-        let head = head_of(&asked.call);
+        let head = head_of(&asked.call, asked.left);
         let route = self.backend.route(&head);
         let facts = RequestFacts { head: &head, peer: peer_of(asked.user), session: Some(asked.user) };
         let offer = if check {
@@ -68,7 +68,7 @@ impl Plant {
             permit: None,
             steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, key) },
             cost: Duration::ZERO,
-            less: None,
+            answer: PlannedAnswer::Full,
             gone,
             check,
             worker: None,
@@ -179,7 +179,7 @@ impl Plant {
         self.turn_dispatchers(cx);
     }
 
-    /// Sends an answer that no stage has worked on; `cost`: that of a cheap answer.
+    /// Sends an answer; `cost`: what it takes beyond the work on it, if it is no refusal.
     fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.remove(&id) else { return };
         let cost = if end.costs_a_refusal() { ms(self.costs.refuse_ms) } else { cost };
@@ -266,23 +266,24 @@ impl Plant {
             self.start_worker(stage, cx); // the worker itself, before others that were woken
             return;
         };
-        self.sites.stages[stage].site.started(now, &queued);
+        let expired = self.sites.stages[stage].site.started(now, &queued);
         let id = queued.offer.id;
         let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
         request.worker = Some((number, now));
-        if let Some(permit) = &mut request.permit {
+        let skip = self.sites.stages[stage].spec.drop_abandoned && request.gone || expired.is_some();
+        if let (Some(permit), false) = (&mut request.permit, skip) {
             self.sites.dispatch.started(now, permit);
         }
-        let skip = self.sites.stages[stage].spec.drop_abandoned && request.gone;
         let quality = self.sites.stages[stage].site.quality().min(self.sites.dispatch.quality());
         if skip {
             request.steps.clear();
+            request.answer = expired.map_or(PlannedAnswer::Full, PlannedAnswer::Refused);
         } else if request.steps.is_empty() {
             let (kind, key, call) = (request.route.kind, request.asked.key, &request.asked.call);
             let class = request.offer.tags.class;
             let less = if quality < 1.0 { self.backend.less(kind, call, key, quality, now) } else { None };
             let steps = less.map(|less| {
-                request.less = Some(less.how);
+                request.answer = PlannedAnswer::Less(less.how);
                 less.steps
             });
             request.steps = steps.unwrap_or_else(|| self.backend.steps(kind, class, key, quality)).into();
@@ -320,12 +321,10 @@ impl Plant {
 
     /// What the service does itself for a job is done. Calls to other services come next; its worker waits for them.
     pub(super) fn worked(&mut self, id: JobId, cx: &mut dyn PlantContext) {
-        let Some((stage, gone)) =
-            self.requests.in_flight.get(&id).map(|request| (request.route.branch.0, request.gone))
-        else {
-            return;
-        };
-        let dropped = gone && self.sites.stages[stage].spec.drop_abandoned;
+        let Some(request) = self.requests.in_flight.get(&id) else { return };
+        let (stage, gone) = (request.route.branch.0, request.gone);
+        let expired = matches!(request.answer, PlannedAnswer::Refused(_));
+        let dropped = expired || gone && self.sites.stages[stage].spec.drop_abandoned;
         if !dropped && cx.calls(id) {
             self.sites.stages[stage].site.waits_downstream(1);
             return;
@@ -352,23 +351,23 @@ impl Plant {
         else {
             return;
         };
-        let end = request.calls.ended.end_of_request();
+        let (end, cost) = match request.answer {
+            PlannedAnswer::Refused(refusal) => (Some(End::Refused(refusal)), None),
+            PlannedAnswer::Full | PlannedAnswer::Less(_) => (request.calls.ended.end_of_request(), Some(request.cost)),
+        };
         // Calls aside, a plant's services always have an answer.
         let outcome = end.as_ref().unwrap_or(&End::Answered(200)).outcome(request.gone);
-        let (cost, told) = (request.cost, request.calls.note);
-        let note = self.sites.stages[stage].site.ended(cx.now(), &queued, started, outcome, Some(cost), told);
+        let told = request.calls.note;
+        let note = self.sites.stages[stage].site.ended(cx.now(), &queued, started, outcome, cost, told);
         self.turn_stage(stage, cx);
-        let note = request::note_of_reply(self.leave_dispatch(id, outcome, Some(cost), cx), note);
-        if let Some(request) = self.requests.in_flight.remove(&id) {
+        let note = request::note_of_reply(self.leave_dispatch(id, outcome, cost, cx), note);
+        if let Some(request) = self.requests.in_flight.get(&id) {
             let response = match &end {
-                None => self.backend.answer(&request.asked.call, request.less.as_deref(), cx.now()),
+                None => self.backend.answer(&request.asked.call, request.answer.less(), cx.now()),
                 Some(end) => bare(end.status()),
             };
             let end = end.unwrap_or(End::Answered(response.status));
-            if let Some(entry) = request.entry {
-                entry.close(end.ending());
-            }
-            self.reply(request.asked.conn, reply_to(response, &end, note), cx);
+            self.turn_back(id, reply_to(response, &end, note), &end, Duration::ZERO, cx);
         }
         self.work_on_next(number, cx);
     }

@@ -11,7 +11,7 @@ use crate::class::{Classification, RequestFacts};
 /// The number of the attempt; the first one is 0 and may be left out.
 pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
 /// For how many milliseconds from now on the sender waits.
-static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
+pub(crate) static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
 /// One of the names of [`Criticality`].
 static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 /// Who asks, a number.

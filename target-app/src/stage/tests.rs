@@ -30,6 +30,7 @@ enum Said {
 #[derive(Debug)]
 struct Piece {
     id: u64,
+    deadline: Option<Timestamp>,
     takes: Duration,
     panics: bool,
     gone: bool,
@@ -39,7 +40,8 @@ struct Piece {
 
 impl Work for Piece {
     fn offer(&self) -> Offer {
-        Offer { id: JobId(self.id), tags: Tags::default(), entered: Timestamp::ZERO, note: None }
+        let tags = Tags { deadline: self.deadline, ..Tags::default() };
+        Offer { id: JobId(self.id), tags, entered: Timestamp::ZERO, note: None }
     }
 
     fn gone(&self) -> bool {
@@ -53,6 +55,11 @@ impl Work for Piece {
             self.ran.fetch_add(1, Ordering::Relaxed);
             Outcome::Served
         })
+    }
+
+    fn expire(&mut self, refusal: Refusal) -> Outcome {
+        let _ = self.says.send(Said::Refused(self.id, refusal.reason));
+        Outcome::Overloaded { retry: true }
     }
 
     // No client reads notes.
@@ -119,6 +126,7 @@ impl Bench {
             takes: Duration::from_millis(millis),
             panics: false,
             gone: false,
+            deadline: None,
             says: self.says.clone(),
             ran: Arc::clone(&self.ran),
         }
@@ -303,6 +311,21 @@ async fn work_for_a_client_that_has_gone_is_done_unless_the_switch_says_otherwis
         bench.stage.enqueue(Piece { gone: true, ..bench.piece(0, 1) }).unwrap();
         assert_eq!(bench.next().await, Said::Done(0));
         assert_eq!((bench.ran.load(Ordering::Relaxed), abandoned.load(Ordering::Relaxed)), (runs, 1));
+    }
+}
+
+#[tokio::test]
+async fn expired_work_is_dropped_at_its_turn_if_the_switch_says_so() {
+    for (switch, deadline, runs) in [(false, 0, 1), (true, 0, 0), (true, 3600, 1)] {
+        let spec = StageSpec { drop_expired: switch, ..spec(1, 10) };
+        let mut bench = bench(Box::new(Scripted { offer: admit, seen: |_: &_, _: &mut Ctx<'_>| {} }), spec);
+        let deadline = Some(Timestamp::from_secs(deadline));
+        bench.stage.enqueue(Piece { deadline, ..bench.piece(0, 1) }).unwrap();
+        if runs == 0 {
+            assert_eq!(bench.next().await, Said::Refused(0, Reason::Waited));
+        }
+        assert_eq!(bench.next().await, Said::Done(0));
+        assert_eq!(bench.ran.load(Ordering::Relaxed), runs, "{switch}, {deadline:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use controllers::{Note, Offer, Outcome, Seen, SiteId, site::TurnedAway};
+use controllers::{Note, Offer, Outcome, Refusal, Seen, SiteId, site::TurnedAway};
 
 use crate::service::{At, Boxed};
 
@@ -16,6 +16,9 @@ pub trait Work: Send + 'static {
 
     /// Does the work, and keeps the result.
     fn run<'a>(&'a mut self, at: At<'a>) -> Boxed<'a, Outcome>;
+
+    /// Takes a refusal for the result, without work.
+    fn expire(&mut self, refusal: Refusal) -> Outcome;
 
     /// The CPU time of the work, where it is known.
     fn cost(&self) -> Option<Duration> {

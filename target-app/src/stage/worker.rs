@@ -53,13 +53,16 @@ impl<W: Work> Stage<W> {
     async fn work_on(self: &Arc<Self>, queued: Queued<W>) {
         let Queued { job: mut work, offer, grant, offered } = queued;
         let queued = Queued { job: (), offer, grant, offered };
-        let started = self.shared.with(|stage, now| {
+        let (started, expired) = self.shared.with(|stage, now| {
             stage.set_wall(self.shared.clock.wall());
-            stage.started(now, &queued);
-            (now, None)
+            ((now, stage.started(now, &queued)), None)
         });
         let skip = self.spec.drop_abandoned && work.gone();
-        let outcome = if skip { Outcome::Abandoned } else { self.run(&mut work, offered, started).await };
+        let outcome = match expired {
+            _ if skip => Outcome::Abandoned,
+            Some(refusal) => work.expire(refusal),
+            None => self.run(&mut work, offered, started).await,
+        };
         let outcome = if work.gone() { Outcome::Abandoned } else { outcome };
         let (cost, told) = (work.cost(), work.told());
         let note = self.with(|stage, now| stage.ended(now, &queued, started, outcome, cost, told));

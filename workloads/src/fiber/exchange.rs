@@ -139,11 +139,10 @@ impl HttpExchange {
             self.out.clear();
         } else {
             let number = fibers.users(|users| users.books.number(user));
-            self.compose(
-                net,
-                &call,
-                number.map(|number| Known { number: Some(number), user: Some(user.number), draw: user.key() }),
-            );
+            let left = limit.at.since(now);
+            let known =
+                |number| Known { number: Some(number), user: Some(user.number), left: Some(left), draw: user.key() };
+            self.compose(net, &call, number.map(known));
         }
         let opened = match reused {
             Some(connection) => Ok((connection, 0)),

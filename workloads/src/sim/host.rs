@@ -207,7 +207,8 @@ impl<W: SimServer> Host<'_, W> {
                     continue;
                 }
                 Some(handle) => {
-                    let request = SimRequest { conn: handle.id, user: user.number, call, key, number };
+                    let left = number.map(|_| limit.at.since(self.now));
+                    let request = SimRequest { conn: handle.id, user: user.number, call, key, number, left };
                     self.connections.rekey(handle.id, key);
                     let waiting =
                         PendingRequest { user, handle, request: Some(request), began: self.now, reused: true };
@@ -229,7 +230,8 @@ impl<W: SimServer> Host<'_, W> {
     ) {
         let handle = self.connections.open(key);
         let conn = handle.id;
-        let request = SimRequest { conn, user: user.number, call, key, number };
+        let left = number.map(|_| limit.at.since(self.now));
+        let request = SimRequest { conn, user: user.number, call, key, number, left };
         let connect_by = self.now + self.plan.connect_timeout;
         let (at, end) = if limit.at < connect_by { (limit.at, limit.end) } else { (connect_by, End::ConnectTimedOut) };
         let number = self.connections.next_limit(conn);

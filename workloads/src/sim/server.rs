@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use controllers::{Class, Timestamp};
 
 use super::{EventQueue, Identity, connections::Connections, host::SimEvent};
@@ -69,6 +71,8 @@ pub struct SimRequest {
     pub key: u64,
     /// Its number, where requests are numbered.
     pub number: Option<u64>,
+    /// How much longer its user waited as it was sent; a call says so in its header lines.
+    pub left: Option<Duration>,
 }
 
 /// An answer.

@@ -162,7 +162,7 @@ impl Cluster {
         };
         let conn = ConnId { place: u32::MAX, generation: 0 };
         let key = call.attempt_key().unwrap_or_default();
-        let asked = SimRequest { conn, user: *user, call: wanted, key, number: None };
+        let asked = SimRequest { conn, user: *user, call: wanted, key, number: None, left: None };
         self.send(*pool, Sender::Call(id), asked, cx);
     }
 

@@ -120,6 +120,9 @@ fn request(arrival: &Arrival) -> http::Request<()> {
     if let Some(note) = arrival.note {
         request = request.header("x-note", note.to_string());
     }
+    if let Some(left) = arrival.left_ms {
+        request = request.header("x-timeout-ms", left.to_string());
+    }
     request.body(()).expect("a request")
 }
 

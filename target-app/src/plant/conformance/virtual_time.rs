@@ -1,6 +1,6 @@
 //! Operations through a plant, with an event heap that keeps what it answers.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
 use workloads::{
@@ -67,7 +67,7 @@ fn conn(request: usize) -> ConnId {
 }
 
 fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> SimRequest {
-    let Arrival { slow, work, attempt, criticality, customer, note } = arrival;
+    let Arrival { slow, work, attempt, criticality, customer, note, left_ms } = arrival;
     let note = note.map(|note| format!("X-Note: {note}\r\n")).unwrap_or_default();
     let call = Call {
         kind: Kind(u16::from(*slow)),
@@ -88,7 +88,14 @@ fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> SimRequest {
         connection: Connection::Fresh,
     };
     let key = u64::try_from(work.as_nanos()).unwrap_or_default();
-    SimRequest { conn: conn(request), user: 0, call, key, number: None }
+    SimRequest {
+        conn: conn(request),
+        user: 0,
+        call,
+        key,
+        number: None,
+        left: left_ms.map(|left| Duration::from_millis(left.into())),
+    }
 }
 
 /// What lies around the plant.

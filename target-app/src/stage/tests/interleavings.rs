@@ -36,6 +36,10 @@ impl Work for Quick {
         Box::pin(std::future::ready(Outcome::Served))
     }
 
+    fn expire(&mut self, _: Refusal) -> Outcome {
+        unreachable!("no job has a deadline")
+    }
+
     fn deliver(self, _: Option<Note>) {
         let _ = self.says.send(Said::Done(self.id));
     }
