@@ -5,10 +5,13 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use measure::Offered;
 
 use super::*;
-use crate::summary::{
-    Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched,
-    Verdict::{Invalid, Unstable, Warn},
-    WalkCell, WalkRow,
+use crate::{
+    summary::{
+        Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched,
+        Verdict::{Invalid, Unstable, Warn},
+        WalkCell, WalkRow,
+    },
+    testing,
 };
 
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
@@ -547,7 +550,10 @@ fn the_table_stands_in_the_docs() {
         let words: Vec<&str> = verdicts.iter().map(|verdict| verdict.word()).collect();
         let _ = writeln!(table, "| `{code}` | {} | {finds} | {limit} | {remedy} |", words.join(", "));
     }
-    let page =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validity.md")).expect("readable");
-    assert!(page.contains(&table), "put this into docs/validity.md:\n{table}");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validity.md");
+    let page = std::fs::read_to_string(path).expect("docs/validity.md");
+    let head = "| code | verdict | finds | limit | way out |\n|---|---|---|---|---|\n";
+    let (before, rest) = page.split_once(head).expect("the table of gates");
+    let (_, after) = rest.split_once("\n\n").expect("text after the table");
+    testing::assert_page(path, &format!("{before}{head}{table}\n{after}"));
 }
