@@ -12,8 +12,8 @@ use controllers::PeerReport;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    Policies, Problems, Token,
-    wire::{Gauges, InjectFault, ReadRequests, Ready, SetPolicy, StreamedEvent},
+    Token,
+    wire::{Gauges, InjectFault, Policies, Problems, ReadRequests, Ready, SetPolicy, StreamedEvent},
 };
 use crate::spec::WorkSpec;
 

@@ -14,6 +14,7 @@ use super::parse::{MAX_BYTES, ParseError};
 
 mod directory;
 mod files;
+mod listing;
 mod maildir;
 mod mbox;
 mod names;
@@ -60,6 +61,13 @@ pub struct ImportProblem {
     pub place: Place,
     /// What is wrong with it.
     pub reason: Reason,
+}
+
+impl ImportProblem {
+    /// A whole file or folder.
+    fn of_file(path: &Path, reason: Reason) -> Self {
+        Self { place: Place { path: path.to_owned(), message: None }, reason }
+    }
 }
 
 /// Why a message was not imported.

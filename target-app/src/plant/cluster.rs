@@ -26,8 +26,9 @@ use controllers::{Class, PeerReport, Reason, Seen, Timestamp};
 use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of};
 
 use super::{
+    event::Event,
     in_flight::is_check,
-    world::{Event, Plant, refused},
+    world::{Plant, refused},
 };
 use crate::{
     calls::{Pool, Way},

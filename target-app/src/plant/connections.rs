@@ -12,10 +12,10 @@ use super::{
     context::PlantContext,
     costs::ms,
     cpu::Task,
+    event::{Event, TimerSite},
     in_flight::is_check,
     listener::{State, is_call},
-    sites::TimerSite,
-    world::{Event, Plant, UPKEEP, refused},
+    world::{Plant, UPKEEP, refused},
 };
 use crate::{ledger::Ledger, request::DEGRADED};
 

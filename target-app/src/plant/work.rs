@@ -13,10 +13,10 @@ use super::{
     context::PlantContext,
     costs::ms,
     cpu::{Step, Task},
+    event::{Event, TimerSite},
     in_flight::{InFlight, Worker, head_of, is_check, peer_of},
     listener::PendingRefusal,
-    sites::TimerSite,
-    world::{Event, Plant, bare, reply_to},
+    world::{Plant, bare, reply_to},
 };
 use crate::{
     calls::{CallContext, CallsResult},

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    ImportProblem, Options, RawMail,
-    directory::{self, Entry},
-    files, names,
+    ImportProblem, Options, RawMail, files,
+    listing::{Entry, entries},
+    names,
 };
 
 pub(super) fn is_maildir(path: &Path) -> bool {
@@ -18,7 +18,7 @@ pub(super) fn read(
     options: Options,
 ) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send + use<> {
     let inbox = messages(path.to_owned(), own_folder(path), options);
-    let subfolders = directory::entries(path, true).filter(|entry| match entry {
+    let subfolders = entries(path, true).filter(|entry| match entry {
         Ok(Entry::Directory(path)) => is_maildir(path),
         Ok(Entry::File(_)) => false,
         Err(_) => true,
@@ -48,8 +48,8 @@ pub(super) fn messages(
     folder: String,
     options: Options,
 ) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send {
-    let entries = ["cur", "new"].into_iter().flat_map(move |sub| directory::entries(&path.join(sub), false));
-    entries.filter_map(move |entry| match entry {
+    let files = ["cur", "new"].into_iter().flat_map(move |sub| entries(&path.join(sub), false));
+    files.filter_map(move |entry| match entry {
         Ok(Entry::File(path)) => Some(files::message(&path, folder.clone(), options).map(|mut mail| {
             mail.seen = is_seen(&path);
             mail
