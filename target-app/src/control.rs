@@ -12,7 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     authority::Host,
     edge::{Answered, Conn, Phase, read_body},
-    ledger::Ending,
+    ledger::RequestEnding,
 };
 
 pub mod client;
@@ -63,7 +63,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
     let mut response = match told.what {
         What::Page(page) => {
             conn.enter(Phase::Writing);
-            let page = Answered::new(page.into(), &method, None, Ending::Served, Arc::clone(conn));
+            let page = Answered::new(page.into(), &method, None, RequestEnding::Served, Arc::clone(conn));
             Response::new(Either::Left(page))
         }
         What::Stream(source) => {
@@ -187,7 +187,7 @@ fn problem(status: StatusCode, message: &str) -> Told {
 
 /// What is streamed.
 enum Source {
-    Events(events::Reader),
+    Events(events::EventReader),
     Reports(reports::ReportReader),
 }
 

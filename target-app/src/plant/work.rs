@@ -22,7 +22,7 @@ use crate::{
     calls::{CallContext, CallsResult},
     class::RequestFacts,
     request::{self, End},
-    spec::Health,
+    spec::HealthChecks,
 };
 
 impl Plant {
@@ -38,7 +38,7 @@ impl Plant {
         let check = is_check(&asked.call);
         if check {
             self.books(asked.conn).checked();
-            if self.checks.answered == Health::Outside {
+            if self.checks.answered == HealthChecks::Outside {
                 return self.reply(asked.conn, bare(200), cx);
             }
         }

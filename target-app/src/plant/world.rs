@@ -10,10 +10,10 @@ use super::{
     in_flight::Requests, listener::Listener, meter::Meter, sites::PlantSites,
 };
 use crate::{
-    control::events::Reader,
+    control::events::EventReader,
     ledger::Ledgers,
     request::{self, End, Intake},
-    spec::Health,
+    spec::HealthChecks,
 };
 
 /// A target in virtual time.
@@ -31,14 +31,14 @@ pub struct Plant {
     pub(super) faults: Faults,
     /// When a new policy replaces the policy.
     pub(super) renewals: Vec<Duration>,
-    pub(super) reader: Reader,
+    pub(super) reader: EventReader,
 }
 
 /// Health checks.
 #[derive(Debug)]
 pub(super) struct Checks {
     /// The place that answers them.
-    pub(super) answered: Health,
+    pub(super) answered: HealthChecks,
     /// Work on them.
     pub(super) spent: Duration,
 }

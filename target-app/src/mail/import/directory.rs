@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    ImportProblem, Options, RawMail, Reason, files,
+    ImportOptions, ImportProblem, ImportReason, RawMail, files,
     listing::{Entry, entries},
     maildir, mbox, names,
 };
@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 16;
 /// The messages of a folder and those below, a folder at a time.
 pub(super) fn read(
     path: &Path,
-    options: Options,
+    options: ImportOptions,
 ) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send + use<> {
     let name = names::folder(&path.file_name().unwrap_or_default().to_string_lossy());
     walk(path, name, String::new(), MAX_DEPTH, options)
@@ -23,9 +23,9 @@ pub(super) fn read(
 type Messages = Box<dyn Iterator<Item = Result<RawMail, ImportProblem>> + Send>;
 
 /// `folder`: what single messages here are in; `above`: what is put before names of folders below.
-fn walk(path: &Path, folder: String, above: String, levels: usize, options: Options) -> Messages {
+fn walk(path: &Path, folder: String, above: String, levels: usize, options: ImportOptions) -> Messages {
     if levels == 0 {
-        return one(ImportProblem::of_file(path, Reason::TooDeep { limit: MAX_DEPTH }));
+        return one(ImportProblem::of_file(path, ImportReason::TooDeep { limit: MAX_DEPTH }));
     }
     Box::new(entries(path, false).flat_map(move |entry| match entry {
         Ok(Entry::File(path)) => file(&path, &folder, &above, options),
@@ -40,7 +40,7 @@ fn walk(path: &Path, folder: String, above: String, levels: usize, options: Opti
     }))
 }
 
-fn file(path: &Path, folder: &str, above: &str, options: Options) -> Messages {
+fn file(path: &Path, folder: &str, above: &str, options: ImportOptions) -> Messages {
     match files::is_mbox(path) {
         Ok(false) => Box::new(std::iter::once(files::message(path, folder.to_owned(), options))),
         Ok(true) => match mbox::read(path, names::below(above, &mbox::folder_of(path)), options) {

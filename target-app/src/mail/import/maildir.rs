@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    ImportProblem, Options, RawMail, files,
+    ImportOptions, ImportProblem, RawMail, files,
     listing::{Entry, entries},
     names,
 };
@@ -15,7 +15,7 @@ pub(super) fn is_maildir(path: &Path) -> bool {
 /// The messages of a maildir and of its subfolders.
 pub(super) fn read(
     path: &Path,
-    options: Options,
+    options: ImportOptions,
 ) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send + use<> {
     let inbox = messages(path.to_owned(), own_folder(path), options);
     let subfolders = entries(path, true).filter(|entry| match entry {
@@ -46,7 +46,7 @@ fn own_folder(path: &Path) -> String {
 pub(super) fn messages(
     path: PathBuf,
     folder: String,
-    options: Options,
+    options: ImportOptions,
 ) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send {
     let files = ["cur", "new"].into_iter().flat_map(move |sub| entries(&path.join(sub), false));
     files.filter_map(move |entry| match entry {
