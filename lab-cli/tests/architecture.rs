@@ -56,25 +56,6 @@ const IN_CIRCLES: &[(&str, &[&str])] = &[
             "url::template",
         ],
     ),
-    (
-        "target-app",
-        &[
-            "calls",
-            "control",
-            "control::events",
-            "control::port",
-            "control::wire",
-            "mail::import::directory",
-            "mail::import::maildir",
-            "plant::context",
-            "plant::costs",
-            "plant::sites",
-            "plant::world",
-            "policies",
-            "running",
-            "tree",
-        ],
-    ),
 ];
 
 /// Crates whose folders import each other one way: whatever imports something from a folder, the folder knows nothing of it.

@@ -32,14 +32,14 @@ pub use sites::Sites;
 use crate::{
     calls::Callers,
     class::RequestFacts,
-    clock::Clock,
+    clock::ServiceClock,
     fault_injection::FaultInjection,
-    ledger::{Ending, Ledgers},
+    ledger::{Ledgers, RequestEnding},
     request::{self, End, Intake},
     security_headers,
-    service::{Bytes, Page, Request, Service},
-    spec::{EdgeSpec, Health},
-    stage::{AdmissionResult, Work as _},
+    service::{Bytes, PageBody, Request, Service},
+    spec::{EdgeSpec, HealthChecks},
+    stage::{AdmissionResult, StageWork as _},
     tree::{TaskSpec, WireCosts},
 };
 
@@ -49,7 +49,7 @@ pub struct LiveApp {
     /// The part that knows what requests mean.
     pub service: Arc<dyn Service>,
     /// The clock of all sites.
-    pub clock: Clock,
+    pub clock: ServiceClock,
     /// The gates, dispatch and the stages.
     pub sites: Sites,
     /// The counts of requests and connections by how they ended.
@@ -59,7 +59,7 @@ pub struct LiveApp {
     /// The limits of connections and requests.
     pub edge: EdgeSpec,
     /// The place that answers health checks.
-    pub health: Health,
+    pub health: HealthChecks,
     /// True once the service refuses all new requests, before it stops.
     pub draining: AtomicBool,
     /// The calls to other services for each request.
@@ -74,16 +74,16 @@ pub struct LiveApp {
 
 /// An answer, and how the ledger counts it.
 #[derive(Debug)]
-pub struct Answer {
+pub struct AppAnswer {
     /// The answer that the client gets.
-    pub response: Response<Page>,
+    pub response: Response<PageBody>,
     /// How the request ended.
-    pub ending: Ending,
+    pub ending: RequestEnding,
 }
 
-impl Answer {
+impl AppAnswer {
     /// Puts on an answer what its end requires, and what it tells the sender's policy.
-    fn new(mut response: Response<Page>, end: &End, note: Option<Note>) -> Self {
+    fn new(mut response: Response<PageBody>, end: &End, note: Option<Note>) -> Self {
         for (name, value) in request::headers(end, note) {
             // Only the address of another node could be unfit, and that was checked at the start.
             let value = match value {
@@ -96,7 +96,7 @@ impl Answer {
     }
 
     /// The service's own answer.
-    fn of_service(response: Response<Page>, note: Option<Note>) -> Self {
+    fn of_service(response: Response<PageBody>, note: Option<Note>) -> Self {
         let end = End::Answered(response.status().as_u16());
         Self::new(response, &end, note)
     }
@@ -110,7 +110,7 @@ impl LiveApp {
         sites: Sites,
         intake: Intake,
         callers: Option<Callers>,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> Arc<Self> {
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
@@ -131,7 +131,7 @@ impl LiveApp {
 
     /// Takes a request through gate, dispatch and stage. The caller drops the future when the client goes away; a stage still finishes
     /// the work that it has begun, and the policies are told how the request ended.
-    pub async fn answer(self: &Arc<Self>, head: Parts, body: Bytes, entered: Timestamp, peer: SocketAddr) -> Answer {
+    pub async fn answer(self: &Arc<Self>, head: Parts, body: Bytes, entered: Timestamp, peer: SocketAddr) -> AppAnswer {
         if self.draining.load(Ordering::Relaxed) {
             return self.refused(Refusal::new(Reason::Draining));
         }
@@ -141,7 +141,7 @@ impl LiveApp {
         let Offer { id, tags, .. } = offer;
         let request = Request { id, entered, tags, route, head, body, peer };
         match self.dispatch(request, offer).await {
-            Some(JobReply::Handled { handled: Ok(response), note }) => Answer::of_service(response, note),
+            Some(JobReply::Handled { handled: Ok(response), note }) => AppAnswer::of_service(response, note),
             Some(JobReply::Handled { handled: Err(refusal), note }) => {
                 self.turned_away(End::Refused(refusal), note).await
             }
@@ -155,19 +155,19 @@ impl LiveApp {
     }
 
     /// Answers a health check, which no ledger counts as a request.
-    pub async fn check(self: &Arc<Self>, head: &Parts, entered: Timestamp, peer: SocketAddr) -> Answer {
+    pub async fn check(self: &Arc<Self>, head: &Parts, entered: Timestamp, peer: SocketAddr) -> AppAnswer {
         self.ledgers.users.checked();
         if self.draining.load(Ordering::Relaxed) {
             return self.refused(Refusal::new(Reason::Draining));
         }
-        if self.health == Health::Inside {
+        if self.health == HealthChecks::Inside {
             let offer = self.intake.check(&self.facts(head, peer), Kind::default(), entered);
             match self.sites.dispatch.enter(offer).await {
                 Ok(permit) => _ = permit.end(Outcome::Ignored),
                 Err(TurnedAway { refusal, note }) => return self.turned_away(End::Refused(refusal), note).await,
             }
         }
-        Answer::of_service(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")), None)
+        AppAnswer::of_service(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")), None)
     }
 
     /// Offers the request to the gate, then to the stage that its route names. Returns what became of it; `None` if its handler
@@ -191,7 +191,7 @@ impl LiveApp {
     }
 
     /// Answers a request that no stage took.
-    async fn not_taken(&self, not_taken: NotTaken) -> Answer {
+    async fn not_taken(&self, not_taken: NotTaken) -> AppAnswer {
         let NotTaken { request, permit, away: TurnedAway { refusal, note }, answer } = not_taken;
         let degraded = match (&answer, &request) {
             (RefusalAnswer::Degrade, Some(request)) => self.service.degrade(request).await,
@@ -202,7 +202,7 @@ impl LiveApp {
         let end = End::not_taken(refusal, &answer, path.map_or("/", PathAndQuery::as_str), status);
         let note = request::note_of_reply(permit.end(end.outcome(false)), note);
         match degraded {
-            Some(response) => Answer::new(response, &end, note),
+            Some(response) => AppAnswer::new(response, &end, note),
             None => self.turned_away(end, note).await,
         }
     }
@@ -215,7 +215,7 @@ impl LiveApp {
     }
 
     /// Answers a request that ends without the service's own answer, at the cost of a refusal.
-    async fn turned_away(&self, end: End, note: Option<Note>) -> Answer {
+    async fn turned_away(&self, end: End, note: Option<Note>) -> AppAnswer {
         if end.costs_a_refusal() {
             self.spend(self.wire.refuse).await;
         }
@@ -224,33 +224,33 @@ impl LiveApp {
 
     /// The answer to a refusal.
     #[must_use]
-    pub fn refused(&self, refusal: Refusal) -> Answer {
+    pub fn refused(&self, refusal: Refusal) -> AppAnswer {
         self.unserved(&End::Refused(refusal), None)
     }
 
     /// An answer that no handler made. The page of a refusal is made at the start: only the head is put together here.
-    fn unserved(&self, end: &End, note: Option<Note>) -> Answer {
+    fn unserved(&self, end: &End, note: Option<Note>) -> AppAnswer {
         let status = StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         let page = match end {
             End::Refused(refusal) => self.pages.get(&refusal.reason).cloned().unwrap_or_default(),
             End::Redirected { .. } => Bytes::new(),
             End::Answered(_) | End::Degraded(_) => self.service.error_page(status),
         };
-        Answer::new(page_of(status, page), end, note)
+        AppAnswer::new(page_of(status, page), end, note)
     }
 
     /// An answer with an empty body.
     #[must_use]
-    pub fn nothing(&self) -> Answer {
+    pub fn nothing(&self) -> AppAnswer {
         let mut response = Response::new(Bytes::new().into());
         *response.status_mut() = StatusCode::NO_CONTENT;
         security_headers::add_to(response.headers_mut());
-        Answer::of_service(response, None)
+        AppAnswer::of_service(response, None)
     }
 
     /// The page of an error that no handler made.
     #[must_use]
-    pub fn failed(&self, status: StatusCode) -> Answer {
+    pub fn failed(&self, status: StatusCode) -> AppAnswer {
         self.unserved(&End::Answered(status.as_u16()), None)
     }
 }
@@ -279,7 +279,7 @@ impl Drop for MayWait<'_> {
     }
 }
 
-fn page_of(status: StatusCode, page: Bytes) -> Response<Page> {
+fn page_of(status: StatusCode, page: Bytes) -> Response<PageBody> {
     let mut response = Response::new(page.into());
     *response.status_mut() = status;
     security_headers::add_to(response.headers_mut());

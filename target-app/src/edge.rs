@@ -27,7 +27,7 @@ use tokio::io::unix::AsyncFd;
 use workloads::background::HEALTH;
 
 use crate::{
-    app::{Answer, LiveApp},
+    app::{AppAnswer, LiveApp},
     request::DEGRADED,
     spec::EdgeSpec,
     stage::GatePermit,
@@ -338,20 +338,20 @@ async fn answer(app: &Arc<LiveApp>, request: Request<Incoming>, conn: &Arc<Conn>
     finish(app, answer, &method, entry, conn)
 }
 
-fn with_methods(mut answer: Answer) -> Answer {
+fn with_methods(mut answer: AppAnswer) -> AppAnswer {
     answer.response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST, OPTIONS"));
     answer
 }
 
 fn finish(
     app: &LiveApp,
-    answer: Answer,
+    answer: AppAnswer,
     method: &Method,
-    entry: Option<crate::ledger::Entry>,
+    entry: Option<crate::ledger::LedgerEntry>,
     conn: &Arc<Conn>,
 ) -> Response<Answered> {
     let last = app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
-    let Answer { response, ending } = if last { close(answer) } else { answer };
+    let AppAnswer { response, ending } = if last { close(answer) } else { answer };
     if response.headers().contains_key(DEGRADED) {
         conn.ledger(app).degraded();
     }
@@ -360,7 +360,7 @@ fn finish(
 }
 
 /// The connection ends with this answer.
-fn close(mut answer: Answer) -> Answer {
+fn close(mut answer: AppAnswer) -> AppAnswer {
     answer.response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     answer
 }

@@ -11,7 +11,7 @@ use std::{
 use controllers::Timestamp;
 
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     control::wire::InjectFault,
     signals::{Probe as _, ThisProcess},
 };
@@ -29,7 +29,7 @@ const LEAST_SHARE: f64 = 0.01;
 /// The faults that are active in a service.
 #[derive(Debug)]
 pub struct FaultInjection {
-    clock: Clock,
+    clock: ServiceClock,
     /// Whether it is worth taking the lock.
     any: AtomicBool,
     now: Mutex<InTheWay>,
@@ -62,7 +62,7 @@ struct Delay {
 impl FaultInjection {
     /// No fault is active.
     #[must_use]
-    pub fn new(clock: Clock) -> Self {
+    pub fn new(clock: ServiceClock) -> Self {
         Self { clock, any: AtomicBool::new(false), now: Mutex::default() }
     }
 
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn it_ends_by_itself_and_can_be_taken_back() {
-        let fault_injection = FaultInjection::new(Clock::start());
+        let fault_injection = FaultInjection::new(ServiceClock::start());
         assert!((fault_injection.speed() - 1.0).abs() < 1e-9);
         fault_injection.put(&InjectFault::Capacity { share: 0.5, for_ms: 60_000.0 }).unwrap();
         assert!((fault_injection.speed() - 0.5).abs() < 1e-9);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn values_out_of_range_change_nothing_and_say_what_would_do() {
-        let fault_injection = FaultInjection::new(Clock::start());
+        let fault_injection = FaultInjection::new(ServiceClock::start());
         for (hinder, hint) in [
             (InjectFault::Capacity { share: -0.1, for_ms: 1.0 }, "0.01 to 1"),
             (InjectFault::Capacity { share: 0.001, for_ms: 1.0 }, "0.01 to 1"),

@@ -12,7 +12,7 @@ use controllers::{
 use tokio::sync::Notify;
 
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     signals::Probe,
     stage::{Timed, Upstream, lock},
 };
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Monitors {
     site: SiteId,
-    clock: Clock,
+    clock: ServiceClock,
     machines: Mutex<Vec<SiteMachine>>,
     upstream: Vec<Upstream>,
     probe: Arc<dyn Probe>,
@@ -36,7 +36,7 @@ impl Monitors {
         machines: Vec<SiteMachine>,
         probe: Arc<dyn Probe>,
         upstream: Vec<Upstream>,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> Arc<Self> {
         Arc::new(Self { site, clock, machines: Mutex::new(machines), upstream, probe, alarm: Notify::new() })
     }
@@ -87,7 +87,7 @@ impl Timed for Monitors {
         wake
     }
 
-    fn timer(&self) -> (&Notify, Clock) {
+    fn timer(&self) -> (&Notify, ServiceClock) {
         (&self.alarm, self.clock)
     }
 }

@@ -16,6 +16,7 @@ mod connections;
 mod context;
 mod costs;
 mod cpu;
+mod event;
 mod fault;
 mod foreseen;
 mod gauges;
@@ -24,19 +25,22 @@ mod listener;
 mod build;
 mod in_flight;
 mod mail;
+mod meter;
 mod oracle;
 mod sites;
 mod synthetic;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod work;
 mod world;
 
 pub use build::PlantPlan;
 pub use cluster::{Cluster, ClusterEvent};
 pub use costs::{PlantError, PlantSpec, TypeCost};
+pub use event::Event;
 pub use fault::{Fault, FaultKind};
 pub use foreseen::{Foreseen, Servers};
 #[cfg(test)]
 pub(crate) use tests::target as emulated_target;
-pub use world::{Event, Plant};
+pub use world::Plant;

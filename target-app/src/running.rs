@@ -12,10 +12,9 @@ use crate::{
     app::LiveApp,
     calls::Callers,
     control::{
-        Policies,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, InjectFault, ReadRequests, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetPolicy, StageGauges},
     },
     edge::Edge,
     ledger::Ledgers,

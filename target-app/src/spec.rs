@@ -38,7 +38,7 @@ pub struct TargetSpec {
     pub edge: EdgeSpec,
     /// Who answers a health check (`GET /health`).
     #[serde(default)]
-    pub health: Health,
+    pub health: HealthChecks,
     /// How a request's class is found.
     pub class: ClassRule,
     /// How important requests are that do not say so themselves, by class; those of a class that is not named are
@@ -78,7 +78,7 @@ impl TargetSpec {
             stage_defaults: StageSpec::default(),
             stages: BTreeMap::new(),
             edge: EdgeSpec::default(),
-            health: Health::default(),
+            health: HealthChecks::default(),
             class: ClassRule::default(),
             criticality: BTreeMap::new(),
             control_token: None,
@@ -201,7 +201,7 @@ pub struct WorkSpec {
 /// Who answers a health check. It is in no ledger of requests, and policies are told [`controllers::Outcome::Ignored`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Health {
+pub enum HealthChecks {
     /// The edge, whatever the policies say: the process is alive.
     #[default]
     Outside,

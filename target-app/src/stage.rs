@@ -15,7 +15,7 @@ use controllers::{
 };
 use tokio::sync::Notify;
 
-use crate::{clock::Clock, control::reports::Reports, service::At, signals::Probe, spec::StageSpec};
+use crate::{clock::ServiceClock, control::reports::Reports, service::At, signals::Probe, spec::StageSpec};
 
 mod gate;
 mod shared;
@@ -30,11 +30,11 @@ pub use gate::{AdmissionGate, AdmissionResult, Continuation, GatePermit};
 pub(crate) use shared::interleaved;
 pub(crate) use shared::{Shared, lock, spawn};
 pub(crate) use timer::{Timed, keep_time};
-pub use work::{RefusedJob, Upstream, Work};
+pub use work::{RefusedJob, StageWork, Upstream};
 
 /// A stage.
 #[derive(Debug)]
-pub struct Stage<W: Work> {
+pub struct LiveStage<W: StageWork> {
     site: SiteId,
     name: String,
     spec: StageSpec,
@@ -67,8 +67,8 @@ impl std::fmt::Debug for Neighbours {
 /// The policy has not reported a 90th percentile yet.
 const UNKNOWN: u64 = u64::MAX;
 
-impl<W: Work> Stage<W> {
-    /// A stage whose workers begin with [`Stage::start`]. `probe`: where load samples come from.
+impl<W: StageWork> LiveStage<W> {
+    /// A stage whose workers begin with [`LiveStage::start`]. `probe`: where load samples come from.
     #[must_use]
     pub fn new(
         name: &str,
@@ -76,7 +76,7 @@ impl<W: Work> Stage<W> {
         spec: StageSpec,
         probe: Arc<dyn Probe>,
         reports: Option<Reports>,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> Arc<Self> {
         let stage = site::Stage::new(name, site, limits(&spec));
         Arc::new(Self {
@@ -238,15 +238,15 @@ impl<W: Work> Stage<W> {
 }
 
 /// A job that waits for other services, however that ends.
-struct DownstreamWait<'a, W: Work>(&'a Stage<W>);
+struct DownstreamWait<'a, W: StageWork>(&'a LiveStage<W>);
 
-impl<W: Work> Drop for DownstreamWait<'_, W> {
+impl<W: StageWork> Drop for DownstreamWait<'_, W> {
     fn drop(&mut self) {
         self.0.shared.peek(|stage| stage.waits_downstream(-1));
     }
 }
 
-impl<W: Work> Timed for Stage<W> {
+impl<W: StageWork> Timed for LiveStage<W> {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
         let (wants, wake) = self.shared.on_timer(|stage, now| {
             if stage.is_drained() {
@@ -259,7 +259,7 @@ impl<W: Work> Timed for Stage<W> {
         wake
     }
 
-    fn timer(&self) -> (&Notify, Clock) {
+    fn timer(&self) -> (&Notify, ServiceClock) {
         self.shared.timer()
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::text::suggestion;
-use target_app::spec::{ChecksumSpec, ClassRule, Durability, EdgeSpec, Health, StageSpec};
+use target_app::spec::{ChecksumSpec, ClassRule, Durability, EdgeSpec, HealthChecks, StageSpec};
 
 use super::{
     client::{criticality_by_class, criticality_of_all},
@@ -97,7 +97,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     let machines = fields.list("machines").iter().filter_map(|node| machine(node, reports, problems)).collect();
     let class = class(&fields);
     let criticality = criticality_by_class(&fields);
-    let health = fields.choice("health", &[("outside", Health::Outside), ("inside", Health::Inside)]);
+    let health = fields.choice("health", &[("outside", HealthChecks::Outside), ("inside", HealthChecks::Inside)]);
     let health = health.unwrap_or_default();
     let backlog = fields.count("backlog", 1..=65_535).map(|n| n as u32);
     let keep_alive = fields.flag("keep_alive").unwrap_or(true);

@@ -16,14 +16,14 @@ use tokio::sync::Notify;
 
 use super::Job;
 use crate::{
-    clock::Clock,
-    stage::{RefusedJob, Shared, Stage, Timed, Work},
+    clock::ServiceClock,
+    stage::{LiveStage, RefusedJob, Shared, StageWork, Timed},
 };
 
 /// The workers of the dispatch stage and the queue before them.
 #[derive(Debug)]
 pub struct Dispatchers {
-    stages: Vec<Arc<Stage<Job>>>,
+    stages: Vec<Arc<LiveStage<Job>>>,
     shared: Shared<Dispatch<Job>>,
     /// Jobs that wait for their stages. A copy, so that a stage that makes room looks here without the lock.
     blocked: AtomicU32,
@@ -32,7 +32,7 @@ pub struct Dispatchers {
 impl Dispatchers {
     /// This many workers, and a queue of that length, for these stages.
     #[must_use]
-    pub fn new(workers: u32, queue: u32, stages: Vec<Arc<Stage<Job>>>, clock: Clock) -> Arc<Self> {
+    pub fn new(workers: u32, queue: u32, stages: Vec<Arc<LiveStage<Job>>>, clock: ServiceClock) -> Arc<Self> {
         let shared = Shared::new(Dispatch::new(workers, queue), clock);
         Arc::new(Self { stages, shared, blocked: AtomicU32::new(0) })
     }
@@ -144,7 +144,7 @@ impl Timed for Dispatchers {
         wake
     }
 
-    fn timer(&self) -> (&Notify, Clock) {
+    fn timer(&self) -> (&Notify, ServiceClock) {
         self.shared.timer()
     }
 }

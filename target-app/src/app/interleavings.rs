@@ -42,7 +42,7 @@ impl Service for Quick {
 }
 
 /// One worker at dispatch, and one job in the queue of the stage: whoever comes next waits at dispatch.
-fn app(clock: Clock) -> Arc<LiveApp> {
+fn app(clock: ServiceClock) -> Arc<LiveApp> {
     let none = PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() };
     let mut target: TargetSpec = crate::plant::emulated_target(none);
     let stage = StageSpec { workers: 1, queue: 1, on_refuse: OnRefuse::Block, ..StageSpec::default() };
@@ -78,7 +78,7 @@ async fn settle(app: &LiveApp, clock: &ManualClock, idle: impl Fn() -> bool) {
 fn requests_that_back_pressure_holds_are_all_answered_once() {
     explore(ORDERS, || async {
         let clock = ManualClock::leaked();
-        let app = app(Clock::manual(clock));
+        let app = app(ServiceClock::manual(clock));
         let answers = Arc::default();
         let asked: Vec<_> = (0..4).map(|_| ask(&app, &answers)).collect();
         settle(&app, clock, || answers.lock().unwrap().len() == asked.len()).await;
@@ -91,7 +91,7 @@ fn requests_that_back_pressure_holds_are_all_answered_once() {
 fn a_client_that_goes_away_frees_the_worker_that_waits_with_its_request() {
     explore(ORDERS, || async {
         let clock = ManualClock::leaked();
-        let app = app(Clock::manual(clock));
+        let app = app(ServiceClock::manual(clock));
         let answers = Arc::default();
         let asked: Vec<_> = (0..4).map(|_| ask(&app, &answers)).collect();
         shuttle::future::yield_now().await;

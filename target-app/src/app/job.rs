@@ -13,8 +13,8 @@ use super::LiveApp;
 use crate::{
     calls::CallsResult,
     request::{self, End},
-    service::{At, Boxed, Cost, Handled, Later, Metered, Page, Request},
-    stage::{GatePermit, Work},
+    service::{At, Boxed, Handled, Later, Metered, PageBody, Request, StatedCost},
+    stage::{GatePermit, StageWork},
 };
 
 /// What became of a job.
@@ -50,7 +50,7 @@ pub struct Job {
     branch: usize,
 }
 
-impl Work for Job {
+impl StageWork for Job {
     fn offer(&self) -> Offer {
         self.offer
     }
@@ -78,7 +78,7 @@ impl Work for Job {
                 let (handled, spent) = Metered::new(work).await;
                 (handled, Some(spent))
             };
-            let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
+            let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<StatedCost>());
             self.cost = stated.map(|cost| cost.0).or(spent);
             let handled = match handled {
                 Ok(response) => self.with_calls(response, draw).await,
@@ -160,7 +160,7 @@ impl Job {
     }
 
     /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
-    async fn with_calls(&mut self, response: Response<Page>, draw: Option<u64>) -> Handled {
+    async fn with_calls(&mut self, response: Response<PageBody>, draw: Option<u64>) -> Handled {
         let app = Arc::clone(&self.app);
         let (Some(callers), Some(stage)) = (&app.callers, app.sites.stages.get(self.branch)) else {
             return Ok(response);

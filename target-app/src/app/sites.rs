@@ -10,7 +10,7 @@ use controllers::{
 use super::{Dispatchers, Job};
 use crate::{
     graph::{Graph, Role},
-    stage::{AdmissionGate, Neighbours, Stage, Upstream, keep_time, spawn},
+    stage::{AdmissionGate, LiveStage, Neighbours, Upstream, keep_time, spawn},
 };
 
 /// The sites of a live service.
@@ -25,7 +25,7 @@ pub struct Sites {
     /// The workers of dispatch, of which back-pressure holds some.
     pub dispatchers: Arc<Dispatchers>,
     /// The service's own stages, in the order of the graph's branches.
-    pub stages: Vec<Arc<Stage<Job>>>,
+    pub stages: Vec<Arc<LiveStage<Job>>>,
 }
 
 impl Sites {
@@ -94,7 +94,7 @@ impl Sites {
         gates.into_iter().find_map(|(of, gate)| (of == site).then_some(gate))
     }
 
-    fn stage(&self, site: SiteId) -> Option<&Arc<Stage<Job>>> {
+    fn stage(&self, site: SiteId) -> Option<&Arc<LiveStage<Job>>> {
         let place = self.graph.branches().position(|(of, _)| of == site)?;
         self.stages.get(place)
     }

@@ -19,7 +19,7 @@ use super::{
     wire::{Broken, Wire},
 };
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     control::wire::MadeCalls,
     stage::{Shared, Timed, keep_time, spawn},
     tree::{CalleeSpec, TaskSpec},
@@ -60,7 +60,7 @@ struct Lease {
 
 impl Callers {
     /// Those of a task; `None` if it makes no calls. Needs a runtime.
-    pub(crate) fn of(task: &TaskSpec, clock: Clock) -> Result<Option<Self>, Vec<Problem>> {
+    pub(crate) fn of(task: &TaskSpec, clock: ServiceClock) -> Result<Option<Self>, Vec<Problem>> {
         let one = |(place, callee): (usize, &CalleeSpec)| {
             let CalleeSpec { call, tasks, balancer, per, cap } = callee;
             if tasks.is_empty() {
@@ -305,7 +305,7 @@ impl Timed for Caller {
         self.shared.on_timer(on_timer).1
     }
 
-    fn timer(&self) -> (&Notify, Clock) {
+    fn timer(&self) -> (&Notify, ServiceClock) {
         self.shared.timer()
     }
 }

@@ -12,7 +12,7 @@ use workloads::balance::{Balancer, Per};
 
 use super::*;
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     spec::PolicySpec,
     tree::{CalleeSpec, TaskSpec},
 };
@@ -118,7 +118,7 @@ fn callers(to: SocketAddr, call: CallSpec) -> Callers {
     let target = crate::plant::emulated_target(none);
     let callee = CalleeSpec { call, tasks: vec![to], balancer: Balancer::RoundRobin, per: Per::Request, cap: 0 };
     let task = TaskSpec { name: "front".to_owned(), calls: vec![callee], ..TaskSpec::alone(target) };
-    Callers::of(&task, Clock::start()).unwrap().unwrap()
+    Callers::of(&task, ServiceClock::start()).unwrap().unwrap()
 }
 
 fn counts(callers: &Callers) -> CallCounts {

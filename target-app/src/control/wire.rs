@@ -132,6 +132,15 @@ impl ServerLedger {
     }
 }
 
+/// The catalogue as the control port shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policies {
+    /// By site: the policy that sits there.
+    pub sites: BTreeMap<String, String>,
+    /// Names that `PUT /policy` takes.
+    pub names: Vec<String>,
+}
+
 /// A change of policy while running (`PUT /policy`), at one stage or all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -174,4 +183,11 @@ pub struct StreamedEvent {
     /// What.
     #[serde(flatten)]
     pub event: PolicyEvent,
+}
+
+/// Everything that is wrong with a request to the control port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problems {
+    /// Each with the key that it is about.
+    pub problems: Vec<String>,
 }

@@ -26,12 +26,13 @@ use controllers::{Class, PeerReport, Reason, Seen, Timestamp};
 use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of};
 
 use super::{
+    event::Event,
     in_flight::is_check,
-    world::{Event, Plant, refused},
+    world::{Plant, refused},
 };
 use crate::{
     calls::{Pool, Way},
-    ledger::{Ending, Ledger},
+    ledger::{RequestEnding, ServiceLedger},
     tree::{TreeMachines, local},
 };
 use calls::Calls;
@@ -69,7 +70,7 @@ struct Service {
     /// True if the balancer refuses requests over a cap.
     capped: bool,
     /// The ledger of users' requests that the balancer refused.
-    balancer: Arc<Ledger>,
+    balancer: Arc<ServiceLedger>,
     /// The number of calls to each called service for a request.
     calls: Vec<u32>,
     fan_out: bool,
@@ -230,7 +231,10 @@ impl Cluster {
         match owner {
             Sender::User(user) => {
                 if !is_check(&asked.call) {
-                    self.services[service].balancer.open(asked.number).close(Ending::Refused(Reason::Concurrency));
+                    self.services[service]
+                        .balancer
+                        .open(asked.number)
+                        .close(RequestEnding::Refused(Reason::Concurrency));
                 }
                 cx.reply(user, response);
             }

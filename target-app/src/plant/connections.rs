@@ -12,12 +12,12 @@ use super::{
     context::PlantContext,
     costs::ms,
     cpu::Task,
+    event::{Event, TimerSite},
     in_flight::is_check,
     listener::{State, is_call},
-    sites::TimerSite,
-    world::{Event, Plant, UPKEEP, refused},
+    world::{Plant, UPKEEP, refused},
 };
-use crate::{ledger::Ledger, request::DEGRADED};
+use crate::{ledger::ServiceLedger, request::DEGRADED};
 
 impl Plant {
     /// Takes connections from the kernel's queue, as far as the policy at accept lets them in.
@@ -146,7 +146,7 @@ impl Plant {
     }
 
     /// Users' requests are booked apart from other services' calls.
-    pub(super) fn books(&self, conn: ConnId) -> &Arc<Ledger> {
+    pub(super) fn books(&self, conn: ConnId) -> &Arc<ServiceLedger> {
         self.ledgers.of(is_call(conn))
     }
 

@@ -1,7 +1,7 @@
 use controllers::{JobId, PeerReport, Timestamp};
 use workloads::sim::{ConnId, Cx, Response};
 
-use super::world::Event;
+use super::event::Event;
 
 /// The host of a plant: the simulation itself, or a cluster that passes everything on to it.
 pub(super) trait PlantContext {

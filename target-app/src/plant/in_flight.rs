@@ -58,7 +58,7 @@ pub(super) struct InFlight {
     pub(super) offer: Offer,
     pub(super) route: Route,
     /// Its line in the service's books; dropped, the client had gone.
-    pub(super) entry: Option<ledger::Entry>,
+    pub(super) entry: Option<ledger::LedgerEntry>,
     /// Of the gate at dispatch.
     pub(super) permit: Option<Permit>,
     /// What is still to be done, the first being under way.

@@ -1,47 +1,23 @@
-//! The sites of a plant: when each is due, and what they tell each other.
+//! The sites of a plant, and when each is due.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use controllers::{
-    Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp, UnixSeconds,
+    Effect, JobId, LoadSample, Seen, SiteId, Timestamp, UnixSeconds,
     site::{Action, Dispatch, Gate, SiteMachine, Stage, earliest},
 };
-use workloads::sim::Identity;
 
 use super::{
     context::PlantContext,
+    event::{Event, TimerSite},
+    meter::{Meter, wall},
     oracle::Foresight,
-    world::{Event, Meter, Plant, wall},
 };
 use crate::{
-    graph::{Graph, Role},
+    graph::Graph,
     policies::{Resolved, Seating},
     spec::StageSpec,
 };
-
-/// A site with a timer of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TimerSite {
-    /// The gate at accept.
-    Accept,
-    /// The gate at dispatch.
-    Dispatch,
-    /// A stage of the service.
-    Stage(usize),
-    /// The monitors of the whole process.
-    System,
-}
-
-impl Identity for TimerSite {
-    fn identity(&self) -> u64 {
-        match *self {
-            Self::Accept => 0,
-            Self::Dispatch => 1,
-            Self::System => 2,
-            Self::Stage(stage) => 3 + stage as u64,
-        }
-    }
-}
 
 /// The sites of a plant, and what they are made by.
 #[derive(Debug)]
@@ -120,7 +96,7 @@ impl PlantSites {
     }
 
     /// Collects what the monitors of the whole process want, and plans their next wake-up.
-    fn collect_of_monitors(&mut self, meter: &Meter, cx: &mut dyn PlantContext) -> Vec<Effect> {
+    pub(super) fn collect_of_monitors(&mut self, meter: &Meter, cx: &mut dyn PlantContext) -> Vec<Effect> {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let (now, mut wants) = (cx.now(), Vec::new());
         let wakes = self.monitors.iter_mut().map(|monitor| monitor.poll(now, nothing, meter, |want| wants.push(want)));
@@ -129,7 +105,7 @@ impl PlantSites {
         wants
     }
 
-    fn observe(&mut self, now: Timestamp, place: TimerSite, seen: &Seen) {
+    pub(super) fn observe(&mut self, now: Timestamp, place: TimerSite, seen: &Seen) {
         match place {
             TimerSite::Accept => self.accept.observe(now, seen),
             TimerSite::Dispatch => self.dispatch.observe(now, seen),
@@ -139,7 +115,7 @@ impl PlantSites {
     }
 
     /// Puts new policies in place of those that have learnt.
-    fn renew(&mut self, now: Timestamp) {
+    pub(super) fn renew(&mut self, now: Timestamp) {
         let Self { chosen, seating, .. } = self;
         self.accept.replace(now, seating.policy(chosen, seating.graph().accept()));
         // The oracle has learnt nothing that it could forget.
@@ -152,73 +128,10 @@ impl PlantSites {
     }
 
     /// A site of the graph, if it has a policy.
-    fn place(&self, site: SiteId) -> Option<TimerSite> {
+    pub(super) fn place(&self, site: SiteId) -> Option<TimerSite> {
         let graph = self.graph();
         let stage = graph.branches().position(|(of, _)| of == site).map(TimerSite::Stage);
         let gate = [(graph.dispatch(), TimerSite::Dispatch), (graph.accept(), TimerSite::Accept)];
         stage.or_else(|| gate.into_iter().find_map(|(of, place)| (of == site).then_some(place)))
-    }
-}
-
-impl Plant {
-    pub(super) fn on_wake(&mut self, place: TimerSite, cx: &mut dyn PlantContext) {
-        let armed = &mut self.sites.armed;
-        if armed.get(&place).is_some_and(|&at| at <= cx.now()) {
-            armed.remove(&place);
-        }
-        self.turn(place, cx);
-    }
-
-    pub(super) fn turn(&mut self, place: TimerSite, cx: &mut dyn PlantContext) {
-        match place {
-            TimerSite::Accept => self.turn_accept(cx),
-            TimerSite::Dispatch => self.turn_dispatch(cx),
-            TimerSite::Stage(stage) => self.turn_stage(stage, cx),
-            TimerSite::System => self.turn_monitors(cx),
-        }
-    }
-
-    /// Monitors of the whole process signal every dynamic stage and dispatch, as the live ones do.
-    fn turn_monitors(&mut self, cx: &mut dyn PlantContext) {
-        let meter = self.meter();
-        for want in self.sites.collect_of_monitors(&meter, cx) {
-            if let Effect::Tell(report) = want {
-                cx.report(report);
-            }
-            let Effect::Shed { to, level } = want else { continue };
-            let graph = Arc::clone(self.sites.graph());
-            let seen = Seen::Peer(PeerReport::Pressure { from: graph.system(), level });
-            let dynamic = graph.branches().enumerate().filter(|(_, (_, node))| node.role == Role::Dynamic);
-            let stages = dynamic.map(|(at, (site, _))| (site, TimerSite::Stage(at)));
-            let all = stages.chain([(graph.dispatch(), TimerSite::Dispatch)]);
-            for (_, place) in all.filter(|(site, _)| to.is_none_or(|to| to == *site)) {
-                self.tell(place, &seen, cx);
-            }
-        }
-    }
-
-    /// A word from another plant, to the site with this number here.
-    pub(super) fn on_report(&mut self, site: SiteId, seen: &Seen, cx: &mut dyn PlantContext) {
-        if let Some(place) = self.sites.place(site) {
-            self.tell(place, seen, cx);
-        }
-        self.settle(cx);
-    }
-
-    pub(super) fn tell(&mut self, place: TimerSite, seen: &Seen, cx: &mut dyn PlantContext) {
-        self.sites.observe(cx.now(), place, seen);
-        self.turn(place, cx);
-    }
-
-    pub(super) fn renew(&mut self, cx: &mut dyn PlantContext) {
-        self.sites.renew(cx.now());
-        self.turn_all(cx);
-    }
-
-    pub(super) fn turn_all(&mut self, cx: &mut dyn PlantContext) {
-        let stages = (0..self.sites.stages.len()).map(TimerSite::Stage);
-        for place in [TimerSite::Accept, TimerSite::Dispatch, TimerSite::System].into_iter().chain(stages) {
-            self.turn(place, cx);
-        }
     }
 }

@@ -209,7 +209,7 @@ fn connections_and_checks_are_paid_for_beside_requests() {
 #[test]
 fn a_check_inside_is_asked_like_a_request_and_policies_learn_nothing_from_it() {
     let mut spec = target(policy("fixed-rate", &[("rate", 1.0), ("depth", 1.0)]));
-    spec.health = crate::spec::Health::Inside;
+    spec.health = crate::spec::HealthChecks::Inside;
     let mut plan = url_plan(&[("all", 10, 0)]);
     let role = BackgroundRole::Checker { every: Duration::from_millis(100), anew: false };
     plan.phases[0].loads = vec![Load::Present { from: 1, to: 1, role, class: controllers::Class(0) }];

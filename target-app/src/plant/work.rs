@@ -13,16 +13,16 @@ use super::{
     context::PlantContext,
     costs::ms,
     cpu::{Step, Task},
+    event::{Event, TimerSite},
     in_flight::{InFlight, PlannedAnswer, Worker, head_of, is_check, peer_of},
     listener::PendingRefusal,
-    sites::TimerSite,
-    world::{Event, Plant, bare, reply_to},
+    world::{Plant, bare, reply_to},
 };
 use crate::{
     calls::{CallContext, CallsResult},
     class::RequestFacts,
     request::{self, End},
-    spec::Health,
+    spec::HealthChecks,
 };
 
 impl Plant {
@@ -38,7 +38,7 @@ impl Plant {
         let check = is_check(&asked.call);
         if check {
             self.books(asked.conn).checked();
-            if self.checks.answered == Health::Outside {
+            if self.checks.answered == HealthChecks::Outside {
                 return self.reply(asked.conn, bare(200), cx);
             }
         }

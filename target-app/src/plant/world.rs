@@ -2,62 +2,19 @@
 
 use std::time::Duration;
 
-use controllers::{JobId, Note, Reason, Refusal, Timestamp, UnixSeconds};
-use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of};
+use controllers::{Note, Reason, Refusal, Timestamp};
+use workloads::sim::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, SynResult};
 
 use super::{
-    backend::Backend,
-    context::PlantContext,
-    costs::PlantSpec,
-    cpu::CpuModel,
-    fault::Faults,
-    in_flight::Requests,
-    listener::Listener,
-    sites::{PlantSites, TimerSite},
+    backend::Backend, context::PlantContext, costs::PlantSpec, cpu::CpuModel, event::Event, fault::Faults,
+    in_flight::Requests, listener::Listener, meter::Meter, sites::PlantSites,
 };
 use crate::{
-    control::events::Reader,
+    control::events::EventReader,
     ledger::Ledgers,
     request::{self, End, Intake},
-    signals::Probe,
-    spec::Health,
+    spec::HealthChecks,
 };
-
-/// A scheduled event of a plant.
-#[derive(Debug, Clone, Copy)]
-pub enum Event {
-    /// Some work may be done.
-    Cores(u64),
-    /// A site asked to be woken.
-    Wake(TimerSite),
-    /// Blocked jobs are tried again.
-    Retry,
-    /// A request has waited as long as a fault makes it.
-    Waited(JobId),
-    /// A connection may have been idle for too long.
-    Idle(ConnId),
-    /// A fault begins or ends.
-    Fault(usize, bool),
-    /// A new policy of the same kind replaces the policy.
-    Renew,
-    /// Another second of all open connections is to be paid.
-    Upkeep,
-}
-
-impl Identity for Event {
-    fn identity(&self) -> u64 {
-        match *self {
-            Self::Cores(plan) => identity_of(0, &[plan]),
-            Self::Wake(place) => identity_of(1, &[place.identity()]),
-            Self::Retry => identity_of(2, &[]),
-            Self::Waited(JobId(job)) => identity_of(3, &[job]),
-            Self::Idle(conn) => identity_of(4, &[conn.identity()]),
-            Self::Fault(number, on) => identity_of(5, &[number as u64, u64::from(on)]),
-            Self::Renew => identity_of(6, &[]),
-            Self::Upkeep => identity_of(7, &[]),
-        }
-    }
-}
 
 /// A target in virtual time.
 #[derive(Debug)]
@@ -74,39 +31,16 @@ pub struct Plant {
     pub(super) faults: Faults,
     /// When a new policy replaces the policy.
     pub(super) renewals: Vec<Duration>,
-    pub(super) reader: Reader,
+    pub(super) reader: EventReader,
 }
 
 /// Health checks.
 #[derive(Debug)]
 pub(super) struct Checks {
     /// The place that answers them.
-    pub(super) answered: Health,
+    pub(super) answered: HealthChecks,
     /// Work on them.
     pub(super) spent: Duration,
-}
-
-/// The plant as load samples see it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Meter {
-    used: Duration,
-    cpus: f64,
-    memory: f64,
-}
-
-impl Probe for Meter {
-    fn cpu_time(&self) -> Duration {
-        self.used
-    }
-
-    fn cpus(&self) -> f64 {
-        self.cpus
-    }
-
-    /// Nothing but connections takes memory in a plant.
-    fn memory_share(&self) -> f64 {
-        self.memory
-    }
 }
 
 impl Plant {
@@ -223,11 +157,6 @@ impl SimServer for Plant {
 
 /// Open connections are paid for so often.
 pub(super) const UPKEEP: Duration = Duration::from_secs(1);
-
-/// Wall time begins with the run: nothing outside of it is to agree with.
-pub(super) fn wall(now: Timestamp) -> UnixSeconds {
-    UnixSeconds(now.as_nanos() / 1_000_000_000)
-}
 
 /// An answer of nothing but a status.
 pub(super) fn bare(status: u16) -> Response {

@@ -9,7 +9,7 @@ use crate::{
     app::{Dispatchers, LiveApp, Sites},
     calls::Callers,
     class::Classification,
-    clock::Clock,
+    clock::ServiceClock,
     control::{events::Events, reports::Reports},
     graph::{Graph, Role},
     mail::{Arashi, ArashiSettings, SessionLimits},
@@ -18,7 +18,7 @@ use crate::{
     request::Intake,
     service::Service,
     spec::{self, OnRefuse, TargetSpec},
-    stage::{AdmissionGate, Stage, keep_time, spawn},
+    stage::{AdmissionGate, LiveStage, keep_time, spawn},
     synthetic::{Checksum, Emulated, Law},
     tree::TaskSpec,
 };
@@ -50,7 +50,7 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     if spec.edge.head_bytes < LEAST_HEAD_BYTES {
         return Err(ServeError::Head(spec.edge.head_bytes));
     }
-    let clock = Clock::start();
+    let clock = ServiceClock::start();
     let service = open(&spec.app, task.speed, spec.draws.unwrap_or(spec.seed), clock).await?;
     let graph = Arc::new(service.graph());
     let seating = Seating::new(graph, spec.objective, spec.seed, Events::default());
@@ -63,7 +63,7 @@ pub(crate) fn assemble(
     chosen: &Resolved,
     service: Arc<dyn Service>,
     seating: &Seating,
-    clock: Clock,
+    clock: ServiceClock,
 ) -> Result<Built, ServeError> {
     let (spec, graph, probe) = (&task.target, Arc::clone(seating.graph()), service.probe());
     let (monitors, machines) = machines(&spec.machines)?;
@@ -82,7 +82,7 @@ pub(crate) fn assemble(
             let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
             let policy = seating.policy_site(chosen, beside, site);
             let spec = spec.stage(&node.name).clone();
-            Stage::new(&node.name, policy, spec, service.probe(), reports.clone(), clock)
+            LiveStage::new(&node.name, policy, spec, service.probe(), reports.clone(), clock)
         })
         .collect();
     let workers = stages.iter().map(|stage| stage.spec().workers).sum();
@@ -114,7 +114,7 @@ impl Built {
 }
 
 /// Opens what is served.
-async fn open(app: &spec::App, speed: f64, seed: u64, clock: Clock) -> Result<Arc<dyn Service>, ServeError> {
+async fn open(app: &spec::App, speed: f64, seed: u64, clock: ServiceClock) -> Result<Arc<dyn Service>, ServeError> {
     let seed = seed_for(seed, "service");
     match app {
         spec::App::Arashi { database, connections, work, session_in_links, full_text, durability, stale } => {

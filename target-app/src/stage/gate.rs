@@ -15,7 +15,7 @@ use controllers::{
 use tokio::sync::{Notify, oneshot};
 
 use super::{Shared, Timed};
-use crate::{clock::Clock, control::reports::Reports, signals::Probe};
+use crate::{clock::ServiceClock, control::reports::Reports, signals::Probe};
 
 /// A gate with a policy. While the policy is `none`, jobs pass without taking the lock.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl AdmissionGate {
         capacity: u32,
         probe: Arc<dyn Probe>,
         reports: Option<Reports>,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> Arc<Self> {
         let gate = Gate::new(name, site, capacity);
         Arc::new(Self {
@@ -240,7 +240,7 @@ impl Timed for AdmissionGate {
         wake
     }
 
-    fn timer(&self) -> (&Notify, Clock) {
+    fn timer(&self) -> (&Notify, ServiceClock) {
         self.shared.timer()
     }
 }

@@ -11,13 +11,13 @@ use std::{
 use controllers::Timestamp;
 use tokio::sync::Notify;
 
-use crate::clock::Clock;
+use crate::clock::ServiceClock;
 
 /// A machine that tasks share, and its timer.
 ///
 /// The lock is taken first and the clock is read second, so times never go back.
 pub(crate) struct Shared<M> {
-    pub(crate) clock: Clock,
+    pub(crate) clock: ServiceClock,
     state: Mutex<State<M>>,
     /// Rings when the timer waits for too late a time.
     pub(crate) alarm: Notify,
@@ -36,7 +36,7 @@ impl<M> fmt::Debug for Shared<M> {
 }
 
 impl<M> Shared<M> {
-    pub(crate) fn new(machine: M, clock: Clock) -> Self {
+    pub(crate) fn new(machine: M, clock: ServiceClock) -> Self {
         Self { clock, state: Mutex::new(State { machine, armed: None }), alarm: Notify::new() }
     }
 
@@ -59,7 +59,7 @@ impl<M> Shared<M> {
     }
 
     /// What the timer waits for, and the clock of its wake-ups.
-    pub(crate) fn timer(&self) -> (&Notify, Clock) {
+    pub(crate) fn timer(&self) -> (&Notify, ServiceClock) {
         (&self.alarm, self.clock)
     }
 

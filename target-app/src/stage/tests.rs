@@ -38,7 +38,7 @@ struct Piece {
     ran: Arc<AtomicU32>,
 }
 
-impl Work for Piece {
+impl StageWork for Piece {
     fn offer(&self) -> Offer {
         let tags = Tags { deadline: self.deadline, ..Tags::default() };
         Offer { id: JobId(self.id), tags, entered: Timestamp::ZERO, note: None }
@@ -74,7 +74,7 @@ impl Work for Piece {
 
 /// A stage with a policy, and what its work says.
 struct Bench {
-    stage: Arc<Stage<Piece>>,
+    stage: Arc<LiveStage<Piece>>,
     says: mpsc::UnboundedSender<Said>,
     said: mpsc::UnboundedReceiver<Said>,
     ran: Arc<AtomicU32>,
@@ -102,7 +102,14 @@ fn none() -> InstalledPolicy {
 fn bench(policy: Box<dyn Policy>, spec: StageSpec) -> Bench {
     let entry: &'static Entry = none().entry;
     let seat = Seat::new(SiteId(2), policy, 7, Box::new(()));
-    Bench::of(Stage::new("work", PolicySite::new(seat, entry, Vec::new()), spec, this_process(), None, Clock::start()))
+    Bench::of(LiveStage::new(
+        "work",
+        PolicySite::new(seat, entry, Vec::new()),
+        spec,
+        this_process(),
+        None,
+        ServiceClock::start(),
+    ))
 }
 
 fn this_process() -> Arc<dyn Probe> {
@@ -114,7 +121,7 @@ fn nobody() -> Neighbours {
 }
 
 impl Bench {
-    fn of(stage: Arc<Stage<Piece>>) -> Self {
+    fn of(stage: Arc<LiveStage<Piece>>) -> Self {
         stage.start(nobody());
         let (says, said) = mpsc::unbounded_channel();
         Self { stage, says, said, ran: Arc::default() }
@@ -411,13 +418,13 @@ async fn a_policy_is_woken_in_time_and_its_word_reaches_upstream() {
     let woken = Arc::new(AtomicU32::new(0));
     let policy = Box::new(Alarm(Timestamp::from_millis(20), Arc::clone(&woken)));
     let seat = Seat::new(SiteId(2), policy, 7, Box::new(()));
-    let stage = Stage::<Piece>::new(
+    let stage = LiveStage::<Piece>::new(
         "work",
         PolicySite::new(seat, none().entry, Vec::new()),
         spec(1, 1),
         this_process(),
         None,
-        Clock::start(),
+        ServiceClock::start(),
     );
     let heard = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&heard);
@@ -474,7 +481,7 @@ async fn policies_and_machines_are_shown_the_wall_clock() {
     let seat = Seat::new(SiteId(2), Box::new(policy.clone()), 7, Box::new(()));
     let beside = controllers::MachineSeat::new(SiteId(2), Box::new(machine.clone()), 7, Box::new(()));
     let desk = PolicySite::new(seat, none().entry, vec![SiteMachine::new(beside, &[])]);
-    let mut bench = Bench::of(Stage::new("work", desk, spec(1, 1), this_process(), None, Clock::start()));
+    let mut bench = Bench::of(LiveStage::new("work", desk, spec(1, 1), this_process(), None, ServiceClock::start()));
     bench.stage.enqueue(bench.piece(1, 1)).unwrap();
     assert_eq!(bench.next().await, Said::Done(1));
     // The policy: an offer, a start, an end. The machine: the latter two.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use controllers::Timestamp;
 use tokio::sync::Notify;
 
-use crate::clock::Clock;
+use crate::clock::ServiceClock;
 
 /// A site that wants to be woken.
 pub(crate) trait Timed: Send + Sync + 'static {
@@ -13,7 +13,7 @@ pub(crate) trait Timed: Send + Sync + 'static {
     fn turn(self: &Arc<Self>) -> Option<Timestamp>;
 
     /// Rings when the next wake-up has moved forward; and the clock of the wake-ups.
-    fn timer(&self) -> (&Notify, Clock);
+    fn timer(&self) -> (&Notify, ServiceClock);
 }
 
 /// Wakes the site in time for as long as it lives.
@@ -53,14 +53,14 @@ mod tests {
             turn.1
         }
 
-        fn timer(&self) -> (&Notify, Clock) {
+        fn timer(&self) -> (&Notify, ServiceClock) {
             self.0.timer()
         }
     }
 
     #[tokio::test]
     async fn a_timer_that_knows_when_to_come_again_sleeps_until_then() {
-        let turns = Arc::new(Turns(Shared::new(0, Clock::manual(ManualClock::leaked()))));
+        let turns = Arc::new(Turns(Shared::new(0, ServiceClock::manual(ManualClock::leaked()))));
         let timer = tokio::spawn(keep_time(Arc::downgrade(&turns)));
         for _ in 0..50 {
             tokio::task::yield_now().await;

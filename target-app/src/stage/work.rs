@@ -7,7 +7,7 @@ use controllers::{Note, Offer, Outcome, Refusal, Seen, SiteId, site::TurnedAway}
 use crate::service::{At, Boxed};
 
 /// A job that a stage can work on.
-pub trait Work: Send + 'static {
+pub trait StageWork: Send + 'static {
     /// What the policy is told of the job.
     fn offer(&self) -> Offer;
 
@@ -30,7 +30,7 @@ pub trait Work: Send + 'static {
         None
     }
 
-    /// Delivers the result, after [`Work::run`] or after a panic in it. `note`: from the policy of this stage to that of the sender.
+    /// Delivers the result, after [`StageWork::run`] or after a panic in it. `note`: from the policy of this stage to that of the sender.
     fn deliver(self, note: Option<Note>);
 
     /// Refuses the job, which the policy had held.

@@ -14,10 +14,10 @@ use controllers::{
     site::{self, Queued, WorkerStep},
 };
 
-use super::{Stage, Work};
+use super::{LiveStage, StageWork};
 
 /// The life of a worker, which is idle at first.
-pub(super) async fn work<W: Work>(stage: Arc<Stage<W>>) {
+pub(super) async fn work<W: StageWork>(stage: Arc<LiveStage<W>>) {
     while let Some(batch) = stage.next_batch().await {
         let began = stage.shared.clock.now();
         let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
@@ -31,7 +31,7 @@ pub(super) async fn work<W: Work>(stage: Arc<Stage<W>>) {
     }
 }
 
-impl<W: Work> Stage<W> {
+impl<W: StageWork> LiveStage<W> {
     /// Waits for a batch. `None`: the worker leaves.
     async fn next_batch(self: &Arc<Self>) -> Option<VecDeque<Queued<W>>> {
         loop {

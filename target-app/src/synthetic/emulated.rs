@@ -14,10 +14,10 @@ use super::{
     server_model::{Begun, Fifo, ProcessorSharing},
 };
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     graph::{Branch, Graph, Role},
     request::DEGRADED,
-    service::{At, Boxed, Bytes, Cost, Handled, Page, Request, Route, Service},
+    service::{At, Boxed, Bytes, Handled, PageBody, Request, Route, Service, StatedCost},
     signals::{Probe, ThisProcess},
     spec::Discipline,
     stage::{Timed, keep_time, lock, spawn},
@@ -34,7 +34,7 @@ pub(crate) const CHEAPEST: &str = "1";
 pub struct Emulated {
     law: Law,
     seed: u64,
-    clock: Clock,
+    clock: ServiceClock,
     servers: ServerModel,
     used: Arc<Used>,
     page: Bytes,
@@ -44,7 +44,7 @@ pub struct Emulated {
 #[derive(Debug)]
 struct Used {
     servers: u32,
-    clock: Clock,
+    clock: ServiceClock,
     begun: Mutex<Begun>,
 }
 
@@ -57,7 +57,7 @@ enum ServerModel {
 #[derive(Debug)]
 struct Shared {
     servers: Mutex<ProcessorSharing<oneshot::Sender<()>>>,
-    clock: Clock,
+    clock: ServiceClock,
     alarm: Notify,
 }
 
@@ -76,7 +76,7 @@ impl Emulated {
         discipline: Discipline,
         answer_bytes: u32,
         seed: u64,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> Arc<Self> {
         let model = match discipline {
             Discipline::Fifo => ServerModel::Fifo(Mutex::new(Fifo::new(servers))),
@@ -122,7 +122,7 @@ impl Service for Emulated {
                 }
             }
             let mut answer = answer(self.page.clone());
-            answer.extensions_mut().insert(Cost(drawn));
+            answer.extensions_mut().insert(StatedCost(drawn));
             Ok(answer)
         })
     }
@@ -150,7 +150,7 @@ impl Service for Emulated {
     }
 
     /// The page at once, marked: the cheapest that an emulated service can do.
-    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Page>>> {
+    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<PageBody>>> {
         let mut degraded = answer(self.page.clone());
         degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static(CHEAPEST));
         Box::pin(std::future::ready(Some(degraded)))
@@ -205,7 +205,7 @@ impl Timed for Shared {
         servers.next_done()
     }
 
-    fn timer(&self) -> (&Notify, Clock) {
+    fn timer(&self) -> (&Notify, ServiceClock) {
         (&self.alarm, self.clock)
     }
 }
@@ -219,7 +219,7 @@ pub(super) fn page(bytes: u32) -> Bytes {
     Bytes::from(page)
 }
 
-pub(super) fn answer(page: Bytes) -> Response<Page> {
+pub(super) fn answer(page: Bytes) -> Response<PageBody> {
     let mut response = Response::new(page.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     response
@@ -258,7 +258,7 @@ mod tests {
 
     #[tokio::test]
     async fn its_servers_are_what_policies_see_as_processors_at_work() {
-        let clock = Clock::start();
+        let clock = ServiceClock::start();
         let law = Law::new(&ServiceTime::Constant(Duration::from_millis(20))).expect("a law");
         let slow = law.clone().at_speed(0.5).expect("a speed");
         let at = |speed| {

@@ -11,7 +11,7 @@ use workloads::{
 use super::{Cluster, ClusterEvent, connections::Sender, node::Deferred};
 use crate::{
     calls::{Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, RequestCalls},
-    plant::world::wall,
+    plant::meter::wall,
 };
 
 /// All callers of a cluster, and their calls.

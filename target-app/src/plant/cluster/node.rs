@@ -8,10 +8,7 @@ use workloads::sim::{ConnId, Cx, Response};
 use super::{ClusterEvent, connections::is_inside};
 use crate::{
     calls::CallsResult,
-    plant::{
-        context::PlantContext,
-        world::{Event, Plant},
-    },
+    plant::{context::PlantContext, event::Event, world::Plant},
     tree::global,
 };
 

@@ -12,8 +12,8 @@ use super::{
     service::{self, Stages},
 };
 use crate::{
-    app::{Answer, LiveApp, Sites},
-    clock::{Clock, manual::ManualClock},
+    app::{AppAnswer, LiveApp, Sites},
+    clock::{ServiceClock, manual::ManualClock},
     control::events::Events,
     policies::{Resolved, Seating},
     serve::assemble,
@@ -44,7 +44,7 @@ struct Driver {
 
 async fn drive(target: &TargetSpec, operations: &[Timed]) -> Outcome {
     let manual = ManualClock::leaked();
-    let clock = Clock::manual(manual);
+    let clock = ServiceClock::manual(manual);
     let chosen = Resolved::live(&target.policy).expect("a policy");
     let service: Arc<dyn Service> = Arc::new(service::Live::new(clock, Stages::of(&chosen)));
     let graph = Arc::new(service.graph());
@@ -126,7 +126,7 @@ fn request(arrival: &Arrival) -> http::Request<()> {
     request.body(()).expect("a request")
 }
 
-fn reply(answer: &Answer) -> Reply {
+fn reply(answer: &AppAnswer) -> Reply {
     let value = |name| Some((name, answer.response.headers().get(name)?.to_str().ok()?.to_owned()));
     Reply { status: answer.response.status().as_u16(), headers: HEADERS.into_iter().filter_map(value).collect() }
 }

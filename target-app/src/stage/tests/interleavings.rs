@@ -21,7 +21,7 @@ struct Quick {
 /// Jobs in the order in which work on them began, and when each was offered.
 type Began = Arc<Mutex<Vec<(u64, Timestamp)>>>;
 
-impl Work for Quick {
+impl StageWork for Quick {
     fn offer(&self) -> Offer {
         Offer { id: JobId(self.id), tags: Tags::default(), entered: Timestamp::ZERO, note: None }
     }
@@ -50,7 +50,7 @@ impl Work for Quick {
 }
 
 struct Scene {
-    stage: Arc<Stage<Quick>>,
+    stage: Arc<LiveStage<Quick>>,
     clock: &'static ManualClock,
     began: Began,
     says: mpsc::UnboundedSender<Said>,
@@ -64,7 +64,7 @@ impl Scene {
         let seat = Seat::new(SiteId(2), installed.policy, 7, Box::new(()));
         let site = PolicySite::new(seat, installed.entry, Vec::new());
         let spec = StageSpec { batch: 2, ..spec(workers, 100) };
-        let stage = Stage::new("work", site, spec, this_process(), None, Clock::manual(clock));
+        let stage = LiveStage::new("work", site, spec, this_process(), None, ServiceClock::manual(clock));
         stage.start(nobody());
         let (says, said) = mpsc::unbounded_channel();
         Self { stage, clock, began: Arc::default(), says, said }
@@ -152,7 +152,7 @@ impl Timed for Alarm {
         turn.1
     }
 
-    fn timer(&self) -> (&Notify, Clock) {
+    fn timer(&self) -> (&Notify, ServiceClock) {
         self.0.timer()
     }
 }
@@ -161,7 +161,7 @@ impl Timed for Alarm {
 fn a_timer_wakes_a_site_at_the_earliest_time_that_was_asked_for() {
     explore(ORDERS, || async {
         let clock = ManualClock::leaked();
-        let alarm = Arc::new(Alarm(Shared::new(Default::default(), Clock::manual(clock))));
+        let alarm = Arc::new(Alarm(Shared::new(Default::default(), ServiceClock::manual(clock))));
         spawn(keep_time(Arc::downgrade(&alarm)));
         let times = [9, 5].map(Timestamp::from_millis);
         let tasks = times.map(|at| {
