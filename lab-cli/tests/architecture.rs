@@ -31,50 +31,25 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 8] = [
 const NOT_BUILT_OF: [(&str, &[&str]); 1] = [("analysis", &["tokio", "may", "sqlx"])];
 
 /// Files that import each other in circles, by crate: they are to be taken apart, and none may be added.
-const IN_CIRCLES: &[(&str, &[&str])] = &[
-    (
-        "workloads",
-        &[
-            "behaviour::follow",
-            "behaviour::home",
-            "crowd",
-            "fiber::exchange",
-            "fiber::pool",
-            "fiber::worker",
-            "host::end",
-            "host::pool::gate",
-            "host::pool::turn",
-            "host::pool::user",
-            "mail",
-            "plan",
-            "sim::connections",
-            "sim::host",
-            "sim::identity",
-            "sim::server",
-            "url",
-            "url::template",
-        ],
-    ),
-    (
-        "target-app",
-        &[
-            "calls",
-            "control",
-            "control::events",
-            "control::port",
-            "control::wire",
-            "mail::import::directory",
-            "mail::import::maildir",
-            "plant::context",
-            "plant::costs",
-            "plant::sites",
-            "plant::world",
-            "policies",
-            "running",
-            "tree",
-        ],
-    ),
-];
+const IN_CIRCLES: &[(&str, &[&str])] = &[(
+    "target-app",
+    &[
+        "calls",
+        "control",
+        "control::events",
+        "control::port",
+        "control::wire",
+        "mail::import::directory",
+        "mail::import::maildir",
+        "plant::context",
+        "plant::costs",
+        "plant::sites",
+        "plant::world",
+        "policies",
+        "running",
+        "tree",
+    ],
+)];
 
 /// Crates whose folders import each other one way: whatever imports something from a folder, the folder knows nothing of it.
 const LAYERED: [&str; 4] = ["workloads/measure", "lab-cli/analysis", "lab-cli/experiment", "lab-cli"];

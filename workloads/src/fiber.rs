@@ -10,6 +10,7 @@
 mod connection;
 mod deadline;
 mod exchange;
+mod network;
 mod pacer;
 mod polled;
 mod pool;
@@ -31,7 +32,7 @@ use crate::{
     measure::{Health, Report, Window},
     plan::LoadPlan,
 };
-use exchange::Network;
+use network::Network;
 use pacer::Pacer;
 use pool::FiberPool;
 use routes::Routes;

@@ -287,18 +287,6 @@ pub enum Users {
     Url(UrlUsers),
 }
 
-impl Users {
-    /// How many bytes of an answer's body they look at. Users of the web mail read pages, and follow links on them; those of a
-    /// URL look for a refresh at its beginning, if at anything.
-    pub(crate) fn bytes_read(&self) -> usize {
-        match self {
-            Self::Mail(_) => usize::MAX,
-            Self::Url(users) if users.behaviour.refresh => crate::behaviour::LOOKED_AT,
-            Self::Url(_) => 0,
-        }
-    }
-}
-
 /// Web-mail users.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MailUsers {

@@ -15,18 +15,16 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(fibers: Arc<FiberPool>, deadline: Arc<Deadline>) -> Self {
-        Self { fibers, deadline }
-    }
-
-    pub(super) fn run(self) {
-        self.fibers.started();
-        let mut exchange = HttpExchange::new(&self.fibers, Arc::clone(&self.deadline));
-        while self.fibers.catch_panic(|| self.serve_one(&mut exchange)).unwrap_or(true) {
+    /// Works until the run is over.
+    pub(super) fn run(fibers: Arc<FiberPool>, deadline: Arc<Deadline>) {
+        fibers.started();
+        let mut exchange = HttpExchange::new(&fibers, Arc::clone(&deadline));
+        let worker = Self { fibers, deadline };
+        while worker.fibers.catch_panic(|| worker.serve_one(&mut exchange)).unwrap_or(true) {
             // After a panic it may still be set.
-            self.deadline.clear();
+            worker.deadline.clear();
         }
-        self.fibers.stopped(&self.deadline);
+        worker.fibers.stopped(&worker.deadline);
     }
 
     /// False if the run is over.
