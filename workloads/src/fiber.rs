@@ -24,7 +24,7 @@ use std::sync::{Arc, mpsc};
 use controllers::Timestamp;
 
 use crate::{
-    clock::Clock,
+    clock::RunClock,
     crowd::Crowd,
     health::ProcessSample,
     host::{Driver, MEMORY_FOR_ANSWERS, Options, RunError, StopFlag, UserPool, check},
@@ -70,7 +70,7 @@ pub(crate) fn run(
     let process = ProcessSample::take();
     let (tell, news) = mpsc::channel();
     let pool = UserPool::new(plan, crowd, options.requests_limit, options.numbered).keeping_times(options.second_times);
-    let fibers = FiberPool::new(Clock::start(), network, pool, allowance.in_flight);
+    let fibers = FiberPool::new(RunClock::start(), network, pool, allowance.in_flight);
     let (shared, drain, commands, stop) = (Arc::clone(&fibers), plan.drain, options.commands.clone(), stop.clone());
     let pacing = runtime::spawn(move || Pacer::new(shared, Driver::new(drain, commands, stop), tell).run())
         .map_err(|cause| RunError::Setup { what: "a fiber", cause })?;

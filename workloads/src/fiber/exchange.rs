@@ -15,7 +15,7 @@ use super::{
     routes::{Destination, TaskSlot},
 };
 use crate::{
-    clock::Clock,
+    clock::RunClock,
     host::{End, Limit, UserTask},
     http1::{Http1Error, Inbox, Known, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},
@@ -40,7 +40,7 @@ pub(super) struct HttpExchange {
     pub(super) deadline: Arc<Deadline>,
     /// What went wrong with the last request, if anything did; empty else.
     pub(super) error: String,
-    clock: Clock,
+    clock: RunClock,
 }
 
 impl HttpExchange {

@@ -13,7 +13,7 @@ use may::coroutine::{self, Coroutine};
 
 use super::{connection::Connection, deadline::Deadline, network::Network, runtime};
 use crate::{
-    clock::Clock,
+    clock::RunClock,
     host::{UserPool, UserTask},
     measure::{Health, Report},
 };
@@ -23,7 +23,7 @@ use crate::{
 /// One lock round the books: all fibers run on one thread and none waits while holding it, so it is never contended.
 #[derive(Debug)]
 pub(super) struct FiberPool {
-    pub(super) clock: Clock,
+    pub(super) clock: RunClock,
     pub(super) network: Network,
     state: Mutex<State>,
     /// When the alarm rings, in nanoseconds of the run; 0 after it has, until the pacer sets it again.
@@ -64,7 +64,7 @@ struct Tally {
 }
 
 impl FiberPool {
-    pub(super) fn new(clock: Clock, network: Network, pool: UserPool<Connection>, limit: u32) -> Arc<Self> {
+    pub(super) fn new(clock: RunClock, network: Network, pool: UserPool<Connection>, limit: u32) -> Arc<Self> {
         let shared = pool.is_shared();
         let state = State {
             pool: Some(pool),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use measure::Family;
+use measure::TimeFamily;
 use workloads::{
     Options, StopFlag,
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target as Destination, UrlUsers, Users},
@@ -116,7 +116,7 @@ pub fn run(target: &Target, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag)
         )));
     }
     let by_type = total.by_type.iter().filter_map(|(kind, seen)| {
-        let times = report.distribution(PHASE, Family::Service, Some(kind))?;
+        let times = report.distribution(PHASE, TimeFamily::Service, Some(kind))?;
         let count = seen.ledger.served + seen.ledger.served_late;
         let spread = times.log_spread().unwrap_or(0.0);
         Some((kind.clone(), Times { count: count as f64, mean_ms: times.mean_ms()?, spread }))
