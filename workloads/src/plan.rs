@@ -17,7 +17,7 @@ pub use client::{ClientScope, ClientSpec};
 use crate::{
     background::BackgroundRole,
     http1::names::{CRITICALITY, CUSTOMER},
-    replay::{Pace, Sessions},
+    replay::{Pace, ReplaySessions},
 };
 
 /// Everything that a host needs to know to produce load.
@@ -203,7 +203,7 @@ pub enum Load {
     /// Recorded sessions come as they came once. They bring their own classes.
     Replay {
         /// The sessions that start within the phase; times count from the run's start.
-        sessions: Sessions,
+        sessions: ReplaySessions,
         /// When their steps are due.
         pace: Pace,
         /// Classes that occur in them.

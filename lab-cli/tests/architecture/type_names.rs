@@ -14,7 +14,7 @@ const LEFT: [(&str, &[&str]); 8] = [
     ("controllers", &[]),
     ("traces", &[]),
     ("workloads/measure", &[]),
-    ("workloads", &["Entry", "Options", "Page", "Response", "Session", "Sessions", "Source", "Step"]),
+    ("workloads", &["Entry", "Options", "Page", "Response"]),
     (
         "target-app",
         &[
