@@ -26,7 +26,7 @@ use nix::{
     unistd::Pid,
 };
 use workloads::{
-    Options, StopFlag,
+    RunOptions, StopFlag,
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
@@ -201,7 +201,7 @@ fn paced(address: SocketAddr, users: u32, seconds: u64) {
 }
 
 fn run(plan: &LoadPlan) -> workloads::measure::Report {
-    workloads::run(plan, &Options::default(), |_| {}, &StopFlag::new()).unwrap_or_else(|error| {
+    workloads::run(plan, &RunOptions::default(), |_| {}, &StopFlag::new()).unwrap_or_else(|error| {
         eprintln!("{error}");
         std::process::exit(1);
     })

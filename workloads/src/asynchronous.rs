@@ -22,7 +22,7 @@ use crate::{
     clock::RunClock,
     crowd::Crowd,
     health::{DescriptorMeter, GapMeter, Health, ProcessSample},
-    host::{Driver, Options, RunError, StopFlag, UserPool, check},
+    host::{Driver, RunError, RunOptions, StopFlag, UserPool, check},
     measure::{Report, Window},
     plan::{Load, LoadPlan},
 };
@@ -44,7 +44,7 @@ struct TaskHost {
 /// Runs a plan on tasks. See [`crate::host::run`].
 pub(crate) fn run(
     plan: &LoadPlan,
-    options: &Options,
+    options: &RunOptions,
     on_window: impl FnMut(Window),
     stop: &StopFlag,
 ) -> Result<Report, RunError> {

@@ -27,7 +27,7 @@ use crate::{
     clock::RunClock,
     crowd::Crowd,
     health::ProcessSample,
-    host::{Driver, MEMORY_FOR_ANSWERS, Options, RunError, StopFlag, UserPool, check},
+    host::{Driver, MEMORY_FOR_ANSWERS, RunError, RunOptions, StopFlag, UserPool, check},
     http1::{Budget, Limits},
     measure::{Health, Report, Window},
     plan::LoadPlan,
@@ -49,7 +49,7 @@ enum News {
 /// Runs a plan on fibers. See [`crate::host::run`].
 pub(crate) fn run(
     plan: &LoadPlan,
-    options: &Options,
+    options: &RunOptions,
     mut on_window: impl FnMut(Window),
     stop: &StopFlag,
 ) -> Result<Report, RunError> {

@@ -15,7 +15,7 @@ pub(crate) use drive::Driver;
 pub(crate) use end::{End, Limit, Outcome};
 pub(crate) use limits::{Allowance, MEMORY_FOR_ANSWERS, check};
 pub(crate) use options::Cut;
-pub use options::{HostChoice, Options, RunError, StopFlag};
+pub use options::{HostChoice, RunError, RunOptions, StopFlag};
 pub(crate) use pool::{UserPool, UserTask};
 
 use crate::{
@@ -33,7 +33,7 @@ use crate::{
 /// If the plan cannot be run at all: see [`RunError`]. Everything that goes wrong later is in the report.
 pub fn run(
     plan: &LoadPlan,
-    options: &Options,
+    options: &RunOptions,
     on_window: impl FnMut(Window),
     stop: &StopFlag,
 ) -> Result<Report, RunError> {

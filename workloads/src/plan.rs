@@ -122,7 +122,7 @@ pub struct Target {
     /// Where users of a class go, if the service is several tasks or services; the first that fits counts. Empty: all go to
     /// `address`. For the fiber host alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub entries: Vec<Entry>,
+    pub entries: Vec<EntryPoint>,
 }
 
 impl Target {
@@ -135,7 +135,7 @@ impl Target {
 
 /// Where users of a class go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct EntryPoint {
     /// The service of these tasks, for the ledgers.
     #[serde(default)]
     pub service: String,

@@ -14,7 +14,7 @@ const LEFT: [(&str, &[&str]); 8] = [
     ("controllers", &[]),
     ("traces", &[]),
     ("workloads/measure", &[]),
-    ("workloads", &["Entry", "Options", "Page", "Response"]),
+    ("workloads", &[]),
     (
         "target-app",
         &[

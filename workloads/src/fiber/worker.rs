@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::{connection::Connection, deadline::Deadline, exchange::HttpExchange, pool::FiberPool};
 use crate::{
     host::{End, Outcome, UserTask},
-    http1::{HEADERS_MAX, Response},
+    http1::{HEADERS_MAX, ReceivedResponse},
     persona::Answer,
 };
 
@@ -46,7 +46,7 @@ impl Worker {
             let sudden = end.is_sudden() || !user.has_begun();
             let mut space = [("", &b""[..]); HEADERS_MAX];
             let outcome = match exchange.inbox.response(&mut space) {
-                Some(Response { status, headers, body }) if end == End::Answered => {
+                Some(ReceivedResponse { status, headers, body }) if end == End::Answered => {
                     Outcome::answered(Answer { status, headers, body })
                 }
                 _ if exchange.error.is_empty() => end.without_answer(),

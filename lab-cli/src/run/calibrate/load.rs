@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use measure::TimeFamily;
 use workloads::{
-    Options, StopFlag,
+    RunOptions, StopFlag,
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target as Destination, UrlUsers, Users},
 };
 
@@ -101,7 +101,7 @@ impl Loaded {
 /// Puts a load on a target. `most` ends it after so many requests.
 pub fn run(target: &Target, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag) -> Result<Loaded, RunFailure> {
     let (gauges, threads) = (target.control.gauges()?, ByThread::read(target.ready.pid));
-    let report = workloads::run(plan, &Options { requests_limit: most, ..Options::default() }, |_| {}, stop)?;
+    let report = workloads::run(plan, &RunOptions { requests_limit: most, ..RunOptions::default() }, |_| {}, stop)?;
     let (after, threads_after) = (target.control.gauges()?, ByThread::read(target.ready.pid));
     if stop.is_stopped() {
         return Err(RunFailure::Interrupted);
