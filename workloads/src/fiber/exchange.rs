@@ -103,13 +103,11 @@ impl HttpExchange {
         });
         let was_reused = reused.is_some();
         let route = Route { call: &call, slot, limit };
-        if call.want == Want::Connection {
-            self.out.clear();
-        } else {
+        self.out.clear();
+        if call.want != Want::Connection {
             let number = fibers.users(|users| users.books.number(user));
-            let left = limit.at.since(now);
-            let known =
-                |number| Known { number: Some(number), user: Some(user.number), left: Some(left), draw: user.key() };
+            let (asker, left, draw) = (Some(user.number), Some(limit.at.since(now)), user.key());
+            let known = |number| Known { number: Some(number), user: asker, left, draw };
             self.compose(net, &call, number.map(known));
         }
         let opened = match reused {
@@ -203,7 +201,6 @@ impl HttpExchange {
     }
 
     fn compose(&mut self, net: &Network, call: &Call, known: Option<Known>) {
-        self.out.clear();
         Outgoing {
             method: if call.method == Method::Get { "GET" } else { "POST" },
             path: &call.path,
