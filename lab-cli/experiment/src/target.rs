@@ -66,7 +66,7 @@ pub const KEYS: &[&str] = &[
 const ARASHI_KEYS: &[&str] =
     &["mail", "database", "capacity", "work", "connections", "session", "search", "durability", "stale"];
 const CHECKSUM_KEYS: &[&str] = &["rounds", "fixed_rounds", "reads", "answer"];
-const EMULATED_KEYS: &[&str] = &["service", "servers", "discipline", "answer", "degradable", "class_work"];
+const EMULATED_KEYS: &[&str] = &["answer", "service", "servers", "discipline", "degradable", "class_work"];
 const TREE_KEYS: &[&str] = &["services", "entry"];
 /// Keys of `target.mail`.
 pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts", "inbox"];
