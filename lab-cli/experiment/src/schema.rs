@@ -1,16 +1,17 @@
 //! JSON Schema of experiment files, for editors. The shape is written down once more here, in the words of a schema; a test
 //! holds its keys against those that the reader knows.
 
-mod simulation;
-mod target;
+#![expect(dead_code, reason = "of these structs only the schema is used")]
+
 mod users;
 
-use schemars::{JsonSchema, Schema, schema_for};
-use serde::Serialize;
+use std::borrow::Cow;
 
-use simulation::Simulation;
-use target::Target;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
+
 use users::Users;
+
+use super::{simulation::SimulationKeys, target::TargetKeys, tree::CallKeys};
 
 /// The schema of an experiment file.
 pub fn experiment() -> Schema {
@@ -18,7 +19,7 @@ pub fn experiment() -> Schema {
 }
 
 /// One experiment.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Experiment {
     /// Names the results folder: letters, digits, - and _.
@@ -27,7 +28,7 @@ struct Experiment {
     about: Option<String>,
     /// Figure and paper.
     source: Option<String>,
-    target: Target,
+    target: TargetKeys,
     objective: Objective,
     users: Users,
     /// Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog`, `client`, `services`, `calls` and `target` are the lab's unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's (`lab policies NAME`).
@@ -44,20 +45,19 @@ struct Experiment {
     declares: Option<Vec<Declared>>,
     /// For `--virtual` alone.
     #[serde(rename = "virtual")]
-    simulation: Option<Simulation>,
+    simulation: Option<SimulationKeys>,
 }
 
 /// What must hold.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "only its schema is used")]
 enum Threshold {
     Text(String),
     Table(ThresholdTable),
 }
 
 /// A threshold that may end the run.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ThresholdTable {
     /// `seda.spike.response_time.p90 < 2s`
@@ -69,7 +69,7 @@ struct ThresholdTable {
 }
 
 /// How arms are compared: fixed before the run.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Compare {
     /// The arm that the others are held against [default: the first].
@@ -84,24 +84,55 @@ struct Compare {
     decide: Option<bool>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[expect(dead_code, reason = "only its schema is used")]
 enum Declared {
     KernelBacklog,
     ClosedOverload,
 }
 
-/// A policy's name, or its name with settings.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum Policy {
-    Name(String),
-    Settings(std::collections::BTreeMap<String, Option<std::collections::BTreeMap<String, serde_json::Value>>>),
+/// Values that may be written in more than one shape: each with its name among the definitions.
+macro_rules! shapes {
+    ($($name:ident as $title:literal = |$generator:ident| $schema:expr;)*) => { $(
+        pub(super) enum $name {}
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                $title.into()
+            }
+
+            fn json_schema($generator: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    )* };
+}
+shapes! {
+    Policy as "Policy" = |_generator| json_schema!({
+        "description": "A policy's name, or its name with settings.",
+        "anyOf": [
+            {"type": "string"},
+            {"type": "object", "additionalProperties": {"type": ["object", "null"], "additionalProperties": true}},
+        ],
+    });
+    OnRefuseKey as "OnRefuse" = |_generator| json_schema!({
+        "oneOf": [
+            {"type": "string", "enum": ["reject", "block", "degrade"]},
+            {
+                "description": "To this node: `http://127.0.0.1:8081`.",
+                "type": "object",
+                "properties": {"redirect": {"type": "string"}},
+                "additionalProperties": false,
+                "required": ["redirect"],
+            },
+        ],
+    });
+    CallOrName as "CallOrName" = |generator| json_schema!({
+        "anyOf": [{"type": "string"}, generator.subschema_for::<CallKeys>()],
+    });
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Objective {
     /// 0 to 100.
@@ -115,7 +146,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{read, simulation, target, thresholds, tree, users};
+    use crate::{read, thresholds, users};
 
     #[test]
     fn the_schema_and_the_reader_know_the_same_keys() {
@@ -129,20 +160,9 @@ mod tests {
         assert_eq!(keys("/$defs/Objective/properties"), known(read::OBJECTIVE_KEYS));
         assert_eq!(keys("/$defs/Compare/properties"), known(read::COMPARE_KEYS));
         assert_eq!(keys("/$defs/ThresholdTable/properties"), known(thresholds::KEYS));
-        assert_eq!(keys("/$defs/Target/properties"), known(target::KEYS));
-        assert_eq!(keys("/$defs/Mail/properties"), known(target::MAIL_KEYS));
-        assert_eq!(keys("/$defs/Service/properties"), known(tree::SERVICE_KEYS));
-        assert_eq!(keys("/$defs/Slow/properties"), known(tree::SLOW_KEYS));
-        assert_eq!(keys("/$defs/Call/properties"), known(tree::CALL_KEYS));
-        assert_eq!(keys("/$defs/Stage/properties"), known(target::STAGE_KEYS));
-        assert_eq!(keys("/$defs/Class/properties"), known(target::CLASS_KEYS));
         assert_eq!(keys("/$defs/Users/properties"), known(users::KEYS));
         assert_eq!(keys("/$defs/Phase/properties"), known(users::PHASE_KEYS));
         assert_eq!(keys("/$defs/Load/properties"), known(users::LOAD_KEYS));
-        assert_eq!(keys("/$defs/Simulation/properties"), known(simulation::KEYS));
-        assert_eq!(keys("/$defs/Costs/properties"), known(simulation::COSTS_KEYS));
-        assert_eq!(keys("/$defs/Link/properties"), known(simulation::LINK_KEYS));
-        assert_eq!(keys("/$defs/Fault/properties"), known(simulation::FAULT_KEYS));
         assert_eq!(keys("/$defs/Trouble/properties"), known(users::TROUBLE_KEYS));
     }
 }

@@ -10,7 +10,7 @@ use workloads::{
 };
 
 use super::{
-    client::{client, marks},
+    client::{client_key, marks},
     fields::{Fields, join},
     named_file,
     plan::{Load, Model, Phase, Rate, Users},
@@ -84,7 +84,7 @@ pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
         drain: fields.time("drain", PAUSES).unwrap_or(Duration::from_secs(10)),
         sources: fields.count("sources", 1..=65_536).map_or(1, |n| n as u32),
         marks: marks(&fields),
-        client: fields.node("client").and_then(|node| client(node, &fields.path("client"), problems)),
+        client: client_key(&fields, "client"),
         phases: phases(&fields, trace.as_ref()),
         trace,
     })

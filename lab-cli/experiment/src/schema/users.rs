@@ -1,12 +1,11 @@
 //! `users`: who sends.
 
 use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::Policy;
 
 /// Who sends.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Users {
     /// `arashi`, `url`, or the path of a user model.
@@ -51,7 +50,7 @@ pub(super) struct Users {
     phases: Option<Vec<Phase>>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Trouble {
     then: Then,
@@ -61,9 +60,8 @@ struct Trouble {
     cap: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[expect(dead_code, reason = "only its schema is used")]
 enum Then {
     Login,
     Retry,
@@ -71,7 +69,7 @@ enum Then {
     Leave,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Patience {
     /// A time or a law, as `think`.
@@ -81,7 +79,7 @@ struct Patience {
 }
 
 /// A stretch of load: one of `users`, `sessions`, `requests`, or several `loads`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Phase {
     name: Option<String>,
@@ -103,7 +101,7 @@ struct Phase {
     steady: Option<bool>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Load {
     users: Option<serde_json::Value>,
