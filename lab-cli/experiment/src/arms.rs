@@ -5,12 +5,14 @@ use controllers::{
     Catalogue, Place as Seat,
     catalogue::{PolicySpec, Setting, Settings},
 };
+use schemars::json_schema;
 use target_app::policies::{Resolved, Unfit};
 
 use super::{
     client::client,
     fields::{Fields, count_in, join},
     hindsight,
+    keys::shapes,
     own_target::{Base, own_target},
     plan::{App, Arm, Tree},
     problem::{Place, Problems},
@@ -18,6 +20,16 @@ use super::{
     refusal::refusal,
     tree::{self, CallChanges},
 };
+
+shapes! {
+    Policy as "Policy" = |_generator| json_schema!({
+        "description": "A policy's name, or its name with settings.",
+        "anyOf": [
+            {"type": "string"},
+            {"type": "object", "additionalProperties": {"type": ["object", "null"], "additionalProperties": true}},
+        ],
+    });
+}
 
 /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
 pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client", "services", "calls", "target"];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::text::suggestion;
 use controllers::{Catalogue, Class, Criticality, Place, Settings, catalogue::PolicySpec};
-use workloads::plan::{ClientScope, Marks};
+use workloads::plan::ClientScope;
 
 use super::{
     arms::{self, policy_and_settings, setting},
@@ -78,14 +78,10 @@ fn read_scope(node: &Node, path: &str, problems: &Problems) -> Option<ClientScop
     None
 }
 
-/// Reads `criticality: {0: SHEDDABLE}` and `customer: {0: 3}`: by class.
-pub fn marks(fields: &Fields<'_>) -> Marks {
+/// Reads `customer: {0: 3}`.
+pub fn customer_by_class(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, u32> {
     let customer = |node: &Node| count_in(node, 0..=u64::from(u32::MAX)).map(|customer| customer as u32);
-    Marks {
-        criticality: criticality_by_class(fields, "criticality"),
-        customer: by_class(fields, "customer", "{0: 3, 1: 8}", customer),
-        class_header: None,
-    }
+    by_class(fields, key, "{0: 3, 1: 8}", customer)
 }
 
 /// Reads `criticality: {0: SHEDDABLE}`.

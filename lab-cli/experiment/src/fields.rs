@@ -6,7 +6,6 @@ use analysis::text::suggestion;
 use controllers::catalogue::parse_time;
 
 use super::{
-    keys::{Table, names},
     problem::{Place, Problems},
     raw::{Node, Value},
 };
@@ -152,16 +151,6 @@ impl<'a> Fields<'a> {
     /// A table of its own.
     pub fn fields(&self, key: &str, known: &[&str]) -> Option<Self> {
         Self::of(self.node(key)?, &self.path(key), known, self.problems)
-    }
-
-    /// A table of its own, with declared keys.
-    pub fn table<T: Table>(&self, key: &str) -> Option<T> {
-        Self::of_table::<T>(self.node(key)?, &self.path(key), self.problems).map(|fields| T::read(&fields))
-    }
-
-    /// Looks at `node` as a table with declared keys.
-    pub fn of_table<T: Table>(node: &'a Node, path: &str, problems: &'a Problems) -> Option<Self> {
-        Self::of(node, path, &names::<T>(), problems)
     }
 
     /// The same table with nothing written in it.

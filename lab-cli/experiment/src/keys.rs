@@ -16,7 +16,7 @@ use std::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
 
-use super::fields::Fields;
+use super::{fields::Fields, problem::Problems, raw::Node};
 
 /// A key, described.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ pub trait Declaration {
 type Read<T> = Box<dyn Fn(&Fields<'_>, &str) -> T>;
 
 /// A key whose value is read as `T`. `W`: its shape in the file.
-pub struct Key<T, W = String> {
+pub struct KeyKind<T, W = String> {
     read: Read<T>,
     values: String,
     default: String,
@@ -94,7 +94,7 @@ pub struct Key<T, W = String> {
     written: PhantomData<W>,
 }
 
-impl<T: 'static, W: JsonSchema> Key<T, W> {
+impl<T: 'static, W: JsonSchema> KeyKind<T, W> {
     fn new(values: String, read: impl Fn(&Fields<'_>, &str) -> T + 'static) -> Self {
         Self { read: Box::new(read), values, default: String::new(), required: false, written: PhantomData }
     }
@@ -115,15 +115,15 @@ impl<T: 'static, W: JsonSchema> Key<T, W> {
     }
 }
 
-impl<T: 'static, W: JsonSchema> Key<Option<T>, W> {
+impl<T: 'static, W: JsonSchema> KeyKind<Option<T>, W> {
     /// The value of a key that is not written.
-    pub fn or(self, default: T) -> Key<T, W>
+    pub fn or(self, default: T) -> KeyKind<T, W>
     where
         T: Copy + Debug,
     {
         let (read, shown) = (self.read, format!("{default:?}"));
         let read = move |fields: &Fields<'_>, key: &str| read(fields, key).unwrap_or(default);
-        Key::new(self.values, read).otherwise(shown.trim_end_matches(".0"))
+        KeyKind::new(self.values, read).otherwise(shown.trim_end_matches(".0"))
     }
 
     /// A key that cannot be left out: a problem names the example.
@@ -139,7 +139,7 @@ impl<T: 'static, W: JsonSchema> Key<Option<T>, W> {
     }
 }
 
-impl<T, W: JsonSchema> Declaration for Key<T, W> {
+impl<T, W: JsonSchema> Declaration for KeyKind<T, W> {
     type Value = T;
 
     fn rows(self, key: &'static str, about: &'static str) -> Vec<Row> {
@@ -200,72 +200,72 @@ impl<G: Table> Declaration for KeysOf<G> {
 }
 
 /// A time with its unit.
-pub fn time(range: RangeInclusive<Duration>) -> Key<Option<Duration>> {
+pub fn time(range: RangeInclusive<Duration>) -> KeyKind<Option<Duration>> {
     let values = format!("{:?} to {:?}", range.start(), range.end());
-    Key::new(values, move |fields, key| fields.time(key, range.clone()))
+    KeyKind::new(values, move |fields, key| fields.time(key, range.clone()))
 }
 
 /// A whole number.
-pub fn count<N>(range: RangeInclusive<N>) -> Key<Option<N>, N>
+pub fn count<N>(range: RangeInclusive<N>) -> KeyKind<Option<N>, N>
 where
     N: Copy + Display + Into<u64> + TryFrom<u64> + JsonSchema + 'static,
 {
     let (min, max) = (*range.start(), *range.end());
     let read = move |fields: &Fields<'_>, key: &str| fields.count(key, min.into()..=max.into())?.try_into().ok();
-    Key::new(format!("{min} to {max}"), read)
+    KeyKind::new(format!("{min} to {max}"), read)
 }
 
 /// A number of bytes, which may be written `40k`.
-pub fn size(range: RangeInclusive<u64>) -> Key<Option<u64>, Value> {
+pub fn size(range: RangeInclusive<u64>) -> KeyKind<Option<u64>, Value> {
     let values = format!("{} to {} bytes", range.start(), range.end());
-    Key::new(values, move |fields, key| fields.count(key, range.clone()))
+    KeyKind::new(values, move |fields, key| fields.count(key, range.clone()))
 }
 
 /// A number.
-pub fn number(range: RangeInclusive<f64>) -> Key<Option<f64>, f64> {
-    Key::new(format!("{} to {}", range.start(), range.end()), move |fields, key| fields.number(key, range.clone()))
+pub fn number(range: RangeInclusive<f64>) -> KeyKind<Option<f64>, f64> {
+    KeyKind::new(format!("{} to {}", range.start(), range.end()), move |fields, key| fields.number(key, range.clone()))
 }
 
 /// Yes or no.
-pub fn flag() -> Key<Option<bool>, bool> {
-    Key::new(String::new(), |fields, key| fields.flag(key))
+pub fn flag() -> KeyKind<Option<bool>, bool> {
+    KeyKind::new(String::new(), |fields, key| fields.flag(key))
 }
 
 /// A word or line.
-pub fn text() -> Key<Option<String>> {
-    Key::new(String::new(), |fields, key| fields.text(key))
+pub fn text() -> KeyKind<Option<String>> {
+    KeyKind::new(String::new(), |fields, key| fields.text(key))
 }
 
 /// One of a few words.
-pub fn choice<T: Copy + 'static, W: JsonSchema>(words: &'static [(&'static str, T)]) -> Key<Option<T>, W> {
+pub fn choice<T: Copy + 'static, W: JsonSchema>(words: &'static [(&'static str, T)]) -> KeyKind<Option<T>, W> {
     let values: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-    Key::new(values.join(", "), move |fields, key| fields.choice(key, words))
+    KeyKind::new(values.join(", "), move |fields, key| fields.choice(key, words))
 }
 
 /// One of a few words; the first is the default.
-pub fn first_of<T: Copy + 'static>(words: &'static [(&'static str, T)]) -> Key<T> {
+pub fn first_of<T: Copy + 'static>(words: &'static [(&'static str, T)]) -> KeyKind<T> {
     let read = move |fields: &Fields<'_>, key: &str| fields.choice(key, words).unwrap_or(words[0].1);
-    Key { values: choice::<T, String>(words).values, ..Key::new(String::new(), read) }.otherwise(words[0].0)
+    KeyKind { values: choice::<T, String>(words).values, ..KeyKind::new(String::new(), read) }.otherwise(words[0].0)
 }
 
 /// A table of its own.
-pub fn table_of<G: Table + JsonSchema + 'static>() -> Key<Option<G>, G> {
-    Key::new(String::new(), |fields, key| fields.table(key))
+pub fn table_of<G: Table + JsonSchema + 'static>() -> KeyKind<Option<G>, G> {
+    KeyKind::new(String::new(), |fields, key| fields.table(key))
 }
 
 /// A table of its own; what is not written has its defaults.
-pub fn table_or_default<G: Table + JsonSchema + 'static>() -> Key<G, G> {
-    Key::new(String::new(), |fields, key| fields.table(key).unwrap_or_else(|| G::read(&fields.emptied())))
+pub fn table_or_default<G: Table + JsonSchema + 'static>() -> KeyKind<G, G> {
+    KeyKind::new(String::new(), |fields, key| fields.table(key).unwrap_or_else(|| G::read(&fields.emptied())))
 }
 
 /// A value with a reader of its own. `W`: its shape in the file.
-pub fn by<W: JsonSchema, T: 'static>(read: fn(&Fields<'_>, &str) -> T) -> Key<T, W> {
-    Key::new(String::new(), read)
+pub fn by<W: JsonSchema, T: 'static>(read: fn(&Fields<'_>, &str) -> T) -> KeyKind<T, W> {
+    KeyKind::new(String::new(), read)
 }
 
 /// A value that the table's reader reads. `W`: its shape in the file.
-pub fn free<W: JsonSchema>() -> Key<(), W> {
-    Key::new(String::new(), |_, _| ())
+pub fn free<W: JsonSchema>() -> KeyKind<(), W> {
+    KeyKind::new(String::new(), |_, _| ())
 }
 
 /// Declares a table with its name in the JSON Schema, one row for each key:
@@ -308,13 +308,46 @@ macro_rules! table {
 }
 pub(crate) use table;
 
+/// Names the JSON Schema of a value that is written in more than one shape.
+macro_rules! shapes {
+    ($($name:ident as $title:literal = |$generator:ident| $schema:expr;)*) => { $(
+        pub(super) enum $name {}
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $title.into()
+            }
+
+            fn json_schema($generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $schema
+            }
+        }
+    )* };
+}
+pub(crate) use shapes;
+
+impl<'a> Fields<'a> {
+    /// A table of its own, with declared keys.
+    pub fn table<T: Table>(&self, key: &str) -> Option<T> {
+        Self::of_table::<T>(self.node(key)?, &self.path(key), self.problems()).map(|fields| T::read(&fields))
+    }
+
+    /// Looks at `node` as a table with declared keys.
+    pub fn of_table<T: Table>(node: &'a Node, path: &str, problems: &'a Problems) -> Option<Self> {
+        Self::of(node, path, &names::<T>(), problems)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
+        read::{CompareKeys, ExperimentKeys, ObjectiveKeys},
         simulation::{CostKeys, FaultKeys, LinkKeys, SimulationKeys},
         target::{ClassKeys, MailKeys, StageKeys, TargetKeys},
+        thresholds::ThresholdKeys,
         tree::{CallKeys, ServiceKeys, SlowKeys},
+        users::{LoadKeys, PatienceKeys, PhaseKeys, TroubleKeys, UsersKeys},
     };
 
     fn markdown<T: Table>() -> String {
@@ -343,6 +376,15 @@ mod tests {
             markdown::<CostKeys>(),
             markdown::<LinkKeys>(),
             markdown::<FaultKeys>(),
+            markdown::<UsersKeys>(),
+            markdown::<TroubleKeys>(),
+            markdown::<PatienceKeys>(),
+            markdown::<PhaseKeys>(),
+            markdown::<LoadKeys>(),
+            markdown::<ExperimentKeys>(),
+            markdown::<ObjectiveKeys>(),
+            markdown::<CompareKeys>(),
+            markdown::<ThresholdKeys>(),
         ];
         let missing: Vec<_> = tables.iter().filter(|table| !page.contains(*table)).map(String::as_str).collect();
         assert!(missing.is_empty(), "put this into docs/experiments.md:\n{}", missing.join("\n"));

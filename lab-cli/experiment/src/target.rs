@@ -14,15 +14,14 @@ use target_app::{
 };
 
 use super::{
-    arms,
+    arms::{self, Policy},
     client::{by_class, criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, time},
     plan::{App, Arashi, Mail, Target, Work},
     problem::Problems,
     raw::{Node, Value},
-    refusal::refusal,
-    schema::{OnRefuseKey, Policy},
+    refusal::{OnRefuseKey, refusal},
     tree::TreeKeys,
     users::rate,
 };

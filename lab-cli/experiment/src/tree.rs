@@ -4,22 +4,23 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::text::suggestion;
 use controllers::{Class, Criticality, catalogue::PolicySpec};
+use schemars::json_schema;
 use target_app::{
     spec::StageSpec,
     tree::{Balancer, Per, Slow, WhenRefused},
 };
 
 use super::{
-    arms,
+    arms::{self, Policy},
     client::{client_key, criticality_of_all},
     fields::{Fields, join},
     keys::{
-        Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, text, time,
+        Table, by, choice, count, first_of, flag, free, keys_of, names, number, shapes, table, table_or_default, text,
+        time,
     },
     plan::{Client, Tree, TreeCall, TreeService},
     problem::Problems,
     raw::{Entry, Node, Value},
-    schema::{CallOrName, Policy},
     simulation::CostKeys,
     target::{EmulatedKeys, PoolKeys, emulated, stage},
 };
@@ -89,6 +90,12 @@ table! {
         when_refused: Option<WhenRefused> = choice::<_, String>(WHEN_REFUSED), "What a request is answered for which a call was refused in the end";
         client: Option<Client> = by::<Policy, _>(client_key), "A policy on the caller's side";
     }
+}
+
+shapes! {
+    CallOrName as "CallOrName" = |generator| json_schema!({
+        "anyOf": [{"type": "string"}, generator.subschema_for::<CallKeys>()],
+    });
 }
 
 /// Reads `services` and `entry`.
