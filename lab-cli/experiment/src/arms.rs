@@ -24,10 +24,7 @@ use super::{
 shapes! {
     Policy as "Policy" = |_generator| json_schema!({
         "description": "A policy's name, or its name with settings.",
-        "anyOf": [
-            {"type": "string"},
-            {"type": "object", "additionalProperties": {"type": ["object", "null"], "additionalProperties": true}},
-        ],
+        "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": ["object", "null"], "additionalProperties": true}}],
     });
 }
 

@@ -268,51 +268,45 @@ pub fn free<W: JsonSchema>() -> KeyKind<(), W> {
     KeyKind::new(String::new(), |_, _| ())
 }
 
-/// Declares a table with its name in the JSON Schema, one row for each key:
+/// Declares tables with their names in the JSON Schema, one row for each key:
 ///
 /// - `queue: u32 = count(1..=1024).or(1), "description";` is read and kept;
 /// - `stages = free::<Stages>(), "description";` is not kept: the table's reader does what is to be done;
 /// - `pool = keys_of::<PoolKeys>("");` includes the keys of another table.
 macro_rules! table {
-    ($(#[doc = $about:literal])+ $vis:vis struct $name:ident as $title:literal {
+    ($($(#[doc = $about:literal])+ $vis:vis struct $name:ident as $title:literal {
         $($key:ident $(: $type:ty)? = $kind:expr $(, $text:literal)?;)*
-    }) => {
+    })+) => { $(
         $(#[doc = $about])+
         #[derive(Debug)]
         $vis struct $name { $($($key: $type,)?)* }
 
         impl $crate::keys::Table for $name {
             fn rows() -> Vec<$crate::keys::Row> {
-                [$($crate::keys::Declaration::rows($crate::keys::of_type$(::<$type, _>)?($kind), stringify!($key), concat!($($text)?))),*]
-                    .into_iter()
-                    .flatten()
-                    .collect()
+                use $crate::keys::{Declaration, of_type};
+                let rows = [$(of_type$(::<$type, _>)?($kind).rows(stringify!($key), concat!($($text)?))),*];
+                rows.into_iter().flatten().collect()
             }
 
             fn read(fields: &$crate::fields::Fields<'_>) -> Self {
-                $(let $key = $crate::keys::Declaration::read(&$crate::keys::of_type$(::<$type, _>)?($kind), fields, stringify!($key)); let _ = &$key;)*
+                use $crate::keys::{Declaration, of_type};
+                $(let $key = of_type$(::<$type, _>)?($kind).read(fields, stringify!($key)); let _ = &$key;)*
                 Self { $($($key: std::convert::identity::<$type>($key),)?)* }
             }
         }
 
-        impl schemars::JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                $title.into()
-            }
-
-            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $crate::keys::schema::<Self>(concat!($($about),+), generator)
-            }
-        }
-    };
+        $crate::keys::shapes!(@of $name as $title = |generator| $crate::keys::schema::<Self>(concat!($($about),+), generator));
+    )+ };
 }
 pub(crate) use table;
 
-/// Names the JSON Schema of a value that is written in more than one shape.
+/// Declares a value that is written in more than one shape, with its name in the JSON Schema.
 macro_rules! shapes {
-    ($($name:ident as $title:literal = |$generator:ident| $schema:expr;)*) => { $(
+    ($($name:ident as $title:literal = |$generator:ident| $schema:expr;)+) => { $(
         pub(super) enum $name {}
-
+        $crate::keys::shapes!(@of $name as $title = |$generator| $schema);
+    )+ };
+    (@of $name:ident as $title:literal = |$generator:ident| $schema:expr) => {
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 $title.into()
@@ -322,7 +316,7 @@ macro_rules! shapes {
                 $schema
             }
         }
-    )* };
+    };
 }
 pub(crate) use shapes;
 

@@ -45,17 +45,13 @@ table! {
         declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise be held against the run: `kernel-backlog`, `closed-overload`";
         r#virtual = free::<SimulationKeys>(), "For `--virtual` alone";
     }
-}
 
-table! {
     /// What a good answer is.
     pub(super) struct ObjectiveKeys as "Objective" {
         percentile: f64 = number(1.0..=99.9).or(90.0), "Share of the requests that it is about, in percent";
         response_time: Option<Duration> = time(TIMES).wanted("1s"), "Longest response time";
     }
-}
 
-table! {
     /// How arms are compared: fixed before the run.
     pub(super) struct CompareKeys as "Compare" {
         baseline = free::<String>().otherwise("the first"), "The arm that the others are held against";
@@ -74,10 +70,7 @@ const METRICS: &[(&str, Metric)] = &[
 ];
 
 shapes! {
-    DeclaredKey as "Declared" = |_generator| json_schema!({
-        "type": "string",
-        "enum": ["kernel-backlog", "closed-overload"],
-    });
+    DeclaredKey as "Declared" = |_generator| json_schema!({"type": "string", "enum": ["kernel-backlog", "closed-overload"]});
 }
 
 /// Changes from the command line.

@@ -13,18 +13,13 @@ use super::{
 const WORDS: [&str; 3] = ["reject", "block", "degrade"];
 
 shapes! {
-    OnRefuseKey as "OnRefuse" = |_generator| json_schema!({
-        "oneOf": [
-            {"type": "string", "enum": ["reject", "block", "degrade"]},
-            {
-                "description": "To this node: `http://127.0.0.1:8081`.",
-                "type": "object",
-                "properties": {"redirect": {"type": "string"}},
-                "additionalProperties": false,
-                "required": ["redirect"],
-            },
-        ],
-    });
+    OnRefuseKey as "OnRefuse" = |_generator| json_schema!({"oneOf": [
+        {"type": "string", "enum": WORDS},
+        {
+            "description": HINT, "type": "object", "properties": {"redirect": {"type": "string"}},
+            "additionalProperties": false, "required": ["redirect"],
+        },
+    ]});
 }
 
 /// Reads `reject`, `block`, `degrade` or `{redirect: http://127.0.0.1:8081}`; the error is what is wrong, and a hint.

@@ -34,18 +34,14 @@ table! {
         faults = free::<Vec<FaultKeys>>(), "What goes wrong, and when";
         only: bool = flag().or(false), "A live run is refused: it would not be what the experiment is about";
     }
-}
 
-table! {
     /// The way between users and service.
     pub(super) struct LinkKeys as "Link" {
         delay: Option<Duration> = time(TIMES).otherwise("the plant's"), "One way";
         jitter: Option<Duration> = time(TIMES).otherwise("the plant's"), "Up to this much longer, uniformly";
         loss: f64 = number(0.0..=0.9).or(0.0), "Share of messages that are lost and sent again";
     }
-}
 
-table! {
     /// Something goes wrong for a while: either `capacity` or `latency`.
     pub(super) struct FaultKeys as "Fault" {
         at: Option<Duration> = time(TIMES).wanted("10s"), "From the start of the run";
@@ -54,9 +50,7 @@ table! {
         latency: Option<Duration> = time(TIMES), "Every request takes this much longer";
         service: Option<String> = text().otherwise("all"), "The only service of a tree that it hits, by its name";
     }
-}
 
-table! {
     /// What things cost, where it is not as in the plant file: times of a whole core.
     pub(super) struct CostKeys as "Costs" {
         accept: Option<Duration> = time(COSTS), "To take a connection";

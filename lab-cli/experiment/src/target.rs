@@ -69,9 +69,7 @@ table! {
         connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests of one connection, 0 for any number; the last answer says that the connection ends, and users open a new one";
         hosts: Vec<String> = by::<Vec<String>, _>(hosts), "Names that it answers to, with `localhost` and addresses";
     }
-}
 
-table! {
     /// Keys of the web mail.
     pub(super) struct ArashiKeys as "Arashi" {
         mail: MailKeys = table_or_default(), "The generated corpus: kept between runs, copied for each arm";
@@ -84,9 +82,7 @@ table! {
         durability: Durability = first_of(&[("normal", Durability::Normal), ("full", Durability::Full)]), "What an acknowledged change survives: a kill of the process (`normal`), or a power cut as well, at the cost of a sync a change; results at different levels do not compare";
         stale: Duration = time(Duration::ZERO..=Duration::from_secs(86_400)).or(Duration::ZERO).otherwise("none"), "A list is answered with a copy that is at most so old, if there is one (each user's own, of the same page and order): with `on_refuse: degrade` one that is refused, and with a policy that lowers the quality any, as long as the quality of its stage is under 1. A copy costs a plant what a list costs without the database. 0: no copies. See [Degraded answers](#degraded-answers)";
     }
-}
 
-table! {
     /// Whose mail.
     pub(super) struct MailKeys as "Mail" {
         folders = choice::<_, String>(&[("generated", ())]), "Where folders come from";
@@ -94,25 +90,19 @@ table! {
         accounts: u32 = count(1..=100_000).or(100), "Accounts; users with the same account share its mail";
         inbox: Option<u32> = count(1..=1_000_000), "Messages in every inbox, for long runs whose users would empty small ones";
     }
-}
 
-table! {
     /// Keys of the checksum service.
     pub(super) struct ChecksumKeys as "Checksum" {
         rounds: u32 = count(1..=100_000).or(50), "Rounds at quality 1";
         fixed_rounds: u32 = count(0..=100_000).or(0), "Rounds more that are done in full at any quality";
         reads: u32 = count(1..=100_000).or(100), "Reads a round";
     }
-}
 
-table! {
     /// The answer of a synthetic service.
     pub(super) struct AnswerKeys as "Answer" {
         answer: Option<u32> = count(0..=1_000_000).in_unit("bytes").otherwise("8192, emulated 1024"), "Length of the answer";
     }
-}
 
-table! {
     /// Emulated service times.
     pub(super) struct EmulatedKeys as "Emulated" {
         service: Option<ServiceTime> = by::<serde_json::Value, _>(service).required(), "Service times: `10ms`, `{exponential: 10ms}`, `{lognormal: {median, sigma}}`, `{pareto: {min, alpha}}`, `{uniform: {min, max}}`, `{bimodal: {short, long, long_share}}`, `{empirical: [5ms, 90ms]}`";
@@ -121,9 +111,7 @@ table! {
         degradable: f64 = number(0.0..=1.0).or(0.0), "Share of the work that shrinks with the quality that a policy sets";
         class_work: BTreeMap<Class, f64> = by::<BTreeMap<String, f64>, _>(class_work), "By class, how many times the drawn work a request is, 0.001 to 1000: `{2: 5}`; 1 for the others. Capacity (`0.5x`) is reckoned with 1";
     }
-}
 
-table! {
     /// Queue, workers and refusals of a stage.
     pub(super) struct PoolKeys as "Pool" {
         queue: Option<u32> = count(1..=1_000_000).otherwise(StageSpec::default().queue), "Longest queue of a stage";
@@ -132,17 +120,13 @@ table! {
         on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("reject"), "What is done with a request that the next stage refuses (what a policy at `accept` or of scope `single` refuses gets its 503): a 503 page (`reject`); wait, with one of the workers of dispatch (2, and 10 000 places before them; `stages: {dispatch: …}`), so that what comes behind waits too, whatever its stage (`block`); a cheap answer (`degrade`); or with `{redirect: URL}` a 307 to the same page on another node (`http://127.0.0.1:8081`: scheme, host and port). See [Redirects](#redirects)";
         drop_abandoned: Option<bool> = flag().otherwise(false), "Do not work on requests whose client has gone";
     }
-}
 
-table! {
     /// A stage that differs.
     pub(super) struct StageKeys as "Stage" {
         pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
         criticality: Option<Criticality> = by::<String, _>(criticality_of_all), "How important jobs are from this stage on, whatever they said: for its policy, and for calls on their behalf. At `dispatch`, for the policy there as well";
     }
-}
 
-table! {
     /// How a request's class is found: one of these.
     pub(super) struct ClassKeys as "Class" {
         header = free::<String>(), "A number in this header: `User-Class`";

@@ -41,9 +41,7 @@ table! {
         services = free::<BTreeMap<String, ServiceKeys>>(), "Services by name, callers before those that they call";
         entry = free::<serde_json::Value>().otherwise("the first"), "The service that users ask, or by class: `{0: proxy, 1: back}`";
     }
-}
 
-table! {
     /// A service of a tree; what is not given is as in `target`.
     pub(super) struct ServiceKeys as "Service" {
         emulated = keys_of::<EmulatedKeys>("");
@@ -58,17 +56,13 @@ table! {
         pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
         criticality: Option<Criticality> = by::<String, _>(criticality_of_all), "How important requests are to this service's policies and in its own calls, whatever they said: `SHEDDABLE`";
     }
-}
 
-table! {
     /// Tasks that are slower than the others.
     pub(super) struct SlowKeys as "Slow" {
         tasks = free::<u32>().otherwise(1), "How many, up to all";
         speed: f64 = number(0.001..=1000.0).or(0.2), "Their speed; that of the others is 1";
     }
-}
 
-table! {
     /// Calls on behalf of each request.
     pub(super) struct CallKeys as "Call" {
         to: Option<String> = text().wanted("back"), "The service that is called";
@@ -80,9 +74,7 @@ table! {
         connections: u32 = count(0..=100_000).or(0), "Most connections of a task; 0: any number";
         client: Option<Client> = by::<Policy, _>(client_key), "A policy on the caller's side";
     }
-}
 
-table! {
     /// What an arm changes of all calls.
     pub(super) struct CallChangeKeys as "CallChanges" {
         attempts: Option<u8> = count(1..=100), "Most attempts of a call, the first among them";
@@ -93,9 +85,7 @@ table! {
 }
 
 shapes! {
-    CallOrName as "CallOrName" = |generator| json_schema!({
-        "anyOf": [{"type": "string"}, generator.subschema_for::<CallKeys>()],
-    });
+    CallOrName as "CallOrName" = |generator| json_schema!({"anyOf": [{"type": "string"}, generator.subschema_for::<CallKeys>()]});
 }
 
 /// Reads `services` and `entry`.

@@ -54,9 +54,7 @@ table! {
         client: Option<Client> = by::<Policy, _>(client_key), "A policy on the users' own side, for all arms that name none: `throttle`, or `throttle: {scope: all}` (`user`, `{group: 50}`); see [Policies on the users' side](#policies-on-the-users-side)";
         phases = free::<Vec<PhaseKeys>>(), "One after another; not needed with a `trace`: then there is one, `replay`";
     }
-}
 
-table! {
     /// What a user does in trouble.
     pub(super) struct TroubleKeys as "Trouble" {
         then: Option<Then> = choice::<_, Then>(THEN).wanted("login"), "Begin again with a login, try the same again at once or after a pause, or leave";
@@ -65,17 +63,13 @@ table! {
         base: Duration = time(TIMES).or(Duration::from_millis(100)), "backoff: longest first pause";
         cap: Duration = time(TIMES).or(Duration::from_secs(10)), "backoff: longest pause";
     }
-}
 
-table! {
     /// How long a user waits, and what comes then.
     pub(super) struct PatienceKeys as "Patience" {
         lasts: Option<Think> = by::<serde_json::Value, _>(law).wanted("10s"), "A time or a law, as `think`";
         then: bool = first_of(&[("leave", false), ("reload", true)]), "What the user does";
     }
-}
 
-table! {
     /// A stretch of load: one of `users`, `sessions`, `requests`, or several `loads`.
     pub(super) struct PhaseKeys as "Phase" {
         name: Option<String> = text().otherwise("phase0, phase1, …"), "What it is called: letters, digits, - and _";
@@ -86,27 +80,21 @@ table! {
         fresh_policy: bool = flag().or(false), "The arm's policy begins the phase as new, as in a run of its own";
         steady: Option<bool> = flag().otherwise("true if its load stays the same for a minute or more"), "Its figures are to be read as those of a steady state or not; see [validity.md](validity.md)";
     }
-}
 
-table! {
     /// One of a phase's loads: one of `users`, `sessions`, `requests`, `idle`, `checks` and `churn`.
     pub(super) struct LoadKeys as "Load" {
         planned = keys_of::<PlannedKeys>("");
         background = keys_of::<BackgroundKeys>("");
         arrivals = keys_of::<ArrivalKeys>("");
     }
-}
 
-table! {
     /// Users, sessions or requests.
     struct PlannedKeys as "Planned" {
         users = free::<serde_json::Value>(), "Users at once (closed): `1000`, or `{from: 3, to: 1000}`";
         sessions = free::<serde_json::Value>(), "Sessions that begin (partly open): `5/s`, `0.5x` (times the capacity), or `{from: 1/s, to: 5/s}`";
         requests = free::<serde_json::Value>(), "Requests (open), written as `sessions` are";
     }
-}
 
-table! {
     /// Those who are there without asking for anything.
     struct BackgroundKeys as "Background" {
         idle = free::<serde_json::Value>(), "Connections that are kept open without a request: `1000`, or `{from: 3, to: 1000}`";
@@ -116,9 +104,7 @@ table! {
         churn = free::<serde_json::Value>(), "Connections that come and go: `100/s`";
         ask: bool = flag().or(false), "churn: with a health check each";
     }
-}
 
-table! {
     /// How they arrive.
     struct ArrivalKeys as "Arrivals" {
         law: ArrivalLaw = first_of(&[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)]), "Gaps between arrivals: exponential, or all the same";
