@@ -15,8 +15,7 @@ use super::{
     client::{client_key, criticality_of_all},
     fields::{Fields, join},
     keys::{
-        Table, by, choice, count, first_of, flag, free, keys_of, names, number, shapes, table, table_or_default, text,
-        time,
+        Table, by, choice, count, first_of, flag, free, keys_of, names, number, shapes, table, table_or_default, time,
     },
     plan::{Client, Tree, TreeCall, TreeService},
     problem::Problems,
@@ -65,7 +64,7 @@ table! {
 
     /// Calls on behalf of each request.
     pub(super) struct CallKeys as "Call" {
-        to: Option<String> = text().wanted("back"), "The service that is called";
+        to = free::<String>().required(), "The service that is called";
         times: u32 = count(1..=1000).or(1), "Calls for each request";
         attempts: u8 = count(1..=100).or(1), "Most attempts of a call, the first among them; a refused one is tried again at once";
         heed_dont_retry: bool = flag().or(true), "\"Don't retry\" ends the attempts";
@@ -147,11 +146,14 @@ fn call(node: &Node, of: &Fields<'_>, after: &[&str]) -> Option<TreeCall> {
     let (to, keys) = match &node.value {
         Value::Text(to) => (to.clone(), CallKeys::read(&of.emptied())),
         _ => {
-            let mut keys = CallKeys::read(&Fields::of_table::<CallKeys>(node, &path, problems)?);
-            (keys.to.take()?, keys)
+            let fields = Fields::of_table::<CallKeys>(node, &path, problems)?;
+            if fields.node("to").is_none() {
+                fields.missing("to", "back");
+            }
+            (fields.text("to")?, CallKeys::read(&fields))
         }
     };
-    let CallKeys { times, attempts, heed_dont_retry, when_refused, timeout, connections, client, .. } = keys;
+    let CallKeys { times, attempts, heed_dont_retry, when_refused, timeout, connections, client } = keys;
     let found = TreeCall { to, times, attempts, heed_dont_retry, when_refused, timeout, connections, client };
     if !after.contains(&found.to.as_str()) {
         let message = format!("no service below this one is called {:?}", found.to);
