@@ -18,7 +18,7 @@ use analysis::{
     summary::{Mode, Summary},
 };
 use experiment::{Changes, Library, read};
-use lab_cli::run::{Cpus, Request, Sinks, Stop, Touches, conduct};
+use lab_cli::run::{Cpus, Interventions, Request, Sinks, Stop, conduct};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -126,7 +126,7 @@ impl With<'_> {
         let scratch = tempfile::tempdir()?;
         let out = scratch.path().join("run");
         let cpus = Cpus { generator: None, target: None };
-        let touches = Touches::default();
+        let touches = Interventions::default();
         let request =
             Request { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true, touches: &touches };
         let summary = conduct(request, &mut Sinks::default(), &Stop::default())?.summary;

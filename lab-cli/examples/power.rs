@@ -19,7 +19,7 @@ use analysis::{
     },
     manifest::Manifest,
 };
-use lab_cli::run::find_run;
+use lab_cli::store::find_run;
 
 /// Blocks of a comparison unless `--blocks` says otherwise.
 const BLOCKS: usize = 7;

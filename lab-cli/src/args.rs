@@ -233,7 +233,7 @@ pub struct History {
     #[arg(long)]
     pub rebuild: bool,
     /// Where the runs are.
-    #[arg(long, value_name = "DIR", default_value = crate::run::RUNS)]
+    #[arg(long, value_name = "DIR", default_value = crate::store::RUNS)]
     pub runs: PathBuf,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]

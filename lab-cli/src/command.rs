@@ -5,13 +5,15 @@ use std::{
     path::Path,
 };
 
-use analysis::text::nearest;
+use analysis::text::{counted, nearest};
 use clap::CommandFactory;
 use experiment::{Changes, Experiment, Library};
 
 use crate::{
     args::{Cli, Command, Output, SchemaOf},
     exit::{End, Failure, Outcome},
+    run::Stop,
+    tui,
 };
 
 mod calibrate;
@@ -154,6 +156,17 @@ fn read_text(text: &str, shown: &str, changes: &Changes) -> Result<Experiment, F
     })
 }
 
-fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+/// Puts the terminal back, after the person left or a signal came.
+fn close(screen: tui::Screen, stop: &Stop) -> Outcome {
+    match stop.end() {
+        // Its terminal may have been closed.
+        Some(end) => {
+            screen.leave_behind();
+            Ok(end)
+        }
+        None => {
+            screen.finish().map_err(Failure::because)?;
+            Ok(End::Done)
+        }
+    }
 }

@@ -6,6 +6,6 @@
 pub mod args;
 pub mod command;
 pub mod exit;
-pub mod history;
 pub mod run;
+pub mod store;
 pub mod tui;

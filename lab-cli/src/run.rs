@@ -1,39 +1,25 @@
-//! Runs experiments on live services: a target process, a load generator in this one, arm after arm.
+//! Runs experiments: block after block, arm after arm, on live services or in virtual time.
+//!
+//! `live` has a target process and a load generator in this one; `simulated` has a plant in place of both. Both worlds share what
+//! lies beside these two: the conductor of a whole run, the recorder of an arm, and how an arm's summary is put together.
 
-mod arm;
+mod arm_recorder;
 mod assemble;
-mod balancers;
-mod best_static;
-mod bound;
 mod calibrate;
 mod conductor;
-mod cpus;
+mod environment;
 mod error;
-mod folder;
-mod headroom;
-mod histograms;
-mod join;
-mod kernel;
+mod live;
 mod manifest;
-mod named_run;
-mod offline;
 mod policy_events;
 pub mod progress;
+mod reference;
 mod rehearsal;
-mod renew;
-mod reports;
 mod sampler;
-mod seconds_log;
-mod simulate;
-mod site;
-mod snapshot;
-mod speed;
-mod spool;
+mod seconds;
+mod simulated;
 mod stop;
-mod surroundings;
-mod target;
-mod touches;
-mod watch;
+mod unread_requests;
 
 use analysis::live::LiveEvent;
 
@@ -41,19 +27,27 @@ pub use calibrate::{
     Measured, Request as PlantRequest, as_table, as_yaml, caution, measure as measure_plant, search as search_capacity,
 };
 pub use conductor::{Finished, Request, conduct};
-pub use cpus::Cpus;
+pub use environment::cpus::Cpus;
 pub use error::RunFailure;
-pub use folder::utc;
-pub use named_run::{RUNS, named as find_run};
+pub use live::{
+    interventions::Interventions,
+    snapshot::{Corpus, Scratch, cache_folder},
+};
 pub use rehearsal::rehearse;
-pub use snapshot::{Corpus, Scratch, cache_folder};
+
 pub use stop::Stop;
-pub use touches::Touches;
 
 /// Reads the event stream as it happens.
 pub trait Sink {
     /// One event.
     fn event(&mut self, event: &LiveEvent);
+}
+
+/// A function of the event.
+impl<F: FnMut(&LiveEvent)> Sink for F {
+    fn event(&mut self, event: &LiveEvent) {
+        self(event);
+    }
 }
 
 /// Every sink of a run.
@@ -82,11 +76,5 @@ impl Sinks {
 impl std::fmt::Debug for Sinks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} sinks", self.0.len())
-    }
-}
-
-impl Sink for crate::tui::Teller {
-    fn event(&mut self, event: &LiveEvent) {
-        self.tell(crate::tui::Told::Event(Box::new(event.clone())));
     }
 }

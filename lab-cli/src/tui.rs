@@ -23,7 +23,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use analysis::live::Touch;
+use analysis::live::{LiveEvent, Touch};
 use app::{App, Effect};
 
 pub use app::{Folder, Job, OpenRun, OpenTrace, Order, PastRun, PastSummary, Told};
@@ -46,6 +46,11 @@ pub enum Ask {
 pub struct Teller(Sender<Told>);
 
 impl Teller {
+    /// Tells it what happens in a run.
+    pub fn event(&self, event: &LiveEvent) {
+        self.tell(Told::Event(Box::new(event.clone())));
+    }
+
     /// Tells it.
     pub fn tell(&self, told: Told) {
         let _ = self.0.send(told);

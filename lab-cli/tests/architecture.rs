@@ -1,6 +1,9 @@
 //! The rules of `ARCHITECTURE.md` that a tool can hold: who may depend on whom, where the heavy libraries may be named, and
 //! that the purity lints really bite.
 
+#[path = "architecture/circles.rs"]
+mod circles;
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -27,13 +30,44 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 8] = [
 /// A crate, and libraries that nothing it is built of may be: a run is computed again from its files alone.
 const NOT_BUILT_OF: [(&str, &[&str]); 1] = [("analysis", &["tokio", "may", "sqlx"])];
 
+/// Files that import each other in circles, by crate: they are to be taken apart, and none may be added.
+const IN_CIRCLES: &[(&str, &[&str])] = &[
+    ("traces", &["import::emit", "import::sessions", "learn::fitted", "model"]),
+    (
+        "workloads",
+        &[
+            "behaviour::follow",
+            "behaviour::home",
+            "crowd",
+            "fiber::exchange",
+            "fiber::pool",
+            "fiber::worker",
+            "host::end",
+            "host::pool::gate",
+            "host::pool::turn",
+            "host::pool::user",
+            "mail",
+            "plan",
+            "sim::connections",
+            "sim::host",
+            "sim::identity",
+            "sim::server",
+            "url",
+            "url::template",
+        ],
+    ),
+];
+
+/// Crates whose folders import each other one way: whatever imports something from a folder, the folder knows nothing of it.
+const LAYERED: [&str; 4] = ["workloads/measure", "lab-cli/analysis", "lab-cli/experiment", "lab-cli"];
+
 /// A library, and the only places (below the workspace root) that may name it.
 const ONLY_NAMED_IN: [(&str, &[&str]); 5] = [
     ("may", &["workloads/src/fiber", "workloads/src/fiber.rs"]),
     ("ratatui", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
     ("crossterm", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
     // The mail store, and the index of past runs: one SQLite for both.
-    ("sqlx", &["target-app/src/mail/store", "target-app/src/mail/store.rs", "lab-cli/src/history"]),
+    ("sqlx", &["target-app/src/mail/store", "target-app/src/mail/store.rs", "lab-cli/src/store/history"]),
     ("tracing", &["target-app/src/service/cost", "target-app/src/service/cost.rs"]),
 ];
 
@@ -84,6 +118,31 @@ fn what_computes_runs_again_is_built_without_hosts_and_databases() {
         for library in libraries {
             assert!(!built_of.contains(library), "{name} is built of {library}: see cargo tree -p {name} -i {library}");
         }
+    }
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    for (folder, _) in MAY_DEPEND_ON {
+        let known = IN_CIRCLES.iter().find(|(of, _)| *of == folder).map_or(&[][..], |(_, files)| files);
+        let circles = circles::of_files(&root().join(folder).join("src"));
+        let mut found = BTreeSet::new();
+        for circle in &circles {
+            let new: Vec<&String> = circle.files.iter().filter(|file| !known.contains(&file.as_str())).collect();
+            assert!(new.is_empty(), "{folder}: {new:?} is in a circle of imports:\n{}", circle.arrows);
+            found.extend(circle.files.iter().map(String::as_str));
+        }
+        let over: Vec<&&str> = known.iter().filter(|file| !found.contains(**file)).collect();
+        assert!(over.is_empty(), "{folder}: {over:?} is in no circle any more: take it out of IN_CIRCLES");
+    }
+}
+
+#[test]
+fn no_folders_of_these_crates_import_each_other_in_a_circle() {
+    for folder in LAYERED {
+        let circles = circles::of_folders(&root().join(folder).join("src"));
+        let arrows: Vec<&str> = circles.iter().map(|circle| circle.arrows.as_str()).collect();
+        assert!(arrows.is_empty(), "{folder}: folders in a circle of imports:\n{}", arrows.join("\n"));
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 use analysis::{
     judge::{
         compare::{Across, Contest, Metric, Side, Turn, across, words::in_words},
-        gates::BLIND,
+        gates::is_external,
     },
     summary::{Arm, Summary, Verdict},
 };
@@ -70,7 +70,7 @@ fn arm(out: &Path) -> Result<Arm, String> {
         return Ok(summary.arms.remove(0));
     }
     let void = || summary.reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid);
-    assert!(void().all(|reason| BLIND.contains(&&*reason.code)), "{}: {:?}", out.display(), summary.reasons);
+    assert!(void().all(is_external), "{}: {:?}", out.display(), summary.reasons);
     Err(void().map(|reason| format!("{}: {}", reason.code, reason.value)).collect::<Vec<_>>().join("; "))
 }
 

@@ -1,4 +1,4 @@
-//! A request's way through the graph: dispatch, its stage, and back.
+//! The way of a request through a live service: gate, dispatch, stage, and back.
 
 mod dispatchers;
 #[cfg(test)]
@@ -26,64 +26,64 @@ use tokio::sync::oneshot;
 
 pub use dispatchers::Dispatchers;
 pub use job::Job;
-use job::{NotTaken, Reply};
+use job::{JobReply, NotTaken};
 pub use sites::Sites;
 
 use crate::{
     calls::Callers,
-    class::Shown,
-    clock::Clock,
-    fault_injection::Hindrance,
-    ledger::{Ending, Ledgers},
-    request::{self, Arrivals, End},
+    class::RequestFacts,
+    clock::ServiceClock,
+    fault_injection::FaultInjection,
+    ledger::{Ledgers, RequestEnding},
+    request::{self, End, Intake},
     security_headers,
-    service::{Bytes, Page, Request, Service},
-    spec::{EdgeSpec, Health},
-    stage::{Decided, Work as _},
+    service::{Bytes, PageBody, Request, Service},
+    spec::{EdgeSpec, HealthChecks},
+    stage::{AdmissionResult, StageWork as _},
     tree::{TaskSpec, WireCosts},
 };
 
-/// Everything that a request meets.
+/// A live service as requests meet it.
 #[derive(Debug)]
-pub struct App {
-    /// What it is about.
+pub struct LiveApp {
+    /// The part that knows what requests mean.
     pub service: Arc<dyn Service>,
-    /// The clock.
-    pub clock: Clock,
-    /// Gates, dispatch and stages.
+    /// The clock of all sites.
+    pub clock: ServiceClock,
+    /// The gates, dispatch and the stages.
     pub sites: Sites,
-    /// What became of requests.
+    /// The counts of requests and connections by how they ended.
     pub ledgers: Ledgers,
-    /// Identities, tags and counts of what arrives.
-    pub arrivals: Arrivals,
-    /// Limits at the wire.
+    /// The source of identities and tags, with the counts by attempt.
+    pub intake: Intake,
+    /// The limits of connections and requests.
     pub edge: EdgeSpec,
-    /// Who answers health checks.
-    pub health: Health,
-    /// Requests of a service that is going away are refused.
+    /// The place that answers health checks.
+    pub health: HealthChecks,
+    /// True once the service refuses all new requests, before it stops.
     pub draining: AtomicBool,
-    /// What it asks of other services for each request.
+    /// The calls to other services for each request.
     pub(crate) callers: Option<Callers>,
-    /// What connections, reading and refusing cost the service, where that is emulated.
+    /// The emulated cost of accepting, reading and refusing.
     pub(crate) wire: WireCosts,
-    /// What a person has put in the way of requests.
-    pub(crate) hindrance: Hindrance,
+    /// Faults that an operator injects.
+    pub(crate) fault_injection: FaultInjection,
     /// The pages of refusals, by reason.
     pages: BTreeMap<Reason, Bytes>,
 }
 
-/// An answer, and how the books see it.
+/// An answer, and how the ledger counts it.
 #[derive(Debug)]
-pub struct Answer {
-    /// What the client gets.
-    pub response: Response<Page>,
+pub struct AppAnswer {
+    /// The answer that the client gets.
+    pub response: Response<PageBody>,
     /// How the request ended.
-    pub ending: Ending,
+    pub ending: RequestEnding,
 }
 
-impl Answer {
+impl AppAnswer {
     /// Puts on an answer what its end requires, and what it tells the sender's policy.
-    fn new(mut response: Response<Page>, end: &End, note: Option<Note>) -> Self {
+    fn new(mut response: Response<PageBody>, end: &End, note: Option<Note>) -> Self {
         for (name, value) in request::headers(end, note) {
             // Only the address of another node could be unfit, and that was checked at the start.
             let value = match value {
@@ -96,21 +96,21 @@ impl Answer {
     }
 
     /// The service's own answer.
-    fn of_service(response: Response<Page>, note: Option<Note>) -> Self {
+    fn of_service(response: Response<PageBody>, note: Option<Note>) -> Self {
         let end = End::Answered(response.status().as_u16());
         Self::new(response, &end, note)
     }
 }
 
-impl App {
+impl LiveApp {
     /// A service that is open, with its sites. Needs a runtime.
     pub(crate) fn new(
         task: &TaskSpec,
         service: Arc<dyn Service>,
         sites: Sites,
-        arrivals: Arrivals,
+        intake: Intake,
         callers: Option<Callers>,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> Arc<Self> {
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
         Arc::new(Self {
@@ -118,59 +118,61 @@ impl App {
             clock,
             sites,
             ledgers: Ledgers::default(),
-            arrivals,
+            intake,
             edge: task.target.edge.clone(),
             health: task.target.health,
             draining: AtomicBool::new(false),
             callers,
             wire: task.wire.at_speed(task.speed),
-            hindrance: Hindrance::new(clock),
+            fault_injection: FaultInjection::new(clock),
             pages,
         })
     }
 
-    /// Takes a request through the graph. Dropped before it is done, the client has gone: work that a stage has taken on
-    /// is still done, and its end is told to the seats.
-    pub async fn answer(self: &Arc<Self>, head: Parts, body: Bytes, entered: Timestamp, peer: SocketAddr) -> Answer {
+    /// Takes a request through gate, dispatch and stage. The caller drops the future when the client goes away; a stage still finishes
+    /// the work that it has begun, and the policies are told how the request ended.
+    pub async fn answer(self: &Arc<Self>, head: Parts, body: Bytes, entered: Timestamp, peer: SocketAddr) -> AppAnswer {
         if self.draining.load(Ordering::Relaxed) {
             return self.refused(Refusal::new(Reason::Draining));
         }
-        self.hindrance.delayed().await;
+        self.fault_injection.delayed().await;
         let route = self.service.route(&head);
-        let offer = self.arrivals.request(&self.shown(&head, peer), route.kind, entered);
+        let offer = self.intake.request(&self.facts(&head, peer), route.kind, entered);
         let Offer { id, tags, .. } = offer;
         let request = Request { id, entered, tags, route, head, body, peer };
         match self.dispatch(request, offer).await {
-            Some(Reply::Handled { handled: Ok(response), note }) => Answer::of_service(response, note),
-            Some(Reply::Handled { handled: Err(refusal), note }) => self.turned_away(End::Refused(refusal), note).await,
-            Some(Reply::NotTaken(not_taken)) => self.not_taken(*not_taken).await,
+            Some(JobReply::Handled { handled: Ok(response), note }) => AppAnswer::of_service(response, note),
+            Some(JobReply::Handled { handled: Err(refusal), note }) => {
+                self.turned_away(End::Refused(refusal), note).await
+            }
+            Some(JobReply::NotTaken(not_taken)) => self.not_taken(*not_taken).await,
             None => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
         }
     }
 
-    fn shown<'a>(&self, head: &'a Parts, peer: SocketAddr) -> Shown<'a> {
-        Shown { head, peer, session: self.service.session(head) }
+    fn facts<'a>(&self, head: &'a Parts, peer: SocketAddr) -> RequestFacts<'a> {
+        RequestFacts { head, peer, session: self.service.session(head) }
     }
 
-    /// Answers a health check, which is in no ledger of requests.
-    pub async fn check(self: &Arc<Self>, head: &Parts, entered: Timestamp, peer: SocketAddr) -> Answer {
+    /// Answers a health check, which no ledger counts as a request.
+    pub async fn check(self: &Arc<Self>, head: &Parts, entered: Timestamp, peer: SocketAddr) -> AppAnswer {
         self.ledgers.users.checked();
         if self.draining.load(Ordering::Relaxed) {
             return self.refused(Refusal::new(Reason::Draining));
         }
-        if self.health == Health::Inside {
-            let offer = self.arrivals.check(&self.shown(head, peer), Kind::default(), entered);
+        if self.health == HealthChecks::Inside {
+            let offer = self.intake.check(&self.facts(head, peer), Kind::default(), entered);
             match self.sites.dispatch.enter(offer).await {
-                Ok(pass) => pass.end(Outcome::Ignored),
+                Ok(permit) => _ = permit.end(Outcome::Ignored),
                 Err(TurnedAway { refusal, note }) => return self.turned_away(End::Refused(refusal), note).await,
             }
         }
-        Answer::of_service(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")), None)
+        AppAnswer::of_service(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")), None)
     }
 
-    /// The dispatch stage: asks the policy, and takes the request to the stage that it belongs to. What became of it; `None` if its
-    /// handler panicked.
-    async fn dispatch(self: &Arc<Self>, mut request: Request, offer: Offer) -> Option<Reply> {
+    /// Offers the request to the gate, then to the stage that its route names. Returns what became of it; `None` if its handler
+    /// panicked.
+    async fn dispatch(self: &Arc<Self>, mut request: Request, offer: Offer) -> Option<JobReply> {
         let branch = request.route.branch.0;
         // From its stage on the request may carry other tags than the policy at dispatch is told.
         let tags = self.sites.stages.get(branch).map_or(offer.tags, |stage| stage.spec().carried(offer.tags));
@@ -189,8 +191,8 @@ impl App {
     }
 
     /// Answers a request that no stage took.
-    async fn not_taken(&self, not_taken: NotTaken) -> Answer {
-        let NotTaken { request, pass, away: TurnedAway { refusal, note }, answer } = not_taken;
+    async fn not_taken(&self, not_taken: NotTaken) -> AppAnswer {
+        let NotTaken { request, permit, away: TurnedAway { refusal, note }, answer } = not_taken;
         let degraded = match (&answer, &request) {
             (RefusalAnswer::Degrade, Some(request)) => self.service.degrade(request).await,
             _ => None,
@@ -198,9 +200,9 @@ impl App {
         let path = request.as_ref().and_then(|request| request.head.uri.path_and_query());
         let status = degraded.as_ref().map(|response| response.status().as_u16());
         let end = End::not_taken(refusal, &answer, path.map_or("/", PathAndQuery::as_str), status);
-        let note = request::note_of_reply(pass.end_unserved(end.outcome(false)), note);
+        let note = request::note_of_reply(permit.end(end.outcome(false)), note);
         match degraded {
-            Some(response) => Answer::new(response, &end, note),
+            Some(response) => AppAnswer::new(response, &end, note),
             None => self.turned_away(end, note).await,
         }
     }
@@ -213,7 +215,7 @@ impl App {
     }
 
     /// Answers a request that ends without the service's own answer, at the cost of a refusal.
-    async fn turned_away(&self, end: End, note: Option<Note>) -> Answer {
+    async fn turned_away(&self, end: End, note: Option<Note>) -> AppAnswer {
         if end.costs_a_refusal() {
             self.spend(self.wire.refuse).await;
         }
@@ -222,41 +224,41 @@ impl App {
 
     /// The answer to a refusal.
     #[must_use]
-    pub fn refused(&self, refusal: Refusal) -> Answer {
+    pub fn refused(&self, refusal: Refusal) -> AppAnswer {
         self.unserved(&End::Refused(refusal), None)
     }
 
     /// An answer that no handler made. The page of a refusal is made at the start: only the head is put together here.
-    fn unserved(&self, end: &End, note: Option<Note>) -> Answer {
+    fn unserved(&self, end: &End, note: Option<Note>) -> AppAnswer {
         let status = StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         let page = match end {
             End::Refused(refusal) => self.pages.get(&refusal.reason).cloned().unwrap_or_default(),
             End::Redirected { .. } => Bytes::new(),
             End::Answered(_) | End::Degraded(_) => self.service.error_page(status),
         };
-        Answer::new(page_of(status, page), end, note)
+        AppAnswer::new(page_of(status, page), end, note)
     }
 
-    /// An answer that has nothing in it but a head.
+    /// An answer with an empty body.
     #[must_use]
-    pub fn nothing(&self) -> Answer {
+    pub fn nothing(&self) -> AppAnswer {
         let mut response = Response::new(Bytes::new().into());
         *response.status_mut() = StatusCode::NO_CONTENT;
         security_headers::add_to(response.headers_mut());
-        Answer::of_service(response, None)
+        AppAnswer::of_service(response, None)
     }
 
     /// The page of an error that no handler made.
     #[must_use]
-    pub fn failed(&self, status: StatusCode) -> Answer {
+    pub fn failed(&self, status: StatusCode) -> AppAnswer {
         self.unserved(&End::Answered(status.as_u16()), None)
     }
 }
 
 /// The gate at dispatch has decided about a job.
-fn go_on(job: Option<Job>, decided: Decided) {
+fn go_on(job: Option<Job>, decided: AdmissionResult) {
     match (job, decided) {
-        (Some(job), Ok(pass)) => job.let_in(pass),
+        (Some(job), Ok(permit)) => job.let_in(permit),
         (Some(job), Err(away)) => job.refuse(away),
         (None, _) => {}
     }
@@ -264,7 +266,7 @@ fn go_on(job: Option<Job>, decided: Decided) {
 
 /// A job that may be held, or wait for a worker of dispatch: its client may go away meanwhile.
 struct MayWait<'a> {
-    app: Option<&'a Arc<App>>,
+    app: Option<&'a Arc<LiveApp>>,
     id: JobId,
 }
 
@@ -277,7 +279,7 @@ impl Drop for MayWait<'_> {
     }
 }
 
-fn page_of(status: StatusCode, page: Bytes) -> Response<Page> {
+fn page_of(status: StatusCode, page: Bytes) -> Response<PageBody> {
     let mut response = Response::new(page.into());
     *response.status_mut() = status;
     security_headers::add_to(response.headers_mut());

@@ -1,9 +1,10 @@
-//! Calls that a service makes on behalf of requests: what both worlds decide alike.
+//! Calls that a service makes on behalf of requests: the decisions that live and virtual hosts share.
 //!
 //! A request to a service with calls is worked on first, and keeps its worker while the calls are made, one after the other or
-//! all at once. A refused call may be tried again by the service that made it, right away. [`CallMachine`] decides all this;
+//! all at once. A refused call may be tried again by the service that made it, right away. `CallMachine` decides all this;
 //! `Callers` makes the calls live, over kept connections, and [`crate::plant::Cluster`] in virtual time.
 
+mod attempt;
 mod caller;
 mod machine;
 mod pool;
@@ -13,21 +14,22 @@ mod wire;
 
 use std::{fmt::Write as _, time::Duration};
 
-use controllers::{ClassRule, Note, Outcome, RetryHint, Tags, random::mix};
-use serde::{Deserialize, Serialize};
+use controllers::{ClassRule, Note, RetryHint, Tags, random::mix};
 use workloads::{
     client::{NOTE, note},
     http1::names::{CRITICALITY, CUSTOMER, TIMEOUT_MS, USER},
 };
 
+pub(crate) use attempt::AttemptEnd;
+pub use attempt::CallCounts;
 pub(crate) use caller::Callers;
 pub(crate) use machine::{Call, CallContext, CallMachine, CallStep, RequestCalls};
 pub(crate) use pool::{Pool, Way};
 
 use crate::tree::{CallSpec, WhenRefused};
 
-/// The key of all draws for a call on behalf of a request with that key: `place` among the services that are called, `number` among
-/// the calls of that one.
+/// The key of all draws for a call on behalf of a request with this key. `place`: the index of the called service among all; `number`:
+/// the index of the call among those to this service.
 pub(crate) fn key_of_call(request: u64, place: usize, number: u32) -> u64 {
     mix(request ^ mix((place as u64) << 32 | u64::from(number)))
 }
@@ -37,117 +39,20 @@ pub(crate) fn key_of_attempt(call: u64, attempt: u8) -> u64 {
     mix(call ^ u64::from(attempt))
 }
 
-/// What became of calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallCounts {
-    /// Attempts that were wanted.
-    pub attempts: u64,
-    /// Of these, beyond the first of a call.
-    pub retries: u64,
-    /// Attempts that the caller's own policy refused.
-    pub refused_locally: u64,
-    /// Attempts that the called service refused.
-    pub refused: u64,
-    /// Attempts that were answered.
-    pub answered: u64,
-    /// Attempts that failed or were not answered in time.
-    pub failed: u64,
-    /// Attempts that are under way, or wait to be let go.
-    pub open: u64,
-}
-
-impl CallCounts {
-    /// True if every attempt is in exactly one place.
-    #[must_use]
-    pub fn balances(&self) -> bool {
-        self.attempts == self.refused_locally + self.refused + self.answered + self.failed + self.open
-    }
-
-    /// An attempt is wanted: the first of a call is number 0.
-    pub(crate) fn begins(&mut self, attempt: u8) {
-        self.attempts += 1;
-        self.open += 1;
-        self.retries += u64::from(attempt > 0);
-    }
-
-    /// The caller's own policy refused the attempt.
-    pub(crate) fn refused_at_home(&mut self) {
-        self.open -= 1;
-        self.refused_locally += 1;
-    }
-
-    /// The attempt has ended.
-    pub(crate) fn ended(&mut self, reply: Reply) {
-        self.open -= 1;
-        *match reply {
-            Reply::Answered => &mut self.answered,
-            Reply::Refused { .. } => &mut self.refused,
-            Reply::Failed | Reply::TimedOut | Reply::Unavailable => &mut self.failed,
-        } += 1;
-    }
-
-    /// Adds those of another task.
-    pub(crate) fn add(&mut self, one: &Self) {
-        self.attempts += one.attempts;
-        self.retries += one.retries;
-        self.refused_locally += one.refused_locally;
-        self.refused += one.refused;
-        self.answered += one.answered;
-        self.failed += one.failed;
-        self.open += one.open;
-    }
-}
-
-/// How an attempt has ended.
+/// The end of an attempt, with the note from the called service to the caller's policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reply {
-    Answered,
-    /// `retry`: the called service did not say that trying again is in vain.
-    Refused {
-        retry: bool,
-    },
-    Failed,
-    TimedOut,
-    /// No connection came about, or it broke before the answer.
-    Unavailable,
-}
-
-impl Reply {
-    /// An answer with this status; `never`: it said `X-Retry: never`.
-    pub(crate) fn of(status: u16, never: bool) -> Self {
-        match status {
-            200..=399 => Self::Answered,
-            503 | 429 => Self::Refused { retry: !never },
-            _ => Self::Failed,
-        }
-    }
-
-    /// As the caller's own policy is told.
-    pub(crate) fn outcome(self) -> Outcome {
-        match self {
-            Self::Answered => Outcome::Served,
-            Self::Refused { retry } => Outcome::Overloaded { retry },
-            Self::Failed => Outcome::Failed,
-            Self::TimedOut => Outcome::TimedOut,
-            Self::Unavailable => Outcome::Unavailable,
-        }
-    }
-}
-
-/// A reply, and what the called service told its caller's policy beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Told {
-    pub(crate) reply: Reply,
+pub(crate) struct CallReply {
+    pub(crate) reply: AttemptEnd,
     pub(crate) note: Option<Note>,
 }
 
-impl From<Reply> for Told {
-    fn from(reply: Reply) -> Self {
+impl From<AttemptEnd> for CallReply {
+    fn from(reply: AttemptEnd) -> Self {
         Self { reply, note: None }
     }
 }
 
-impl Told {
+impl CallReply {
     /// An answer with this status and these headers.
     pub(crate) fn of<'a>(status: u16, headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
         let (mut never, mut noted) = (false, None);
@@ -158,47 +63,62 @@ impl Told {
                 noted = note(value);
             }
         }
-        Self { reply: Reply::of(status, never), note: noted }
+        Self { reply: AttemptEnd::of(status, never), note: noted }
     }
 }
 
 /// How calls on behalf of a request have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallsEnded {
-    /// With the answers; or there were none to make.
+    /// All were answered, or there were none.
     Answered,
-    /// One was refused, and this is what to tell the sender.
+    /// One was refused; this is the advice for the sender.
     Refused(RetryHint),
     /// One failed or was not answered in time.
     Failed,
 }
 
+/// How all calls on behalf of a request have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CallsResult {
+    pub(crate) ended: CallsEnded,
+    /// The note of the last reply to one of them.
+    pub(crate) note: Option<Note>,
+}
+
+impl CallsResult {
+    /// The result for a request without calls.
+    pub(crate) const NONE: Self = Self { ended: CallsEnded::Answered, note: None };
+}
+
 /// What comes after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterAttempt {
-    /// Another one, right away.
+    /// Another attempt, at once.
     Again {
-        /// The called service had said that it is in vain.
+        /// The called service had said `X-Retry: never`.
         told_not_to: bool,
     },
-    /// The call has ended so.
+    /// The call has ended.
     Over(CallsEnded),
 }
 
 impl CallSpec {
     /// What comes after this attempt (the first is number 0).
-    pub(crate) fn after(&self, reply: Reply, attempt: u8) -> AfterAttempt {
+    pub(crate) fn after(&self, reply: AttemptEnd, attempt: u8) -> AfterAttempt {
         match reply {
-            Reply::Refused { retry } if attempt + 1 < self.attempts && (retry || !self.heed_dont_retry) => {
+            AttemptEnd::Refused { retry } if attempt + 1 < self.attempts && (retry || !self.heed_dont_retry) => {
                 AfterAttempt::Again { told_not_to: !retry }
             }
-            Reply::Refused { .. } => AfterAttempt::Over(self.given_up()),
-            Reply::Answered => AfterAttempt::Over(CallsEnded::Answered),
-            Reply::Failed | Reply::TimedOut | Reply::Unavailable => AfterAttempt::Over(CallsEnded::Failed),
+            AttemptEnd::Refused { .. } => AfterAttempt::Over(self.given_up()),
+            AttemptEnd::Answered => AfterAttempt::Over(CallsEnded::Answered),
+            AttemptEnd::Failed | AttemptEnd::TimedOut | AttemptEnd::Unavailable => {
+                AfterAttempt::Over(CallsEnded::Failed)
+            }
         }
     }
 
-    /// What the request is told of a call that was refused in the end, by the called service or by the caller's own policy.
+    /// The result of a call whose last attempt was refused, by the called service or by the caller's own policy.
     pub(crate) fn given_up(&self) -> CallsEnded {
         match self.when_refused {
             WhenRefused::Overloaded => CallsEnded::Refused(RetryHint::Unsaid),
@@ -208,8 +128,8 @@ impl CallSpec {
     }
 }
 
-/// Header lines that a call carries on: criticality, user, customer, what a policy put on it, the time that is left, and the class where requests say it in
-/// a header or a cookie. The attempt is the call's own, and not among them.
+/// The header lines that a call takes over from its request: criticality, user, customer, note, the time that is left, and the class where
+/// requests state it in a header or a cookie. The number of the attempt is the call's own, and not among them.
 pub(crate) fn carried(tags: &Tags, left: Duration, class: &ClassRule, note: Option<Note>) -> String {
     let Tags { criticality, user, customer, class: of, .. } = tags;
     let millis = left.as_millis();

@@ -1,4 +1,4 @@
-//! What a request shows of itself, and what a target makes of it: its class, and how important it is.
+//! The class and the criticality of requests, from what their heads say.
 
 use std::{
     collections::BTreeMap,
@@ -15,20 +15,20 @@ use http::request::Parts;
 
 use crate::spec::{StageSpec, TargetSpec};
 
-/// Who is in which class, and how important requests are.
+/// The rules for the class and the criticality of requests.
 #[derive(Debug, Clone, Default)]
-pub struct Ranks {
+pub struct Classification {
     classes: Classifier,
     by_class: BTreeMap<Class, Criticality>,
     /// The dispatch stage: the first point at which criticality may be overridden.
     dispatch: StageSpec,
 }
 
-impl Ranks {
-    /// Those of a target.
+impl Classification {
+    /// The rules of a target.
     ///
     /// # Errors
-    /// What is wrong with its rule for classes.
+    /// The problems of its rule for classes.
     pub fn of(spec: &TargetSpec) -> Result<Self, Vec<Problem>> {
         Ok(Self {
             classes: spec.class.read()?,
@@ -38,24 +38,24 @@ impl Ranks {
     }
 
     /// Tags with the class of a request, and with its criticality as it asks to be dispatched; `said`: what it says itself.
-    pub(crate) fn ranked(&self, tags: Tags, said: Option<Criticality>, shown: &Shown<'_>) -> Tags {
-        let class = self.classes.class(shown);
+    pub(crate) fn ranked(&self, tags: Tags, said: Option<Criticality>, facts: &RequestFacts<'_>) -> Tags {
+        let class = self.classes.class(facts);
         let criticality = said.or_else(|| self.by_class.get(&class).copied()).unwrap_or_default();
         self.dispatch.carried(Tags { class, criticality, ..tags })
     }
 }
 
-/// A request's head, and where it came from.
+/// A request's head, and its sender's address.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct RequestFacts<'a> {
     pub(crate) head: &'a Parts,
     pub(crate) peer: SocketAddr,
     /// Of the service, if the request belongs to one.
     pub(crate) session: Option<u64>,
 }
 
-impl Shown<'_> {
-    /// Who asks, where the request itself does not say: its session, or else the address that it came from.
+impl RequestFacts<'_> {
+    /// The user, where the request itself does not name one: its session, or else its sender's address.
     pub(crate) fn user(&self) -> u64 {
         self.session.unwrap_or_else(|| match self.peer.ip().to_canonical() {
             IpAddr::V4(address) => mix(address.to_bits().into()),
@@ -64,7 +64,7 @@ impl Shown<'_> {
     }
 }
 
-impl Facts for Shown<'_> {
+impl Facts for RequestFacts<'_> {
     fn path(&self) -> &str {
         self.head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str)
     }
@@ -89,7 +89,7 @@ mod tests {
         said: Option<Criticality>,
         overridden: Option<Criticality>,
     ) -> Criticality {
-        let ranks = Ranks {
+        let classification = Classification {
             classes: ClassRule::Header("User-Class".to_owned()).read().unwrap(),
             by_class: [(Class(1), Criticality::CriticalPlus), (Class(2), Criticality::Sheddable)].into(),
             dispatch: StageSpec { criticality: overridden, ..StageSpec::default() },
@@ -97,8 +97,8 @@ mod tests {
         let request = http::Request::builder();
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let head = request.body(()).unwrap().into_parts().0;
-        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap(), session: None };
-        ranks.ranked(Tags::default(), said, &shown).criticality
+        let facts = RequestFacts { head: &head, peer: "127.0.0.1:1".parse().unwrap(), session: None };
+        classification.ranked(Tags::default(), said, &facts).criticality
     }
 
     #[test]

@@ -7,7 +7,7 @@ use nix::time::{ClockId, clock_gettime};
 
 /// Time since the process began to serve. Copies agree.
 #[derive(Debug, Clone, Copy)]
-pub struct Clock(Source);
+pub struct ServiceClock(Source);
 
 #[derive(Debug, Clone, Copy)]
 enum Source {
@@ -20,7 +20,7 @@ enum Source {
 #[cfg(test)]
 pub(crate) mod manual;
 
-impl Clock {
+impl ServiceClock {
     /// A clock that starts at zero now.
     #[must_use]
     pub fn start() -> Self {
@@ -102,7 +102,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_sleeper_is_woken_in_time_and_never_early() {
-        let clock = Clock::start();
+        let clock = ServiceClock::start();
         let mut late = Vec::new();
         for n in 0..40 {
             // Ends that lie anywhere between two milliseconds.

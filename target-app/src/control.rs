@@ -2,7 +2,7 @@
 //! answers when the service itself is overloaded, and for those alone who show its token: a port of this machine is open to
 //! every user and every program on it, and what can be asked here stops the service.
 
-use std::{collections::BTreeMap, convert::Infallible, io, net::SocketAddr, sync::Arc};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body_util::Either;
@@ -12,7 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     authority::Host,
     edge::{Answered, Conn, Phase, read_body},
-    ledger::Ending,
+    ledger::RequestEnding,
 };
 
 pub mod client;
@@ -25,6 +25,7 @@ pub mod wire;
 use port::Port;
 pub(crate) use port::serve;
 pub use token::{Token, TokenError};
+use wire::Problems;
 
 type Answer = Response<Either<Answered, EventLines>>;
 
@@ -62,7 +63,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
     let mut response = match told.what {
         What::Page(page) => {
             conn.enter(Phase::Writing);
-            let page = Answered::new(page.into(), &method, None, Ending::Served, Arc::clone(conn));
+            let page = Answered::new(page.into(), &method, None, RequestEnding::Served, Arc::clone(conn));
             Response::new(Either::Left(page))
         }
         What::Stream(source) => {
@@ -133,13 +134,6 @@ struct Done {
     done: bool,
 }
 
-/// Everything that is wrong with a request to the control port.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
-pub struct Problems {
-    /// Each with the key that it is about.
-    pub problems: Vec<String>,
-}
-
 fn change<T: DeserializeOwned>(body: &[u8], apply: impl FnOnce(T) -> Result<(), Vec<String>>) -> Told {
     let wanted = match serde_json::from_slice(body) {
         Ok(wanted) => wanted,
@@ -191,18 +185,9 @@ fn problem(status: StatusCode, message: &str) -> Told {
     json(status, &Problems { problems: vec![message.to_owned()] })
 }
 
-/// The catalogue as the control port shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, serde::Deserialize)]
-pub struct Policies {
-    /// By site: the policy that sits there.
-    pub sites: BTreeMap<String, String>,
-    /// Names that `PUT /policy` takes.
-    pub names: Vec<String>,
-}
-
 /// What is streamed.
 enum Source {
-    Events(events::Reader),
+    Events(events::EventReader),
     Reports(reports::ReportReader),
 }
 

@@ -27,10 +27,10 @@ use tokio::io::unix::AsyncFd;
 use workloads::background::HEALTH;
 
 use crate::{
-    app::{Answer, App},
+    app::{AppAnswer, LiveApp},
     request::DEGRADED,
     spec::EdgeSpec,
-    stage::Pass,
+    stage::GatePermit,
 };
 
 mod acceptable;
@@ -58,7 +58,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// The listening side.
 #[derive(Debug)]
 pub struct Edge {
-    app: Arc<App>,
+    app: Arc<LiveApp>,
     listener: AsyncFd<TcpListener>,
     registry: Arc<Registry>,
     cap: usize,
@@ -83,7 +83,7 @@ impl Edge {
     ///
     /// # Errors
     /// The socket cannot be watched.
-    pub fn new(app: Arc<App>, listener: TcpListener, backlog: u32) -> io::Result<Arc<Self>> {
+    pub fn new(app: Arc<LiveApp>, listener: TcpListener, backlog: u32) -> io::Result<Arc<Self>> {
         let cap = cap(&app.edge);
         #[expect(unsafe_code, reason = "waiting for a connection without taking it has no safe interface")]
         // SAFETY: the listener owns its descriptor, and nobody closes or replaces it while `AsyncFd` owns the listener.
@@ -119,7 +119,7 @@ impl Edge {
         let mut in_a_row = 0_u32;
         loop {
             match self.accept_one().await {
-                Ok(Some(((stream, peer), pass))) => self.start(stream, peer, pass),
+                Ok(Some(((stream, peer), permit))) => self.start(stream, peer, permit),
                 Ok(None) => {}
                 Err(error) => self.accept_failed(&error).await,
             }
@@ -154,17 +154,17 @@ impl Edge {
     }
 
     /// Takes the next connection, if the policy at accept lets it in. One that is held stays in the kernel's queue.
-    async fn accept_one(&self) -> io::Result<Option<((TcpStream, SocketAddr), Option<Pass>)>> {
+    async fn accept_one(&self) -> io::Result<Option<((TcpStream, SocketAddr), Option<GatePermit>)>> {
         let mut ready = self.listener.readable().await?;
-        let door = &self.app.sites.accept;
-        let mut pass = None;
-        if door.is_watched() {
+        let gate = &self.app.sites.accept;
+        let mut permit = None;
+        if gate.is_watched() {
             if !is_readable(&self.listener)? {
                 ready.clear_ready(); // what was there has been taken: a policy is asked about real connections only
                 return Ok(None);
             }
-            match door.enter(self.app.arrivals.connection(self.app.clock.now())).await {
-                Ok(admitted) => pass = Some(admitted),
+            match gate.enter(self.app.intake.connection(self.app.clock.now())).await {
+                Ok(admitted) => permit = Some(admitted),
                 Err(_) => {
                     if let Ok(Ok((stream, _))) = ready.try_io(|listener| listener.get_ref().accept()) {
                         self.turn_away(&stream);
@@ -174,13 +174,13 @@ impl Edge {
             }
         }
         match ready.try_io(|listener| listener.get_ref().accept()) {
-            Ok(Ok(accepted)) => Ok(Some((accepted, pass))),
+            Ok(Ok(accepted)) => Ok(Some((accepted, permit))),
             Ok(Err(error)) => {
-                pass.into_iter().for_each(|pass| pass.end(Outcome::Ignored));
+                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored));
                 Err(error)
             }
             Err(_) => {
-                pass.into_iter().for_each(|pass| pass.end(Outcome::Ignored)); // it went away again
+                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored)); // it went away again
                 Ok(None)
             }
         }
@@ -197,7 +197,7 @@ impl Edge {
     }
 
     /// `peer` as accepting told it: a connection that was given up in the queue cannot be asked any more.
-    fn start(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr, pass: Option<Pass>) {
+    fn start(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr, permit: Option<GatePermit>) {
         if !self.has_room(Source::of(peer)) {
             return canned::turn_away(&stream);
         }
@@ -210,7 +210,7 @@ impl Edge {
         let app = Arc::clone(&self.app);
         let about = Arc::clone(&conn);
         self.registry.add(conn, |member| {
-            let open = Open { app: Arc::clone(&app), pass, conn: Arc::clone(&about), _member: member };
+            let open = Open { app: Arc::clone(&app), permit, conn: Arc::clone(&about), _member: member };
             tokio::spawn(async move {
                 let _open = open;
                 serve(&app, stream, about).await;
@@ -252,8 +252,8 @@ fn bounded(stream: &TcpStream, send_buffer: u32) -> io::Result<()> {
 
 /// What ends with a connection, however it ends.
 struct Open {
-    app: Arc<App>,
-    pass: Option<Pass>,
+    app: Arc<LiveApp>,
+    permit: Option<GatePermit>,
     conn: Arc<Conn>,
     _member: registry::Member,
 }
@@ -261,12 +261,12 @@ struct Open {
 impl Drop for Open {
     fn drop(&mut self) {
         self.conn.ledger(&self.app).disconnected();
-        self.pass.take().into_iter().for_each(|pass| pass.end(Outcome::Served));
+        self.permit.take().into_iter().for_each(|permit| _ = permit.end(Outcome::Served));
     }
 }
 
 /// Serves one connection until it is closed.
-async fn serve(app: &Arc<App>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
+async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
     let limits = &app.edge;
     let mut http = http1::Builder::new();
     http.keep_alive(limits.keep_alive)
@@ -301,7 +301,7 @@ async fn serve(app: &Arc<App>, stream: tokio::net::TcpStream, conn: Arc<Conn>) {
 }
 
 /// One request, from its head to an answer that is ready to go out.
-async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) -> Response<Answered> {
+async fn answer(app: &Arc<LiveApp>, request: Request<Incoming>, conn: &Arc<Conn>) -> Response<Answered> {
     let mut entered = app.clock.now();
     let ambiguous = conn.request_begins();
     let (head, body) = request.into_parts();
@@ -338,20 +338,20 @@ async fn answer(app: &Arc<App>, request: Request<Incoming>, conn: &Arc<Conn>) ->
     finish(app, answer, &method, entry, conn)
 }
 
-fn with_methods(mut answer: Answer) -> Answer {
+fn with_methods(mut answer: AppAnswer) -> AppAnswer {
     answer.response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST, OPTIONS"));
     answer
 }
 
 fn finish(
-    app: &App,
-    answer: Answer,
+    app: &LiveApp,
+    answer: AppAnswer,
     method: &Method,
-    entry: Option<crate::ledger::Entry>,
+    entry: Option<crate::ledger::LedgerEntry>,
     conn: &Arc<Conn>,
 ) -> Response<Answered> {
     let last = app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
-    let Answer { response, ending } = if last { close(answer) } else { answer };
+    let AppAnswer { response, ending } = if last { close(answer) } else { answer };
     if response.headers().contains_key(DEGRADED) {
         conn.ledger(app).degraded();
     }
@@ -360,7 +360,7 @@ fn finish(
 }
 
 /// The connection ends with this answer.
-fn close(mut answer: Answer) -> Answer {
+fn close(mut answer: AppAnswer) -> AppAnswer {
     answer.response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     answer
 }

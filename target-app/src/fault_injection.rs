@@ -1,4 +1,4 @@
-//! What a person has put in a running service's way for a while: less capacity, or a delay before it.
+//! Faults that an operator injects into a running service for a limited time: less capacity, or a delay before it.
 
 use std::{
     sync::{
@@ -11,8 +11,8 @@ use std::{
 use controllers::Timestamp;
 
 use crate::{
-    clock::Clock,
-    control::wire::Hinder,
+    clock::ServiceClock,
+    control::wire::InjectFault,
     signals::{Probe as _, ThisProcess},
 };
 
@@ -26,10 +26,10 @@ const GREATEST_DELAY_MS: f64 = 60_000.0;
 /// Least share of the capacity beside none at all.
 const LEAST_SHARE: f64 = 0.01;
 
-/// What is in the way of a service's requests, if anything is.
+/// The faults that are active in a service.
 #[derive(Debug)]
-pub struct Hindrance {
-    clock: Clock,
+pub struct FaultInjection {
+    clock: ServiceClock,
     /// Whether it is worth taking the lock.
     any: AtomicBool,
     now: Mutex<InTheWay>,
@@ -41,7 +41,7 @@ struct InTheWay {
     delay: Option<Delay>,
 }
 
-/// A part of the capacity alone is left.
+/// A share of the capacity is left.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     share: f64,
@@ -59,18 +59,18 @@ struct Delay {
     until: Timestamp,
 }
 
-impl Hindrance {
-    /// Nothing is in the way.
+impl FaultInjection {
+    /// No fault is active.
     #[must_use]
-    pub fn new(clock: Clock) -> Self {
+    pub fn new(clock: ServiceClock) -> Self {
         Self { clock, any: AtomicBool::new(false), now: Mutex::default() }
     }
 
-    /// Puts something in the way, in place of what of its kind was there.
+    /// Injects a fault, which replaces one of the same kind.
     ///
     /// # Errors
     /// A value out of its range.
-    pub fn put(&self, hinder: &Hinder) -> Result<(), Vec<String>> {
+    pub fn put(&self, hinder: &InjectFault) -> Result<(), Vec<String>> {
         let until = |for_ms: f64| {
             if for_ms > 0.0 && for_ms <= LONGEST_MS {
                 Ok(self.clock.now() + Duration::from_secs_f64(for_ms / 1e3))
@@ -79,7 +79,7 @@ impl Hindrance {
             }
         };
         match *hinder {
-            Hinder::Capacity { share, for_ms } => {
+            InjectFault::Capacity { share, for_ms } => {
                 if !(0.0..=1.0).contains(&share) || (share > 0.0 && share < LEAST_SHARE) {
                     return Err(vec![format!("share: {share} must be 0 (nobody works), or {LEAST_SHARE} to 1")]);
                 }
@@ -88,7 +88,7 @@ impl Hindrance {
                 let cut = Cut { share, since: self.clock.now(), until, used, cpus };
                 self.lock().cut = (share < 1.0).then_some(cut);
             }
-            Hinder::Delay { by_ms, for_ms } => {
+            InjectFault::Delay { by_ms, for_ms } => {
                 if !(0.0..=GREATEST_DELAY_MS).contains(&by_ms) {
                     return Err(vec![format!("by_ms: {by_ms} must be 0 to {GREATEST_DELAY_MS} (a minute)")]);
                 }
@@ -101,14 +101,14 @@ impl Hindrance {
         Ok(())
     }
 
-    /// Waits as long as a request that has just been read is delayed.
+    /// Waits for the delay of a request that has just been read.
     pub async fn delayed(&self) {
         let Some(delay) = self.look().delay else { return };
         self.clock.sleep_until(self.clock.now() + delay.by).await;
     }
 
     /// A worker waits here before it begins with a job. `emulated`: its work burns no CPU, and takes longer by itself
-    /// ([`Hindrance::speed`]); all other work is held back so that the process uses its share of CPU time, over all jobs.
+    /// ([`FaultInjection::speed`]); all other work is held back so that the process uses its share of CPU time, over all jobs.
     /// True if it had to wait.
     pub async fn may_work(&self, emulated: bool) -> bool {
         let mut waited = false;
@@ -128,7 +128,7 @@ impl Hindrance {
         self.look().cut.map_or(1.0, |cut| cut.share.max(LEAST_SHARE))
     }
 
-    /// What is in the way now.
+    /// The faults that are active now.
     fn look(&self) -> InTheWay {
         if !self.any.load(Ordering::Relaxed) {
             return InTheWay::default();
@@ -191,32 +191,32 @@ mod tests {
 
     #[test]
     fn it_ends_by_itself_and_can_be_taken_back() {
-        let hindrance = Hindrance::new(Clock::start());
-        assert!((hindrance.speed() - 1.0).abs() < 1e-9);
-        hindrance.put(&Hinder::Capacity { share: 0.5, for_ms: 60_000.0 }).unwrap();
-        assert!((hindrance.speed() - 0.5).abs() < 1e-9);
-        hindrance.put(&Hinder::Capacity { share: 1.0, for_ms: 1.0 }).unwrap();
-        assert!((hindrance.speed() - 1.0).abs() < 1e-9);
-        hindrance.put(&Hinder::Delay { by_ms: 5.0, for_ms: 1.0 }).unwrap();
+        let fault_injection = FaultInjection::new(ServiceClock::start());
+        assert!((fault_injection.speed() - 1.0).abs() < 1e-9);
+        fault_injection.put(&InjectFault::Capacity { share: 0.5, for_ms: 60_000.0 }).unwrap();
+        assert!((fault_injection.speed() - 0.5).abs() < 1e-9);
+        fault_injection.put(&InjectFault::Capacity { share: 1.0, for_ms: 1.0 }).unwrap();
+        assert!((fault_injection.speed() - 1.0).abs() < 1e-9);
+        fault_injection.put(&InjectFault::Delay { by_ms: 5.0, for_ms: 1.0 }).unwrap();
         std::thread::sleep(ms(5));
-        assert!(hindrance.look().delay.is_none() && !hindrance.any.load(Ordering::Relaxed));
+        assert!(fault_injection.look().delay.is_none() && !fault_injection.any.load(Ordering::Relaxed));
     }
 
     #[test]
     fn values_out_of_range_change_nothing_and_say_what_would_do() {
-        let hindrance = Hindrance::new(Clock::start());
+        let fault_injection = FaultInjection::new(ServiceClock::start());
         for (hinder, hint) in [
-            (Hinder::Capacity { share: -0.1, for_ms: 1.0 }, "0.01 to 1"),
-            (Hinder::Capacity { share: 0.001, for_ms: 1.0 }, "0.01 to 1"),
-            (Hinder::Capacity { share: f64::NAN, for_ms: 1.0 }, "0.01 to 1"),
-            (Hinder::Capacity { share: 0.5, for_ms: 0.0 }, "an hour"),
-            (Hinder::Delay { by_ms: -1.0, for_ms: 1.0 }, "a minute"),
-            (Hinder::Delay { by_ms: 60_001.0, for_ms: 1.0 }, "a minute"),
-            (Hinder::Delay { by_ms: 1.0, for_ms: f64::INFINITY }, "an hour"),
+            (InjectFault::Capacity { share: -0.1, for_ms: 1.0 }, "0.01 to 1"),
+            (InjectFault::Capacity { share: 0.001, for_ms: 1.0 }, "0.01 to 1"),
+            (InjectFault::Capacity { share: f64::NAN, for_ms: 1.0 }, "0.01 to 1"),
+            (InjectFault::Capacity { share: 0.5, for_ms: 0.0 }, "an hour"),
+            (InjectFault::Delay { by_ms: -1.0, for_ms: 1.0 }, "a minute"),
+            (InjectFault::Delay { by_ms: 60_001.0, for_ms: 1.0 }, "a minute"),
+            (InjectFault::Delay { by_ms: 1.0, for_ms: f64::INFINITY }, "an hour"),
         ] {
-            let problems = hindrance.put(&hinder).unwrap_err();
+            let problems = fault_injection.put(&hinder).unwrap_err();
             assert!(problems[0].contains(hint), "{hinder:?}: {problems:?}");
         }
-        assert!(!hindrance.any.load(Ordering::Relaxed));
+        assert!(!fault_injection.any.load(Ordering::Relaxed));
     }
 }

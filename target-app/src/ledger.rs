@@ -1,4 +1,4 @@
-//! The service's own books: every request that was read ends in exactly one place.
+//! The service's own ledgers: every request that was read is counted once by how it ended.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use controllers::Reason;
 
 use crate::{
     control::wire::{ReadRequests, ServerLedger, StageGauges},
-    request::Arrivals,
+    request::Intake,
 };
 
 mod numbers;
@@ -20,15 +20,15 @@ use numbers::Numbers;
 #[derive(Debug, Default)]
 pub struct Ledgers {
     /// Users' requests.
-    pub users: Arc<Ledger>,
+    pub users: Arc<ServiceLedger>,
     /// Calls of other services.
-    pub calls: Arc<Ledger>,
+    pub calls: Arc<ServiceLedger>,
 }
 
 impl Ledgers {
     /// The ledger of a connection: of calls, or of users.
     #[must_use]
-    pub fn of(&self, calls: bool) -> &Arc<Ledger> {
+    pub fn of(&self, calls: bool) -> &Arc<ServiceLedger> {
         if calls { &self.calls } else { &self.users }
     }
 
@@ -40,11 +40,11 @@ impl Ledgers {
 
     /// The gauges of reading and of sending, which have no site.
     #[must_use]
-    pub fn rows([users, calls]: &[ServerLedger; 2], arrivals: &Arrivals) -> [StageGauges; 2] {
+    pub fn rows([users, calls]: &[ServerLedger; 2], intake: &Intake) -> [StageGauges; 2] {
         let sent = |books: &ServerLedger| books.served + books.errors + books.refused.values().sum::<u64>();
         let row = |name: &str, completed| StageGauges { name: name.to_owned(), completed, ..StageGauges::default() };
         let read = StageGauges {
-            counts: arrivals.by_attempt().chain([("checks".to_owned(), users.checks)]).collect(),
+            counts: intake.by_attempt().chain([("checks".to_owned(), users.checks)]).collect(),
             ..row("read", users.requests_read + calls.requests_read)
         };
         let send = StageGauges {
@@ -57,7 +57,7 @@ impl Ledgers {
 
 /// The books. One lock, so that the equation holds at every moment at which they are read.
 #[derive(Debug, Default)]
-pub struct Ledger(Mutex<Books>);
+pub struct ServiceLedger(Mutex<Books>);
 
 #[derive(Debug, Default)]
 struct Books {
@@ -68,7 +68,7 @@ struct Books {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum RequestEnding {
     /// Answered as asked.
     Served,
     /// Refused.
@@ -77,16 +77,16 @@ pub enum Ending {
     Failed,
 }
 
-impl Ledger {
+impl ServiceLedger {
     /// A request's head was read whole; it named this number.
     #[must_use]
-    pub fn open(self: &Arc<Self>, number: Option<u64>) -> Entry {
+    pub fn open(self: &Arc<Self>, number: Option<u64>) -> LedgerEntry {
         let mut books = self.lock();
         books.numbers.read(number);
         books.sums.requests_read += 1;
         books.sums.in_flight += 1;
         drop(books);
-        Entry { ledger: Arc::clone(self), closed: false }
+        LedgerEntry { ledger: Arc::clone(self), closed: false }
     }
 
     /// A health check was read.
@@ -165,26 +165,26 @@ impl Books {
 
 /// A request that is being worked on. Dropped without an ending, its client had gone.
 #[derive(Debug)]
-pub struct Entry {
-    ledger: Arc<Ledger>,
+pub struct LedgerEntry {
+    ledger: Arc<ServiceLedger>,
     closed: bool,
 }
 
-impl Entry {
+impl LedgerEntry {
     /// Books how the request ended.
-    pub fn close(mut self, ending: Ending) {
+    pub fn close(mut self, ending: RequestEnding) {
         self.closed = true;
         let mut books = self.ledger.lock();
         books.sums.in_flight -= 1;
         match ending {
-            Ending::Served => books.sums.served += 1,
-            Ending::Refused(reason) => *books.refused.entry(reason).or_default() += 1,
-            Ending::Failed => books.sums.errors += 1,
+            RequestEnding::Served => books.sums.served += 1,
+            RequestEnding::Refused(reason) => *books.refused.entry(reason).or_default() += 1,
+            RequestEnding::Failed => books.sums.errors += 1,
         }
     }
 }
 
-impl Drop for Entry {
+impl Drop for LedgerEntry {
     fn drop(&mut self) {
         if !self.closed {
             let mut books = self.ledger.lock();
@@ -200,11 +200,11 @@ mod tests {
 
     #[test]
     fn every_request_ends_in_one_place() {
-        let ledger = Arc::new(Ledger::default());
+        let ledger = Arc::new(ServiceLedger::default());
         let mut open: Vec<_> = (0..5).map(|number| ledger.open(Some(number))).collect();
-        open.pop().unwrap().close(Ending::Served);
-        open.pop().unwrap().close(Ending::Refused(Reason::Rate));
-        open.pop().unwrap().close(Ending::Failed);
+        open.pop().unwrap().close(RequestEnding::Served);
+        open.pop().unwrap().close(RequestEnding::Refused(Reason::Rate));
+        open.pop().unwrap().close(RequestEnding::Failed);
         drop(open.pop());
         let books = ledger.read();
         assert_eq!(

@@ -17,4 +17,4 @@ pub mod store;
 
 pub use arashi::{Arashi, ArashiSettings, KINDS};
 pub use session::SessionLimits;
-pub(crate) use store::Work;
+pub(crate) use store::WorkKnob;

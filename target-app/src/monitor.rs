@@ -12,36 +12,36 @@ use controllers::{
 use tokio::sync::Notify;
 
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     signals::Probe,
-    stage::{Ear, Timed, lock},
+    stage::{Timed, Upstream, lock},
 };
 
-/// The monitors, and who hears them.
+/// The monitors of the process, and the sites that they signal.
 #[derive(Debug)]
 pub struct Monitors {
     site: SiteId,
-    clock: Clock,
+    clock: ServiceClock,
     machines: Mutex<Vec<SiteMachine>>,
-    ears: Vec<Ear>,
+    upstream: Vec<Upstream>,
     probe: Arc<dyn Probe>,
     alarm: Notify,
 }
 
 impl Monitors {
-    /// Monitors whose load samples come from this probe, and whose signals go to these ears.
+    /// Monitors with this source of load samples, which signal these sites.
     #[must_use]
     pub fn new(
         site: SiteId,
         machines: Vec<SiteMachine>,
         probe: Arc<dyn Probe>,
-        ears: Vec<Ear>,
-        clock: Clock,
+        upstream: Vec<Upstream>,
+        clock: ServiceClock,
     ) -> Arc<Self> {
-        Arc::new(Self { site, clock, machines: Mutex::new(machines), ears, probe, alarm: Notify::new() })
+        Arc::new(Self { site, clock, machines: Mutex::new(machines), upstream, probe, alarm: Notify::new() })
     }
 
-    /// What can be seen of them now.
+    /// The current gauges of all monitors.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         let mut policy = BTreeMap::new();
@@ -70,7 +70,10 @@ impl Timed for Monitors {
             match want {
                 Effect::Shed { to, level } => {
                     let seen = Seen::Peer(PeerReport::Pressure { from: self.site, level });
-                    self.ears.iter().filter(|ear| to.is_none_or(|to| to == ear.site())).for_each(|ear| ear.tell(&seen));
+                    self.upstream
+                        .iter()
+                        .filter(|site| to.is_none_or(|to| to == site.id()))
+                        .for_each(|site| site.tell(&seen));
                 }
                 // A monitor has no queue, pool or replies of its own; a machine that divides quotas does not start here.
                 Effect::Release(..)
@@ -84,11 +87,7 @@ impl Timed for Monitors {
         wake
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.clock
+    fn timer(&self) -> (&Notify, ServiceClock) {
+        (&self.alarm, self.clock)
     }
 }

@@ -1,9 +1,9 @@
-//! The target in virtual time: the same graph, seats, machines and books as the live service, and numbers in place of work.
+//! The target in virtual time: the same graph, sites, machines and ledgers as the live service, with numbers in place of work.
 //!
 //! [`Plant`] is a [`workloads::sim::SimServer`]. It takes the very [`TargetSpec`](crate::spec::TargetSpec) that a live target
 //! starts from, and a [`PlantSpec`] that says what things cost (measured by `lab calibrate`, or emulated by design). Stages
-//! queue, batch and size their pools as the live ones do, by the same desks; work is done on cores that are shared by all
-//! that is running, and a step that needs the database waits for one of its connections.
+//! queue, batch and size their pools as the live ones do, by the same site machines; work is done on cores that all running steps
+//! share, and a step that needs the database waits for one of its connections.
 //!
 //! Left out: memory and caches, the disk, the network's own limits, the scheduler's time slices, and the time that dispatch
 //! takes. What that does to the figures is measured in `docs/fidelity.md`.
@@ -16,6 +16,7 @@ mod connections;
 mod context;
 mod costs;
 mod cpu;
+mod event;
 mod fault;
 mod foreseen;
 mod gauges;
@@ -24,19 +25,22 @@ mod listener;
 mod build;
 mod in_flight;
 mod mail;
+mod meter;
 mod oracle;
 mod sites;
 mod synthetic;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod work;
 mod world;
 
 pub use build::PlantPlan;
 pub use cluster::{Cluster, ClusterEvent};
 pub use costs::{PlantError, PlantSpec, TypeCost};
+pub use event::Event;
 pub use fault::{Fault, FaultKind};
 pub use foreseen::{Foreseen, Servers};
 #[cfg(test)]
 pub(crate) use tests::target as emulated_target;
-pub use world::{Event, Plant};
+pub use world::Plant;

@@ -1,4 +1,4 @@
-//! From a policy's name and settings to seats at the right sites.
+//! Makes the policies of sites from a policy's name and settings.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Resolved {
     pub entry: &'static Entry,
     /// Its checked settings, and what is made from them.
     pub factory: Factory,
-    /// Where it sits.
+    /// The place of its sites.
     pub place: Place,
 }
 
@@ -146,24 +146,24 @@ impl Resolved {
     }
 }
 
-/// What is needed to make seats.
+/// Makes policies and machines for the sites of a graph.
 #[derive(Debug, Clone)]
 pub struct Seating {
     graph: Arc<Graph>,
     objective: Objective,
     seed: u64,
     events: Events,
-    /// Goes round each policy that is made.
+    /// Wraps each policy that is made.
     #[cfg(test)]
     wrap: Option<Wrap>,
 }
 
-/// Puts something of a test round a policy.
+/// Wraps a policy for a test.
 #[cfg(test)]
 pub(crate) type Wrap = fn(SiteId, Box<dyn controllers::Policy>) -> Box<dyn controllers::Policy>;
 
 impl Seating {
-    /// Seats for the sites of this graph.
+    /// Policies for the sites of this graph.
     #[must_use]
     pub fn new(graph: Arc<Graph>, objective: Objective, seed: u64, events: Events) -> Self {
         Self {
@@ -176,7 +176,7 @@ impl Seating {
         }
     }
 
-    /// The same, with this round each policy.
+    /// The same, with this wrapper round each policy.
     #[cfg(test)]
     pub(crate) fn wrapped(self, wrap: Option<Wrap>) -> Self {
         Self { wrap, ..self }

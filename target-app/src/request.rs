@@ -1,6 +1,6 @@
 //! The life of a request in a service, live and in virtual time: `Entered → Gate → Queued → Working → Calling → Ended`.
 //!
-//! - *Entered*: its head and body were read; [`Arrivals`] say what is known of it.
+//! - *Entered*: its head and body were read; [`Intake`] say what is known of it.
 //! - *Gate*: the policy at dispatch lets it in, holds it or refuses it.
 //! - *Queued*: dispatch takes it to its stage, which queues or refuses it.
 //! - *Working*: a worker of the stage does the service's own work.
@@ -19,12 +19,12 @@ use controllers::{
     site::{RefusalAnswer, outcome_of_refusal},
 };
 
-pub use intake::Arrivals;
+pub use intake::Intake;
 pub(crate) use reply::{DEGRADED, headers};
-pub(crate) use tags::ATTEMPT;
+pub(crate) use tags::{ATTEMPT, TIMEOUT};
 use tags::{note, tags};
 
-use crate::{calls::CallsEnded, ledger::Ending};
+use crate::{calls::CallsEnded, ledger::RequestEnding};
 
 /// How a request ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,11 +64,11 @@ impl End {
     }
 
     /// What the ledger books.
-    pub(crate) fn ending(&self) -> Ending {
+    pub(crate) fn ending(&self) -> RequestEnding {
         match *self {
-            Self::Answered(500..) | Self::Degraded(500..) => Ending::Failed,
-            Self::Answered(_) | Self::Degraded(_) => Ending::Served,
-            Self::Redirected { reason, .. } | Self::Refused(Refusal { reason, .. }) => Ending::Refused(reason),
+            Self::Answered(500..) | Self::Degraded(500..) => RequestEnding::Failed,
+            Self::Answered(_) | Self::Degraded(_) => RequestEnding::Served,
+            Self::Redirected { reason, .. } | Self::Refused(Refusal { reason, .. }) => RequestEnding::Refused(reason),
         }
     }
 
@@ -132,11 +132,11 @@ mod tests {
     #[test]
     fn policies_and_ledger_see_each_end_in_their_own_way() {
         let redirected = not_taken(&RefusalAnswer::Redirect(String::new()), None);
-        let refused = Ending::Refused(Reason::QueueFull);
+        let refused = RequestEnding::Refused(Reason::QueueFull);
         for (end, outcome, ending, costs) in [
-            (End::Answered(404), Outcome::Served, Ending::Served, false),
-            (End::Answered(500), Outcome::Failed, Ending::Failed, false),
-            (End::Degraded(200), Outcome::Ignored, Ending::Served, false),
+            (End::Answered(404), Outcome::Served, RequestEnding::Served, false),
+            (End::Answered(500), Outcome::Failed, RequestEnding::Failed, false),
+            (End::Degraded(200), Outcome::Ignored, RequestEnding::Served, false),
             (redirected, Outcome::Ignored, refused, true),
             (End::Refused(FULL), Outcome::Overloaded { retry: true }, refused, true),
         ] {
@@ -150,9 +150,12 @@ mod tests {
         assert_eq!(CallsEnded::Answered.end_of_request(), None);
         let refused = CallsEnded::Refused(RetryHint::Never).end_of_request().unwrap();
         assert_eq!((refused.outcome(false), refused.status()), (Outcome::Overloaded { retry: false }, 503));
-        assert_eq!((refused.ending(), refused.costs_a_refusal()), (Ending::Refused(Reason::Callee), false));
+        assert_eq!((refused.ending(), refused.costs_a_refusal()), (RequestEnding::Refused(Reason::Callee), false));
         let failed = CallsEnded::Failed.end_of_request().unwrap();
-        assert_eq!((failed.outcome(false), failed.ending(), failed.status()), (Outcome::Failed, Ending::Failed, 502));
+        assert_eq!(
+            (failed.outcome(false), failed.ending(), failed.status()),
+            (Outcome::Failed, RequestEnding::Failed, 502)
+        );
     }
 
     #[test]

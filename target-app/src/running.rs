@@ -1,4 +1,4 @@
-//! A service that runs: what the control port reads and changes.
+//! A running service, as the control port reads and changes it.
 
 use std::sync::{
     Arc, MutexGuard, PoisonError,
@@ -9,13 +9,12 @@ use controllers::{Catalogue, PeerReport, Seen, catalogue::Setting};
 use tokio::sync::Notify;
 
 use crate::{
-    app::App,
+    app::LiveApp,
     calls::Callers,
     control::{
-        Policies,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, Hinder, ReadRequests, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetPolicy, StageGauges},
     },
     edge::Edge,
     ledger::Ledgers,
@@ -33,7 +32,7 @@ pub struct Running {
     runtime: tokio::runtime::Handle,
     stopping: AtomicBool,
     stop: Notify,
-    /// The listen queue that the edge was told.
+    /// The listener's backlog, unless a policy asks for another one.
     backlog: u32,
 }
 
@@ -45,8 +44,8 @@ impl Running {
         Arc::new(Self { built, edge, runtime, stopping: AtomicBool::new(false), stop: Notify::new(), backlog })
     }
 
-    /// What requests meet.
-    pub(crate) fn app(&self) -> &App {
+    /// The service as requests meet it.
+    pub(crate) fn app(&self) -> &LiveApp {
         &self.built.app
     }
 
@@ -56,24 +55,24 @@ impl Running {
         self.built.seating.events()
     }
 
-    /// Where its reports go, if anybody carries them.
+    /// The outgoing usage reports; `None` if no host carries them.
     #[must_use]
     pub fn reports(&self) -> Option<&Reports> {
         self.built.reports.as_ref()
     }
 
-    /// A report has come for one of its sites.
+    /// Delivers a report to the site that it names.
     pub fn hear(&self, report: PeerReport) {
         let PeerReport::Quota { to, .. } = report else { return };
         self.app().sites.hear(to, &Seen::Peer(report));
     }
 
-    /// Everything that can be read now.
+    /// The current gauges of all sites and ledgers.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let App { sites, ledgers, arrivals, clock, callers, .. } = self.app();
+        let LiveApp { sites, ledgers, intake, clock, callers, .. } = self.app();
         let books = ledgers.read();
-        let [read, send] = Ledgers::rows(&books, arrivals);
+        let [read, send] = Ledgers::rows(&books, intake);
         let [ledger, calls] = books;
         let before = [StageGauges { queue: count(self.edge.reading()), ..read }, sites.gauges_of_dispatch()];
         let send = StageGauges { queue: count(self.edge.writing()), ..send };
@@ -93,13 +92,13 @@ impl Running {
         }
     }
 
-    /// Which requests were read, by number.
+    /// The numbers of the requests that were read.
     #[must_use]
     pub fn requests(&self) -> ReadRequests {
         self.app().ledgers.users.requests()
     }
 
-    /// Which policy sits where, and which there are.
+    /// The policy at each site, and the names of all policies.
     #[must_use]
     pub fn policies(&self) -> Policies {
         let sites = &self.app().sites;
@@ -109,8 +108,7 @@ impl Running {
         Policies { sites, names: Catalogue::names().into_iter().map(str::to_owned).collect() }
     }
 
-    /// Switches the policy, at one site or wherever it sits. Requests go on meanwhile: what was admitted stays admitted,
-    /// what is held is offered to the new policy.
+    /// Switches the policy, at one site or at all. Admitted requests stay admitted; held requests are offered to the new policy.
     ///
     /// # Errors
     /// Everything that is wrong with the name, the settings or the site; then nothing has changed.
@@ -160,7 +158,7 @@ impl Running {
         Ok(())
     }
 
-    /// The policies before this service's own calls begin anew.
+    /// Replaces the policies of this service's own calls by new ones of the same kind.
     pub fn renew_callers(&self) {
         self.app().callers.iter().for_each(Callers::renew);
     }
@@ -173,15 +171,15 @@ impl Running {
         self.app().service.set_work(work).map_err(|error| vec![error.to_string()])
     }
 
-    /// Puts something in the way of its requests for a while.
+    /// Injects a fault for a limited time.
     ///
     /// # Errors
     /// A value out of its range; then nothing has changed.
-    pub fn hinder(&self, hinder: &Hinder) -> Result<(), Vec<String>> {
-        self.app().hindrance.put(hinder)
+    pub fn hinder(&self, hinder: &InjectFault) -> Result<(), Vec<String>> {
+        self.app().fault_injection.put(hinder)
     }
 
-    /// Refuses new requests from now on; what was admitted is finished.
+    /// Refuses new requests from now on; admitted requests are finished.
     pub fn drain(&self) {
         self.app().draining.store(true, Ordering::Relaxed);
     }
@@ -205,7 +203,7 @@ impl Running {
     }
 }
 
-/// The listen queue: the policy's wish if it has one, else what the edge was told.
+/// The listener's backlog: the policy's value if it sets one, else `otherwise`.
 pub(crate) fn backlog(chosen: &Resolved, otherwise: u32) -> u32 {
     chosen.factory.setting("backlog").and_then(Setting::number).map_or(otherwise, |backlog| backlog as u32)
 }

@@ -19,10 +19,10 @@ use crate::{
     spec::WorkSpec,
 };
 
-pub use cost::Cost;
 pub(crate) use cost::Metered;
+pub use cost::StatedCost;
 pub(crate) use later::Later;
-pub use page::{Page, Pieces};
+pub use page::{PageBody, Pieces};
 
 /// The key of the draws that belong to a request.
 const DRAW: HeaderName = HeaderName::from_static("x-draw");
@@ -32,7 +32,7 @@ pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What a handler hands back: an answer, or a refusal of its own (a full queue for password hashing, …), which becomes
 /// the same 503 page as a refusal by a stage and is booked as one.
-pub type Handled = Result<Response<Page>, Refusal>;
+pub type Handled = Result<Response<PageBody>, Refusal>;
 
 /// A service behind the stages.
 pub trait Service: fmt::Debug + Send + Sync + 'static {
@@ -47,7 +47,7 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled>;
 
     /// Whether its work is emulated, burns no CPU, and is done at the speed that [`At`] says. Then policies are told the cost that the
-    /// answer states ([`Cost`]), else the CPU time of the handler and of other threads that are taken along.
+    /// answer states ([`StatedCost`]), else the CPU time of the handler and of other threads that are taken along.
     fn is_emulated(&self) -> bool {
         false
     }
@@ -73,7 +73,7 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
 
     /// A cheap answer for a request that its stage refused, where [`crate::spec::OnRefuse::Degrade`] is chosen. `None`:
     /// there is none, refuse it.
-    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<Page>>> {
+    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<PageBody>>> {
         let _ = request;
         Box::pin(std::future::ready(None))
     }

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_busy_loop_is_seen_as_cpu_time() {
         let before = ThisProcess.cpu_time();
-        let clock = crate::clock::Clock::start();
+        let clock = crate::clock::ServiceClock::start();
         while clock.now() < controllers::Timestamp::from_millis(50) {
             std::hint::black_box(0);
         }

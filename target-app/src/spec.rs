@@ -38,7 +38,7 @@ pub struct TargetSpec {
     pub edge: EdgeSpec,
     /// Who answers a health check (`GET /health`).
     #[serde(default)]
-    pub health: Health,
+    pub health: HealthChecks,
     /// How a request's class is found.
     pub class: ClassRule,
     /// How important requests are that do not say so themselves, by class; those of a class that is not named are
@@ -78,7 +78,7 @@ impl TargetSpec {
             stage_defaults: StageSpec::default(),
             stages: BTreeMap::new(),
             edge: EdgeSpec::default(),
-            health: Health::default(),
+            health: HealthChecks::default(),
             class: ClassRule::default(),
             criticality: BTreeMap::new(),
             control_token: None,
@@ -201,7 +201,7 @@ pub struct WorkSpec {
 /// Who answers a health check. It is in no ledger of requests, and policies are told [`controllers::Outcome::Ignored`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Health {
+pub enum HealthChecks {
     /// The edge, whatever the policies say: the process is alive.
     #[default]
     Outside,
@@ -302,6 +302,9 @@ pub struct StageSpec {
     /// Drop jobs whose client has gone before work on them began. Off in SEDA, and by default: the work is done all the same.
     #[serde(default)]
     pub drop_abandoned: bool,
+    /// Drop jobs whose sender no longer waits (`X-Timeout-Ms`) when their turn comes: they are refused as `waited`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drop_expired: bool,
     /// How important jobs are from this stage on, whatever they said before (Google SRE, chapter 21: criticality is
     /// overridden "at specific points in the stack").
     #[serde(default)]
@@ -317,6 +320,7 @@ impl Default for StageSpec {
             batch: 8,
             on_refuse: OnRefuse::Reject,
             drop_abandoned: false,
+            drop_expired: false,
             criticality: None,
         }
     }

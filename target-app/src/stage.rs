@@ -4,7 +4,7 @@
 //! decision causes elsewhere (a held job's refusal, a word to an upstream stage, a new worker) happens after the lock is released.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, OnceLock,
+    Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
 use std::time::Duration;
@@ -15,7 +15,7 @@ use controllers::{
 };
 use tokio::sync::Notify;
 
-use crate::{clock::Clock, control::reports::Reports, service::At, signals::Probe, spec::StageSpec};
+use crate::{clock::ServiceClock, control::reports::Reports, service::At, signals::Probe, spec::StageSpec};
 
 mod gate;
 mod shared;
@@ -25,45 +25,36 @@ mod timer;
 mod work;
 mod worker;
 
-pub use gate::{Continuation, Decided, Door, Pass};
+pub use gate::{AdmissionGate, AdmissionResult, Continuation, GatePermit};
 #[cfg(test)]
 pub(crate) use shared::interleaved;
-pub(crate) use shared::{lock, spawn};
-pub(crate) use timer::{Timed, keep_time, rearm};
-pub use work::{Ear, Refused, Work};
+pub(crate) use shared::{Shared, lock, spawn};
+pub(crate) use timer::{Timed, keep_time};
+pub use work::{RefusedJob, StageWork, Upstream};
 
 /// A stage.
 #[derive(Debug)]
-pub struct Stage<W: Work> {
+pub struct LiveStage<W: StageWork> {
     site: SiteId,
     name: String,
-    clock: Clock,
     spec: StageSpec,
     probe: Arc<dyn Probe>,
-    /// Where reports to other tasks go, if anybody carries them.
+    /// The outgoing usage reports; `None` if no host carries them.
     reports: Option<Reports>,
-    state: Mutex<State<W>>,
-    /// There is work, or the pool is too large.
+    shared: Shared<site::Stage<W>>,
+    /// Notified when a job waits, or when the pool has too many workers.
     work: Notify,
-    /// A wake-up earlier than the one that the timer waits for.
-    alarm: Notify,
     quality: AtomicU64,
     p90: AtomicU64,
     panics: AtomicU64,
     neighbours: OnceLock<Neighbours>,
 }
 
-#[derive(Debug)]
-struct State<W> {
-    stage: site::Stage<W>,
-    armed: Option<Timestamp>,
-}
-
-/// Who is told what happens in a stage.
+/// The sites and callbacks that a stage notifies.
 pub struct Neighbours {
-    /// Who hears when this stage asks for less.
-    pub upstream: Vec<Ear>,
-    /// Is called when something has left the queue.
+    /// The sites that are told when this stage asks for less load.
+    pub upstream: Vec<Upstream>,
+    /// Called when a job has left the queue.
     pub room: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -73,11 +64,11 @@ impl std::fmt::Debug for Neighbours {
     }
 }
 
-/// No 90th percentile has been named yet.
+/// The policy has not reported a 90th percentile yet.
 const UNKNOWN: u64 = u64::MAX;
 
-impl<W: Work> Stage<W> {
-    /// A stage whose workers begin with [`Stage::start`]. `probe`: where load samples come from.
+impl<W: StageWork> LiveStage<W> {
+    /// A stage whose workers begin with [`LiveStage::start`]. `probe`: where load samples come from.
     #[must_use]
     pub fn new(
         name: &str,
@@ -85,19 +76,17 @@ impl<W: Work> Stage<W> {
         spec: StageSpec,
         probe: Arc<dyn Probe>,
         reports: Option<Reports>,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> Arc<Self> {
         let stage = site::Stage::new(name, site, limits(&spec));
         Arc::new(Self {
             site: stage.id(),
             name: name.to_owned(),
-            clock,
             spec,
             probe,
             reports,
-            state: Mutex::new(State { stage, armed: None }),
+            shared: Shared::new(stage, clock),
             work: Notify::new(),
-            alarm: Notify::new(),
             quality: AtomicU64::new(1.0_f64.to_bits()),
             p90: AtomicU64::new(UNKNOWN),
             panics: AtomicU64::new(0),
@@ -109,7 +98,7 @@ impl<W: Work> Stage<W> {
     pub fn start(self: &Arc<Self>, neighbours: Neighbours) {
         let _ = self.neighbours.set(neighbours);
         spawn(keep_time(Arc::downgrade(self)));
-        let workers = self.lock().stage.workers();
+        let workers = self.shared.peek(|stage| stage.workers());
         self.hire(workers);
     }
 
@@ -125,7 +114,7 @@ impl<W: Work> Stage<W> {
         &self.spec
     }
 
-    /// Panics that its workers caught.
+    /// The number of panics that workers caught.
     #[must_use]
     pub fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
@@ -135,68 +124,61 @@ impl<W: Work> Stage<W> {
     ///
     /// # Errors
     /// The job and the refusal.
-    pub fn enqueue(self: &Arc<Self>, work: W) -> Result<(), Refused<W>> {
+    pub fn enqueue(self: &Arc<Self>, work: W) -> Result<(), RefusedJob<W>> {
         let offer = work.offer();
-        self.with(|stage, now| stage.offer(now, offer, work)).map_err(|(work, away)| Refused { work, away })
+        self.with(|stage, now| stage.offer(now, offer, work)).map_err(|(work, away)| RefusedJob { work, away })
     }
 
-    /// What a job of this stage waits for that other services do: meanwhile it is neither running nor ready to run.
-    pub async fn elsewhere<T>(&self, wait: impl Future<Output = T>) -> T {
-        self.lock().stage.waits_downstream(1);
-        let waits = Elsewhere(self);
+    /// Waits for other services on behalf of a job, which counts as neither running nor ready to run meanwhile.
+    pub async fn wait_downstream<T>(&self, wait: impl Future<Output = T>) -> T {
+        self.shared.peek(|stage| stage.waits_downstream(1));
+        let waits = DownstreamWait(self);
         let ended = wait.await;
         drop(waits);
         ended
     }
 
-    /// Switches the policy; nobody in the stage notices but the policy.
+    /// Switches the policy; queued and running jobs are not affected.
     pub fn replace(self: &Arc<Self>, installed: InstalledPolicy) {
         self.p90.store(UNKNOWN, Ordering::Relaxed);
         self.with(|stage, now| stage.replace(now, installed));
     }
 
-    /// Tells the policy and the machines a fact that another site saw.
+    /// Tells the policy and the machines a fact that another site observed.
     pub fn hear(self: &Arc<Self>, seen: &Seen) {
         self.with(|stage, now| stage.observe(now, seen));
     }
 
-    /// Takes no more jobs; workers go home when the queue is empty.
+    /// Stops taking jobs; workers leave once the queue is empty.
     pub fn close(&self) {
-        self.lock().stage.close();
+        self.shared.peek(site::Stage::close);
         self.work.notify_waiters();
-        self.alarm.notify_one();
+        self.shared.alarm.notify_one();
     }
 
-    /// What can be seen of it now.
+    /// The current gauges.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
-        self.lock().stage.gauges()
+        self.shared.peek(|stage| stage.gauges())
     }
 
     /// Runs under the lock with the time read inside it, then does what the stage wants.
     fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut site::Stage<W>, Timestamp) -> T) -> T {
-        let mut state = self.lock();
-        let now = self.read(&mut state);
-        let result = act(&mut state.stage, now);
-        let mut wants = Vec::new();
-        let alarm = self.poll(&mut state, now, &mut wants);
-        drop(state);
-        if alarm {
-            self.alarm.notify_one();
-        }
+        let (result, wants) = self.shared.with(|stage, now| {
+            stage.set_wall(self.shared.clock.wall());
+            let result = act(stage, now);
+            let (wants, wake) = self.poll(stage, now);
+            ((result, wants), wake)
+        });
         self.carry_out(wants);
         result
     }
 
-    fn read(&self, state: &mut State<W>) -> Timestamp {
-        state.stage.set_wall(self.clock.wall());
-        self.clock.now()
-    }
-
-    /// Collects what the stage wants; true if the timer has to be told of an earlier wake-up.
-    fn poll(&self, state: &mut State<W>, now: Timestamp, wants: &mut Vec<Action<W>>) -> bool {
+    /// Collects what the stage wants, and when it is to be woken.
+    fn poll(&self, stage: &mut site::Stage<W>, now: Timestamp) -> (Vec<Action<W>>, Option<Timestamp>) {
+        let mut wants = Vec::new();
         let wake = loop {
-            match state.stage.poll(now, &*self.probe) {
+            match stage.poll(now, &*self.probe) {
                 Action::WakeAt(at) => break Some(at),
                 Action::Idle => break None,
                 // No allocation for the one that is common.
@@ -204,8 +186,8 @@ impl<W: Work> Stage<W> {
                 want => wants.push(want),
             }
         };
-        self.quality.store(state.stage.quality().to_bits(), Ordering::Relaxed);
-        rearm(&mut state.armed, wake)
+        self.quality.store(stage.quality().to_bits(), Ordering::Relaxed);
+        (wants, wake)
     }
 
     fn carry_out(self: &Arc<Self>, wants: Vec<Action<W>>) {
@@ -217,7 +199,10 @@ impl<W: Work> Stage<W> {
                 Action::Shed(to, level) => {
                     let seen = Seen::Peer(PeerReport::Pressure { from: self.site, level });
                     let upstream = self.neighbours.get().map_or(&[][..], |neighbours| &neighbours.upstream);
-                    upstream.iter().filter(|ear| to.is_none_or(|to| to == ear.site())).for_each(|ear| ear.tell(&seen));
+                    upstream
+                        .iter()
+                        .filter(|site| to.is_none_or(|to| to == site.id()))
+                        .for_each(|site| site.tell(&seen));
                 }
                 Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
                 // A stage lets held jobs into its queue by itself; the others are done.
@@ -230,10 +215,6 @@ impl<W: Work> Stage<W> {
         for _ in 0..workers {
             spawn(worker::work(Arc::clone(self)));
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<W>> {
-        lock(&self.state)
     }
 
     fn at<'a>(&'a self, offered: Timestamp, started: Timestamp) -> At<'a> {
@@ -257,40 +238,33 @@ impl<W: Work> Stage<W> {
 }
 
 /// A job that waits for other services, however that ends.
-struct Elsewhere<'a, W: Work>(&'a Stage<W>);
+struct DownstreamWait<'a, W: StageWork>(&'a LiveStage<W>);
 
-impl<W: Work> Drop for Elsewhere<'_, W> {
+impl<W: StageWork> Drop for DownstreamWait<'_, W> {
     fn drop(&mut self) {
-        self.0.lock().stage.waits_downstream(-1);
+        self.0.shared.peek(|stage| stage.waits_downstream(-1));
     }
 }
 
-impl<W: Work> Timed for Stage<W> {
+impl<W: StageWork> Timed for LiveStage<W> {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut state = self.lock();
-        if state.stage.is_drained() {
-            return None;
-        }
-        let now = self.read(&mut state);
-        state.armed = None;
-        let mut wants = Vec::new();
-        self.poll(&mut state, now, &mut wants); // the timer is awake: it need not be woken
-        let armed = state.armed;
-        drop(state);
+        let (wants, wake) = self.shared.on_timer(|stage, now| {
+            if stage.is_drained() {
+                return (Vec::new(), None);
+            }
+            stage.set_wall(self.shared.clock.wall());
+            self.poll(stage, now)
+        });
         self.carry_out(wants);
-        armed
+        wake
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.clock
+    fn timer(&self) -> (&Notify, ServiceClock) {
+        self.shared.timer()
     }
 }
 
 /// The size that a spec gives a stage.
 pub(crate) fn limits(spec: &StageSpec) -> StageLimits {
-    StageLimits { queue: spec.queue, workers: spec.workers, batch: spec.batch }
+    StageLimits { queue: spec.queue, workers: spec.workers, batch: spec.batch, drop_expired: spec.drop_expired }
 }

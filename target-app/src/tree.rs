@@ -12,7 +12,7 @@ use workloads::plan::ClientSpec;
 
 pub(crate) use books::add;
 pub use books::{ServiceBooks, balancer_of, books_of, gauges_of, requests_of};
-pub use machines::{Beside, MOST_TASKS, global, local};
+pub use machines::{MOST_TASKS, TreeMachines, global, local};
 
 use crate::{
     plant::PlantSpec,

@@ -26,13 +26,13 @@ use crate::{
     measure::{Report, Window},
     plan::{Load, LoadPlan},
 };
-use client::{Client, Clients};
+use client::{Client, ClientFactory};
 
 /// What the tasks of one run share, on one thread.
 #[derive(Debug)]
 struct TaskHost {
     clock: Clock,
-    clients: Clients,
+    factory: ClientFactory,
     pool: RefCell<UserPool<Client>>,
     /// A user went to sleep: it may be due before the pacer wakes.
     changed: Notify,
@@ -55,7 +55,7 @@ pub(crate) fn run(
         let problem = "connections without a request (idle, churn) go to plain HTTP/1.1 alone: name an http:// target";
         return Err(RunError::Client(problem.to_owned()));
     }
-    let clients = Clients::new(plan, options)?;
+    let factory = ClientFactory::new(plan, options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -65,7 +65,7 @@ pub(crate) fn run(
     let (cutter, cut) = watch::channel(false);
     let host = Rc::new(TaskHost {
         clock: Clock::start(),
-        clients,
+        factory,
         pool: RefCell::new(pool),
         changed: Notify::new(),
         cut,
@@ -73,7 +73,7 @@ pub(crate) fn run(
         descriptors: DescriptorMeter::new(),
     });
     let before = ProcessSample::take();
-    let driver = Driver::new(plan.drain, options.orders.clone(), stop.clone());
+    let driver = Driver::new(plan.drain, options.commands.clone(), stop.clone());
     let sender = LocalSet::new().block_on(&runtime, host.run(driver, allowance.in_flight, &cutter, on_window));
     // Connections end with the runtime, and with them the last references to the host.
     drop(runtime);
@@ -122,7 +122,7 @@ impl TaskHost {
         }
         // The last second of the plan may have ended since the last heartbeat.
         driver.close_seconds(&mut self.pool.borrow_mut(), self.clock.now(), on_window);
-        // Nobody listens if no task is left.
+        // Sending fails only if no task is left to receive.
         let _ = cutter.send(true);
         while let Some(ended) = tasks.join_next().await {
             self.count_panic(&ended);

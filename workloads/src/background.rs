@@ -1,5 +1,4 @@
-//! Those who are there without asking for anything: connections that are kept open, connections that come and go, and health
-//! checks. Google SRE, chapter 21, "Load from Connections": what they cost a service can exceed what its requests cost.
+//! Background clients: connections that are kept open, connections that open and close, and health checks. Google SRE, chapter 21, "Load from Connections": what they cost a service can exceed what its requests cost.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,20 +9,20 @@ use crate::persona::{
     Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Turn, Want,
 };
 
-/// What somebody is there for.
+/// What a background client does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackgroundRole {
-    /// Keeps a connection open, and opens another one within two seconds after the service has closed it.
+    /// Keeps a connection open, and opens another within two seconds after the service has closed it.
     Idle,
     /// Opens a connection and closes it again.
     Churn {
-        /// After a health check.
+        /// Checks health in between.
         ask: bool,
     },
-    /// Asks for health.
+    /// Checks health periodically.
     Checker {
-        /// So often.
+        /// The period.
         every: Duration,
         /// On a new connection each time.
         anew: bool,
@@ -33,10 +32,10 @@ pub enum BackgroundRole {
 /// The path of health checks.
 pub const HEALTH: &str = "/health";
 
-/// How often somebody looks whether its connection is still there.
+/// How often a background client checks whether its connection is still open.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// Somebody who is there without asking for anything.
+/// A client that sends no requests of users: it keeps or makes connections, or checks health.
 #[derive(Debug)]
 pub struct BackgroundClient {
     role: BackgroundRole,
@@ -76,12 +75,12 @@ impl BackgroundClient {
         Move::Send(self.call.clone())
     }
 
-    /// What comes after a connection or a check, however that went.
+    /// The move after a connection or a check, whatever its result.
     fn rest(&self, now: Timestamp) -> Move {
         match self.role {
             BackgroundRole::Idle => Move::Think(LOOK_EVERY, Pause::Thinking),
             BackgroundRole::Churn { .. } => Move::Leave,
-            // Checks are so far apart by the plan, however long each takes; one that takes longer is followed by the next.
+            // The period runs from check to check, however long each takes; a check that takes longer is followed by the next at once.
             BackgroundRole::Checker { every, .. } => {
                 let pause = (self.call.wanted_at + every).since(now).max(Duration::from_millis(1));
                 Move::Think(pause, Pause::Thinking)
@@ -93,7 +92,7 @@ impl BackgroundClient {
 impl Persona for BackgroundClient {
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
         let then = match (last, self.role) {
-            // Checkers that come together do not ask together.
+            // Checkers that arrive together spread their first checks over a period.
             (Reply::Start, BackgroundRole::Checker { every, .. }) => {
                 Move::Think(every.mul_f64(draws.uniform(Purpose::Think)), Pause::Thinking)
             }

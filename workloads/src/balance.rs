@@ -1,4 +1,4 @@
-//! Which of several equal tasks gets a request, or a connection.
+//! Load balancing: the task that gets a request, or a connection.
 
 use controllers::{Random as _, Reason, Seeded};
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ pub enum Balancer {
     /// One after the other.
     #[default]
     RoundRobin,
-    /// Any, with equal chances.
+    /// Uniformly at random.
     Random,
-    /// The one with the fewest requests that this sender waits for.
+    /// The task with the fewest requests of this sender under way.
     LeastLoaded,
 }
 
@@ -29,7 +29,7 @@ pub enum Per {
     Connection,
 }
 
-/// What a balancer answers that refuses: at once, and in place of a task.
+/// The answer of a balancer that refuses, in place of a task's.
 pub const TURNED_BACK: Answer<'static> =
     Answer { status: 503, headers: &[("x-refused", Reason::Concurrency.name().as_bytes())], body: b"" };
 
@@ -46,13 +46,13 @@ pub struct Picker {
 }
 
 impl Picker {
-    /// Of so many tasks, at least one. `seed`: of random choices.
+    /// For this many tasks, at least one. `seed`: root of random choices.
     #[must_use]
     pub fn new(by: Balancer, tasks: usize, seed: u64) -> Self {
         Self { by, next: 0, random: Seeded::new(seed), busy: vec![0; tasks.max(1)], cap: 0 }
     }
 
-    /// The same, with so many under way at a task at most; 0: any number.
+    /// With at most this many under way at a task; 0: any number.
     #[must_use]
     pub fn capped(self, cap: u32) -> Self {
         Self { cap, ..self }
@@ -79,7 +79,7 @@ impl Picker {
     /// A task that may have one more: the one whose turn it is, or the next one after it. `None`: none may.
     pub fn pick_with_room(&mut self) -> Option<usize> {
         if self.is_full() {
-            return None; // and nobody's turn is over
+            return None; // and the turn does not pass on
         }
         let (first, tasks) = (self.pick(), self.busy.len());
         (0..tasks).map(|n| (first + n) % tasks).find(|task| self.has_room(*task))

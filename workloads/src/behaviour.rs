@@ -1,14 +1,14 @@
-//! What users do when things go wrong, or when they are sent on.
+//! Reactions of users to trouble, and how they follow redirects.
 //!
-//! Every kind of user shares this: an [`Errand`] is one request that a user wants answered, with the attempts it takes
+//! Every kind of user shares this: [`RequestAttempts`] is one request that a user wants answered, with the attempts it takes
 //! and the hops it is sent along. Users differ in what they ask for and in how they judge the answer.
 
-mod errand;
+mod attempts;
 mod follow;
 mod home;
 mod jitter;
 
-pub use errand::{Errand, Reaction, Trouble};
+pub use attempts::{Reaction, RequestAttempts, Trouble};
 pub(crate) use follow::{LOOKED_AT, forbids_retry, retry_hint};
 pub use follow::{Onward, onward};
 pub use home::Home;

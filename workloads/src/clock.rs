@@ -12,13 +12,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The run begins now.
+    /// Starts the clock of a run.
     #[must_use]
     pub fn start() -> Self {
         Self { began: Instant::now() }
     }
 
-    /// How far into the run it is.
+    /// Time since the start of the run.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         // A run of 584 years overflows.
@@ -36,14 +36,14 @@ pub struct Clocks {
     pub raw: Duration,
     /// The monotonic one and all the time that the machine slept.
     pub boot: Duration,
-    /// The wall clock, which somebody may set.
+    /// The wall clock, which may be set at any time.
     pub wall: Duration,
 }
 
 impl Clocks {
     /// Four clocks cannot be read at once: a reading that took longer than this is tried again.
     const TIGHT: Duration = Duration::from_micros(20);
-    /// So often. A crowded machine may interrupt each of them; then the tightest one is taken.
+    /// Number of tries. A crowded machine may interrupt each of them; then the tightest reading is taken.
     const TRIES: usize = 5;
 
     /// Now. A clock that the kernel does not have reads as zero, always, and so never moves against the others.

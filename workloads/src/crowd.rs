@@ -13,11 +13,11 @@ use crate::{
     url::{UrlCrowd, UrlUser},
 };
 
-/// What all users of a plan share (model, accounts, behaviour), and from which each is made.
+/// Makes the users of a plan; holds what they share: model, accounts, behaviour.
 #[derive(Debug, Clone)]
 pub struct Crowd {
     seed: u64,
-    /// What users of one URL ask for is told apart: it is recorded.
+    /// Requests are recorded ones, so users of one URL have request types too.
     replays: bool,
     shared: Shared,
 }
@@ -35,14 +35,14 @@ pub enum User {
     Mail(MailUser),
     /// Asks for one URL.
     Url(UrlUser),
-    /// Is there without asking for anything.
+    /// Sends no requests of users.
     Background(BackgroundClient),
 }
 
-/// Users of this plan cannot be made.
+/// Why the users of a plan cannot be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CrowdError {
-    /// The plan cannot be carried out, whoever its users are.
+    /// The plan cannot be carried out with any users.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The model is not one of a mail user.
@@ -50,10 +50,10 @@ pub enum CrowdError {
     Model {
         /// Name of the model.
         name: String,
-        /// What is wrong with it, and the way out.
+        /// The problem, and the way out.
         problem: String,
     },
-    /// Nobody can sign in.
+    /// There is no account to sign in with.
     #[error("there are no accounts: give the users at least one name and password")]
     NoAccounts,
     /// A path, header or body that cannot be sent.
@@ -141,7 +141,7 @@ impl Crowd {
         }
     }
 
-    /// What became of recorded steps so far; `None`: nothing is replayed.
+    /// Counts of recorded steps so far; `None`: nothing is replayed.
     #[must_use]
     pub fn replayed(&self) -> Option<Replayed> {
         let replayed = || match &self.shared {

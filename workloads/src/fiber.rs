@@ -70,8 +70,8 @@ pub(crate) fn run(
     let (tell, news) = mpsc::channel();
     let pool = UserPool::new(plan, crowd, options.requests_limit, options.numbered).keeping_times(options.second_times);
     let fibers = FiberPool::new(Clock::start(), network, pool, allowance.in_flight);
-    let (shared, drain, orders, stop) = (Arc::clone(&fibers), plan.drain, options.orders.clone(), stop.clone());
-    let pacing = runtime::spawn(move || Pacer::new(shared, Driver::new(drain, orders, stop), tell).run())
+    let (shared, drain, commands, stop) = (Arc::clone(&fibers), plan.drain, options.commands.clone(), stop.clone());
+    let pacing = runtime::spawn(move || Pacer::new(shared, Driver::new(drain, commands, stop), tell).run())
         .map_err(|cause| RunError::Setup { what: "a fiber", cause })?;
 
     let mut sender = Health::default();

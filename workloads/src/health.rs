@@ -1,6 +1,6 @@
-//! What a generator must know about itself: a run whose generator was the bottleneck measured the generator.
+//! The generator's own condition: a run whose generator was the bottleneck measured the generator.
 //!
-//! Numbers only. What is too much is judged where runs are judged.
+//! Figures alone. Limits belong to the validity gates of a run.
 
 mod clocks;
 mod descriptors;

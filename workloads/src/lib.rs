@@ -1,4 +1,4 @@
-//! Who sends.
+//! The load on a service: user machines, arrivals, measurement, and the hosts that send.
 #![warn(missing_docs)]
 
 pub mod arrivals;

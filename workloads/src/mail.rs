@@ -72,7 +72,7 @@ pub fn users_make(kind: Kind) -> bool {
     State::of(kind).is_some()
 }
 
-/// What all mail users share.
+/// Shared by all mail users.
 #[derive(Debug, Clone)]
 pub struct MailCrowd(Arc<Shared>);
 
@@ -153,7 +153,7 @@ impl MailCrowd {
         self.0.counts.offered()
     }
 
-    /// What became of recorded steps so far.
+    /// Counts of recorded steps so far.
     #[must_use]
     pub fn replayed(&self) -> Replayed {
         self.0.steps.seen()

@@ -1,4 +1,4 @@
-//! A service that does nothing, as cheaply as the kernel allows: whoever is measured against it is measured alone.
+//! A service that does nothing, as cheaply as the kernel allows: a generator that runs against it measures itself.
 
 use std::{
     io::{self, ErrorKind},
@@ -33,7 +33,7 @@ const ENDS_WITHIN_MS: u16 = 50;
 ///
 /// It leaves it to the client to close, and resets the connection then. Did it close first, as services do, the kernel would
 /// keep each connection for a minute (TIME_WAIT) and throw them away in heaps, one every 2 s: 14 000 at a time were 5 to 7 ms
-/// of work on the *client's* core, charged to whoever runs there.
+/// of work on the *client's* core, charged to the thread that runs there.
 #[derive(Debug, Clone)]
 pub struct Null(Arc<Inner>);
 

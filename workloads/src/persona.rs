@@ -11,14 +11,14 @@ use measure::Intent;
 
 /// An emulated user.
 pub trait Persona: fmt::Debug + Send {
-    /// What the user makes of the last reply, and does next. After [`Move::Think`], `now` is the *intended* wake-up:
+    /// Judges the last reply, and says what the user does next. After [`Move::Think`], `now` is the *intended* wake-up:
     /// lateness is the host's to measure, never hidden in the plan (coordinated omission).
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn;
 
-    /// The request that it wants to send is in the books: it has not come too late.
+    /// The request that the user wants to send is in the ledger: it has not come too late.
     fn begins(&mut self) {}
 
-    /// Each request of its own is due at a time that nothing puts off, not even that the one before found no connection.
+    /// True if each request is due at a fixed time, which not even a failed connection of the one before puts off.
     fn keeps_times(&self) -> bool {
         false
     }
@@ -27,10 +27,10 @@ pub trait Persona: fmt::Debug + Send {
 /// The user's answer to one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// What the user made of a [`Reply::Answer`]. For every other reply the host knows the end itself, and this is
+    /// The user's judgement on a [`Reply::Answer`]. For every other reply the host knows the end itself, and this is
     /// [`Ending::Unasked`].
     pub ending: Ending,
-    /// What the user does next.
+    /// The user's next move.
     pub then: Move,
 }
 
@@ -54,7 +54,7 @@ pub enum Ending {
     Continued,
 }
 
-/// What a user does next.
+/// A user's next move.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Move {
     /// Does nothing for this long, for this reason.
@@ -89,17 +89,17 @@ pub struct Call {
     pub kind: Kind,
     /// User class.
     pub class: Class,
-    /// What is wanted of the service.
+    /// What the user wants of the service.
     pub want: Want,
     /// Method.
     pub method: Method,
     /// Path and query, as found in the page.
     pub path: Arc<str>,
-    /// Header lines beside the host's own: whole lines, each ending in CR LF; empty if none. Rendered once a session.
+    /// Header lines in addition to the host's own: whole lines, each ending in CR LF; empty if none. Rendered once a session.
     pub headers: Arc<str>,
     /// Body of a POST, form-encoded.
     pub body: Option<Arc<str>>,
-    /// When the user first wanted this: the intended start of the first attempt. Goodput counts from here.
+    /// The intended start of the first attempt. Goodput counts from here.
     pub wanted_at: Timestamp,
     /// Patience: the user closes the connection and gives up after this long from the intended start.
     pub give_up_after: Option<Duration>,
@@ -112,14 +112,14 @@ pub struct Call {
 }
 
 impl Call {
-    /// What the books must know of it.
+    /// What the ledgers must know of it.
     #[must_use]
     pub fn intent(&self) -> Intent {
         Intent { kind: self.kind, class: self.class, wanted_at: self.wanted_at, attempt: self.attempt }
     }
 }
 
-/// What is wanted of a service.
+/// What a user wants of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Want {
     /// An answer: a request, as all books have them.
@@ -151,7 +151,7 @@ pub enum Connection {
     Once,
 }
 
-/// What became of the last move.
+/// The result of the last move.
 #[derive(Debug, Clone, Copy)]
 pub enum Reply<'a> {
     /// The user has just arrived.
@@ -244,7 +244,7 @@ impl Draws {
         law.sample(|| random.uniform())
     }
 
-    /// One uniform draw in [0, 1) for this purpose that is the same at every step: what belongs to the user itself.
+    /// One uniform draw in [0, 1) for this purpose that is the same at every step: a trait of the user.
     #[must_use]
     pub fn character(&self, purpose: Purpose) -> f64 {
         Self { user: self.user, step: 0 }.uniform(purpose)
@@ -260,7 +260,7 @@ impl Draws {
 /// Apart from every [`Purpose`].
 const OF_REQUESTS: u64 = 1 << 32;
 
-/// What a draw is for.
+/// The purpose of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {

@@ -1,4 +1,4 @@
-//! What a run will send, as values: written down before it starts, from a seed.
+//! The load of a run as values: written down before the run starts, from a seed.
 
 mod check;
 mod client;
@@ -27,11 +27,11 @@ pub struct LoadPlan {
     pub seed: u64,
     /// Where to.
     pub target: Target,
-    /// Who.
+    /// The users.
     pub users: Users,
-    /// What their requests say of themselves.
+    /// Marks on their requests: criticality, customer, class.
     pub marks: Marks,
-    /// One after another, from time zero.
+    /// The phases, one after another, from time zero.
     pub phases: Vec<Phase>,
     /// Longest wait for an answer, from the intended start.
     pub timeout: Duration,
@@ -43,7 +43,7 @@ pub struct LoadPlan {
     pub drain: Duration,
     /// Source addresses are spread over this many of 127.0.0.0/8 (loopback targets only); 1: no spreading.
     pub sources: u32,
-    /// What decides on the users' own side; `None`: nothing does.
+    /// The client-side policy; `None`: users send without asking one.
     pub client: Option<ClientSpec>,
 }
 
@@ -74,12 +74,12 @@ impl LoadPlan {
     }
 }
 
-/// What requests say of themselves, by their user's class. A class that is not named says nothing.
+/// Marks on requests, by their user's class. Requests of a class that is not named have none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
     /// How important they are, sent as `X-Criticality`.
     pub criticality: BTreeMap<Class, Criticality>,
-    /// Who pays: a number, sent as `X-Customer`.
+    /// The paying customer: a number, sent as `X-Customer`.
     pub customer: BTreeMap<Class, u32>,
     /// The header that says the class; `None`: [`CLASS_HEADER`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +126,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Everybody goes to this address, by plain HTTP.
+    /// All users go to this address, by plain HTTP.
     #[must_use]
     pub fn at(address: SocketAddr) -> Self {
         Self { url: format!("http://{address}"), address, host: address.to_string(), entries: Vec::new() }
@@ -136,7 +136,7 @@ impl Target {
 /// Where users of a class go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Whose tasks these are, for the books.
+    /// The service of these tasks, for the ledgers.
     #[serde(default)]
     pub service: String,
     /// `None`: of every class.
@@ -160,7 +160,7 @@ pub struct Phase {
     pub name: String,
     /// How long.
     pub duration: Duration,
-    /// What arrives; several for several classes.
+    /// The loads; several for several classes.
     pub loads: Vec<Load>,
 }
 
@@ -202,7 +202,7 @@ pub enum Load {
     },
     /// Recorded sessions come as they came once. They bring their own classes.
     Replay {
-        /// Those that start within the phase; times count from the run's start.
+        /// The sessions that start within the phase; times count from the run's start.
         sessions: Sessions,
         /// When their steps are due.
         pace: Pace,
@@ -215,7 +215,7 @@ pub enum Load {
         from: u32,
         /// At its end.
         to: u32,
-        /// What they are there for: all but [`BackgroundRole::Churn`].
+        /// Their role: any but [`BackgroundRole::Churn`].
         role: BackgroundRole,
         /// Their class.
         class: Class,
@@ -236,7 +236,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// So many users, from beginning to end.
+    /// This many users, from beginning to end.
     #[must_use]
     pub fn users(number: u32) -> Self {
         Self::Users { from: number, to: number, class: Class::default() }
@@ -277,7 +277,7 @@ pub enum ArrivalLaw {
     Constant,
 }
 
-/// Who the users are.
+/// The users of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Users {
@@ -304,11 +304,11 @@ impl Users {
 pub struct MailUsers {
     /// Transitions and think times.
     pub model: traces::UserModel,
-    /// What "the previous page" means after a delete or refile.
+    /// The meaning of "the previous page" after a delete or refile.
     pub previous_page: PreviousPage,
     /// Accounts: user n signs in as account n modulo their number.
     pub accounts: Vec<Account>,
-    /// What a user does when things go wrong.
+    /// Reactions of a user to trouble.
     pub behaviour: Behaviour,
     /// Which connections users use.
     pub connections: ConnectionHabit,
@@ -342,7 +342,7 @@ pub struct UrlUsers {
     pub body: Option<String>,
     /// Pause between an answer and the next request.
     pub think: traces::Think,
-    /// What a user does when things go wrong.
+    /// Reactions of a user to trouble.
     pub behaviour: Behaviour,
     /// Which connections users use.
     pub connections: ConnectionHabit,
@@ -373,7 +373,7 @@ pub struct Account {
     pub password: String,
 }
 
-/// What a user does when things go wrong.
+/// Reactions of a user to trouble.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Behaviour {
     /// After a reject.
@@ -422,17 +422,17 @@ impl Behaviour {
     }
 }
 
-/// One way to react.
+/// A reaction to trouble.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnTrouble {
-    /// Waits, then begins anew with a login: the session is lost (the papers' users: 5 s).
+    /// Waits, then starts a new session with a login (the papers' users: 5 s).
     Login {
         /// The wait.
         #[serde(with = "controllers::millis")]
         wait: Duration,
     },
-    /// Tries the same request again at once, up to so many attempts in all; then as `Login` with a wait of 5 s.
+    /// Tries the same request again at once, up to this many attempts in all; then as `Login` with a wait of 5 s.
     RetryNow {
         /// Attempts in all.
         attempts: u8,
@@ -457,7 +457,7 @@ pub enum OnTrouble {
 pub struct Patience {
     /// How long it lasts.
     pub lasts: traces::Think,
-    /// Then the user reloads the page (a new attempt on a new connection) instead of leaving.
+    /// After it the user reloads the page (a new attempt on a new connection) instead of leaving.
     pub reload: bool,
 }
 
@@ -465,13 +465,13 @@ pub struct Patience {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionHabit {
-    /// One a user, kept while the user is there (Arashi's own client).
+    /// A connection for each user, kept while the user is there (Arashi's own client).
     PerUser,
-    /// One a session.
+    /// A connection for each session.
     PerSession,
-    /// One a request.
+    /// A connection for each request.
     PerRequest,
-    /// A seeded share of the users keep theirs, the rest connect anew for each request: many thinking users on few descriptors.
+    /// A seeded share of the users keep theirs, the rest open a new connection for each request: many thinking users on few descriptors.
     Mixed {
         /// Share that keeps, 0 to 1.
         keep: f64,

@@ -30,15 +30,15 @@ pub enum Pace {
 /// One request of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What is asked for: an index into the crowd's request types.
+    /// The request type: an index into the crowd's.
     pub kind: Kind,
     /// Since the session's start.
     pub at: Duration,
     /// Since the end of the answer before.
     pub pause: Duration,
-    /// What it is done to.
+    /// The object of the request.
     pub object: Object,
-    /// The same in the recording's words, where somebody needs them.
+    /// The same in the recording's words, where the target needs them.
     pub texts: Texts,
 }
 
@@ -47,9 +47,9 @@ pub struct Step {
 pub struct Session {
     /// Its start, since the run's.
     pub at: Duration,
-    /// Who walks it: signs in with this account, modulo their number. Users of different numbers have draws of their own.
+    /// The user: it signs in with this account, modulo the number of accounts. Users of different numbers have draws of their own.
     pub user: u32,
-    /// The same in the recording's words, where somebody needs them; else empty.
+    /// The same in the recording's words, where the target needs them; else empty.
     pub name: Arc<str>,
     /// Class.
     pub class: Class,
@@ -57,7 +57,7 @@ pub struct Session {
     pub steps: Arc<[Step]>,
 }
 
-/// What a user is to do.
+/// The recorded requests of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
     /// [`Session::name`].
@@ -71,7 +71,7 @@ pub struct Script {
 /// Sessions as they come, each or why the rest cannot be had.
 pub type Coming = Box<dyn Iterator<Item = Result<Session, String>> + Send>;
 
-/// Where recorded sessions come from. Opened anew for each run; two openings give the same sessions.
+/// The source of recorded sessions. Opened once for each run; two openings give the same sessions.
 pub trait Source: Send + Sync {
     /// Names what comes out, to the last step (file digests and parameters): plans with one name send the same.
     fn name(&self) -> &str;

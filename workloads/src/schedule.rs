@@ -1,4 +1,4 @@
-//! Who arrives and leaves when, as planned from the seed before the run.
+//! Arrivals and departures of users, planned from the seed before the run.
 
 mod recorded;
 
@@ -18,16 +18,16 @@ use recorded::Recorded;
 
 /// One planned event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct ScheduledEvent {
     /// When.
     pub at: Timestamp,
-    /// What.
-    pub what: What,
+    /// The event.
+    pub what: ScheduleChange,
 }
 
-/// What is planned.
+/// The kinds of planned events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum ScheduleChange {
     /// This phase begins (an index into the plan).
     Phase(usize),
     /// A user arrives, and starts at once.
@@ -36,7 +36,7 @@ pub enum What {
     Depart(u64),
     /// The rest of a recording cannot be had: why. Whatever was measured is of a part of it.
     Broken(String),
-    /// The last phase is over: nobody begins anything any more.
+    /// The last phase is over: no request begins any more.
     End,
 }
 
@@ -54,17 +54,17 @@ pub struct Arrival {
     pub class: Class,
     /// How long it stays.
     pub stay: Stay,
-    /// What it is there for, if it is no user.
+    /// The role of a background client; `None`: it is a user.
     pub role: Option<BackgroundRole>,
-    /// What it is to do, if that is recorded.
+    /// The user's requests, if they are recorded.
     pub script: Option<Script>,
 }
 
-/// A schedule whose next event can be looked at, and into which others come that nobody planned.
+/// A schedule whose next event can be looked at, and which numbers users that are not in the plan.
 #[derive(Debug)]
 pub(crate) struct Ahead {
     schedule: Schedule,
-    next: Option<Event>,
+    next: Option<ScheduledEvent>,
 }
 
 impl Ahead {
@@ -80,11 +80,11 @@ impl Ahead {
     }
 
     /// The next event.
-    pub(crate) fn next(&mut self) -> Option<Event> {
+    pub(crate) fn next(&mut self) -> Option<ScheduledEvent> {
         std::mem::replace(&mut self.next, self.schedule.next())
     }
 
-    /// The number of a user that is not in the plan: one that nobody else has.
+    /// An unused number, for a user that is not in the plan.
     pub(crate) fn one_more(&mut self) -> u64 {
         let user = self.schedule.users;
         self.schedule.users += 1;
@@ -92,7 +92,7 @@ impl Ahead {
     }
 }
 
-/// Of whom there are so many at once: users of a class, or others of one role and class.
+/// A group whose size the plan gives: users of a class, or background clients of one role and class.
 type Of = (Option<BackgroundRole>, Class);
 
 /// The planned events of a run in order of time, made one at a time: memory is bounded by the closed users that are there
@@ -212,7 +212,7 @@ impl Schedule {
         self.streams = kinds.into_iter().map(Stream::new).collect();
     }
 
-    fn next_in_phase(&mut self) -> Option<Event> {
+    fn next_in_phase(&mut self) -> Option<ScheduledEvent> {
         let (at, which) =
             self.streams.iter().enumerate().filter_map(|(which, stream)| Some((stream.next?, which))).min()?;
         let stream = &mut self.streams[which];
@@ -225,7 +225,7 @@ impl Schedule {
                     if of.0.is_none() {
                         self.free_slots.push(Reverse(slot));
                     }
-                    What::Depart(user)
+                    ScheduleChange::Depart(user)
                 })
             }
             StreamKind::Arriving { of, when } => {
@@ -249,7 +249,15 @@ impl Schedule {
                 let key = seed_for(present.ever, &format!("{who} of class {}", class.0));
                 present.ever += 1;
                 present.users.push((user, slot));
-                Some(What::Arrive(Arrival { user, key, slot, class, stay: Stay::Forever, role, script: None }))
+                Some(ScheduleChange::Arrive(Arrival {
+                    user,
+                    key,
+                    slot,
+                    class,
+                    stay: Stay::Forever,
+                    role,
+                    script: None,
+                }))
             }
             StreamKind::Open { arrivals, of: (role, class), stay, seed, ordinal } => {
                 arrivals.next();
@@ -258,14 +266,22 @@ impl Schedule {
                 let key = seed.wrapping_add(controllers::random::mix(*ordinal));
                 *ordinal += 1;
                 let slot = (user % u64::from(u32::MAX)) as u32;
-                Some(What::Arrive(Arrival { user, key, slot, class: *class, stay: *stay, role: *role, script: None }))
+                Some(ScheduleChange::Arrive(Arrival {
+                    user,
+                    key,
+                    slot,
+                    class: *class,
+                    stay: *stay,
+                    role: *role,
+                    script: None,
+                }))
             }
             StreamKind::Recorded(recorded) => recorded.next(self.users).inspect(|what| {
-                self.users += u64::from(matches!(what, What::Arrive(_)));
+                self.users += u64::from(matches!(what, ScheduleChange::Arrive(_)));
             }),
         };
         stream.next = stream.kind.peek();
-        what.map(|what| Event { at, what })
+        what.map(|what| ScheduledEvent { at, what })
     }
 }
 
@@ -286,9 +302,9 @@ impl StreamKind {
 }
 
 impl Iterator for Schedule {
-    type Item = Event;
+    type Item = ScheduledEvent;
 
-    fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<ScheduledEvent> {
         if let Some(event) = self.next_in_phase() {
             return Some(event);
         }
@@ -298,10 +314,10 @@ impl Iterator for Schedule {
         let at = self.phase_ends;
         let Some((index, phase)) = self.phases.next() else {
             self.over = true;
-            return Some(Event { at, what: What::End });
+            return Some(ScheduledEvent { at, what: ScheduleChange::End });
         };
         self.begin_phase(index, &phase);
-        Some(Event { at, what: What::Phase(index) })
+        Some(ScheduledEvent { at, what: ScheduleChange::Phase(index) })
     }
 }
 
@@ -316,14 +332,14 @@ pub fn digest(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     for event in Schedule::new(plan) {
         hash.update(event.at.as_nanos().to_le_bytes());
         match event.what {
-            What::Phase(index) => hash.update(format!("p{index};")),
-            What::Depart(user) => {
+            ScheduleChange::Phase(index) => hash.update(format!("p{index};")),
+            ScheduleChange::Depart(user) => {
                 hash.update(b"d");
                 hash.update(user.to_le_bytes());
             }
-            What::End => hash.update(b"e"),
-            What::Broken(reason) => hash.update(format!("b{reason};")),
-            What::Arrive(Arrival { user, key, slot, class, stay, role, script }) => {
+            ScheduleChange::End => hash.update(b"e"),
+            ScheduleChange::Broken(reason) => hash.update(format!("b{reason};")),
+            ScheduleChange::Arrive(Arrival { user, key, slot, class, stay, role, script }) => {
                 hash.update(b"a");
                 hash.update(user.to_le_bytes());
                 hash.update(key.to_le_bytes());

@@ -16,7 +16,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use host::{Finished, run};
+pub use host::{SimOutcome, run};
 pub use identity::{Identity, identity_of};
 pub use link::LinkSpec;
 pub use mailbox::Mailboxes;

@@ -8,7 +8,7 @@ use controllers::{Class, Kind, Timestamp};
 use measure::Replayed;
 
 use crate::{
-    behaviour::{Errand, Home, Onward, Reaction, Trouble, onward, retry_hint},
+    behaviour::{Home, Onward, Reaction, RequestAttempts, Trouble, onward, retry_hint},
     crowd::CrowdError,
     persona::{
         Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn, Want,
@@ -19,7 +19,7 @@ use crate::{
 pub use template::PLACES;
 use template::{Template, Who};
 
-/// What all users of one URL share.
+/// Shared by all users of one URL.
 #[derive(Debug, Clone)]
 pub struct UrlCrowd(Arc<Shared>);
 
@@ -101,7 +101,7 @@ impl UrlCrowd {
         })))
     }
 
-    /// What became of recorded steps so far.
+    /// Counts of recorded steps so far.
     #[must_use]
     pub fn replayed(&self) -> Replayed {
         self.0.steps.seen()
@@ -116,16 +116,16 @@ fn unsendable(what: &str, problem: &str) -> CrowdError {
 #[derive(Debug)]
 pub struct UrlUser {
     shared: UrlCrowd,
-    errand: Errand,
+    attempts: RequestAttempts,
     class: Class,
     stay: Stay,
     step: u64,
-    /// What the end of the pause begins.
+    /// The move after the pause.
     after_pause: AfterPause,
     recorded: Option<Box<Recorded>>,
 }
 
-/// What a user of a recording is to do.
+/// The recorded requests of a user.
 #[derive(Debug)]
 struct Recorded {
     course: Course,
@@ -160,7 +160,7 @@ impl UrlUser {
         };
         Self {
             shared,
-            errand: Errand::new(call),
+            attempts: RequestAttempts::new(call),
             class,
             stay,
             step: 0,
@@ -209,9 +209,9 @@ impl UrlUser {
             body: shared.body.clone(),
             class: self.class,
             connection: shared.users.connections.connection(true, draws),
-            ..self.errand.call().clone()
+            ..self.attempts.call().clone()
         };
-        self.errand.begin(call, wanted_at, &shared.users.behaviour, draws)
+        self.attempts.begin(call, wanted_at, &shared.users.behaviour, draws)
     }
 
     /// The request is over, for good or ill; the next one comes after this pause.
@@ -233,16 +233,16 @@ impl UrlUser {
 
     fn resume(&mut self, pause: Duration, why: Pause) -> Move {
         if pause.is_zero() {
-            return self.errand.resume();
+            return self.attempts.resume();
         }
         self.after_pause = AfterPause::Resume;
         Move::Think(pause, why)
     }
 
     fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
-        match onward(answer, self.errand.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
+        match onward(answer, self.attempts.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
             Onward::To(call, wait) => {
-                self.errand.follow(*call);
+                self.attempts.follow(*call);
                 return Turn { ending: Ending::Continued, then: self.resume(wait, Pause::Waiting) };
             }
             Onward::Elsewhere => return self.troubled(Ending::Elsewhere, Trouble::Failed, now, draws),
@@ -265,9 +265,9 @@ impl UrlUser {
     }
 
     fn troubled(&mut self, ending: Ending, trouble: Trouble, now: Timestamp, draws: &mut Draws) -> Turn {
-        let then = match self.errand.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
+        let then = match self.attempts.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
             Reaction::Again(wait) => self.resume(wait, Pause::BackingOff),
-            Reaction::Anew(wait) => self.over(wait, Pause::BackingOff, now, draws),
+            Reaction::NewSession(wait) => self.over(wait, Pause::BackingOff, now, draws),
             Reaction::Leave => Move::Leave,
         };
         Turn { ending, then }
@@ -285,7 +285,7 @@ impl Persona for UrlUser {
                     self.follow(now, Pause::Thinking, now, draws)
                 }
             },
-            Reply::Woke if self.after_pause == AfterPause::Resume => self.errand.resume(),
+            Reply::Woke if self.after_pause == AfterPause::Resume => self.attempts.resume(),
             Reply::Woke => self.request(now, draws),
             Reply::Answer(answer) => return self.answered(&answer, now, draws),
             Reply::RefusedLocally(hint) => {

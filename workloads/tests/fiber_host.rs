@@ -438,16 +438,16 @@ fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
 #[test]
 fn what_is_asked_of_the_users_of_a_run_is_done() {
     let server = Server::start();
-    let orders = UserCommands::default();
-    let options = Options { numbered: true, orders: orders.clone(), ..Options::default() };
+    let commands = UserCommands::default();
+    let options = Options { numbered: true, commands: commands.clone(), ..Options::default() };
     let think = traces::Think::Constant(Duration::from_millis(20));
     let plan = with_users(plan(server.address, "/ok", 2, Duration::from_secs(4)), |users| users.think = think);
     let mut seconds = Vec::new();
     let on_window = |window: workloads::measure::Window| {
-        let give = |order| orders.give(order).expect("sound");
+        let give = |command| commands.give(command).expect("sound");
         match window.second {
             0 => {
-                give(UserCommand::Spike { users: 20, stay: Duration::from_millis(1500), class: controllers::Class(0) })
+                give(UserCommand::Spike { users: 20, stay: Duration::from_millis(1500), class: controllers::Class(0) });
             }
             2 => give(UserCommand::Pause),
             _ => {}

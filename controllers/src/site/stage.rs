@@ -23,6 +23,8 @@ pub struct StageLimits {
     pub workers: u32,
     /// The largest batch of a worker, at least 1 job.
     pub batch: u32,
+    /// No work begins on a job whose sender no longer waits (`Tags::deadline`).
+    pub drop_expired: bool,
 }
 
 /// An admitted job in the queue.
@@ -59,6 +61,7 @@ pub struct Stage<J> {
     limit: usize,
     pool: Pool,
     batch: u32,
+    drop_expired: bool,
     closed: bool,
     full: u64,
     completed: u64,
@@ -76,6 +79,7 @@ impl<J> Stage<J> {
             limit: usize::try_from(limits.queue).unwrap_or(usize::MAX),
             pool: Pool::new(limits.workers),
             batch: limits.batch.max(1),
+            drop_expired: limits.drop_expired,
             closed: false,
             full: 0,
             completed: 0,
@@ -130,9 +134,12 @@ impl<J> Stage<J> {
         WorkerStep::Wait
     }
 
-    /// Reports the start of work on a job of a batch.
-    pub fn started(&mut self, now: Timestamp, queued: &Queued<impl Sized>) {
+    /// Reports that a job of a batch has its turn. A refusal says that its sender no longer waits: the job ends with it, without work.
+    #[must_use]
+    pub fn started(&mut self, now: Timestamp, queued: &Queued<impl Sized>) -> Option<Refusal> {
         self.site.observe(now, &Seen::Started { id: queued.offer.id, waited: now.since(queued.offered) });
+        let expired = self.drop_expired && queued.offer.tags.deadline.is_some_and(|deadline| deadline <= now);
+        expired.then_some(Refusal::new(Reason::Waited))
     }
 
     /// Reports the end of a job of a batch, and returns the note for its reply. `cost`: its CPU time, where known;

@@ -75,7 +75,7 @@ fn site(policy: Scripted) -> PolicySite<u64> {
 }
 
 fn stage(policy: Scripted, workers: u32) -> Stage<u64> {
-    Stage::new("work", site(policy), StageLimits { queue: 4, workers, batch: 2 })
+    Stage::new("work", site(policy), StageLimits { queue: 4, workers, batch: 2, drop_expired: false })
 }
 
 fn wants(stage: &mut Stage<u64>, ms: u64) -> Vec<Action<u64>> {

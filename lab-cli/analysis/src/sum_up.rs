@@ -61,14 +61,10 @@ fn noise_floor(found: &Findings<'_>, arms: &[Arm]) -> Vec<Comparison> {
 
 /// The summary.
 pub fn sum_up(found: &Findings<'_>) -> Summary {
-    let mut reasons: Vec<_> = found.arms.iter().flat_map(|arm| arm.reasons.iter().cloned()).collect();
     let left_out = gates::excluded(found.arms);
     let kept: Vec<Arm> = found.arms.iter().filter(|arm| !left_out.contains(&arm.block)).cloned().collect();
     let noise_floor = noise_floor(found, &kept);
-    reasons.extend(gates::judge_twins(&noise_floor));
-    reasons.extend(gates::judge_drift(&kept));
-    gates::judge_excluded(found.arms, &left_out, &mut reasons);
-    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.verdict));
+    let reasons = gates::judge_run(found.arms, &left_out, &noise_floor);
     let verdict = gates::verdict(&reasons);
     let evidence = RunEvidence { arms: found.arms, left_out: &left_out, timeline: found.timeline, parts: found.parts };
     let mut thresholds: Vec<_> = found.thresholds.iter().map(|threshold| threshold.judge(&evidence)).collect();

@@ -1,13 +1,11 @@
 //! Users say their class where the target looks for it, or the plan has a problem: else every request would be of class 0, and
 //! no figure would tell.
 
-use std::collections::BTreeSet;
-
 use controllers::ClassRule;
 use workloads::{http1::names::is_reserved, plan::CLASS_HEADER};
 
 use super::{
-    plan::{Load, Target, Users},
+    plan::{Target, Users, classes},
     problem::Problems,
     raw::Node,
 };
@@ -33,35 +31,4 @@ pub fn agree(target: &Target, users: &mut Users, node: &Node, problems: &Problem
         }
         ClassRule::None | ClassRule::Address(_) | ClassRule::Path(_) => {}
     }
-}
-
-/// What readers should know of a target that goes by something else than what users say.
-pub fn caution(target: &Target, users: &Users) -> Option<String> {
-    let goes_by = match &target.class {
-        ClassRule::Address(_) => "source address",
-        ClassRule::Path(_) => "path",
-        ClassRule::None | ClassRule::Header(_) | ClassRule::Cookie(_) => return None,
-    };
-    let told: Vec<String> = classes(users).iter().map(ToString::to_string).collect();
-    (!told.is_empty()).then(|| {
-        format!(
-            "users of class {} are told apart in tables by that; the target goes by {goes_by} and may see another class",
-            told.join(", ")
-        )
-    })
-}
-
-/// Classes that users say: all but 0, of which nobody speaks.
-fn classes(users: &Users) -> BTreeSet<u8> {
-    let recorded = users.trace.iter().flat_map(|trace| trace.classes.iter().copied());
-    let loads = users.phases.iter().flat_map(|phase| &phase.loads);
-    let of_load = |load: &Load| match *load {
-        Load::Users { class, .. }
-        | Load::Sessions { class, .. }
-        | Load::Requests { class, .. }
-        | Load::Present { class, .. }
-        | Load::Churn { class, .. } => Some(class),
-        Load::Replay => None,
-    };
-    loads.filter_map(of_load).chain(recorded).filter(|class| *class != 0).collect()
 }

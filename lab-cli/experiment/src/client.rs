@@ -7,9 +7,9 @@ use controllers::{Catalogue, Class, Criticality, Place, Settings, catalogue::Pol
 use workloads::plan::ClientScope;
 
 use super::{
-    arms::{self, policy_and_settings, setting},
     fields::{Fields, count_in, join},
     plan::Client,
+    policy::{check, policy_and_settings, setting},
     problem::Problems,
     raw::{Entry, Node, Value},
 };
@@ -40,7 +40,7 @@ pub fn client(node: &Node, path: &str, problems: &Problems) -> Option<Client> {
         }
     }
     let mut spec = PolicySpec { name: name.to_owned(), place: None, settings: own };
-    if !arms::check(&mut spec, node, settings, &path, problems) {
+    if !check(&mut spec, node, settings, &path, problems) {
         return None;
     }
     let on_clients = |name: &str| Catalogue::find(name).is_some_and(|entry| entry.places.contains(&Place::Client));

@@ -4,9 +4,9 @@
 use analysis::text::suggestion;
 
 use super::{
-    arms::setting,
     keys::names,
     plan::{App, OwnTarget, Target},
+    policy::setting,
     problem::Problems,
     raw::{Entry, Node, Value},
     target::{TargetKeys, target},

@@ -1,8 +1,13 @@
 //! An experiment as it is meant: every value checked, every default filled in. Written to the manifest as it is.
 
 mod arm;
+mod classes;
+mod client;
+mod hindsight;
 mod measures;
+mod recording;
 mod services;
+mod simulation;
 mod target;
 mod twins;
 mod users;
@@ -21,13 +26,17 @@ use analysis::{
 use serde::{Deserialize, Serialize};
 use workloads::plan::OnTrouble;
 
-use super::{classes, simulation::Simulation};
 use arm::steers_by;
 
-pub use arm::{Arm, Client, OwnTarget};
-pub use services::{Tree, TreeCall, TreeService};
+pub use arm::{Arm, OwnTarget};
+pub(crate) use classes::classes;
+pub use client::Client;
+pub use hindsight::{Hindsight, LIMIT};
+pub use recording::{Cut, Played, Recording};
+pub use services::{CallChanges, Tree, TreeCall, TreeService};
+pub use simulation::{CostChanges, Simulation, read_plant};
 pub use target::{App, Arashi, Mail, Target, Work};
-pub use users::{Load, Model, Phase, Rate, Users, file_name_only};
+pub use users::{Load, Model, Phase, Rate, Users, policy_resets, replayed};
 
 /// A whole experiment. It is read back from a run's manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -11,12 +11,12 @@ use analysis::{
 use schemars::json_schema;
 
 use super::{
-    arms::{self, Policy},
-    classes,
+    arms, classes,
     fields::Fields,
     keys::{Table, by, choice, count, flag, free, number, shapes, table, text, time},
     own_target::Base,
     plan::{App, Experiment, Load, Model, Rate, Target, Users},
+    policy::Policy,
     problem::{Problem, Problems},
     raw::{self, Value},
     set::set,

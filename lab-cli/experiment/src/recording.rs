@@ -1,111 +1,22 @@
 //! `users.trace`: a recording in place of users that are drawn.
 
-mod names;
-mod played;
-
-use std::{
-    collections::BTreeSet,
-    ops::{Range, RangeInclusive},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeSet, ops::RangeInclusive, path::Path, time::Duration};
 
 use analysis::sha256;
-use controllers::Class;
-use serde::{Deserialize, Serialize};
-use workloads::{
-    mail::users_make,
-    plan::Load,
-    replay::{Pace, Sessions},
-};
+use workloads::{mail::users_make, replay::Pace};
 
 use super::{
     fields::Fields,
     named_file,
-    plan::{self, Phase, file_name_only},
+    plan::{Cut, Played, Recording},
     problem::Problems,
     raw::{Node, Value},
 };
-
-pub use played::{Cut, Played};
 
 /// Keys of `users.trace`.
 pub const KEYS: &[&str] = &["file", "pace", "speed", "from", "for", "copies", "sample"];
 
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(366 * 86_400);
-
-/// A recording, and how it is replayed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Recording {
-    /// The trace.
-    #[serde(serialize_with = "file_name_only")]
-    pub file: PathBuf,
-    /// Of its bytes.
-    pub sha256: String,
-    /// When the steps of a session are due.
-    pub pace: Pace,
-    /// Which part of it, how fast, how often.
-    #[serde(flatten)]
-    pub cut: Cut,
-    /// Sessions that are replayed.
-    pub sessions: u64,
-    /// Requests in them.
-    pub requests: u64,
-    /// Of these, such that web-mail users do not make: they pass over them.
-    pub other: u64,
-    /// Classes that occur.
-    pub classes: Vec<u8>,
-}
-
-impl Recording {
-    /// How long the replay takes.
-    pub fn lasts(&self) -> Duration {
-        self.cut.lasts.div_f64(self.cut.speed)
-    }
-
-    /// Requests of the sessions that start in phases of the recording. The trace is read for it only if they are not all of its.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn requests_in(&self, phases: &[Phase]) -> Result<u64, String> {
-        let (mut now, mut spans) = (Duration::ZERO, Vec::<Range<Duration>>::new());
-        for phase in phases {
-            let until = now + phase.duration;
-            if phase.loads.iter().any(|load| matches!(load, plan::Load::Replay)) {
-                match spans.last_mut() {
-                    Some(last) if last.end == now => last.end = until,
-                    _ => spans.push(now..until),
-                }
-            }
-            now = until;
-        }
-        if spans.first().is_some_and(|span| span.start.is_zero() && span.end >= self.lasts()) {
-            return Ok(self.requests);
-        }
-        let mut requests = 0;
-        for session in self.played().sessions()? {
-            let session = session?;
-            if spans.iter().any(|span| span.contains(&session.at)) {
-                requests += session.steps.len() as u64;
-            }
-        }
-        Ok(requests)
-    }
-
-    /// What is replayed.
-    pub fn played(&self) -> Played {
-        Played::new(self.file.clone(), &self.sha256, self.cut)
-    }
-
-    /// The same as a load.
-    pub fn load(&self, played: Played) -> Load {
-        Load::Replay {
-            sessions: Sessions::from(played),
-            pace: self.pace,
-            classes: self.classes.iter().copied().map(Class).collect(),
-        }
-    }
-}
 
 /// Reads the key: a path, or a table.
 pub(super) fn recording(node: &Node, problems: &Problems) -> Option<Recording> {

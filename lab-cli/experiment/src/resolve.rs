@@ -14,10 +14,7 @@ use workloads::{
     plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers},
 };
 
-use crate::{
-    plan::{App, Arashi, Arm, Experiment, Load, Mail, Model, Tree, TreeCall, TreeService, Work},
-    recording::Recording,
-};
+use crate::plan::{App, Arashi, Arm, Experiment, Load, Mail, Model, Recording, Tree, TreeCall, TreeService, Work};
 
 /// Listen queue where connections are not limited: as long as kernels allow by default.
 const LONG_BACKLOG: u32 = 4096;

@@ -11,17 +11,17 @@ use target_app::{
 };
 
 use super::{
-    arms::{self, Policy},
     client::{client_key, criticality_of_all},
     fields::{Fields, join},
     keys::{
         Table, by, choice, count, first_of, flag, free, keys_of, names, number, shapes, table, table_or_default, time,
     },
-    plan::{Client, Tree, TreeCall, TreeService},
+    plan::{CallChanges, Client, Tree, TreeCall, TreeService},
+    policy::{Policy, policy},
     problem::Problems,
     raw::{Entry, Node, Value},
     simulation::CostKeys,
-    target::{EmulatedKeys, PoolKeys, emulated, stage},
+    stage::{EmulatedKeys, PoolKeys, emulated, stage},
 };
 
 const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
@@ -195,19 +195,6 @@ fn entry(fields: &Fields<'_>, names: &[&str]) -> Option<Vec<(Option<Class>, Stri
     }
 }
 
-/// What an arm changes of all calls between services.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct CallChanges {
-    /// Most attempts.
-    pub attempts: Option<u8>,
-    /// Whether "don't retry" ends them.
-    pub heed_dont_retry: Option<bool>,
-    /// What a request is answered for which a call was refused.
-    pub when_refused: Option<WhenRefused>,
-    /// Who decides on the callers' own side.
-    pub client: Option<Client>,
-}
-
 /// Reads `calls` of an arm.
 pub fn call_changes(node: &Node, path: &str, problems: &Problems) -> Option<CallChanges> {
     let fields = Fields::of_table::<CallChangeKeys>(node, path, problems)?;
@@ -227,7 +214,7 @@ pub fn policies(node: &Node, path: &str, tree: Option<&Tree>, problems: &Problem
         if !known.contains(&key.as_str()) {
             problems.add(place, &join(path, key), "there is no such service", suggestion(key, &known));
         }
-        if let Some(policy) = arms::policy(node, &join(path, key), problems) {
+        if let Some(policy) = policy(node, &join(path, key), problems) {
             found.insert(key.clone(), policy);
         }
     }

@@ -11,15 +11,15 @@ use workloads::{
 };
 
 use super::{
-    arms::Policy,
     client::{client_key, criticality_by_class, customer_by_class},
     fields::{Fields, join},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, number, table, text, time},
     named_file,
-    plan::{Client, Load, Model, Phase, Rate, Users},
+    plan::{Client, Load, Model, Phase, Rate, Recording, Users},
+    policy::Policy,
     problem::Problems,
     raw::{Node, Value},
-    recording::{Recording, recording},
+    recording::recording,
 };
 
 const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);

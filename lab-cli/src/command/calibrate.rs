@@ -19,8 +19,10 @@ use crate::{
     exit::{Failure, Outcome},
     run::{
         Cpus, PlantRequest, RunFailure, Scratch, Sinks, Stop, as_table, as_yaml, cache_folder, caution, measure_plant,
-        progress::Progress, utc,
+        progress::Progress,
     },
+    store::utc,
+    tui::restore,
 };
 
 /// The built-in targets, measured by the name `arashi`.
@@ -57,7 +59,7 @@ pub fn calibrate(args: &args::Calibrate) -> Outcome {
     let cores = available_parallelism().map_or(1, usize::from);
     let cpus = Cpus::choose();
     cpus.pin_generator();
-    let stop = Stop::listen().map_err(Failure::because)?;
+    let stop = Stop::listen(restore).map_err(Failure::because)?;
     let mut sinks = Sinks::default();
     sinks.add(Progress::default());
     if cfg!(debug_assertions) {

@@ -9,7 +9,7 @@ use super::print;
 use crate::{
     args::{self, Output},
     exit::{Failure, Outcome},
-    history::{HistoryError, Index, PastRun, Question},
+    store::history::{HistoryError, Index, PastRun, Question},
 };
 
 pub fn history(args: &args::History) -> Outcome {
@@ -48,7 +48,7 @@ fn table(runs: &[PastRun]) -> String {
         let partial = if run.partial { ", partial" } else { "" };
         let held =
             if run.thresholds == 0 { "-".to_owned() } else { format!("{} of {} held", run.held, run.thresholds) };
-        let arm = |arm: &crate::history::PastArm| match arm.policy.as_str() {
+        let arm = |arm: &crate::store::history::PastArm| match arm.policy.as_str() {
             "" => arm.name.clone(),
             policy if policy == arm.name => arm.name.clone(),
             policy => format!("{} ({policy})", arm.name),

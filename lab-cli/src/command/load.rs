@@ -28,6 +28,7 @@ use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
     run::Stop,
+    tui::restore,
 };
 
 const DEFAULT_CONNECTIONS: u64 = 64;
@@ -100,7 +101,7 @@ pub fn load(args: &args::Load) -> Outcome {
 /// `gives_up`: if it has a count, it is also over once the service has been gone for [`silence::GIVES_UP_AFTER`]; true is told
 /// beside the report if it was.
 pub(super) fn run(plan: &LoadPlan, options: &Options, gives_up: bool) -> Result<(Report, Stop, bool), Failure> {
-    let stop = Stop::listen_and_cut().map_err(Failure::because)?;
+    let stop = Stop::listen_and_cut(restore).map_err(Failure::because)?;
     let flag = stop.fresh_flag();
     let gives_up = gives_up && options.requests_limit.is_some();
     let (mut silence, mut gave_up) = (Silence::default(), false);

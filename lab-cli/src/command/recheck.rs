@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use analysis::{
     recheck::{Difference, Rechecked, recheck as compute_again},
-    text::scrubbed,
+    text::{counted, scrubbed},
 };
 use experiment::plan_digest::replan;
 use serde_json::Value;
 
-use super::{counted, print};
+use super::print;
 use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
-    run::find_run,
+    store::find_run,
 };
 
 /// Differences that are printed as text; all of them are in the JSON.

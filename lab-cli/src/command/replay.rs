@@ -4,7 +4,8 @@ use std::{fmt::Write, path::Path, time::Duration};
 
 use experiment::{
     Changes, Experiment,
-    recording::{self, Cut, Recording},
+    plan::{Cut, Recording},
+    recording,
 };
 use workloads::{
     Options,

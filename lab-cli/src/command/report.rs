@@ -8,7 +8,7 @@ use super::print;
 use crate::{
     args::{self, Format},
     exit::{End, Failure, Outcome},
-    run::find_run,
+    store::find_run,
 };
 
 pub fn report(args: &args::Report) -> Outcome {

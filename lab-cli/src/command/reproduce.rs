@@ -16,7 +16,8 @@ use super::{
 use crate::{
     args::{self, Output},
     exit::{End, Failure, Outcome},
-    run::{Cpus, Request, Sinks, Stop, Touches, conduct, progress::Progress},
+    run::{Cpus, Interventions, Request, Sinks, Stop, conduct, progress::Progress},
+    tui::restore,
 };
 
 /// An experiment of the atlas, and what it found.
@@ -49,7 +50,7 @@ pub fn reproduce(args: &args::Reproduce) -> Outcome {
     if args.live {
         cpus.pin_generator();
     }
-    let stop = Stop::listen().map_err(Failure::because)?;
+    let stop = Stop::listen(restore).map_err(Failure::because)?;
     let (mut worst, mut found) = (End::Done, Vec::new());
     for (experiment, ids) in experiments {
         let mut sinks = Sinks::default();
@@ -59,7 +60,7 @@ pub fn reproduce(args: &args::Reproduce) -> Outcome {
             aside(&format!("{}: {}", experiment.name, experiment.about));
         }
         let out = args.out.as_ref().map(|out| out.join(&experiment.name));
-        let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Touches::default());
+        let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Interventions::default());
         let request = Request { experiment: &experiment, out, cpus: &cpus, virtual_time, touches };
         let finished = conduct(request, &mut sinks, &stop);
         if let Some(end) = stop.end() {

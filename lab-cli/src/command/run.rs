@@ -18,8 +18,8 @@ use super::{print, read_experiment};
 use crate::{
     args::{self, Color, Output},
     exit::{End, Failure, Outcome},
-    run::{Cpus, Finished, Request, RunFailure, Sinks, Stop, Touches, conduct, progress::Progress},
-    tui::{Ask, Palette, Screen},
+    run::{Cpus, Finished, Interventions, Request, RunFailure, Sinks, Stop, conduct, progress::Progress},
+    tui::{Ask, Palette, Screen, restore},
 };
 
 pub fn run(args: &args::Run, color: Color) -> Outcome {
@@ -46,7 +46,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::Run, color: Color) ->
     if !args.virtual_time {
         cpus.pin_generator();
     }
-    let stop = Stop::listen().map_err(Failure::because)?;
+    let stop = Stop::listen(restore).map_err(Failure::because)?;
     let mut worst = End::Done;
     for experiment in experiments {
         let finished = one(experiment, args, color, &cpus, &stop);
@@ -67,7 +67,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::Run, color: Color) ->
 fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, stop: &Stop) -> Result<Finished, Failure> {
     let mut sinks = Sinks::default();
     let mut screen = None;
-    let touches = Touches::default();
+    let touches = Interventions::default();
     if view_wanted(args) {
         let (asked, touched) = (stop.clone(), touches.clone());
         let ask = move |ask| match ask {
@@ -75,7 +75,9 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
             Ask::Touch(touch) => touched.ask(touch),
         };
         let shown = Screen::of_one_run(palette(color), ask).map_err(Failure::because)?;
-        shown.teller().into_iter().for_each(|teller| sinks.add(teller));
+        if let Some(teller) = shown.teller() {
+            sinks.add(move |event: &LiveEvent| teller.event(event));
+        }
         screen = Some(shown);
     } else {
         sinks.add(Progress::default());

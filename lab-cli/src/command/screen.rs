@@ -17,12 +17,13 @@ use analysis::{
 use experiment::raw::MAX_BYTES;
 use traces::trace::Header;
 
-use super::{read_text, run::palette, trace};
+use super::{close, read_text, run::palette, trace};
 use crate::{
     args::Color,
     exit::{End, Failure, Outcome},
-    run::{Cpus, RUNS, Request, Sinks, Stop, Touches, conduct},
-    tui::{Ask, Folder, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told},
+    run::{Cpus, Interventions, Request, Sinks, Stop, conduct},
+    store::RUNS,
+    tui::{Ask, Folder, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told, restore},
 };
 
 /// How long a signal waits at most while nothing runs.
@@ -31,8 +32,8 @@ const SIGNALS: Duration = Duration::from_millis(100);
 const MOST: usize = 500;
 
 pub fn open(color: Color) -> Outcome {
-    let stop = Stop::listen().map_err(Failure::because)?;
-    let touches = Touches::default();
+    let stop = Stop::listen(restore).map_err(Failure::because)?;
+    let touches = Interventions::default();
     let (asked, touched) = (stop.clone(), touches.clone());
     let ask = move |ask| match ask {
         Ask::Stop => asked.end_this_run(),
@@ -71,27 +72,13 @@ pub fn open(color: Color) -> Outcome {
     close(screen, &stop)
 }
 
-/// Puts the terminal back, after the person left or a signal came.
-pub fn close(screen: Screen, stop: &Stop) -> Outcome {
-    match stop.end() {
-        // Its terminal may have been closed.
-        Some(end) => {
-            screen.leave_behind();
-            Ok(end)
-        }
-        None => {
-            screen.finish().map_err(Failure::because)?;
-            Ok(End::Done)
-        }
-    }
-}
-
 /// The run's folder, and how long it took.
-fn run(order: &Order, teller: &Teller, stop: &Stop, touches: &Touches) -> Result<(PathBuf, Duration), Failure> {
+fn run(order: &Order, teller: &Teller, stop: &Stop, touches: &Interventions) -> Result<(PathBuf, Duration), Failure> {
     let experiment = read_text(&order.text, &order.name, &order.changes)?;
     let cpus = Cpus::choose();
     let mut sinks = Sinks::default();
-    sinks.add(teller.clone());
+    let teller = teller.clone();
+    sinks.add(move |event: &LiveEvent| teller.event(event));
     stop.run_begins();
     let virtual_time = order.virtual_time;
     let request = Request { experiment: &experiment, out: None, cpus: &cpus, virtual_time, touches };

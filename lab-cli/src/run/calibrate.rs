@@ -30,7 +30,7 @@ use workloads::{
 use self::load::Busy;
 use super::{
     Corpus, Cpus, RunFailure, Sinks,
-    target::{Target, destination},
+    live::target::{Target, destination},
 };
 
 pub use self::{

@@ -23,8 +23,7 @@ use controllers::{
     random::{Seeded, seed_for},
 };
 use experiment::{
-    hindsight::Hindsight,
-    plan::{App, Arashi, Experiment, Load, Work},
+    plan::{App, Arashi, Experiment, Hindsight, Load, Work, replayed},
     plan_digest::{digest_of, seed_of},
     resolve,
 };
@@ -33,18 +32,20 @@ use workloads::plan::{Account, Target};
 
 use super::{
     Cpus, RunFailure, Sinks, Stop,
-    arm::{self, Turn, tell},
+    arm_recorder::Ended,
     calibrate,
-    folder::Folder,
-    headroom,
-    histograms::write as write_histograms,
+    environment::headroom,
+    live::{
+        arm::{self, Turn, tell},
+        interventions::Interventions,
+        site::SiteSpec,
+        snapshot::Corpus,
+        target::log_in,
+    },
     manifest::manifest,
     rehearsal::rehearse,
-    site::SiteSpec,
-    snapshot::Corpus,
-    target::log_in,
-    touches::Touches,
 };
+use crate::store::{folder::Folder, histograms::write as write_histograms};
 
 mod virtual_time;
 
@@ -63,7 +64,7 @@ pub struct Request<'a> {
     /// In virtual time.
     pub virtual_time: bool,
     /// What a person may do to it while it goes on, if it is live.
-    pub touches: &'a Touches,
+    pub touches: &'a Interventions,
 }
 
 /// A run that is over.
@@ -84,7 +85,7 @@ pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<F
         check_hindsight(request.experiment)?;
     }
     rehearse(request.experiment)?;
-    let folder = Folder::create(request.out, &request.experiment.name)?;
+    let folder = Folder::create(request.out, &request.experiment.name).map_err(RunFailure::of_new_folder)?;
     let thresholds: Vec<Threshold> =
         request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
     let watches = watches(&thresholds, &request.experiment.aborts);
@@ -319,7 +320,7 @@ impl Run<'_> {
     }
 
     /// Judges an arm that has ended, and keeps what it left. `rate`: what the target can serve, where that is known.
-    fn take_in(&mut self, index: usize, mut ended: arm::Ended, rate: Option<f64>) -> Result<(), RunFailure> {
+    fn take_in(&mut self, index: usize, mut ended: Ended, rate: Option<f64>) -> Result<(), RunFailure> {
         if let (Some(replayed), Some(recorded)) = (ended.report.replayed, self.recorded()?) {
             ended.report.replayed = Some(replayed.of(recorded));
             ended.arm.replayed = ended.report.replayed;
@@ -357,7 +358,7 @@ impl Run<'_> {
         let users = &self.request.experiment.users;
         if let (None, Some(trace)) = (self.recorded, &users.trace) {
             let failed = |problem| RunFailure::Recording(format!("{}: {problem}", trace.file.display()));
-            self.recorded = Some(trace.requests_in(&users.phases).map_err(failed)?);
+            self.recorded = Some(trace.requests_in(&replayed(&users.phases)).map_err(failed)?);
         }
         Ok(self.recorded)
     }
@@ -437,6 +438,6 @@ impl Run<'_> {
         let Request { experiment, cpus, virtual_time, .. } = self.request;
         let mode = if virtual_time { Mode::Virtual } else { Mode::Live };
         let manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, blocks, cpus)?;
-        self.folder.replace("manifest.json", &manifest)
+        Ok(self.folder.replace("manifest.json", &manifest)?)
     }
 }

@@ -89,9 +89,24 @@ impl From<serde_json::Error> for RunFailure {
 }
 
 impl RunFailure {
+    /// Why a folder for the results was not made.
+    pub fn of_new_folder(error: FolderError) -> Self {
+        match error {
+            FolderError::File { path, source } if source.kind() == io::ErrorKind::AlreadyExists => {
+                Self::FolderExists(path)
+            }
+            error => Self::Folder(error),
+        }
+    }
+
     /// For `map_err` on files.
     pub fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Folder(FolderError::File { path, source })
+    }
+
+    /// For `map_err` on what names no file.
+    pub fn machine(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Machine { what, source }
     }
 }

@@ -16,8 +16,7 @@ use target_app::control::wire::StreamedEvent;
 
 use super::{
     RunFailure,
-    site::{Controls, Port},
-    snapshot::machine,
+    live::site::{Controls, Port},
 };
 
 /// Most lines a second: a policy that flaps must not fill the disk. The rest is counted.
@@ -57,7 +56,7 @@ impl PolicyEvents {
                 }
             };
             let started = thread::Builder::new().name("policy events".to_owned()).spawn(read);
-            started.map_err(machine("the thread that reads policy events"))?;
+            started.map_err(RunFailure::machine("the thread that reads policy events"))?;
         }
         Ok(Self { received, dropped })
     }

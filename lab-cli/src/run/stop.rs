@@ -26,6 +26,8 @@ struct Inner {
     this_run: AtomicBool,
     /// What is in flight is cut off at once, rather than waited for.
     cuts: bool,
+    /// Gives back what the program has taken, such as the terminal.
+    give_back: Option<fn()>,
     flag: Mutex<StopFlag>,
 }
 
@@ -33,20 +35,20 @@ const BY_PERSON: u8 = 2;
 const BY_SYSTEM: u8 = 15;
 
 impl Stop {
-    /// Listens to signals on a thread of its own.
+    /// Listens to signals on a thread of its own. `give_back`: what is done before a second signal ends the program.
     ///
     /// # Errors
     /// If the thread or the handlers cannot be set up.
-    pub fn listen() -> io::Result<Self> {
-        Self::default().listening()
+    pub fn listen(give_back: fn()) -> io::Result<Self> {
+        Self(Arc::new(Inner { give_back: Some(give_back), ..Inner::default() })).listening()
     }
 
     /// The same; whoever asks does not want to wait for answers.
     ///
     /// # Errors
     /// As [`listen`](Self::listen).
-    pub fn listen_and_cut() -> io::Result<Self> {
-        Self(Arc::new(Inner { cuts: true, ..Inner::default() })).listening()
+    pub fn listen_and_cut(give_back: fn()) -> io::Result<Self> {
+        Self(Arc::new(Inner { cuts: true, give_back: Some(give_back), ..Inner::default() })).listening()
     }
 
     fn listening(self) -> io::Result<Self> {
@@ -92,7 +94,7 @@ impl Stop {
     fn ask(&self, by: u8) {
         if self.0.by.compare_exchange(0, by, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             // The second time: what is on disk is whole, and targets die with their parent.
-            crate::tui::restore();
+            self.0.give_back.into_iter().for_each(|give_back| give_back());
             std::process::exit(code(by));
         }
         if let Ok(flag) = self.0.flag.lock() {

@@ -15,6 +15,7 @@ use traces::trace::Header;
 use super::{
     Ask,
     keymap::{self, Action},
+    panel::Screen,
     state::State,
     update,
 };
@@ -28,30 +29,12 @@ mod setup;
 mod trace;
 
 pub(super) use compare::{Column, Compare, Course};
-pub(super) use home::{Content, Home, Kind, live_time};
+pub(super) use home::{Content, Home, Kind};
 pub(super) use line::Line;
 pub(super) use past::Past;
-pub(super) use setup::{Pane, Setup};
+pub(super) use setup::{Pane, Setup, live_time};
 pub use trace::OpenTrace;
 pub(super) use trace::Trace;
-
-/// What is on the terminal.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Screen {
-    /// Experiments to choose from.
-    #[default]
-    Home,
-    /// Arms and parameters of one.
-    Setup,
-    /// A run.
-    Live,
-    /// Runs that are over.
-    Past,
-    /// Arms and runs beside each other.
-    Compare,
-    /// What a trace has.
-    Trace,
-}
 
 /// Work for somebody else.
 #[derive(Debug)]

@@ -3,9 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
-    app::Screen,
     form::Change,
-    panel::{Panel, Part},
+    panel::{Panel, Part, Screen},
 };
 
 /// What a key asks for.

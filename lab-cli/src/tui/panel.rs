@@ -37,3 +37,21 @@ pub(super) enum Part {
     /// What its import read, merged, dropped and did not understand.
     Account,
 }
+
+/// What is on the terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Screen {
+    /// Experiments to choose from.
+    #[default]
+    Home,
+    /// Arms and parameters of one.
+    Setup,
+    /// A run.
+    Live,
+    /// Runs that are over.
+    Past,
+    /// Arms and runs beside each other.
+    Compare,
+    /// What a trace has.
+    Trace,
+}

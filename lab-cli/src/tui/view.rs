@@ -8,10 +8,7 @@ use ratatui::{
     widgets::{Paragraph, Wrap},
 };
 
-use super::{
-    Palette,
-    app::{App, Screen},
-};
+use super::{Palette, app::App, panel::Screen};
 
 mod arms;
 mod charts;

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use target_app::mail::store::{Folder, Order, Store, StoreOptions, UserId};
+use target_app::mail::store::{Folder, ListOrder, Store, StoreOptions, UserId};
 
 use super::{
     arashi::{Mail, Program},
@@ -201,7 +201,7 @@ fn write_file(path: &Path, number: usize) {
 async fn each_once(store: &Store, user: UserId, folder: &Folder) {
     let mut subjects = BTreeSet::new();
     for start in (0..u32::try_from(folder.messages).expect("a count")).step_by(10) {
-        for row in store.list(user, folder.id, Order::default(), start).await.expect("list") {
+        for row in store.list(user, folder.id, ListOrder::default(), start).await.expect("list") {
             assert!(subjects.insert(row.subject.clone()), "{} is there twice", row.subject);
         }
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use target_app::mail::{
     corpus::{self, CorpusSpec},
-    store::{EntryId, Folder, FolderId, Order, Store, StoreOptions, UserId},
+    store::{EntryId, Folder, FolderId, ListOrder, Store, StoreOptions, UserId},
 };
 
 use super::arashi::visit::{Visit, between};
@@ -158,7 +158,7 @@ pub fn check(database: &Path, models: &mut [Model]) {
 async fn entries(store: &Store, user: UserId, folder: &Folder) -> Vec<EntryId> {
     let mut found = Vec::new();
     for start in (0..u32::try_from(folder.messages).expect("a count")).step_by(10) {
-        let rows = store.list(user, folder.id, Order::default(), start).await.expect("list");
+        let rows = store.list(user, folder.id, ListOrder::default(), start).await.expect("list");
         found.extend(rows.iter().map(|row| row.entry));
     }
     found

@@ -1,10 +1,10 @@
 //! The workers of the dispatch stage, live: a lock and a timer round the machine [`Dispatch`].
 //!
-//! Dispatch costs about a microsecond, so a hop to a task of its own would cost more than the work: whoever brings a job, or makes
-//! room for one, lends itself as the worker.
+//! Dispatch costs about a microsecond, so a hop to a task of its own would cost more than the work: the task that brings a job, or
+//! makes room for one, acts as the worker.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, Weak,
+    Arc, Weak,
     atomic::{AtomicU32, Ordering},
 };
 
@@ -16,77 +16,65 @@ use tokio::sync::Notify;
 
 use super::Job;
 use crate::{
-    clock::Clock,
-    stage::{Refused, Stage, Timed, Work, lock, rearm},
+    clock::ServiceClock,
+    stage::{LiveStage, RefusedJob, Shared, StageWork, Timed},
 };
 
 /// The workers of the dispatch stage and the queue before them.
 #[derive(Debug)]
 pub struct Dispatchers {
-    clock: Clock,
-    stages: Vec<Arc<Stage<Job>>>,
-    state: Mutex<State>,
+    stages: Vec<Arc<LiveStage<Job>>>,
+    shared: Shared<Dispatch<Job>>,
     /// Jobs that wait for their stages. A copy, so that a stage that makes room looks here without the lock.
     blocked: AtomicU32,
-    alarm: Notify,
-}
-
-#[derive(Debug)]
-struct State {
-    dispatch: Dispatch<Job>,
-    armed: Option<Timestamp>,
 }
 
 impl Dispatchers {
     /// This many workers, and a queue of that length, for these stages.
     #[must_use]
-    pub fn new(workers: u32, queue: u32, stages: Vec<Arc<Stage<Job>>>, clock: Clock) -> Arc<Self> {
-        let state = Mutex::new(State { dispatch: Dispatch::new(workers, queue), armed: None });
-        Arc::new(Self { clock, stages, state, blocked: AtomicU32::new(0), alarm: Notify::new() })
+    pub fn new(workers: u32, queue: u32, stages: Vec<Arc<LiveStage<Job>>>, clock: ServiceClock) -> Arc<Self> {
+        let shared = Shared::new(Dispatch::new(workers, queue), clock);
+        Arc::new(Self { stages, shared, blocked: AtomicU32::new(0) })
     }
 
     /// Jobs that wait for a worker.
     #[must_use]
     pub fn waiting(&self) -> u32 {
-        self.lock().dispatch.waiting()
+        self.shared.peek(|dispatch| dispatch.waiting())
     }
 
     /// Workers that are free.
     #[must_use]
     pub fn idle(&self) -> u32 {
-        self.lock().dispatch.idle()
-    }
-
-    /// Jobs refused because the queue was full.
-    #[must_use]
-    pub fn full(&self) -> u64 {
-        self.lock().dispatch.full()
+        self.shared.peek(|dispatch| dispatch.idle())
     }
 
     /// Waiting jobs, free workers, blocked jobs, and jobs refused because the queue was full.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> [u64; 4] {
-        let blocked = self.lock().dispatch.blocked();
-        [u64::from(self.waiting()), u64::from(self.idle()), u64::from(blocked), self.full()]
+        self.shared.peek(|dispatch| {
+            let [waiting, idle, blocked] = [dispatch.waiting(), dispatch.idle(), dispatch.blocked()].map(u64::from);
+            [waiting, idle, blocked, dispatch.full()]
+        })
     }
 
-    /// Takes a job to its stage, as soon as a worker is free. Whoever waits for its reply hears what came of it.
+    /// Takes a job to its stage as soon as a worker is free. The result goes to the job's reply channel.
     pub(super) fn offer(&self, job: Job) {
         let id = job.offer().id;
         self.with(|dispatch, _| dispatch.offer(id, job));
     }
 
-    /// A job that may wait here goes away.
+    /// Removes a job whose client has gone, if it waits here.
     pub(super) fn leave(&self, id: JobId) {
         // Its end is told to other sites: outside the lock.
-        let gone = self.lock().dispatch.leave(id);
+        let gone = self.shared.peek(|dispatch| dispatch.leave(id));
         if gone.is_some() {
             drop(gone);
             self.with(|_, _| {});
         }
     }
 
-    /// Something has left the queue of this stage.
+    /// Tells dispatch that a job has left the queue of this stage.
     pub(crate) fn room(this: &Weak<Self>, stage: usize) {
         let Some(this) = this.upgrade() else { return };
         if this.blocked.load(Ordering::Relaxed) > 0 {
@@ -94,38 +82,39 @@ impl Dispatchers {
         }
     }
 
-    /// Runs under the lock, then does what dispatch wants. The timer is told of an earlier wake-up.
+    /// Runs under the lock, then does what dispatch wants.
     fn with(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) {
-        if self.carry_out(act) {
-            self.alarm.notify_one();
-        }
+        let step = self.step(act);
+        self.carry_out(step);
     }
 
-    /// The same; true if the timer has to be told of an earlier wake-up.
-    fn carry_out(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) -> bool {
-        let mut step = {
-            let mut state = self.lock();
-            let now = self.clock.now();
-            act(&mut state.dispatch, now);
-            self.next(&mut state)
-        };
+    /// Does what dispatch wants, until it wants nothing more now.
+    fn carry_out(&self, mut step: DispatchStep<Job>) {
         loop {
             step = match step {
                 DispatchStep::Offer(job) => self.offer_to_stage(job),
                 DispatchStep::Answer(job, away, answer) => {
                     job.not_taken(away, answer);
-                    self.next(&mut self.lock())
+                    self.step(|_, _| {})
                 }
-                DispatchStep::WakeAt(at) => return rearm(&mut self.lock().armed, Some(at)),
-                DispatchStep::Idle => return false,
+                DispatchStep::WakeAt(_) | DispatchStep::Idle => return,
             };
         }
     }
 
-    fn next(&self, state: &mut State) -> DispatchStep<Job> {
-        let step = state.dispatch.poll();
-        self.blocked.store(state.dispatch.blocked(), Ordering::Relaxed);
-        step
+    /// Runs under the lock: what dispatch wants next.
+    fn step(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) -> DispatchStep<Job> {
+        self.shared.with(|dispatch, now| {
+            act(dispatch, now);
+            self.next(dispatch)
+        })
+    }
+
+    fn next(&self, dispatch: &mut Dispatch<Job>) -> (DispatchStep<Job>, Option<Timestamp>) {
+        let step = dispatch.poll();
+        self.blocked.store(dispatch.blocked(), Ordering::Relaxed);
+        let wake = if let DispatchStep::WakeAt(at) = step { Some(at) } else { None };
+        (step, wake)
     }
 
     fn offer_to_stage(&self, job: Job) -> DispatchStep<Job> {
@@ -133,39 +122,29 @@ impl Dispatchers {
         // Routes name branches of this service's own graph.
         let Some(stage) = self.stages.get(branch) else {
             drop(job);
-            let mut state = self.lock();
-            state.dispatch.taken(id, branch);
-            return self.next(&mut state);
+            return self.step(|dispatch, _| dispatch.taken(id, branch));
         };
         let result = stage.enqueue(job);
-        let mut state = self.lock();
-        match result {
-            Ok(()) => state.dispatch.taken(id, branch),
-            Err(Refused { work, away }) => {
-                let now = self.clock.now();
-                state.dispatch.refused(now, id, work, branch, away, &stage.spec().on_refuse);
+        self.step(|dispatch, now| match result {
+            Ok(()) => dispatch.taken(id, branch),
+            Err(RefusedJob { work, away }) => {
+                dispatch.refused(now, id, work, branch, away, &stage.spec().on_refuse);
             }
-        }
-        self.next(&mut state)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        })
     }
 }
 
 impl Timed for Dispatchers {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        self.lock().armed = None;
-        self.carry_out(Dispatch::retry); // the timer is awake: it need not be woken
-        self.lock().armed
+        let (step, wake) = self.shared.on_timer(|dispatch, now| {
+            dispatch.retry(now);
+            self.next(dispatch)
+        });
+        self.carry_out(step);
+        wake
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.clock
+    fn timer(&self) -> (&Notify, ServiceClock) {
+        self.shared.timer()
     }
 }

@@ -42,7 +42,7 @@ impl Service for Quick {
 }
 
 /// One worker at dispatch, and one job in the queue of the stage: whoever comes next waits at dispatch.
-fn app(clock: Clock) -> Arc<App> {
+fn app(clock: ServiceClock) -> Arc<LiveApp> {
     let none = PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() };
     let mut target: TargetSpec = crate::plant::emulated_target(none);
     let stage = StageSpec { workers: 1, queue: 1, on_refuse: OnRefuse::Block, ..StageSpec::default() };
@@ -56,7 +56,7 @@ fn app(clock: Clock) -> Arc<App> {
 }
 
 /// A request by a task of its own.
-fn ask(app: &Arc<App>, answers: &Arc<Mutex<Vec<StatusCode>>>) -> shuttle::future::JoinHandle<()> {
+fn ask(app: &Arc<LiveApp>, answers: &Arc<Mutex<Vec<StatusCode>>>) -> shuttle::future::JoinHandle<()> {
     let (app, answers) = (Arc::clone(app), Arc::clone(answers));
     shuttle::future::spawn(async move {
         let head = http::Request::new(()).into_parts().0;
@@ -66,7 +66,7 @@ fn ask(app: &Arc<App>, answers: &Arc<Mutex<Vec<StatusCode>>>) -> shuttle::future
 }
 
 /// Lets time go on, so that blocked jobs are tried again, until nothing waits in the app any more.
-async fn settle(app: &App, clock: &ManualClock, idle: impl Fn() -> bool) {
+async fn settle(app: &LiveApp, clock: &ManualClock, idle: impl Fn() -> bool) {
     let at_rest = || app.sites.dispatchers.counts() == [0, 1, 0, 0] && app.sites.stages[0].gauges().queue == 0;
     while !idle() || !at_rest() {
         clock.advance(clock.now() + Duration::from_millis(5));
@@ -78,7 +78,7 @@ async fn settle(app: &App, clock: &ManualClock, idle: impl Fn() -> bool) {
 fn requests_that_back_pressure_holds_are_all_answered_once() {
     explore(ORDERS, || async {
         let clock = ManualClock::leaked();
-        let app = app(Clock::manual(clock));
+        let app = app(ServiceClock::manual(clock));
         let answers = Arc::default();
         let asked: Vec<_> = (0..4).map(|_| ask(&app, &answers)).collect();
         settle(&app, clock, || answers.lock().unwrap().len() == asked.len()).await;
@@ -91,7 +91,7 @@ fn requests_that_back_pressure_holds_are_all_answered_once() {
 fn a_client_that_goes_away_frees_the_worker_that_waits_with_its_request() {
     explore(ORDERS, || async {
         let clock = ManualClock::leaked();
-        let app = app(Clock::manual(clock));
+        let app = app(ServiceClock::manual(clock));
         let answers = Arc::default();
         let asked: Vec<_> = (0..4).map(|_| ask(&app, &answers)).collect();
         shuttle::future::yield_now().await;

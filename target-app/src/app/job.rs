@@ -3,22 +3,23 @@
 use std::{sync::Arc, time::Duration};
 
 use controllers::{
-    Note, Offer, Outcome,
+    Note, Offer, Outcome, Refusal,
     site::{RefusalAnswer, TurnedAway},
 };
 use http::Response;
 use tokio::sync::oneshot;
 
-use super::App;
+use super::LiveApp;
 use crate::{
+    calls::CallsResult,
     request::{self, End},
-    service::{At, Boxed, Cost, Handled, Later, Metered, Page, Request},
-    stage::{Pass, Work},
+    service::{At, Boxed, Handled, Later, Metered, PageBody, Request, StatedCost},
+    stage::{GatePermit, StageWork},
 };
 
 /// What became of a job.
 #[derive(Debug)]
-pub(super) enum Reply {
+pub(super) enum JobReply {
     /// A stage worked on it, or held it and refused it. `note`: what the policies here tell that of the sender.
     Handled { handled: Handled, note: Option<Note> },
     /// No stage took it.
@@ -29,7 +30,7 @@ pub(super) enum Reply {
 #[derive(Debug)]
 pub(super) struct NotTaken {
     pub(super) request: Option<Request>,
-    pub(super) pass: Pass,
+    pub(super) permit: GatePermit,
     pub(super) away: TurnedAway,
     pub(super) answer: RefusalAnswer,
 }
@@ -37,19 +38,19 @@ pub(super) struct NotTaken {
 /// A request on its way through a stage.
 #[derive(Debug)]
 pub struct Job {
-    app: Arc<App>,
+    app: Arc<LiveApp>,
     offer: Offer,
     request: Option<Request>,
     answer: Option<Handled>,
     cost: Option<Duration>,
     told: Option<Note>,
-    reply: oneshot::Sender<Reply>,
-    pass: Pass,
+    reply: oneshot::Sender<JobReply>,
+    permit: GatePermit,
     /// Its stage's place among the branches.
     branch: usize,
 }
 
-impl Work for Job {
+impl StageWork for Job {
     fn offer(&self) -> Offer {
         self.offer
     }
@@ -60,16 +61,16 @@ impl Work for Job {
 
     fn run<'a>(&'a mut self, mut at: At<'a>) -> Boxed<'a, Outcome> {
         Box::pin(async move {
-            self.pass.started();
+            self.permit.started();
             let Some(request) = self.request.take() else { return Outcome::Failed };
             let draw = request.draw();
             let service = &self.app.service;
-            if self.app.hindrance.may_work(service.is_emulated()).await {
+            if self.app.fault_injection.may_work(service.is_emulated()).await {
                 // Emulated servers keep books in ideal time: they stood still too.
                 (at.offered, at.started) = (self.app.clock.now(), self.app.clock.now());
             }
             at.quality = at.quality.min(self.app.sites.dispatch.quality());
-            at.speed = self.app.hindrance.speed();
+            at.speed = self.app.fault_injection.speed();
             let work = service.handle(request, at);
             let (handled, spent) = if service.is_emulated() {
                 (work.await, None)
@@ -77,7 +78,7 @@ impl Work for Job {
                 let (handled, spent) = Metered::new(work).await;
                 (handled, Some(spent))
             };
-            let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<Cost>());
+            let stated = handled.as_ref().ok().and_then(|answer| answer.extensions().get::<StatedCost>());
             self.cost = stated.map(|cost| cost.0).or(spent);
             let handled = match handled {
                 Ok(response) => self.with_calls(response, draw).await,
@@ -89,6 +90,11 @@ impl Work for Job {
         })
     }
 
+    fn expire(&mut self, refusal: Refusal) -> Outcome {
+        self.answer = Some(Err(refusal));
+        End::Refused(refusal).outcome(false)
+    }
+
     fn cost(&self) -> Option<Duration> {
         self.cost
     }
@@ -98,18 +104,18 @@ impl Work for Job {
     }
 
     fn deliver(self, note: Option<Note>) {
-        let Self { answer, cost, told, mut reply, pass, .. } = self;
+        let Self { answer, cost, told, mut reply, permit, .. } = self;
         // Without an answer, the handler panicked.
         let end = answer.as_ref().map_or(End::Answered(500), end_of);
-        let note = request::note_of_reply(pass.end_served(end.outcome(reply.is_closed()), cost, told), note);
+        let note = request::note_of_reply(permit.end_served(end.outcome(reply.is_closed()), cost, told), note);
         let Some(mut handled) = answer else { return };
         let Some(rest) = Later::of(&mut handled) else {
-            let _ = reply.send(Reply::Handled { handled, note }); // the client may have gone this very moment: the ledger sees it
+            let _ = reply.send(JobReply::Handled { handled, note }); // the client may have gone this very moment: the ledger sees it
             return;
         };
         tokio::spawn(async move {
             tokio::select! {
-                handled = rest => drop(reply.send(Reply::Handled { handled, note })),
+                handled = rest => drop(reply.send(JobReply::Handled { handled, note })),
                 () = reply.closed() => {} // nobody waits for it
             }
         });
@@ -117,27 +123,27 @@ impl Work for Job {
 
     fn refuse(self, away: TurnedAway) {
         let TurnedAway { refusal, note } = away;
-        let note = request::note_of_reply(self.pass.end_unserved(End::Refused(refusal).outcome(false)), note);
-        let _ = self.reply.send(Reply::Handled { handled: Err(refusal), note });
+        let note = request::note_of_reply(self.permit.end(End::Refused(refusal).outcome(false)), note);
+        let _ = self.reply.send(JobReply::Handled { handled: Err(refusal), note });
     }
 }
 
 impl Job {
     /// A request for the stage with this place among the branches. Its answer goes to `reply`.
     pub(super) fn new(
-        app: &Arc<App>,
+        app: &Arc<LiveApp>,
         request: Request,
         offer: Offer,
-        reply: oneshot::Sender<Reply>,
+        reply: oneshot::Sender<JobReply>,
         branch: usize,
     ) -> Self {
-        let (app, request, pass) = (Arc::clone(app), Some(request), Pass::none());
-        Self { app, offer, request, answer: None, cost: None, told: None, reply, pass, branch }
+        let (app, request, permit) = (Arc::clone(app), Some(request), GatePermit::none());
+        Self { app, offer, request, answer: None, cost: None, told: None, reply, permit, branch }
     }
 
     /// The gate at dispatch lets it in.
-    pub(super) fn let_in(mut self, pass: Pass) {
-        self.pass = pass;
+    pub(super) fn let_in(mut self, permit: GatePermit) {
+        self.permit = permit;
         let app = Arc::clone(&self.app);
         app.sites.dispatchers.offer(self);
     }
@@ -149,12 +155,12 @@ impl Job {
 
     /// No stage takes it: whoever waits for its reply answers.
     pub(super) fn not_taken(self, away: TurnedAway, answer: RefusalAnswer) {
-        let Self { request, pass, reply, .. } = self;
-        let _ = reply.send(Reply::NotTaken(Box::new(NotTaken { request, pass, away, answer })));
+        let Self { request, permit, reply, .. } = self;
+        let _ = reply.send(JobReply::NotTaken(Box::new(NotTaken { request, permit, away, answer })));
     }
 
     /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.
-    async fn with_calls(&mut self, response: Response<Page>, draw: Option<u64>) -> Handled {
+    async fn with_calls(&mut self, response: Response<PageBody>, draw: Option<u64>) -> Handled {
         let app = Arc::clone(&self.app);
         let (Some(callers), Some(stage)) = (&app.callers, app.sites.stages.get(self.branch)) else {
             return Ok(response);
@@ -163,8 +169,9 @@ impl Job {
         if in_vain || response.status().is_server_error() {
             return Ok(response);
         }
-        let (ended, told) = stage.elsewhere(callers.make(self.offer.tags, draw, self.offer.note)).await;
-        self.told = told;
+        let CallsResult { ended, note } =
+            stage.wait_downstream(callers.make(self.offer.tags, draw, self.offer.note)).await;
+        self.told = note;
         match ended.end_of_request() {
             None => Ok(response),
             Some(End::Refused(refusal)) => Err(refusal),

@@ -1,6 +1,6 @@
-//! The sites of a live service, by the numbers that its graph gives them.
+//! The sites of a live service, found by the site numbers of its graph.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use controllers::{
     Seen, SiteId,
@@ -10,22 +10,22 @@ use controllers::{
 use super::{Dispatchers, Job};
 use crate::{
     graph::{Graph, Role},
-    stage::{Door, Ear, Neighbours, Stage, keep_time, spawn},
+    stage::{AdmissionGate, LiveStage, Neighbours, Upstream, keep_time, spawn},
 };
 
 /// The sites of a live service.
 #[derive(Debug)]
 pub struct Sites {
-    /// Names and links.
+    /// The names of the sites and the links between them.
     pub graph: Arc<Graph>,
     /// The gate at accept.
-    pub accept: Arc<Door>,
+    pub accept: Arc<AdmissionGate>,
     /// The gate at dispatch.
-    pub dispatch: Arc<Door>,
+    pub dispatch: Arc<AdmissionGate>,
     /// The workers of dispatch, of which back-pressure holds some.
     pub dispatchers: Arc<Dispatchers>,
     /// The service's own stages, in the order of the graph's branches.
-    pub stages: Vec<Arc<Stage<Job>>>,
+    pub stages: Vec<Arc<LiveStage<Job>>>,
 }
 
 impl Sites {
@@ -34,7 +34,7 @@ impl Sites {
         for (branch, stage) in self.stages.iter().enumerate() {
             let dispatchers = Arc::downgrade(&self.dispatchers);
             stage.start(Neighbours {
-                upstream: vec![self.ear_of_dispatch()],
+                upstream: vec![self.upstream_dispatch()],
                 room: Box::new(move || Dispatchers::room(&dispatchers, branch)),
             });
         }
@@ -44,7 +44,7 @@ impl Sites {
         }
     }
 
-    /// All sites with a policy.
+    /// The sites that have a policy.
     pub fn all(&self) -> impl Iterator<Item = SiteId> + '_ {
         [self.graph.accept(), self.graph.dispatch()].into_iter().chain(self.graph.branches().map(|(site, _)| site))
     }
@@ -66,33 +66,35 @@ impl Sites {
         }
     }
 
-    /// What can be seen of dispatch.
+    /// The gauges of the gate at dispatch and of dispatch's workers.
     pub(crate) fn gauges_of_dispatch(&self) -> StageGauges {
         let (queue, idle) = (self.dispatchers.waiting(), self.dispatchers.idle());
         StageGauges { queue, idle, ..self.dispatch.gauges() }
     }
 
-    /// The sites that hear monitors of the whole process: every dynamic stage, and dispatch.
-    pub(crate) fn monitored(&self) -> Vec<Ear> {
+    /// The sites that monitors of the whole process signal: every dynamic stage, and dispatch.
+    pub(crate) fn monitored(&self) -> Vec<Upstream> {
         let dynamic = self.stages.iter().zip(self.graph.branches()).filter(|(_, (_, node))| node.role == Role::Dynamic);
         let stages = dynamic.map(|(stage, (site, _))| {
             let stage = Arc::downgrade(stage);
-            Ear::new(site, move |seen| stage.upgrade().into_iter().for_each(|stage| stage.hear(seen)))
+            Upstream::new(site, move |seen| stage.upgrade().into_iter().for_each(|stage| stage.hear(seen)))
         });
-        stages.chain([self.ear_of_dispatch()]).collect()
+        stages.chain([self.upstream_dispatch()]).collect()
     }
 
-    fn ear_of_dispatch(&self) -> Ear {
+    fn upstream_dispatch(&self) -> Upstream {
         let gate = Arc::downgrade(&self.dispatch);
-        Ear::new(self.graph.dispatch(), move |seen| Weak::upgrade(&gate).into_iter().for_each(|gate| gate.hear(seen)))
+        Upstream::new(self.graph.dispatch(), move |seen| {
+            gate.upgrade().into_iter().for_each(|gate| gate.hear(seen));
+        })
     }
 
-    fn gate(&self, site: SiteId) -> Option<&Arc<Door>> {
+    fn gate(&self, site: SiteId) -> Option<&Arc<AdmissionGate>> {
         let gates = [(self.graph.accept(), &self.accept), (self.graph.dispatch(), &self.dispatch)];
         gates.into_iter().find_map(|(of, gate)| (of == site).then_some(gate))
     }
 
-    fn stage(&self, site: SiteId) -> Option<&Arc<Stage<Job>>> {
+    fn stage(&self, site: SiteId) -> Option<&Arc<LiveStage<Job>>> {
         let place = self.graph.branches().position(|(of, _)| of == site)?;
         self.stages.get(place)
     }

@@ -1,9 +1,6 @@
 //! Calls of a live task: over kept connections, past the caller's own policy.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard},
-};
+use std::{net::SocketAddr, sync::Arc};
 
 use controllers::{Note, Tags, Timestamp, catalogue::Problem, seed_for};
 use tokio::{
@@ -18,13 +15,13 @@ use workloads::{
 };
 
 use super::{
-    Call, CallContext, CallMachine, CallStep, CallsEnded, Pool, Reply, RequestCalls, Told, Way,
+    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls, Way,
     wire::{Broken, Wire},
 };
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     control::wire::MadeCalls,
-    stage::{Timed, keep_time, lock, rearm, spawn},
+    stage::{Shared, Timed, keep_time, spawn},
     tree::{CalleeSpec, TaskSpec},
 };
 
@@ -43,9 +40,7 @@ struct Caller {
     /// Calls on behalf of each request.
     times: u32,
     tasks: Vec<SocketAddr>,
-    clock: Clock,
-    state: Mutex<State>,
-    alarm: Notify,
+    shared: Shared<State>,
 }
 
 #[derive(Debug)]
@@ -53,7 +48,6 @@ struct State {
     machine: CallMachine<oneshot::Sender<Option<Pass>>>,
     /// A call that waits in the pool is given a place, or hears that it is refused.
     pool: Pool<Wire, oneshot::Sender<Option<Lease>>>,
-    armed: Option<Timestamp>,
 }
 
 /// A place in the pool, given back when it is dropped.
@@ -66,7 +60,7 @@ struct Lease {
 
 impl Callers {
     /// Those of a task; `None` if it makes no calls. Needs a runtime.
-    pub(crate) fn of(task: &TaskSpec, clock: Clock) -> Result<Option<Self>, Vec<Problem>> {
+    pub(crate) fn of(task: &TaskSpec, clock: ServiceClock) -> Result<Option<Self>, Vec<Problem>> {
         let one = |(place, callee): (usize, &CalleeSpec)| {
             let CalleeSpec { call, tasks, balancer, per, cap } = callee;
             if tasks.is_empty() {
@@ -80,9 +74,7 @@ impl Callers {
                 name: task.name.clone(),
                 times: call.times,
                 tasks: tasks.clone(),
-                clock,
-                state: Mutex::new(State { machine, pool, armed: None }),
-                alarm: Notify::new(),
+                shared: Shared::new(State { machine, pool }, clock),
             });
             if call.client.is_some() {
                 spawn(keep_time(Arc::downgrade(&caller)));
@@ -96,13 +88,8 @@ impl Callers {
     /// Makes all calls on behalf of a request.
     ///
     /// `draw`: the key of the request's draws, if it has one. What is called draws as it does in virtual time. `brought`: what came with the
-    /// request. How they ended, and what the last reply told.
-    pub(crate) async fn make(
-        &self,
-        tags: Tags,
-        draw: Option<u64>,
-        brought: Option<Note>,
-    ) -> (CallsEnded, Option<Note>) {
+    /// request.
+    pub(crate) async fn make(&self, tags: Tags, draw: Option<u64>, brought: Option<Note>) -> CallsResult {
         let context = CallContext { tags, key: draw, note: brought };
         let mut calls = RequestCalls::new(self.callers.iter().map(|caller| caller.times), self.fan_out);
         let mut under_way = JoinSet::new();
@@ -127,10 +114,7 @@ impl Callers {
 
     /// What became of the calls so far.
     pub(crate) fn counts(&self) -> Vec<MadeCalls> {
-        let made = |caller: &Arc<Caller>| {
-            let state = caller.lock();
-            state.machine.made(&state.pool)
-        };
+        let made = |caller: &Arc<Caller>| caller.shared.peek(|state| state.machine.made(&state.pool));
         self.callers.iter().map(made).collect()
     }
 }
@@ -138,40 +122,43 @@ impl Callers {
 impl Caller {
     /// Makes call number `number` to the called service at `place`: how it ended, and the note of its last reply.
     async fn call(self: Arc<Self>, context: CallContext, place: usize, number: u32) -> (CallsEnded, Option<Note>) {
-        let mut call = self.lock().machine.begin(&context, place, number, self.clock.now());
-        let limit = self.clock.instant(call.deadline);
-        let (mut decision, mut note) = (None, None);
+        let clock = self.shared.clock;
+        let mut call = self.shared.with(|state, now| (state.machine.begin(&context, place, number, now), None));
+        let limit = clock.instant(call.deadline);
+        let (mut note, mut waits) = (None, oneshot::channel().1);
         let mut step = CallStep::Attempt;
         loop {
             step = match step {
-                CallStep::Attempt => self.with(|machine, now| {
-                    machine.attempt(&mut call, now, self.clock.wall(), || decided_in(&mut decision))
-                }),
+                CallStep::Attempt => {
+                    let (decided, decision) = oneshot::channel();
+                    waits = decision;
+                    self.with(|machine, now| machine.attempt(&mut call, now, clock.wall(), || decided))
+                }
                 CallStep::AskAgain(wait) => {
-                    let at = self.clock.now() + wait;
-                    self.clock.sleep_until(at.min(call.deadline)).await;
-                    self.with(|machine, now| {
-                        if at >= call.deadline {
-                            return machine.timed_out(&mut call, now);
-                        }
-                        machine.ask(&mut call, now, self.clock.wall(), || decided_in(&mut decision))
+                    let at = clock.now() + wait;
+                    clock.sleep_until(at.min(call.deadline)).await;
+                    let (decided, decision) = oneshot::channel();
+                    waits = decision;
+                    self.with(|machine, now| match at < call.deadline {
+                        true => machine.ask(&mut call, now, clock.wall(), || decided),
+                        false => machine.timed_out(&mut call, now),
                     })
                 }
-                CallStep::Wait => {
-                    let decided = timeout_at(limit, decided(&mut decision)).await;
-                    self.with(|machine, now| match decided {
-                        Ok(pass) => machine.resume(&mut call, pass),
-                        Err(_) => {
-                            if let Some(pass) = decision.take().and_then(let_go_meanwhile) {
-                                let _ = machine.resume(&mut call, Some(pass));
-                            }
+                CallStep::Wait => match timeout_at(limit, &mut waits).await {
+                    Ok(decided) => self.with(|machine, _| machine.resume(&mut call, decided.ok().flatten())),
+                    Err(_) => {
+                        waits.close();
+                        // It may have been let go this very moment.
+                        let pass = waits.try_recv().ok().flatten();
+                        self.with(|machine, now| {
+                            let _ = pass.map(|pass| machine.resume(&mut call, Some(pass)));
                             machine.timed_out(&mut call, now)
-                        }
-                    })
-                }
+                        })
+                    }
+                },
                 CallStep::Send => {
                     let told = timeout_at(limit, Arc::clone(&self).ask(&call)).await;
-                    let told = told.unwrap_or(Reply::TimedOut.into());
+                    let told = told.unwrap_or(AttemptEnd::TimedOut.into());
                     note = told.note.or(note);
                     self.with(|machine, now| machine.replied(&mut call, told, now))
                 }
@@ -182,22 +169,17 @@ impl Caller {
 
     /// Runs under the lock with the time read inside it, then hands out what the policy has decided about held calls.
     fn with<T>(&self, act: impl FnOnce(&mut CallMachine<oneshot::Sender<Option<Pass>>>, Timestamp) -> T) -> T {
-        let mut state = self.lock();
-        let now = self.clock.now();
-        let State { machine, armed, .. } = &mut *state;
-        let result = act(machine, now);
-        while let Some((waits, pass)) = machine.decided(now) {
-            machine.unused(waits.send(pass).err().flatten(), now);
-        }
-        if rearm(armed, machine.next_wake()) {
-            self.alarm.notify_one();
-        }
-        result
+        self.shared.with(|State { machine, .. }, now| {
+            let result = act(machine, now);
+            (result, hand_out(machine, now))
+        })
     }
 
     /// Sends a call and waits for the answer.
-    async fn ask(self: Arc<Self>, call: &Call) -> Told {
-        let Some(mut lease) = Arc::clone(&self).lease().await else { return Reply::Refused { retry: true }.into() };
+    async fn ask(self: Arc<Self>, call: &Call) -> CallReply {
+        let Some(mut lease) = Arc::clone(&self).lease().await else {
+            return AttemptEnd::Refused { retry: true }.into();
+        };
         let to = self.tasks[lease.task];
         let host = to.to_string();
         // A kept connection may have been closed meanwhile.
@@ -208,10 +190,10 @@ impl Caller {
                 Some(wire) => wire,
                 None => match Wire::connect(to).await {
                     Ok(wire) => wire,
-                    Err(_) => return Reply::Unavailable.into(),
+                    Err(_) => return AttemptEnd::Unavailable.into(),
                 },
             };
-            let carried = self.lock().machine.headers(call, self.clock.now());
+            let carried = self.shared.with(|state, now| (state.machine.headers(call, now), None));
             let headers = format!("{CALLER}: {}\r\n{carried}", self.name);
             let request = Outgoing {
                 method: "GET",
@@ -220,10 +202,10 @@ impl Caller {
                 headers: &headers,
                 body: None,
                 attempt: call.tags.attempt,
-                known: call.attempt_key().map(|draw| Known { number: None, user: None, draw }),
+                known: call.attempt_key().map(|draw| Known { number: None, user: None, left: None, draw }),
                 close: false,
             };
-            self.lock().pool.written += 1;
+            self.shared.peek(|state| state.pool.written += 1);
             match wire.ask(&request).await {
                 Ok(told) => {
                     lease.wire = Some(wire).filter(Wire::is_reusable);
@@ -231,28 +213,27 @@ impl Caller {
                 }
                 // It was closed just as it was used again: once more on a new one (RFC 9112, section 9.3.1).
                 Err(Broken { nothing_came: true }) if was_kept => {}
-                Err(_) => return Reply::Unavailable.into(),
+                Err(_) => return AttemptEnd::Unavailable.into(),
             }
         }
     }
 
     /// A place in the pool; waits for one. `None`: every task of the called service has as many calls as it may.
     async fn lease(self: Arc<Self>) -> Option<Lease> {
-        let waits = {
-            let mut state = self.lock();
-            if state.pool.refuses() {
+        let waits = self.shared.peek(|State { pool, .. }| {
+            if pool.refuses() {
                 return None;
             }
-            match state.pool.way() {
+            Some(match pool.way() {
                 Way::Kept(task, wire) => Ok((task, Some(wire))),
                 Way::New(task) => Ok((task, None)),
                 Way::Wait => {
                     let (free, waits) = oneshot::channel();
-                    state.pool.waiting.push_back(free);
+                    pool.waiting.push_back(free);
                     Err(waits)
                 }
-            }
-        };
+            })
+        })?;
         let waits = match waits {
             Ok((task, wire)) => return Some(Lease { of: self, task, wire }),
             Err(waits) => waits,
@@ -267,81 +248,64 @@ impl Caller {
     /// Hands places on to those that wait longest.
     fn next_in_line(self: &Arc<Self>) {
         loop {
-            let handed = {
-                let mut state = self.lock();
-                let pool = &mut state.pool;
-                while pool.waiting.front().is_some_and(oneshot::Sender::is_closed) {
-                    pool.waiting.pop_front();
-                }
-                let Some(free) = pool.waiting.pop_front() else { return };
-                // As in virtual time, one whose turn has come is sent as if it came now.
-                if pool.refuses() {
-                    (free, None)
-                } else {
-                    match pool.way() {
-                        Way::Kept(task, wire) => (free, Some((task, Some(wire)))),
-                        Way::New(task) => (free, Some((task, None))),
-                        Way::Wait => return pool.waiting.push_front(free),
-                    }
-                }
-            };
-            let (free, place) = handed;
+            let Some((free, place)) = self.shared.peek(|State { pool, .. }| next_place(pool)) else { return };
             // Outside the lock: a lease that nobody takes any more gives itself back.
             let _ = free.send(place.map(|(task, wire)| Lease { of: Arc::clone(self), task, wire }));
         }
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+/// A call that waits in the pool, and its way; without one it is refused.
+type Place = (oneshot::Sender<Option<Lease>>, Option<(usize, Option<Wire>)>);
+
+/// The call that waits longest, if there is a place for it or none can come.
+fn next_place(pool: &mut Pool<Wire, oneshot::Sender<Option<Lease>>>) -> Option<Place> {
+    while pool.waiting.front().is_some_and(oneshot::Sender::is_closed) {
+        pool.waiting.pop_front();
+    }
+    let free = pool.waiting.pop_front()?;
+    // As in virtual time, one whose turn has come is sent as if it came now.
+    if pool.refuses() {
+        return Some((free, None));
+    }
+    match pool.way() {
+        Way::Kept(task, wire) => Some((free, Some((task, Some(wire))))),
+        Way::New(task) => Some((free, Some((task, None)))),
+        Way::Wait => {
+            pool.waiting.push_front(free);
+            None
+        }
     }
 }
 
-type Decision = oneshot::Receiver<Option<Pass>>;
-
-/// Where a held call will hear what the policy has decided.
-fn decided_in(decision: &mut Option<Decision>) -> oneshot::Sender<Option<Pass>> {
-    let (sender, receiver) = oneshot::channel();
-    *decision = Some(receiver);
-    sender
-}
-
-/// What the policy has decided about a held call: without a pass it is refused.
-async fn decided(decision: &mut Option<Decision>) -> Option<Pass> {
-    decision.as_mut()?.await.ok().flatten()
-}
-
-/// The pass of a call that was let go just as it gave up.
-fn let_go_meanwhile(mut decision: Decision) -> Option<Pass> {
-    decision.close();
-    decision.try_recv().ok().flatten()
+/// Hands out what the policy has decided about held calls: when it is to be woken.
+fn hand_out(machine: &mut CallMachine<oneshot::Sender<Option<Pass>>>, now: Timestamp) -> Option<Timestamp> {
+    while let Some((waits, pass)) = machine.decided(now) {
+        machine.unused(waits.send(pass).err().flatten(), now);
+    }
+    machine.next_wake()
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        {
-            let mut state = self.of.lock();
-            state.pool.left(self.task);
+        self.of.shared.peek(|State { pool, .. }| {
+            pool.left(self.task);
             match self.wire.take() {
-                Some(wire) => state.pool.keep(self.task, wire),
-                None => state.pool.gone(),
+                Some(wire) => pool.keep(self.task, wire),
+                None => pool.gone(),
             }
-        }
+        });
         self.of.next_in_line();
     }
 }
 
 impl Timed for Caller {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        self.lock().armed = None;
-        self.with(|_, _| ());
-        self.lock().armed
+        let on_timer = |State { machine, .. }: &mut State, now| ((), hand_out(machine, now));
+        self.shared.on_timer(on_timer).1
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.clock
+    fn timer(&self) -> (&Notify, ServiceClock) {
+        self.shared.timer()
     }
 }

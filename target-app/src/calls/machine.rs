@@ -6,7 +6,10 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds, catalogue::Problem};
 use workloads::client::{Asked, Clients, Decided, Member, Pass, clients};
 
-use super::{AfterAttempt, CallCounts, CallsEnded, Pool, Reply, Told, carried, key_of_attempt, key_of_call};
+use super::{
+    AfterAttempt, AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, carried, key_of_attempt,
+    key_of_call,
+};
 use crate::{control::wire::MadeCalls, tree::CallSpec};
 
 /// What the calls on behalf of a request carry on.
@@ -27,8 +30,7 @@ pub(crate) struct RequestCalls {
     /// Calls that have not begun: the place of the called service, and the call's number among those to it.
     left: VecDeque<(usize, u32)>,
     under_way: u32,
-    ended: CallsEnded,
-    note: Option<Note>,
+    result: CallsResult,
 }
 
 impl RequestCalls {
@@ -36,7 +38,7 @@ impl RequestCalls {
     pub(crate) fn new(times: impl IntoIterator<Item = u32>, fan_out: bool) -> Self {
         let each = times.into_iter().enumerate();
         let left = each.flat_map(|(place, times)| (0..times).map(move |number| (place, number))).collect();
-        Self { fan_out, left, under_way: 0, ended: CallsEnded::Answered, note: None }
+        Self { fan_out, left, under_way: 0, result: CallsResult::NONE }
     }
 
     /// The call to begin now, if there is one.
@@ -51,21 +53,21 @@ impl RequestCalls {
 
     /// A reply carried this note: the last one counts.
     pub(crate) fn replied(&mut self, note: Option<Note>) {
-        self.note = note.or(self.note);
+        self.result.note = note.or(self.result.note);
     }
 
     /// A call has ended. After one that was not answered no more begin.
     pub(crate) fn call_ended(&mut self, ended: CallsEnded) {
         self.under_way -= 1;
         if ended != CallsEnded::Answered {
-            self.ended = ended;
+            self.result.ended = ended;
             self.left.clear();
         }
     }
 
-    /// How the calls ended, and the note of the last reply, once all calls are over.
-    pub(crate) fn result(&self) -> Option<(CallsEnded, Option<Note>)> {
-        (self.under_way == 0 && self.left.is_empty()).then_some((self.ended, self.note))
+    /// How the calls ended, once all are over.
+    pub(crate) fn result(&self) -> Option<CallsResult> {
+        (self.under_way == 0 && self.left.is_empty()).then_some(self.result)
     }
 }
 
@@ -203,8 +205,8 @@ impl<H> CallMachine<H> {
     }
 
     /// The attempt under way has ended.
-    pub(crate) fn replied(&mut self, call: &mut Call, told: Told, now: Timestamp) -> CallStep {
-        let Told { reply, note } = told;
+    pub(crate) fn replied(&mut self, call: &mut Call, told: CallReply, now: Timestamp) -> CallStep {
+        let CallReply { reply, note } = told;
         self.counts.ended(reply);
         self.tell_end(call.pass.take(), reply.outcome(), note, now);
         match self.spec.after(reply, call.tags.attempt) {
@@ -222,7 +224,7 @@ impl<H> CallMachine<H> {
         if let (Some(job), Some((clients, member))) = (call.held.take(), &mut self.policy) {
             drop(clients.left(*member, job, now));
         }
-        self.replied(call, Reply::TimedOut.into(), now)
+        self.replied(call, AttemptEnd::TimedOut.into(), now)
     }
 
     /// Nobody uses the pass of a call that was held.
@@ -292,8 +294,8 @@ mod tests {
         machine.begin(&CallContext { tags, key: Some(42), note: None }, 0, 0, NOW)
     }
 
-    fn refused(retry: bool) -> Told {
-        Reply::Refused { retry }.into()
+    fn refused(retry: bool) -> CallReply {
+        AttemptEnd::Refused { retry }.into()
     }
 
     #[test]
@@ -304,7 +306,10 @@ mod tests {
         assert_eq!((calls.begin_next(), calls.result()), (Some((0, 1)), None));
         calls.replied(Some(Note(5)));
         calls.call_ended(CallsEnded::Failed);
-        assert_eq!((calls.begin_next(), calls.result()), (None, Some((CallsEnded::Failed, Some(Note(5))))));
+        assert_eq!(
+            (calls.begin_next(), calls.result()),
+            (None, Some(CallsResult { ended: CallsEnded::Failed, note: Some(Note(5)) }))
+        );
         let mut calls = RequestCalls::new([2, 1], true);
         assert_eq!([(); 4].map(|()| calls.begin_next()), [Some((0, 0)), Some((0, 1)), Some((1, 0)), None]);
     }
@@ -336,7 +341,7 @@ mod tests {
         let mut third = begin(&machine);
         assert_eq!(machine.attempt(&mut third, NOW, WALL, || 3), CallStep::Send, "none is in flight any more");
         let answered = CallStep::Over(CallsEnded::Answered);
-        assert_eq!(machine.replied(&mut third, Reply::Answered.into(), NOW), answered);
+        assert_eq!(machine.replied(&mut third, AttemptEnd::Answered.into(), NOW), answered);
         assert!(machine.decided(NOW).is_none());
         let counts = machine.counts;
         assert!(

@@ -1,10 +1,10 @@
-//! Which task of a service a request goes to, and on which connection.
+//! The choice of a task and a connection for each request to a service.
 
 use std::collections::VecDeque;
 
 use workloads::balance::{Balancer, Per, Picker};
 
-/// One sender's connections to the tasks of a service. `C` is a connection, `W` whoever waits for one.
+/// One sender's connections to the tasks of a service. `C` is a connection, `W` a request that waits for one.
 #[derive(Debug)]
 pub(crate) struct Pool<C, W> {
     per: Per,
@@ -61,7 +61,7 @@ impl<C, W> Pool<C, W> {
 
     /// The way of a request, which counts as under way from now on unless it waits.
     pub(crate) fn way(&mut self) -> Way<C> {
-        // Who did not ask before whether all are full gets a task all the same.
+        // A request gets a task even if all are full: refusing it is up to `refuses`.
         let with_room = self.picker.pick_with_room();
         let task = with_room.unwrap_or_else(|| self.picker.pick());
         let kept = match self.per {

@@ -12,7 +12,7 @@ use workloads::balance::{Balancer, Per};
 
 use super::*;
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     spec::PolicySpec,
     tree::{CalleeSpec, TaskSpec},
 };
@@ -33,13 +33,13 @@ fn call() -> CallSpec {
 #[test]
 fn a_refused_call_is_tried_again_as_often_as_it_may() {
     let spec = call();
-    let refused = Reply::Refused { retry: true };
+    let refused = AttemptEnd::Refused { retry: true };
     assert_eq!(spec.after(refused, 0), AfterAttempt::Again { told_not_to: false });
     assert_eq!(spec.after(refused, 1), AfterAttempt::Again { told_not_to: false });
     assert_eq!(spec.after(refused, 2), AfterAttempt::Over(CallsEnded::Refused(RetryHint::Never)));
-    assert_eq!(spec.after(Reply::Answered, 0), AfterAttempt::Over(CallsEnded::Answered));
-    assert_eq!(spec.after(Reply::TimedOut, 0), AfterAttempt::Over(CallsEnded::Failed));
-    let never = Reply::Refused { retry: false };
+    assert_eq!(spec.after(AttemptEnd::Answered, 0), AfterAttempt::Over(CallsEnded::Answered));
+    assert_eq!(spec.after(AttemptEnd::TimedOut, 0), AfterAttempt::Over(CallsEnded::Failed));
+    let never = AttemptEnd::Refused { retry: false };
     assert_eq!(spec.after(never, 0), AfterAttempt::Over(CallsEnded::Refused(RetryHint::Never)));
     let deaf = CallSpec { heed_dont_retry: false, ..call() };
     assert_eq!(deaf.after(never, 0), AfterAttempt::Again { told_not_to: true });
@@ -54,13 +54,13 @@ fn what_a_request_is_told_is_the_callers_choice() {
 
 #[test]
 fn statuses_are_answers_refusals_or_failures() {
-    assert_eq!(Reply::of(200, false), Reply::Answered);
-    assert_eq!(Reply::of(307, true), Reply::Answered);
+    assert_eq!(AttemptEnd::of(200, false), AttemptEnd::Answered);
+    assert_eq!(AttemptEnd::of(307, true), AttemptEnd::Answered);
     assert_eq!(
-        (Reply::of(503, false), Reply::of(429, true)),
-        (Reply::Refused { retry: true }, Reply::Refused { retry: false })
+        (AttemptEnd::of(503, false), AttemptEnd::of(429, true)),
+        (AttemptEnd::Refused { retry: true }, AttemptEnd::Refused { retry: false })
     );
-    assert_eq!((Reply::of(502, false), Reply::of(404, false)), (Reply::Failed, Reply::Failed));
+    assert_eq!((AttemptEnd::of(502, false), AttemptEnd::of(404, false)), (AttemptEnd::Failed, AttemptEnd::Failed));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn callers(to: SocketAddr, call: CallSpec) -> Callers {
     let target = crate::plant::emulated_target(none);
     let callee = CalleeSpec { call, tasks: vec![to], balancer: Balancer::RoundRobin, per: Per::Request, cap: 0 };
     let task = TaskSpec { name: "front".to_owned(), calls: vec![callee], ..TaskSpec::alone(target) };
-    Callers::of(&task, Clock::start()).unwrap().unwrap()
+    Callers::of(&task, ServiceClock::start()).unwrap().unwrap()
 }
 
 fn counts(callers: &Callers) -> CallCounts {
@@ -131,7 +131,7 @@ fn counts(callers: &Callers) -> CallCounts {
 async fn a_call_has_draws_of_its_own_and_so_has_each_attempt_as_in_virtual_time() {
     let (address, mut heads) = back(&[Some(OK), Some(LATER), Some(OK), Some(OK), Some(OK)]).await;
     let callers = callers(address, CallSpec { times: 2, ..call() });
-    assert_eq!(callers.make(Tags::default(), Some(42), None).await.0, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), Some(42), None).await.ended, CallsEnded::Answered);
     let keys = [(0, 0), (1, 0), (1, 1)].map(|(number, attempt)| key_of_attempt(key_of_call(42, 0, number), attempt));
     for key in keys {
         let (_, head) = heads.recv().await.unwrap();
@@ -139,7 +139,7 @@ async fn a_call_has_draws_of_its_own_and_so_has_each_attempt_as_in_virtual_time(
     }
     assert!(keys[0] != keys[1] && keys[1] != keys[2] && keys[0] != keys[2]);
     // Of a request that nobody gave a key to, the callee draws by the order of arrival.
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Answered);
     assert!(!heads.recv().await.unwrap().1.contains("X-Draw"));
 }
 
@@ -147,8 +147,8 @@ async fn a_call_has_draws_of_its_own_and_so_has_each_attempt_as_in_virtual_time(
 async fn calls_are_tried_again_on_the_connection_that_is_kept() {
     let (address, mut heads) = back(&[Some(LATER), Some(OK), Some(NEVER)]).await;
     let callers = callers(address, call());
-    assert_eq!(callers.make(Tags { customer: 7, ..Tags::default() }, None, None).await.0, CallsEnded::Answered);
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Refused(RetryHint::Never));
+    assert_eq!(callers.make(Tags { customer: 7, ..Tags::default() }, None, None).await.ended, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Refused(RetryHint::Never));
     let found = counts(&callers);
     assert_eq!((found.attempts, found.retries, found.refused, found.answered), (3, 1, 2, 1));
     let (_, first) = heads.recv().await.unwrap();
@@ -162,13 +162,13 @@ async fn calls_are_tried_again_on_the_connection_that_is_kept() {
 async fn a_kept_connection_that_was_closed_costs_no_attempt_and_a_new_one_does() {
     let (address, mut heads) = back(&[Some(OK), None, Some(OK), None, None]).await;
     let callers = callers(address, call());
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Answered);
     // Hung up as it is used again: sent once more on a new connection.
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Answered);
     let written = |callers: &Callers| callers.counts()[0].written;
     assert_eq!((counts(&callers).attempts, written(&callers)), (2, 3));
     // Twice in a row is a failure, which is not tried again.
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Failed);
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Failed);
     assert_eq!((counts(&callers).attempts, counts(&callers).failed), (3, 1));
     let mut connections = 0;
     while let Ok((connection, _)) = heads.try_recv() {
@@ -191,7 +191,7 @@ fn limit(callers: &Callers) -> f64 {
 async fn a_refused_connection_lowers_the_limit_of_a_caller() {
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let callers = callers(gone, limited());
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Failed);
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Failed);
     assert_eq!(counts(&callers).failed, 1);
     assert!((limit(&callers) - 9.0).abs() < 1e-9, "10 x 0.9, not {}", limit(&callers));
 }
@@ -200,10 +200,10 @@ async fn a_refused_connection_lowers_the_limit_of_a_caller() {
 async fn so_does_a_connection_that_breaks_and_an_answered_error_does_not() {
     let (address, _heads) = back(&[Some("HTTP/1.1 500 Bad\r\nContent-Length: 0\r\n\r\n"), None, None]).await;
     let callers = callers(address, limited());
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Failed);
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Failed);
     assert!((limit(&callers) - 10.0).abs() < 1e-9, "ignored: {}", limit(&callers));
     // Hung up on the kept connection, then on a new one.
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Failed);
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Failed);
     assert!((limit(&callers) - 9.0).abs() < 1e-9, "{}", limit(&callers));
 }
 
@@ -215,7 +215,7 @@ async fn a_call_waits_no_longer_than_its_own_sender() {
     let ended =
         tokio::time::timeout(Duration::from_secs(3), callers.make(Tags { deadline, ..Tags::default() }, None, None))
             .await;
-    assert_eq!(ended, Ok((CallsEnded::Failed, None)));
+    assert_eq!(ended, Ok(CallsResult { ended: CallsEnded::Failed, note: None }));
     assert_eq!(counts(&callers).failed, 1);
 }
 
@@ -225,7 +225,7 @@ async fn calls_wait_in_order_for_the_only_connection() {
     let spec = CallSpec { times: 8, connections: 1, ..call() };
     let mut callers = callers(address, spec);
     callers.fan_out = true;
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Answered);
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Answered);
     assert_eq!(counts(&callers).answered, 8);
     for _ in 0..8 {
         assert_eq!(heads.recv().await.unwrap().0, 1, "all on one connection");
@@ -256,13 +256,17 @@ async fn a_caller_refuses_what_its_callee_has_said_that_it_would_refuse() {
     let settings = [("user_levels".to_owned(), 1.0.into()), ("window".to_owned(), "300ms".into())].into();
     let callers = callers(address, CallSpec { client: client("dagor", settings), ..call() });
     let critical = Tags::default();
-    assert_eq!(callers.make(critical, None, None).await.0, CallsEnded::Answered, "it knows of nothing");
-    assert_eq!(callers.make(critical, None, None).await.0, CallsEnded::Refused(RetryHint::Never), "the callee would");
+    assert_eq!(callers.make(critical, None, None).await.ended, CallsEnded::Answered, "it knows of nothing");
+    assert_eq!(
+        callers.make(critical, None, None).await.ended,
+        CallsEnded::Refused(RetryHint::Never),
+        "the callee would"
+    );
     let first = Tags { criticality: Criticality::CriticalPlus, ..critical };
-    assert_eq!(callers.make(first, None, None).await.0, CallsEnded::Answered, "those it would let in");
+    assert_eq!(callers.make(first, None, None).await.ended, CallsEnded::Answered, "those it would let in");
     assert!(callers.counts()[0].client["callee_level"] < 1.5);
     tokio::time::sleep(Duration::from_millis(350)).await;
-    assert_eq!(callers.make(critical, None, None).await.0, CallsEnded::Answered, "after a window it asks again");
+    assert_eq!(callers.make(critical, None, None).await.ended, CallsEnded::Answered, "after a window it asks again");
     let found = counts(&callers);
     assert_eq!((found.attempts, found.answered, found.refused_locally), (4, 3, 1));
     for _ in 0..3 {
@@ -277,7 +281,7 @@ async fn a_callers_own_policy_refuses_before_anything_is_sent() {
     let settings = [("attempts".to_owned(), 2.0.into()), ("per_client".to_owned(), false.into())].into();
     let client = client("retry-budget", settings);
     let callers = callers(address, CallSpec { client, ..call() });
-    assert_eq!(callers.make(Tags::default(), None, None).await.0, CallsEnded::Refused(RetryHint::Never));
+    assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Refused(RetryHint::Never));
     let found = counts(&callers);
     assert_eq!((found.attempts, found.refused, found.refused_locally), (3, 2, 1));
     assert!(heads.try_recv().is_ok() && heads.try_recv().is_ok() && heads.try_recv().is_err());

@@ -13,7 +13,7 @@ use tokio::{
 };
 use workloads::http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress};
 
-use super::Told;
+use super::CallReply;
 
 /// The connection.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Wire {
     }
 
     /// Sends a request and receives the answer. Dropped before it is done, the connection is of no use any more.
-    pub(super) async fn ask(&mut self, request: &Outgoing<'_>) -> Result<Told, Broken> {
+    pub(super) async fn ask(&mut self, request: &Outgoing<'_>) -> Result<CallReply, Broken> {
         self.inbox.clear();
         self.out.clear();
         self.asking = true;
@@ -63,7 +63,7 @@ impl Wire {
         received.ok_or(Broken { nothing_came: self.inbox.is_empty() })
     }
 
-    async fn receive(&mut self) -> Option<Told> {
+    async fn receive(&mut self) -> Option<CallReply> {
         loop {
             let progress = match self.stream.read(self.inbox.room()).await {
                 Ok(0) => self.inbox.ended(),
@@ -78,7 +78,7 @@ impl Wire {
         }
         let mut space = [("", &b""[..]); HEADERS_MAX];
         let response = self.inbox.response(&mut space)?;
-        Some(Told::of(response.status, response.headers.iter().copied()))
+        Some(CallReply::of(response.status, response.headers.iter().copied()))
     }
 }
 

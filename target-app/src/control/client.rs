@@ -12,8 +12,8 @@ use controllers::PeerReport;
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    Policies, Problems, Token,
-    wire::{Gauges, Hinder, ReadRequests, Ready, SetPolicy, StreamedEvent},
+    Token,
+    wire::{Gauges, InjectFault, Policies, Problems, ReadRequests, Ready, SetPolicy, StreamedEvent},
 };
 use crate::spec::WorkSpec;
 
@@ -117,7 +117,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// See [`ControlError`].
-    pub fn hinder(&self, hinder: &Hinder) -> Result<(), ControlError> {
+    pub fn hinder(&self, hinder: &InjectFault) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/hinder", hinder).map(drop)
     }
 
@@ -141,7 +141,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// See [`ControlError`].
-    pub fn events(&self) -> Result<Lines<StreamedEvent>, ControlError> {
+    pub fn events(&self) -> Result<JsonLines<StreamedEvent>, ControlError> {
         self.stream("/events")
     }
 
@@ -149,7 +149,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// See [`ControlError`]; also a target to which nobody carries reports.
-    pub fn reports(&self) -> Result<Lines<PeerReport>, ControlError> {
+    pub fn reports(&self) -> Result<JsonLines<PeerReport>, ControlError> {
         self.stream("/reports")
     }
 
@@ -161,13 +161,13 @@ impl ControlClient {
         self.call::<_, serde_json::Value>("PUT", "/report", report).map(drop)
     }
 
-    fn stream<T>(&self, path: &str) -> Result<Lines<T>, ControlError> {
+    fn stream<T>(&self, path: &str) -> Result<JsonLines<T>, ControlError> {
         let (status, reader) = self.send("GET", path, b"")?;
         reader.get_ref().set_read_timeout(None)?;
         if status != 200 {
             return Err(ControlError::Strange(format!("status {status} to {path}")));
         }
-        Ok(Lines { chunks: Chunks { reader, left: 0, ended: false }, of: PhantomData })
+        Ok(JsonLines { chunks: Chunks { reader, left: 0, ended: false }, of: PhantomData })
     }
 
     fn call<T: Serialize, A: DeserializeOwned>(&self, method: &str, path: &str, body: &T) -> Result<A, ControlError> {
@@ -212,12 +212,12 @@ impl ControlClient {
 
 /// Events or reports as they come in.
 #[derive(Debug)]
-pub struct Lines<T> {
+pub struct JsonLines<T> {
     chunks: Chunks,
     of: PhantomData<T>,
 }
 
-impl<T: DeserializeOwned> Iterator for Lines<T> {
+impl<T: DeserializeOwned> Iterator for JsonLines<T> {
     type Item = Result<T, ControlError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -36,8 +36,8 @@ impl Events {
 
     /// A reader, from now on.
     #[must_use]
-    pub fn subscribe(&self) -> Reader {
-        Reader { receiver: self.sender.subscribe(), dropped: Arc::clone(&self.dropped) }
+    pub fn subscribe(&self) -> EventReader {
+        EventReader { receiver: self.sender.subscribe(), dropped: Arc::clone(&self.dropped) }
     }
 
     /// Events that readers were too slow for.
@@ -65,12 +65,12 @@ impl Observer for Stream {
 
 /// Reads events.
 #[derive(Debug)]
-pub struct Reader {
+pub struct EventReader {
     receiver: broadcast::Receiver<Arc<StreamedEvent>>,
     dropped: Arc<AtomicU64>,
 }
 
-impl Reader {
+impl EventReader {
     /// What has come in so far, without waiting.
     pub fn drain(&mut self) -> Vec<Arc<StreamedEvent>> {
         use broadcast::error::TryRecvError;

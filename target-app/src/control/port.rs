@@ -9,7 +9,7 @@ use nix::sys::resource::{Resource, getrlimit};
 
 use super::{Token, answer};
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     edge::{Conn, Registry, Wire},
     running::Running,
     spec::EdgeSpec,
@@ -24,7 +24,7 @@ pub(super) struct Port {
     pub(super) running: Arc<Running>,
     pub(super) token: Token,
     pub(super) limits: EdgeSpec,
-    clock: Clock,
+    clock: ServiceClock,
     registry: Arc<Registry>,
 }
 

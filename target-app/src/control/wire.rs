@@ -132,6 +132,15 @@ impl ServerLedger {
     }
 }
 
+/// The catalogue as the control port shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policies {
+    /// By site: the policy that sits there.
+    pub sites: BTreeMap<String, String>,
+    /// Names that `PUT /policy` takes.
+    pub names: Vec<String>,
+}
+
 /// A change of policy while running (`PUT /policy`), at one stage or all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -146,7 +155,7 @@ pub struct SetPolicy {
 /// What is put in the service's way for a while (`PUT /hinder`), in place of what of its kind is in the way already.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Hinder {
+pub enum InjectFault {
     /// Its workers do a part alone of what they could: emulated work takes longer, all other work is held back so that the
     /// process keeps to that part of its processors' time.
     Capacity {
@@ -174,4 +183,11 @@ pub struct StreamedEvent {
     /// What.
     #[serde(flatten)]
     pub event: PolicyEvent,
+}
+
+/// Everything that is wrong with a request to the control port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problems {
+    /// Each with the key that it is about.
+    pub problems: Vec<String>,
 }

@@ -15,8 +15,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::conn::{Conn, Phase};
 use crate::{
-    ledger::{Ending, Entry},
-    service::{Bytes, Page, Pieces},
+    ledger::{LedgerEntry, RequestEnding},
+    service::{Bytes, PageBody, Pieces},
     spec::EdgeSpec,
 };
 
@@ -71,7 +71,7 @@ async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec, conn: &Conn) ->
 /// An answer's body.
 pub(crate) struct Answered {
     left: Left,
-    open: Option<(Entry, Ending)>,
+    open: Option<(LedgerEntry, RequestEnding)>,
     conn: Arc<Conn>,
 }
 
@@ -92,11 +92,17 @@ async fn drawn(mut pieces: Box<dyn Pieces>) -> (io::Result<Option<Bytes>>, Box<d
 impl Answered {
     /// A body for an answer to a request with that method. Where nothing is to be written but a head, the entry is
     /// closed now; else when the writer takes the last of the page, and dropped before it says that the client had gone.
-    pub(crate) fn new(page: Page, method: &Method, entry: Option<Entry>, ending: Ending, conn: Arc<Conn>) -> Self {
+    pub(crate) fn new(
+        page: PageBody,
+        method: &Method,
+        entry: Option<LedgerEntry>,
+        ending: RequestEnding,
+        conn: Arc<Conn>,
+    ) -> Self {
         let is_all = page.length() == 0 || method == Method::HEAD;
         let left = match page {
-            Page::Whole(bytes) => Left::Whole(bytes),
-            Page::Drawn { length, pieces } => Left::Drawn { length, drawing: Box::pin(drawn(pieces)) },
+            PageBody::Whole(bytes) => Left::Whole(bytes),
+            PageBody::Drawn { length, pieces } => Left::Drawn { length, drawing: Box::pin(drawn(pieces)) },
         };
         let mut body = Self { left, open: entry.map(|entry| (entry, ending)), conn };
         if is_all {

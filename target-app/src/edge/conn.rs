@@ -16,13 +16,13 @@ use controllers::Timestamp;
 use tokio::sync::Notify;
 
 use super::{framing::Framing, owed::Owed};
-use crate::{app::App, clock::Clock, ledger::Ledger, spec::EdgeSpec};
+use crate::{app::LiveApp, clock::ServiceClock, ledger::ServiceLedger, spec::EdgeSpec};
 
 /// A connection as its reaper sees it.
 #[derive(Debug)]
 pub(crate) struct Conn {
     pub(crate) peer: SocketAddr,
-    clock: Clock,
+    clock: ServiceClock,
     doing: Mutex<Doing>,
     /// The head has taken too long: whoever reads next says so and hangs up.
     late: AtomicBool,
@@ -69,7 +69,7 @@ const BODY_SPARE: Duration = Duration::from_secs(1);
 const CLOSING: Duration = Duration::from_secs(2);
 
 impl Conn {
-    pub(crate) fn new(peer: SocketAddr, clock: Clock, limits: &EdgeSpec) -> Self {
+    pub(crate) fn new(peer: SocketAddr, clock: ServiceClock, limits: &EdgeSpec) -> Self {
         Self {
             peer,
             clock,
@@ -127,7 +127,7 @@ impl Conn {
     }
 
     /// Another service calls on it, as its first request says: it is moved to those books.
-    pub(crate) fn is_callers(&self, app: &App) {
+    pub(crate) fn is_callers(&self, app: &LiveApp) {
         if !self.of_caller.swap(true, Ordering::Relaxed) {
             app.ledgers.users.was_not_ours();
             app.ledgers.calls.connected();
@@ -135,7 +135,7 @@ impl Conn {
     }
 
     /// The books that it is in.
-    pub(crate) fn ledger<'a>(&self, app: &'a App) -> &'a Ledger {
+    pub(crate) fn ledger<'a>(&self, app: &'a LiveApp) -> &'a ServiceLedger {
         app.ledgers.of(self.of_caller.load(Ordering::Relaxed))
     }
 
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     fn conn() -> Conn {
-        Conn::new("127.0.0.1:1".parse().unwrap(), Clock::start(), &EdgeSpec::default())
+        Conn::new("127.0.0.1:1".parse().unwrap(), ServiceClock::start(), &EdgeSpec::default())
     }
 
     fn serve(conn: &Conn) {

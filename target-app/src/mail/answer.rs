@@ -6,15 +6,15 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{input::COOKIE, pages, session::Key};
+use super::{input::COOKIE, pages, session::SessionKey};
 use crate::{
     request::DEGRADED,
     security_headers,
-    service::{Bytes, Page},
+    service::{Bytes, PageBody},
 };
 
 /// A whole answer.
-pub type Answer = Response<Page>;
+pub type MailAnswer = Response<PageBody>;
 
 /// What every answer carries. Mail with HTML has one style sheet beside ours.
 static COMMON: LazyLock<HeaderMap> = LazyLock::new(|| {
@@ -30,7 +30,7 @@ static COMMON: LazyLock<HeaderMap> = LazyLock::new(|| {
     headers
 });
 
-fn answer(status: StatusCode, kind: &'static str, cache: &'static str, body: Page) -> Answer {
+fn answer(status: StatusCode, kind: &'static str, cache: &'static str, body: PageBody) -> MailAnswer {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
@@ -42,13 +42,13 @@ fn answer(status: StatusCode, kind: &'static str, cache: &'static str, body: Pag
 
 /// A page.
 #[must_use]
-pub fn page(status: StatusCode, markup: Markup) -> Answer {
+pub fn page(status: StatusCode, markup: Markup) -> MailAnswer {
     answer(status, "text/html; charset=utf-8", "no-store", markup.into_string().into())
 }
 
 /// An answer that is less than was asked for, or older: in which way.
 #[must_use]
-pub fn degraded(mut answer: Answer, how: &str) -> Answer {
+pub fn degraded(mut answer: MailAnswer, how: &str) -> MailAnswer {
     let how = HeaderValue::from_str(how).expect("a word or two, and a number");
     answer.headers_mut().insert(DEGRADED, how);
     answer
@@ -56,13 +56,13 @@ pub fn degraded(mut answer: Answer, how: &str) -> Answer {
 
 /// A file that is the same for everybody.
 #[must_use]
-pub fn file(kind: &'static str, content: &'static [u8]) -> Answer {
+pub fn file(kind: &'static str, content: &'static [u8]) -> MailAnswer {
     answer(StatusCode::OK, kind, "max-age=3600", Bytes::from_static(content).into())
 }
 
 /// An attachment, to be saved and not shown: what it says of its type is not believed.
 #[must_use]
-pub fn attachment(name: &str, content: Page) -> Answer {
+pub fn attachment(name: &str, content: PageBody) -> MailAnswer {
     let mut answer = answer(StatusCode::OK, "application/octet-stream", "no-store", content);
     // Both spellings consist of letters, digits and a few harmless marks only: no name can break out of the header.
     let value = HeaderValue::from_str(&disposition(name)).expect("ASCII without control characters");
@@ -83,7 +83,7 @@ fn disposition(name: &str) -> String {
 
 /// A message about something that did not work. What went wrong inside is not said.
 #[must_use]
-pub fn error(status: StatusCode, text: &str) -> Answer {
+pub fn error(status: StatusCode, text: &str) -> MailAnswer {
     let title = status.canonical_reason().unwrap_or("Error");
     page(status, pages::plain("error", title, &html! { p { (text) } }))
 }
@@ -93,13 +93,13 @@ pub const MISSING: &str = "There is nothing here. It may have been moved or dele
 
 /// The answer for what is not there, and for what belongs to somebody else: the same.
 #[must_use]
-pub fn missing() -> Answer {
+pub fn missing() -> MailAnswer {
     error(StatusCode::NOT_FOUND, MISSING)
 }
 
 /// A method that this address does not have.
 #[must_use]
-pub fn wrong_method(allowed: &'static str) -> Answer {
+pub fn wrong_method(allowed: &'static str) -> MailAnswer {
     let mut answer = error(StatusCode::METHOD_NOT_ALLOWED, "This address does not work that way.");
     answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     answer
@@ -113,14 +113,14 @@ pub fn whole_seconds(wait: Duration) -> u64 {
 
 /// Tells the client when to come again.
 #[must_use]
-pub fn retry_after(mut answer: Answer, wait: Duration) -> Answer {
+pub fn retry_after(mut answer: MailAnswer, wait: Duration) -> MailAnswer {
     answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
     answer
 }
 
 /// Gives the browser the session's key, or takes it away. Not `Secure`: the service speaks plain HTTP on loopback.
 #[must_use]
-pub fn with_cookie(mut answer: Answer, key: Option<Key>) -> Answer {
+pub fn with_cookie(mut answer: MailAnswer, key: Option<SessionKey>) -> MailAnswer {
     let value = match key {
         Some(key) => format!("{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", key.to_text()),
         None => format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0"),

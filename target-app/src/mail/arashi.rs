@@ -18,13 +18,13 @@ use maud::html;
 
 use self::{copies::Copies, quality::Quality, route::Page};
 use super::{
-    answer::{self, Answer},
+    answer::{self, MailAnswer},
     complaints::Complaints,
     input::{self, Fields},
     pages::{self, Frame},
-    session::{Key, Session, SessionLimits, Sessions},
-    sign_in::{Begun, Outcome, SignIn},
-    store::{Durability, FolderId, Scope, Store, StoreError, StoreOptions, Work},
+    session::{MailSession, MailSessions, SessionKey, SessionLimits},
+    sign_in::{Begun, SignIn, SignInOutcome},
+    store::{Durability, FolderId, Scope, Store, StoreError, StoreOptions, WorkKnob},
 };
 use crate::{
     graph::Graph,
@@ -59,7 +59,7 @@ pub struct ArashiSettings {
 #[derive(Debug)]
 pub struct Arashi {
     store: Store,
-    sessions: Arc<Sessions>,
+    sessions: Arc<MailSessions>,
     sign_in: Arc<SignIn>,
     key_in_links: bool,
     complaints: Complaints,
@@ -67,7 +67,7 @@ pub struct Arashi {
 }
 
 /// What a handler has decided, or why it could not.
-type Answered = Result<Answer, StoreError>;
+type Answered = Result<MailAnswer, StoreError>;
 
 impl Arashi {
     /// Its request types and stages, which are the same for every database.
@@ -92,7 +92,7 @@ impl Arashi {
     }
 
     /// Turns a work knob: operations by request type.
-    pub(crate) fn turn_knob(knob: &Work, work: &WorkSpec) -> Result<(), WorkError> {
+    pub(crate) fn turn_knob(knob: &WorkKnob, work: &WorkSpec) -> Result<(), WorkError> {
         route::set_work(knob, work)
     }
 
@@ -111,7 +111,7 @@ impl Arashi {
         let sessions = settings.sessions.shared_by(store.accounts().await?);
         let service = Self {
             store,
-            sessions: Arc::new(Sessions::new(sessions)),
+            sessions: Arc::new(MailSessions::new(sessions)),
             sign_in: Arc::default(),
             key_in_links: settings.session_in_links,
             complaints: Complaints::default(),
@@ -134,7 +134,7 @@ impl Arashi {
     }
 
     /// What the user is told of an error of the store.
-    fn failed(&self, request: &Request, error: &StoreError) -> Answer {
+    fn failed(&self, request: &Request, error: &StoreError) -> MailAnswer {
         let (status, text) = match error {
             StoreError::TooLong => (StatusCode::SERVICE_UNAVAILABLE, "The search took too long. Try it in one folder."),
             StoreError::DiskFull => (StatusCode::INSUFFICIENT_STORAGE, "There is no room left."),
@@ -144,7 +144,7 @@ impl Arashi {
     }
 
     /// As [`answer::error`], for somebody who is signed in with the way back to the mail.
-    fn problem(&self, request: &Request, status: StatusCode, text: &str) -> Answer {
+    fn problem(&self, request: &Request, status: StatusCode, text: &str) -> MailAnswer {
         let key = if self.key_in_links {
             Fields::parse(encoded(request)).and_then(|fields| fields.key("key"))
         } else {
@@ -160,14 +160,14 @@ impl Arashi {
         }
     }
 
-    fn too_many_fields(&self, request: &Request) -> Answer {
+    fn too_many_fields(&self, request: &Request) -> MailAnswer {
         let in_form = is_form(request);
         let status = if in_form { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
         let text = format!("There are more than {} fields. Nothing was changed.", input::MAX_FIELDS);
         self.problem(request, status, &text)
     }
 
-    fn foreign_form(&self, request: &Request) -> Answer {
+    fn foreign_form(&self, request: &Request) -> MailAnswer {
         let text = "This form does not come from your session here. Go back and try again.";
         self.problem(request, StatusCode::FORBIDDEN, text)
     }
@@ -223,7 +223,7 @@ impl Arashi {
         }
     }
 
-    fn no_such_page(&self, head: &Parts) -> Answer {
+    fn no_such_page(&self, head: &Parts) -> MailAnswer {
         let query = head.uri.query().unwrap_or("").as_bytes();
         let Some(fields) = Fields::parse(query) else { return answer::missing() };
         match self.session(head, &fields) {
@@ -251,30 +251,30 @@ impl Arashi {
 
     /// The session that a request belongs to. A key in a link counts only if keys are in links: else a link could sign
     /// its reader in as somebody else.
-    fn session(&self, head: &Parts, fields: &Fields<'_>) -> Option<Arc<Session>> {
-        let key: Key = if self.key_in_links { fields.key("key") } else { input::cookie(&head.headers) }?;
+    fn session(&self, head: &Parts, fields: &Fields<'_>) -> Option<Arc<MailSession>> {
+        let key: SessionKey = if self.key_in_links { fields.key("key") } else { input::cookie(&head.headers) }?;
         self.sessions.find(key, Instant::now())
     }
 }
 
 /// Somebody who signs in.
 struct Entrance {
-    sessions: Arc<Sessions>,
+    sessions: Arc<MailSessions>,
     key_in_links: bool,
     name: String,
     /// The key of the session before this one.
-    before: Option<Key>,
+    before: Option<SessionKey>,
 }
 
 impl Entrance {
-    fn answer(&self, outcome: Outcome) -> Handled {
+    fn answer(&self, outcome: SignInOutcome) -> Handled {
         let user = match outcome {
-            Outcome::Welcome(user) => user,
-            Outcome::Wrong => {
+            SignInOutcome::Welcome(user) => user,
+            SignInOutcome::Wrong => {
                 let again = pages::sign_in(Some("That user and password do not belong together."));
                 return Ok(answer::page(StatusCode::FORBIDDEN, again));
             }
-            Outcome::Wait(wait) => {
+            SignInOutcome::Wait(wait) => {
                 let seconds = match answer::whole_seconds(wait) {
                     1 => "1 second".to_owned(),
                     seconds => format!("{seconds} seconds"),
@@ -282,7 +282,7 @@ impl Entrance {
                 let again = pages::sign_in(Some(&format!("Too many attempts. Try again in {seconds}.")));
                 return Ok(answer::retry_after(answer::page(StatusCode::TOO_MANY_REQUESTS, again), wait));
             }
-            Outcome::Busy => return Err(busy()),
+            SignInOutcome::Busy => return Err(busy()),
         };
         // A key that was there before signing in is worth nothing afterwards: nobody can prepare one for somebody else.
         if let Some(old) = self.before {
@@ -314,7 +314,7 @@ fn encoded(request: &Request) -> &[u8] {
 #[derive(Debug, Clone, Copy)]
 struct Signed<'a> {
     arashi: &'a Arashi,
-    session: &'a Session,
+    session: &'a MailSession,
     fields: &'a Fields<'a>,
     quality: Quality,
 }
@@ -329,7 +329,7 @@ impl<'a> Signed<'a> {
     }
 
     /// As [`answer::missing`], with the way back to the mail.
-    fn missing(&self) -> Answer {
+    fn missing(&self) -> MailAnswer {
         let status = StatusCode::NOT_FOUND;
         answer::page(status, pages::problem(&self.frame(None), "Not Found", answer::MISSING))
     }
@@ -362,7 +362,7 @@ impl Service for Arashi {
         Box::pin(async move { self.answer(&request, Quality::of(at.quality)).await })
     }
 
-    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<answer::Answer>> {
+    fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<answer::MailAnswer>> {
         Box::pin(async move {
             let page = Page::of(request.head.uri.path())?;
             if !matches!(page, Page::List | Page::Show) {

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 pub use cache::{cached, snapshot};
 
 use super::{
-    password::{self, Cost},
+    password::{self, PasswordCost},
     store::{Store, StoreError},
 };
 
@@ -168,7 +168,7 @@ pub async fn build(spec: &CorpusSpec, path: &Path) -> Result<(), CorpusError> {
     let names: Vec<&str> = std::iter::once("inbox").chain(OTHER_FOLDERS).collect();
     for ((name, password), runs) in accounts(spec).into_iter().zip(spec.runs()) {
         let salt = salt(&name, spec.seed);
-        let (_, folders) = fill.user(&name, &password::hash(&password, &salt, Cost::Least), &names).await?;
+        let (_, folders) = fill.user(&name, &password::hash(&password, &salt, PasswordCost::Least), &names).await?;
         for (folder, (first, count)) in folders.into_iter().zip(runs) {
             fill.put_range(folder, first, count).await?;
         }

@@ -6,9 +6,9 @@ use std::{
 };
 
 use super::{
-    import::{self, ImportProblem, Place, RawMail, Reason, Source, Summary},
+    import::{self, ImportProblem, ImportReason, MailPlace, MailSource, RawMail, Summary},
     parse::{ParsedMail, parse},
-    password::{self, Cost},
+    password::{self, PasswordCost},
     store::{Filled, MAX_FOLDERS, NewAttachment, NewMessage, Store, StoreError, StoreOptions, UserId},
 };
 
@@ -61,15 +61,15 @@ pub fn import(database: &Path, recipient: &Recipient, paths: &[PathBuf]) -> Resu
         return Err(DeliverError::Account);
     }
     // All are opened before anything is stored: a mistyped path should not leave half an import.
-    let sources: Vec<Source> =
-        paths.iter().map(|path| import::open(path, import::Options::default())).collect::<Result<_, _>>()?;
+    let sources: Vec<MailSource> =
+        paths.iter().map(|path| import::open(path, import::ImportOptions::default())).collect::<Result<_, _>>()?;
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         runtime.block_on(async {
             let store = Store::create(database, &StoreOptions { readers: 1, ..StoreOptions::default() }).await?;
             let mut salt = [0; 16];
             getrandom::fill(&mut salt).map_err(|error| std::io::Error::other(error.to_string()))?;
-            let hash = password::hash(&recipient.password, &salt, Cost::Recommended);
+            let hash = password::hash(&recipient.password, &salt, PasswordCost::Recommended);
             let user = store.set_account(&recipient.name, &hash).await?;
             let mut summary = Summary::default();
             for source in sources {
@@ -90,7 +90,7 @@ pub fn import(database: &Path, recipient: &Recipient, paths: &[PathBuf]) -> Resu
 ///
 /// # Errors
 /// Whatever the store reports; the batches before are stored.
-pub async fn deliver(store: &Store, user: UserId, source: Source, summary: &mut Summary) -> Result<(), StoreError> {
+pub async fn deliver(store: &Store, user: UserId, source: MailSource, summary: &mut Summary) -> Result<(), StoreError> {
     let mut batch = Batch::default();
     for found in source {
         match found.and_then(read) {
@@ -107,7 +107,7 @@ pub async fn deliver(store: &Store, user: UserId, source: Source, summary: &mut 
 fn read(found: RawMail) -> Result<Read, ImportProblem> {
     match parse(&found.raw, found.received) {
         Ok(parsed) => Ok(Read { folder: found.folder, place: found.place, message: new_message(parsed) }),
-        Err(problem) => Err(ImportProblem { place: found.place, reason: Reason::NotParsed(problem) }),
+        Err(problem) => Err(ImportProblem { place: found.place, reason: ImportReason::NotParsed(problem) }),
     }
 }
 
@@ -136,7 +136,7 @@ fn new_message(parsed: ParsedMail) -> NewMessage {
 #[derive(Debug)]
 struct Read {
     folder: String,
-    place: Place,
+    place: MailPlace,
     message: NewMessage,
 }
 
@@ -170,7 +170,7 @@ impl Batch {
         for Read { folder, place, message } in self.messages.drain(..) {
             became.push(match fill.folder(user, &folder).await? {
                 Some(id) => Ok(fill.import(user, &folder, id, &message).await?),
-                None => Err(ImportProblem { place, reason: Reason::TooManyFolders { limit: MAX_FOLDERS } }),
+                None => Err(ImportProblem { place, reason: ImportReason::TooManyFolders { limit: MAX_FOLDERS } }),
             });
         }
         fill.commit().await?;
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::mail::{
         html,
-        store::{Order, Scope},
+        store::{ListOrder, Scope},
     };
 
     fn mbox(messages: u32) -> String {
@@ -233,7 +233,7 @@ mod tests {
             let folders = store.folders(carol.id).await.expect("folders");
             let names: Vec<_> = folders.iter().map(|f| (f.name.as_str(), f.messages)).collect();
             assert_eq!(names, [("inbox", 0), ("friends", 451)]);
-            let row = store.list(carol.id, folders[1].id, Order::default(), 0).await.expect("list").remove(0);
+            let row = store.list(carol.id, folders[1].id, ListOrder::default(), 0).await.expect("list").remove(0);
             assert_eq!((row.author.as_str(), row.subject.as_str()), ("Jürgen", "Number 419"));
             let message = store.message(carol.id, row.folder, row.entry).await.expect("reads").expect("is there");
             assert_eq!(message.recipients, "all@example.org, some@example.org");
@@ -274,7 +274,7 @@ mod tests {
             let store = Store::open(&database, &StoreOptions::default()).await.expect("opens");
             let carol = store.account("carol").await.expect("account").expect("is there");
             let folder = store.folders(carol.id).await.expect("folders")[1].id;
-            let row = store.list(carol.id, folder, Order::default(), 0).await.expect("list").remove(0);
+            let row = store.list(carol.id, folder, ListOrder::default(), 0).await.expect("list").remove(0);
             let message = store.message(carol.id, folder, row.entry).await.expect("reads").expect("is there");
             assert_eq!((message.html, message.text.trim_end()), (None, "deep"));
             let problem = message.html_problem.expect("a reason");

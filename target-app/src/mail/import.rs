@@ -14,6 +14,7 @@ use super::parse::{MAX_BYTES, ParseError};
 
 mod directory;
 mod files;
+mod listing;
 mod maildir;
 mod mbox;
 mod names;
@@ -29,7 +30,7 @@ pub struct RawMail {
     /// Its bytes, without an mbox file's separator and quoting.
     pub raw: Vec<u8>,
     /// Where it was found.
-    pub place: Place,
+    pub place: MailPlace,
     /// When it came, if the folder says so: separator line or file time, in seconds since 1970.
     pub received: Option<i64>,
     /// Whether it was read before, if the folder says so (maildir flag S).
@@ -38,14 +39,14 @@ pub struct RawMail {
 
 /// Where a message was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct MailPlace {
     /// The file.
     pub path: PathBuf,
     /// Which message in the file, from 1, if the file can hold several.
     pub message: Option<u64>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for MailPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
         self.message.map_or(Ok(()), |number| write!(f, ", message {number}"))
@@ -57,14 +58,21 @@ impl fmt::Display for Place {
 #[error("{place}: {reason}")]
 pub struct ImportProblem {
     /// Where it is.
-    pub place: Place,
+    pub place: MailPlace,
     /// What is wrong with it.
-    pub reason: Reason,
+    pub reason: ImportReason,
+}
+
+impl ImportProblem {
+    /// A whole file or folder.
+    fn of_file(path: &Path, reason: ImportReason) -> Self {
+        Self { place: MailPlace { path: path.to_owned(), message: None }, reason }
+    }
 }
 
 /// Why a message was not imported.
 #[derive(Debug, thiserror::Error)]
-pub enum Reason {
+pub enum ImportReason {
     /// Longer than the limit.
     #[error("longer than {limit} bytes")]
     TooLong {
@@ -97,7 +105,7 @@ pub enum Reason {
     NotParsed(#[from] ParseError),
 }
 
-impl Reason {
+impl ImportReason {
     /// The reason in a word or three, the same for all messages: for counting.
     #[must_use]
     pub fn label(&self) -> &'static str {
@@ -150,14 +158,14 @@ pub enum OpenError {
 
 /// How to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct ImportOptions {
     /// Longest message, in bytes.
     pub max_bytes: usize,
     /// How mbox files quote lines that start with "From ".
     pub quoting: Quoting,
 }
 
-impl Default for Options {
+impl Default for ImportOptions {
     fn default() -> Self {
         Self { max_bytes: MAX_BYTES, quoting: Quoting::Reversible }
     }
@@ -165,7 +173,7 @@ impl Default for Options {
 
 /// What was found at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SourceKind {
     /// A file with messages behind each other.
     Mbox,
     /// A file that is a message.
@@ -177,22 +185,22 @@ pub enum Kind {
 }
 
 /// Messages to come.
-pub struct Source {
-    kind: Kind,
+pub struct MailSource {
+    kind: SourceKind,
     messages: Messages,
 }
 
 type Messages = Box<dyn Iterator<Item = Result<RawMail, ImportProblem>> + Send>;
 
-impl Source {
+impl MailSource {
     /// What they are read from.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> SourceKind {
         self.kind
     }
 }
 
-impl Iterator for Source {
+impl Iterator for MailSource {
     type Item = Result<RawMail, ImportProblem>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -200,14 +208,14 @@ impl Iterator for Source {
     }
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for MailSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source").field("kind", &self.kind).finish_non_exhaustive()
+        f.debug_struct("MailSource").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 
 /// Looks what is at `path`, and starts to read it.
-pub fn open(path: &Path, options: Options) -> Result<Source, OpenError> {
+pub fn open(path: &Path, options: ImportOptions) -> Result<MailSource, OpenError> {
     let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
     let what = std::fs::metadata(path).map_err(unreadable)?;
     if what.is_file() {
@@ -219,9 +227,9 @@ pub fn open(path: &Path, options: Options) -> Result<Source, OpenError> {
     // So that a folder that may not be read is an error, not an empty import.
     std::fs::read_dir(path).map_err(unreadable)?;
     if maildir::is_maildir(path) {
-        return Ok(Source { kind: Kind::Maildir, messages: Box::new(maildir::read(path, options)) });
+        return Ok(MailSource { kind: SourceKind::Maildir, messages: Box::new(maildir::read(path, options)) });
     }
-    Ok(Source { kind: Kind::Directory, messages: Box::new(directory::read(path, options)) })
+    Ok(MailSource { kind: SourceKind::Directory, messages: Box::new(directory::read(path, options)) })
 }
 
 /// What became of an import.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::{HeaderMap, header, request::Parts};
 
 use super::{
-    session::Key,
+    session::SessionKey,
     store::{EntryId, FolderId},
 };
 
@@ -59,8 +59,8 @@ impl<'a> Fields<'a> {
 
     /// A key.
     #[must_use]
-    pub fn key(&self, name: &str) -> Option<Key> {
-        Key::parse(self.text(name)?)
+    pub fn key(&self, name: &str) -> Option<SessionKey> {
+        SessionKey::parse(self.text(name)?)
     }
 }
 
@@ -74,10 +74,10 @@ fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
 
 /// The key in the session cookie.
 #[must_use]
-pub fn cookie(headers: &HeaderMap) -> Option<Key> {
+pub fn cookie(headers: &HeaderMap) -> Option<SessionKey> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).and_then(|(_, value)| Key::parse(value))
+    pairs.find(|(name, _)| *name == COOKIE).and_then(|(_, value)| SessionKey::parse(value))
 }
 
 /// Whether a request that changes something may come from where it comes from. Browsers name the site whose page sends a
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn the_session_cookie_is_found_among_others() {
         let key = "0123456789abcdef0123456789abcdef";
-        let found = |line: &str| cookie(&head(&[("cookie", line)]).headers).map(Key::to_text);
+        let found = |line: &str| cookie(&head(&[("cookie", line)]).headers).map(SessionKey::to_text);
         assert_eq!(found(&format!("a=b; session={key}")).as_deref(), Some(key));
         assert_eq!(found("xsession=1; session=zz"), None);
     }

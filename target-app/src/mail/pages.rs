@@ -12,13 +12,13 @@ use mail_parser::DateTime;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{
-    session::Session,
+    session::MailSession,
     store::{FolderId, Scope},
 };
 
 pub use done::{Done, done};
 pub use folders::folders;
-pub use list::{Found, Shown, messages, search};
+pub use list::{SearchResults, Shown, messages, search};
 pub use message::{MAIL_STYLE_HASH, message};
 pub use sign_in::{sign_in, welcome};
 
@@ -31,7 +31,7 @@ pub const LOGO: &[u8] = include_bytes!("../../assets/logo.png");
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     /// Who is signed in.
-    pub session: &'a Session,
+    pub session: &'a MailSession,
     /// Put the session's key into links and forms: there is no cookie.
     pub key_in_links: bool,
     /// The folder that the page is about: the search box offers it.

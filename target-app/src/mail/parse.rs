@@ -57,7 +57,7 @@ pub struct ParsedMail {
     /// Why its HTML is shown as text instead.
     pub html_problem: Option<HtmlError>,
     /// What is attached, in its order.
-    pub attachments: Vec<Attachment>,
+    pub attachments: Vec<ParsedAttachment>,
     /// Its length as it came, in bytes.
     pub size: u64,
     /// The same for the same bytes: importing twice does not double it.
@@ -82,7 +82,7 @@ pub enum DateSource {
 
 /// Something attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attachment {
+pub struct ParsedAttachment {
     /// A file name without folders, control characters or marks that turn the writing round. At most 120 characters.
     pub name: String,
     /// `type/subtype` in lower case, as the sender states it: not to be believed.

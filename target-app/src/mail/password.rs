@@ -11,14 +11,14 @@ use argon2::{
 
 /// What a hash costs whoever computes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cost {
+pub enum PasswordCost {
     /// 8 KiB, one pass: some ten microseconds.
     Least,
     /// 19 MiB, two passes: some ten milliseconds. Take a permit before you compute it.
     Recommended,
 }
 
-impl Cost {
+impl PasswordCost {
     fn argon2(self) -> Argon2<'static> {
         let (memory_kib, passes) = match self {
             Self::Least => (8, 1),
@@ -32,7 +32,7 @@ impl Cost {
 /// The hash of a password as a PHC string. The salt has to be random, except for generated users, whose passwords are no
 /// secret.
 #[must_use]
-pub fn hash(password: &str, salt: &[u8; 16], cost: Cost) -> String {
+pub fn hash(password: &str, salt: &[u8; 16], cost: PasswordCost) -> String {
     let hash = cost.argon2().hash_password_with_salt(password.as_bytes(), salt);
     hash.expect("a salt of 16 bytes is within argon2's limits").to_string()
 }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_hash_knows_its_password_and_its_cost() {
-        for (cost, expensive) in [(Cost::Least, false), (Cost::Recommended, true)] {
+        for (cost, expensive) in [(PasswordCost::Least, false), (PasswordCost::Recommended, true)] {
             let long = "é".repeat(129);
             let phc = hash(&long, &[7; 16], cost);
             assert!(verify(&long, &phc));
@@ -106,16 +106,20 @@ mod tests {
             }
             assert_ne!(phc, hash(&long, &[8; 16], cost));
         }
-        assert!(hash("x", &[0; 16], Cost::Recommended).starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+        assert!(hash("x", &[0; 16], PasswordCost::Recommended).starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
         assert!(!verify("", "nonsense") && !Memory::default().verify("", "nonsense"));
         let params = |phc: &str| phc.rsplitn(3, '$').last().map(str::to_owned);
-        assert_eq!(params(DECOY), params(&hash("x", &[0; 16], Cost::Recommended)), "the decoy costs what others do");
+        assert_eq!(
+            params(DECOY),
+            params(&hash("x", &[0; 16], PasswordCost::Recommended)),
+            "the decoy costs what others do"
+        );
         assert!(PasswordHash::new(DECOY).is_ok_and(|decoy| decoy.hash.is_some_and(|hash| hash.len() == 32)));
     }
 
     #[test]
     fn generated_users_sign_in_quickly() {
-        let phc = hash("password", &[1; 16], Cost::Least);
+        let phc = hash("password", &[1; 16], PasswordCost::Least);
         let start = Instant::now();
         for _ in 0..100 {
             assert!(verify("password", &phc));

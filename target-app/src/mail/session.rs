@@ -36,10 +36,10 @@ impl SessionLimits {
 
 /// A session's secret: 128 random bits. (The thesis has 64; the OWASP verification standard, 7.2.3, asks for 128.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key(u128);
+pub struct SessionKey(u128);
 
 /// As 32 hexadecimal digits. There is no `Display`, so that a key gets into a page only where one is meant to be.
-impl Key {
+impl SessionKey {
     /// A new one.
     ///
     /// # Panics
@@ -56,7 +56,7 @@ impl Key {
         format!("{:032x}", self.0)
     }
 
-    /// Read back; `None` for anything that [`Key::to_text`] does not write.
+    /// Read back; `None` for anything that [`SessionKey::to_text`] does not write.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let well_formed = text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
@@ -73,47 +73,47 @@ impl Key {
     }
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for SessionKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Key(secret)")
+        f.write_str("SessionKey(secret)")
     }
 }
 
 /// A signed-in user.
 #[derive(Debug)]
-pub struct Session {
+pub struct MailSession {
     /// Who.
     pub user: UserId,
     /// The name signed in with.
     pub name: String,
     /// The session's secret.
-    pub key: Key,
+    pub key: SessionKey,
     /// What forms of this session carry, so that another site's cannot.
-    pub form_token: Key,
+    pub form_token: SessionKey,
 }
 
 /// All sessions.
 #[derive(Debug)]
-pub struct Sessions {
+pub struct MailSessions {
     limits: SessionLimits,
     table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    sessions: HashMap<Key, Entry>,
-    of_user: HashMap<UserId, Vec<Key>>,
+    sessions: HashMap<SessionKey, Entry>,
+    of_user: HashMap<UserId, Vec<SessionKey>>,
     /// Every session once, roughly by last use: an entry whose session was used since goes to the back when met.
-    oldest_first: VecDeque<(Key, Instant)>,
+    oldest_first: VecDeque<(SessionKey, Instant)>,
 }
 
 #[derive(Debug)]
 struct Entry {
-    session: Arc<Session>,
+    session: Arc<MailSession>,
     used: Instant,
 }
 
-impl Sessions {
+impl MailSessions {
     /// None yet.
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
@@ -122,8 +122,13 @@ impl Sessions {
 
     /// Begins a session under a new key.
     #[must_use]
-    pub fn begin(&self, user: UserId, name: &str, now: Instant) -> Arc<Session> {
-        let session = Arc::new(Session { user, name: name.to_owned(), key: Key::random(), form_token: Key::random() });
+    pub fn begin(&self, user: UserId, name: &str, now: Instant) -> Arc<MailSession> {
+        let session = Arc::new(MailSession {
+            user,
+            name: name.to_owned(),
+            key: SessionKey::random(),
+            form_token: SessionKey::random(),
+        });
         let mut table = self.lock();
         table.forget(self.limits, now);
         table.make_room_for(user, self.limits.of_one_user);
@@ -136,7 +141,7 @@ impl Sessions {
 
     /// The session with this key, if there is one; it counts as used now.
     #[must_use]
-    pub fn find(&self, key: Key, now: Instant) -> Option<Arc<Session>> {
+    pub fn find(&self, key: SessionKey, now: Instant) -> Option<Arc<MailSession>> {
         let mut table = self.lock();
         let entry = table.sessions.get_mut(&key)?;
         if now.saturating_duration_since(entry.used) > self.limits.idle {
@@ -148,7 +153,7 @@ impl Sessions {
     }
 
     /// Ends a session: its key is worth nothing from now on.
-    pub fn end(&self, key: Key) {
+    pub fn end(&self, key: SessionKey) {
         self.lock().remove(key);
     }
 
@@ -159,7 +164,7 @@ impl Sessions {
 }
 
 impl Table {
-    fn remove(&mut self, key: Key) {
+    fn remove(&mut self, key: SessionKey) {
         let Some(Entry { session, .. }) = self.sessions.remove(&key) else { return };
         if let Some(keys) = self.of_user.get_mut(&session.user) {
             keys.retain(|other| *other != key);
@@ -216,8 +221,8 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn sessions(count: usize) -> Sessions {
-        Sessions::new(SessionLimits { count, of_one_user: 1000, idle: Duration::from_secs(60) })
+    fn sessions(count: usize) -> MailSessions {
+        MailSessions::new(SessionLimits { count, of_one_user: 1000, idle: Duration::from_secs(60) })
     }
 
     #[test]
@@ -227,7 +232,7 @@ mod tests {
         let session = all.begin(UserId(7), "ann", now);
         let again = all.begin(UserId(7), "ann", now);
         assert_ne!(session.key, again.key, "a new key at every sign-in");
-        let read = Key::parse(&session.key.to_text()).expect("reads back");
+        let read = SessionKey::parse(&session.key.to_text()).expect("reads back");
         assert_eq!(all.find(read, now).expect("found").user, UserId(7));
         all.end(session.key);
         assert!(all.find(session.key, now).is_none());
@@ -265,7 +270,7 @@ mod tests {
     #[test]
     fn a_user_with_many_sessions_ends_none_of_others() {
         let limits = SessionLimits { count: 10, of_one_user: 3, idle: Duration::from_secs(60) };
-        let all = Sessions::new(limits);
+        let all = MailSessions::new(limits);
         let start = Instant::now();
         let after = |s| start + Duration::from_secs(s);
         let ann = all.begin(UserId(1), "ann", start);
@@ -299,9 +304,9 @@ mod tests {
     fn only_what_was_written_is_read() {
         for text in ["", "00", "0x000000000000000000000000000000", "+0000000000000000000000000000001", &"G".repeat(32)]
         {
-            assert!(Key::parse(text).is_none(), "{text}");
+            assert!(SessionKey::parse(text).is_none(), "{text}");
         }
-        assert!(Key::parse(&"A".repeat(32)).is_none(), "one key has one spelling");
-        assert!(Key(1).matches(Key(1)) && !Key(1).matches(Key(1 << 127)));
+        assert!(SessionKey::parse(&"A".repeat(32)).is_none(), "one key has one spelling");
+        assert!(SessionKey(1).matches(SessionKey(1)) && !SessionKey(1).matches(SessionKey(1 << 127)));
     }
 }

@@ -17,7 +17,7 @@ use self::{
 };
 use super::{
     password,
-    store::{Account, Store, StoreError, UserId},
+    store::{Store, StoreError, StoredAccount, UserId},
 };
 
 /// Longest name and password that are looked at, in bytes.
@@ -33,7 +33,7 @@ pub struct SignIn {
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SignInOutcome {
     /// Name and password belong together.
     Welcome(UserId),
     /// They do not, or there is no such name: which of the two is not said.
@@ -48,7 +48,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub enum Begun {
     /// All of it.
-    Known(Outcome),
+    Known(SignInOutcome),
     /// The password has to be checked, which takes a while.
     Check(Check),
 }
@@ -66,17 +66,17 @@ impl SignIn {
         now: Instant,
     ) -> Result<Begun, StoreError> {
         if name.is_empty() || name.len() > MAX_NAME || password.len() > MAX_PASSWORD {
-            return Ok(Begun::Known(Outcome::Wrong));
+            return Ok(Begun::Known(SignInOutcome::Wrong));
         }
         let account = store.account(name).await?;
         // Generated users have passwords that follow from the seed: nothing to protect, and their sign-ins are the load.
         if let Some(account) = account.as_ref().filter(|account| !password::is_expensive(&account.password)) {
             let fits = password::verify(password, &account.password);
-            return Ok(Begun::Known(if fits { Outcome::Welcome(account.id) } else { Outcome::Wrong }));
+            return Ok(Begun::Known(if fits { SignInOutcome::Welcome(account.id) } else { SignInOutcome::Wrong }));
         }
         let who = account.as_ref().map_or_else(|| self.failures.nobody(name), |account| Who::Account(account.id));
         if let Err(wait) = self.failures.try_begin(who, now) {
-            return Ok(Begun::Known(Outcome::Wait(wait)));
+            return Ok(Begun::Known(SignInOutcome::Wait(wait)));
         }
         let attempt = Attempt { sign_in: Arc::clone(self), who };
         Ok(Begun::Check(Check { attempt, account, password: password.to_owned() }))
@@ -87,28 +87,28 @@ impl SignIn {
 #[derive(Debug)]
 pub struct Check {
     attempt: Attempt,
-    account: Option<Account>,
+    account: Option<StoredAccount>,
     password: String,
 }
 
 impl Check {
     /// Waits for a turn and checks it. Dropped meanwhile it gives up its turn.
-    pub async fn run(self) -> Outcome {
+    pub async fn run(self) -> SignInOutcome {
         let Self { attempt, account, password } = self;
         let SignIn { checks, failures } = &*attempt.sign_in;
         let Some(account) = account else {
             let pretended = checks.pretend(password).await;
-            return if pretended { attempt.failed() } else { Outcome::Busy };
+            return if pretended { attempt.failed() } else { SignInOutcome::Busy };
         };
         // Whoever waits behind failures of the same name is not checked after them.
         let still_may = || failures.wait(attempt.who, Instant::now()).is_none();
         match checks.verify(password, account.password, still_may).await {
             Some(true) => {
                 failures.forgive(attempt.who);
-                Outcome::Welcome(account.id)
+                SignInOutcome::Welcome(account.id)
             }
             Some(false) => attempt.failed(),
-            None => Outcome::Busy,
+            None => SignInOutcome::Busy,
         }
     }
 }
@@ -121,14 +121,14 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn failed(&self) -> Outcome {
+    fn failed(&self) -> SignInOutcome {
         // Counted from here: while many passwords wait to be checked, a wait from their beginning would be over already.
         let now = Instant::now();
         match self.sign_in.failures.wait(self.who, now) {
-            Some(wait) => Outcome::Wait(wait),
+            Some(wait) => SignInOutcome::Wait(wait),
             None => {
                 self.sign_in.failures.count(self.who, now);
-                Outcome::Wrong
+                SignInOutcome::Wrong
             }
         }
     }

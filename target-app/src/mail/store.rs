@@ -33,16 +33,16 @@ use sqlx::{
 
 use crate::private;
 
-pub use account::Account;
+pub use account::StoredAccount;
 pub use change::{MAX_FOLDERS, NewFolder};
 pub use entities::{
-    AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, NewAttachment, NewMessage, Order, PAGE_ROWS,
-    Scope, Sort, UserId,
+    AttachmentName, Direction, EntryId, Folder, FolderId, ListOrder, Listed, Message, NewAttachment, NewMessage,
+    PAGE_ROWS, Scope, Sort, UserId,
 };
 pub use fill::{Fill, Filled};
-pub use pieces::{Attachment, AttachmentPieces};
+pub use pieces::{AttachmentPieces, StoredAttachment};
 pub use search::{Hits, Part};
-pub use work::Work;
+pub use work::WorkKnob;
 
 /// What a store may use.
 #[derive(Debug, Clone)]
@@ -139,7 +139,7 @@ pub struct Store {
     read: SqlitePool,
     write: SqlitePool,
     writer: WriterState,
-    work: Arc<Work>,
+    work: Arc<WorkKnob>,
     search_time: Duration,
     full_text: bool,
 }
@@ -219,7 +219,7 @@ impl Store {
 
     /// The work knob.
     #[must_use]
-    pub fn work(&self) -> &Work {
+    pub fn work(&self) -> &WorkKnob {
         &self.work
     }
 

@@ -1,4 +1,4 @@
-//! How a plant is put together from a target's spec.
+//! Builds a plant from a target's spec.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -21,34 +21,34 @@ use super::{
     world::{Checks, Plant},
 };
 use crate::{
-    class::Ranks,
+    class::Classification,
     control::events::Events,
     graph::Role,
     ledger::Ledgers,
     policies::{Resolved, Seating, Unfit, listed, machines},
-    request::Arrivals,
+    request::Intake,
     running,
     spec::{App, EmulatedSpec, TargetSpec},
     stage::limits,
     synthetic::Law,
 };
 
-/// What a plant is made of, beside the target's spec.
+/// The settings of a plant that are not in the target's spec.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlantPlan {
-    /// What things cost.
+    /// The costs of all steps.
     pub costs: PlantSpec,
     /// Messages in the folders of the accounts, in order of their numbers.
     pub folders: Vec<Vec<u32>>,
-    /// What goes wrong when.
+    /// The injected faults.
     pub faults: Vec<Fault>,
-    /// When the policy begins anew, as if the run did.
+    /// When a new policy of the same kind replaces the policy, which loses what it has learnt.
     pub renewals: Vec<Duration>,
-    /// At dispatch sits a policy that knows what each request will cost, in place of the spec's.
+    /// True to seat a policy at dispatch that knows what each request will cost, in place of the spec's.
     pub oracle: bool,
-    /// Its workers wait for other services most of the time: what is let in is not bound to the servers.
+    /// True if workers wait for other services most of the time, so that the oracle may admit more jobs than there are servers.
     pub waits: bool,
-    /// An emulated server pays for taking, reading and refusing as the costs say: they are meant for it.
+    /// True if an emulated server spends the costs of accepting, reading and refusing.
     pub wire: bool,
     /// Speed of the cores, `None` for 1.
     pub speed: Option<f64>,
@@ -91,7 +91,7 @@ impl Plant {
         cores: u32,
         seating: Seating,
     ) -> Result<Self, PlantError> {
-        let ranks = Ranks::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
+        let classification = Classification::of(spec).map_err(|problem| PlantError::Class(listed(&problem)))?;
         let reader = seating.events().subscribe();
         let backlog = running::backlog(&chosen, spec.edge.backlog);
         let mut sites = PlantSites::new(spec, chosen, seating)?;
@@ -107,7 +107,7 @@ impl Plant {
             cpu: CpuModel::new(cores, plan.speed.unwrap_or(1.0), &backend.pools(), &backend.slowdown()),
             listener: Listener::new(backlog, spec.edge.clone()),
             requests: Requests::default(),
-            arrivals: Arrivals::new(ranks),
+            intake: Intake::new(classification),
             ledgers: Ledgers::default(),
             checks: Checks { answered: spec.health, spent: Duration::ZERO },
             faults: Faults::new(&plan.faults),

@@ -5,7 +5,7 @@
 //! customer, what is left of the time that its sender waits, the number of the attempt, and the key of all draws. Between
 //! services messages take as long as between users and service; nothing is lost there.
 //!
-//! Users' requests and calls are booked apart, so that the users' books and those of the services that they ask agree.
+//! Users' requests and calls are counted in separate ledgers, so that the users' counts and those of the services that they ask agree.
 
 mod build;
 mod calls;
@@ -26,17 +26,18 @@ use controllers::{Class, PeerReport, Reason, Seen, Timestamp};
 use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of};
 
 use super::{
+    event::Event,
     in_flight::is_check,
-    world::{Event, Plant, refused},
+    world::{Plant, refused},
 };
 use crate::{
     calls::{Pool, Way},
-    ledger::{Ending, Ledger},
-    tree::{Beside, local},
+    ledger::{RequestEnding, ServiceLedger},
+    tree::{TreeMachines, local},
 };
 use calls::Calls;
-use connections::{Owner, Pipe, Pipes};
-use node::{Inside, Node, Todo};
+use connections::{InnerConnection, InnerConnections, Sender};
+use node::{Deferred, Node, NodeContext};
 
 /// Services in virtual time.
 #[derive(Debug)]
@@ -44,17 +45,17 @@ pub struct Cluster {
     services: Vec<Service>,
     nodes: Vec<Node>,
     entries: Vec<(Option<Class>, usize)>,
-    /// Of each service's users, then of each caller.
+    /// The pools of each service's users, then those of each caller.
     pools: Vec<ServicePool>,
-    pipes: Pipes,
+    inner: InnerConnections,
     /// Users' connections.
-    users: BTreeMap<ConnId, Line>,
+    users: BTreeMap<ConnId, UserConnection>,
     calls: Calls,
-    beside: Beside,
+    machines: TreeMachines,
     machines_wake: Option<Timestamp>,
     renewals: Vec<Duration>,
     hop: Duration,
-    todo: VecDeque<Todo>,
+    deferred: VecDeque<Deferred>,
 }
 
 /// A service.
@@ -64,13 +65,13 @@ struct Service {
     /// Its first task among the nodes, and how many there are.
     first: usize,
     tasks: usize,
-    /// A balancer passes on each request; else users are connected to a task.
+    /// True if a balancer forwards each request; else users are connected to a task.
     proxied: bool,
-    /// Its balancer refuses what is too much.
+    /// True if the balancer refuses requests over a cap.
     capped: bool,
-    /// The books of users' requests that the balancer refused.
-    balancer: Arc<Ledger>,
-    /// How often each of its calls is made for a request.
+    /// The ledger of users' requests that the balancer refused.
+    balancer: Arc<ServiceLedger>,
+    /// The number of calls to each called service for a request.
     calls: Vec<u32>,
     fan_out: bool,
 }
@@ -79,29 +80,29 @@ struct Service {
 #[derive(Debug)]
 struct ServicePool {
     service: usize,
-    pool: Pool<ConnId, (Owner, SimRequest)>,
+    pool: Pool<ConnId, (Sender, SimRequest)>,
 }
 
 /// A user's connection.
 #[derive(Debug, Clone, Copy)]
-enum Line {
+enum UserConnection {
     /// To this node.
     Direct { node: usize },
     /// To the balancer of this service, which passes a request on by that connection.
     Proxied { service: usize, by: Option<ConnId> },
 }
 
-/// What a cluster plans for itself.
+/// A scheduled event of a cluster.
 #[derive(Debug)]
 pub enum ClusterEvent {
-    /// A node's own.
+    /// An event of a node.
     Node(usize, Event),
-    /// A SYN inside, sent so many times before.
+    /// A SYN between services, and how many were sent before it.
     Syn(ConnId, u32),
-    /// The sender knows that it is connected.
+    /// The sender learns that it is connected.
     Connected(ConnId),
     /// A request arrives at a task.
-    SimRequest(Box<SimRequest>),
+    Asked(Box<SimRequest>),
     /// An answer arrives at its sender.
     Answered(ConnId, Response),
     /// The sender learns that the task has closed the connection.
@@ -116,9 +117,9 @@ pub enum ClusterEvent {
     CallerWakes(usize),
     /// A report arrives.
     Report(PeerReport),
-    /// The machines beside all services are due.
+    /// The machines of the whole tree are due.
     MachinesWake,
-    /// Callers' policies begin anew.
+    /// New policies replace those of the callers.
     Renew,
 }
 
@@ -128,7 +129,7 @@ impl Identity for ClusterEvent {
             Self::Node(node, event) => identity_of(0, &[*node as u64, event.identity()]),
             Self::Syn(conn, sent_before) => identity_of(1, &[conn.identity(), u64::from(*sent_before)]),
             Self::Connected(conn) => identity_of(2, &[conn.identity()]),
-            Self::SimRequest(asked) => identity_of(3, &[asked.identity()]),
+            Self::Asked(asked) => identity_of(3, &[asked.identity()]),
             Self::Answered(conn, response) => identity_of(4, &[conn.identity(), response.identity()]),
             Self::Closed(conn) => identity_of(5, &[conn.identity()]),
             Self::HungUp(node, conn) => identity_of(6, &[*node as u64, conn.identity()]),
@@ -163,27 +164,27 @@ impl Cluster {
         &mut self,
         node: usize,
         cx: &mut Cx<'_, ClusterEvent>,
-        what: impl FnOnce(&mut Plant, &mut Inside<'_, '_>) -> R,
+        what: impl FnOnce(&mut Plant, &mut NodeContext<'_, '_>) -> R,
     ) -> R {
         let has_calls = !self.nodes[node].callers.is_empty();
-        let mut inside = Inside { cx, node, hop: self.hop, has_calls, todo: &mut self.todo };
+        let mut inside = NodeContext { cx, node, hop: self.hop, has_calls, deferred: &mut self.deferred };
         what(&mut self.nodes[node].plant, &mut inside)
     }
 
     /// Does what is left to do now.
     fn settle(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
-        while let Some(todo) = self.todo.pop_front() {
-            match todo {
-                Todo::Calls(node, job) => self.begin_calls(node, job, cx),
-                Todo::Ended(node, job, ended, told) => {
-                    self.at(node, cx, |plant, around| plant.calls_ended(job, ended, told, around));
+        while let Some(deferred) = self.deferred.pop_front() {
+            match deferred {
+                Deferred::Calls(node, job) => self.begin_calls(node, job, cx),
+                Deferred::Ended(node, job, calls) => {
+                    self.at(node, cx, |plant, context| plant.calls_ended(job, calls, context));
                 }
             }
         }
     }
 
     /// Sends a request on its way.
-    fn send(&mut self, pool: usize, owner: Owner, mut asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
+    fn send(&mut self, pool: usize, owner: Sender, mut asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         let of = &mut self.pools[pool];
         if of.pool.refuses() {
             let service = of.service;
@@ -198,49 +199,52 @@ impl Cluster {
             Way::Kept(_, conn) => {
                 of.pool.written += 1;
                 asked.conn = conn;
-                if let Some(pipe) = self.pipes.get(conn) {
-                    pipe.owner = Some(owner);
-                    pipe.used = true;
-                    pipe.asked = Some(asked.clone());
+                if let Some(connection) = self.inner.get(conn) {
+                    connection.owner = Some(owner);
+                    connection.used = true;
+                    connection.asked = Some(asked.clone());
                 }
-                cx.plan(at, ClusterEvent::SimRequest(Box::new(asked)));
+                cx.plan(at, ClusterEvent::Asked(Box::new(asked)));
                 conn
             }
             Way::New(task) => {
                 let node = self.services[of.service].first + task;
-                let pipe = Pipe { node, pool, owner: Some(owner), asked: Some(asked), used: false };
-                let conn = self.pipes.open(pipe);
+                let connection = InnerConnection { node, pool, owner: Some(owner), asked: Some(asked), used: false };
+                let conn = self.inner.open(connection);
                 cx.plan(at, ClusterEvent::Syn(conn, 0));
                 conn
             }
         };
         match owner {
-            Owner::User(user) => {
-                if let Some(Line::Proxied { by, .. }) = self.users.get_mut(&user) {
+            Sender::User(user) => {
+                if let Some(UserConnection::Proxied { by, .. }) = self.users.get_mut(&user) {
                     *by = Some(conn);
                 }
             }
-            Owner::Call(id) => self.calls.connected(id, conn),
+            Sender::Call(id) => self.calls.connected(id, conn),
         }
     }
 
     /// Every task has as many requests under way as it may.
-    fn refuse_at_balancer(&mut self, service: usize, owner: Owner, asked: &SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
+    fn refuse_at_balancer(&mut self, service: usize, owner: Sender, asked: &SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         let response = refused(Reason::Concurrency);
         match owner {
-            Owner::User(user) => {
+            Sender::User(user) => {
                 if !is_check(&asked.call) {
-                    self.services[service].balancer.open(asked.number).close(Ending::Refused(Reason::Concurrency));
+                    self.services[service]
+                        .balancer
+                        .open(asked.number)
+                        .close(RequestEnding::Refused(Reason::Concurrency));
                 }
                 cx.reply(user, response);
             }
-            Owner::Call(id) => self.call_answered(id, &response, cx),
+            Sender::Call(id) => self.call_answered(id, &response, cx),
         }
     }
 
     fn syn(&mut self, conn: ConnId, sent_before: u32, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(node) = self.pipes.get(conn).map(|pipe| pipe.node) else { return };
-        match self.at(node, cx, |plant, around| plant.is_knocked(conn, false, around)) {
+        let Some(node) = self.inner.get(conn).map(|connection| connection.node) else { return };
+        match self.at(node, cx, |plant, context| plant.on_connect(conn, false, context)) {
             SynResult::Taken => cx.plan(cx.now() + self.hop, ClusterEvent::Connected(conn)),
             SynResult::Dropped | SynResult::Refused if sent_before < SYN_RETRIES => {
                 let wait = SYN_AGAIN * (1 << sent_before);
@@ -251,40 +255,40 @@ impl Cluster {
     }
 
     fn connected(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(pipe) = self.pipes.get(conn) else { return };
-        let Some(mut asked) = pipe.asked.take() else { return };
+        let Some(connection) = self.inner.get(conn) else { return };
+        let Some(mut asked) = connection.asked.take() else { return };
         asked.conn = conn;
-        self.pools[pipe.pool].pool.written += 1;
-        cx.plan(cx.now() + self.hop, ClusterEvent::SimRequest(Box::new(asked)));
+        self.pools[connection.pool].pool.written += 1;
+        cx.plan(cx.now() + self.hop, ClusterEvent::Asked(Box::new(asked)));
     }
 
     fn asked(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         // Its sender may have gone meanwhile, and its number have gone to another.
-        let Some(node) = self.pipes.get(asked.conn).map(|pipe| pipe.node) else { return };
-        self.at(node, cx, |plant, around| plant.is_asked(asked, around));
+        let Some(node) = self.inner.get(asked.conn).map(|connection| connection.node) else { return };
+        self.at(node, cx, |plant, context| plant.on_request(asked, context));
     }
 
     fn answered(&mut self, conn: ConnId, mut response: Response, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(pipe) = self.pipes.get(conn) else { return };
-        let (pool, owner) = (pipe.pool, pipe.owner.take());
-        pipe.asked = None;
-        let task = pipe.node - self.services[self.pools[pool].service].first;
+        let Some(connection) = self.inner.get(conn) else { return };
+        let (pool, owner) = (connection.pool, connection.owner.take());
+        connection.asked = None;
+        let task = connection.node - self.services[self.pools[pool].service].first;
         self.pools[pool].pool.left(task);
         if response.close {
-            self.pipes.remove(conn);
+            self.inner.remove(conn);
             self.pools[pool].pool.remove(task, &conn);
         } else {
             self.pools[pool].pool.keep(task, conn);
         }
         response.close = false;
         match owner {
-            Some(Owner::User(user)) => {
-                if let Some(Line::Proxied { by, .. }) = self.users.get_mut(&user) {
+            Some(Sender::User(user)) => {
+                if let Some(UserConnection::Proxied { by, .. }) = self.users.get_mut(&user) {
                     *by = None;
                 }
                 cx.reply(user, response);
             }
-            Some(Owner::Call(id)) => self.call_answered(id, &response, cx),
+            Some(Sender::Call(id)) => self.call_answered(id, &response, cx),
             None => {}
         }
         self.next_in_line(pool, cx);
@@ -299,26 +303,26 @@ impl Cluster {
 
     /// A task has closed a connection. If it was just used again, the request goes on another one.
     fn closed(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(pipe) = self.pipes.remove(conn) else { return };
-        let task = pipe.node - self.services[self.pools[pipe.pool].service].first;
-        self.pools[pipe.pool].pool.remove(task, &conn);
-        if pipe.owner.is_some() {
-            self.pools[pipe.pool].pool.left(task);
+        let Some(connection) = self.inner.remove(conn) else { return };
+        let task = connection.node - self.services[self.pools[connection.pool].service].first;
+        self.pools[connection.pool].pool.remove(task, &conn);
+        if connection.owner.is_some() {
+            self.pools[connection.pool].pool.left(task);
         }
-        if let (Some(owner), Some(asked)) = (pipe.owner, pipe.asked.filter(|_| pipe.used)) {
-            self.send(pipe.pool, owner, asked, cx);
+        if let (Some(owner), Some(asked)) = (connection.owner, connection.asked.filter(|_| connection.used)) {
+            self.send(connection.pool, owner, asked, cx);
         }
-        self.next_in_line(pipe.pool, cx);
+        self.next_in_line(connection.pool, cx);
     }
 
     /// Nobody waits any more for an answer on this connection: it is closed.
     fn abandon(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
-        let Some(pipe) = self.pipes.remove(conn) else { return };
-        let task = pipe.node - self.services[self.pools[pipe.pool].service].first;
-        self.pools[pipe.pool].pool.remove(task, &conn);
-        self.pools[pipe.pool].pool.left(task);
-        cx.plan(cx.now() + self.hop, ClusterEvent::HungUp(pipe.node, conn));
-        self.next_in_line(pipe.pool, cx);
+        let Some(connection) = self.inner.remove(conn) else { return };
+        let task = connection.node - self.services[self.pools[connection.pool].service].first;
+        self.pools[connection.pool].pool.remove(task, &conn);
+        self.pools[connection.pool].pool.left(task);
+        cx.plan(cx.now() + self.hop, ClusterEvent::HungUp(connection.node, conn));
+        self.next_in_line(connection.pool, cx);
     }
 
     fn report(&mut self, report: PeerReport, cx: &mut Cx<'_, ClusterEvent>) {
@@ -327,21 +331,21 @@ impl Cluster {
                 let (node, to) = local(to);
                 if node < self.nodes.len() {
                     let seen = Seen::Peer(PeerReport::Quota { to, customer, limit });
-                    self.at(node, cx, |plant, around| plant.hears(to, &seen, around));
+                    self.at(node, cx, |plant, context| plant.on_report(to, &seen, context));
                 }
             }
             PeerReport::Usage { .. } | PeerReport::Pressure { .. } => {
                 let now = cx.now();
-                self.beside.hear(now, report);
+                self.machines.hear(now, report);
                 self.turn_machines(cx);
             }
         }
     }
 
-    /// Lets the machines beside all services do what is due.
+    /// Lets the machines of the whole tree do what is due.
     fn turn_machines(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         let now = cx.now();
-        let (told, wake) = self.beside.turn(now);
+        let (told, wake) = self.machines.turn(now);
         for report in told {
             cx.plan(now + self.hop, ClusterEvent::Report(report));
         }
@@ -369,7 +373,7 @@ impl SimServer for Cluster {
 
     fn begin(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         for node in 0..self.nodes.len() {
-            self.at(node, cx, |plant, around| plant.starts(around));
+            self.at(node, cx, |plant, context| plant.start(context));
         }
         for &at in &self.renewals {
             cx.plan(Timestamp::ZERO + at, ClusterEvent::Renew);
@@ -381,14 +385,14 @@ impl SimServer for Cluster {
     fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, ClusterEvent>) -> SynResult {
         let Some(service) = self.entry(client.class) else { return SynResult::Refused };
         if self.services[service].proxied {
-            self.users.insert(conn, Line::Proxied { service, by: None });
+            self.users.insert(conn, UserConnection::Proxied { service, by: None });
             return SynResult::Taken;
         }
         let task = self.pools[service].pool.pick();
         let node = self.services[service].first + task;
-        let syn = self.at(node, cx, |plant, around| plant.is_knocked(conn, client.silent, around));
+        let syn = self.at(node, cx, |plant, context| plant.on_connect(conn, client.silent, context));
         match syn {
-            SynResult::Taken => _ = self.users.insert(conn, Line::Direct { node }),
+            SynResult::Taken => _ = self.users.insert(conn, UserConnection::Direct { node }),
             SynResult::Dropped | SynResult::Refused => self.pools[service].pool.left(task),
         }
         self.settle(cx);
@@ -397,8 +401,10 @@ impl SimServer for Cluster {
 
     fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         match self.users.get(&asked.conn) {
-            Some(&Line::Direct { node }) => self.at(node, cx, |plant, around| plant.is_asked(asked, around)),
-            Some(&Line::Proxied { service, .. }) => self.send(service, Owner::User(asked.conn), asked, cx),
+            Some(&UserConnection::Direct { node }) => {
+                self.at(node, cx, |plant, context| plant.on_request(asked, context));
+            }
+            Some(&UserConnection::Proxied { service, .. }) => self.send(service, Sender::User(asked.conn), asked, cx),
             None => {}
         }
         self.settle(cx);
@@ -406,26 +412,26 @@ impl SimServer for Cluster {
 
     fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         match self.users.remove(&conn) {
-            Some(Line::Direct { node }) => {
+            Some(UserConnection::Direct { node }) => {
                 let Node { service, task, .. } = self.nodes[node];
                 self.pools[service].pool.left(task);
-                self.at(node, cx, |plant, around| plant.is_left(conn, around));
+                self.at(node, cx, |plant, context| plant.on_hang_up(conn, context));
             }
-            Some(Line::Proxied { by: Some(by), .. }) => self.abandon(by, cx),
-            Some(Line::Proxied { by: None, .. }) | None => {}
+            Some(UserConnection::Proxied { by: Some(by), .. }) => self.abandon(by, cx),
+            Some(UserConnection::Proxied { by: None, .. }) | None => {}
         }
         self.settle(cx);
     }
 
     fn happen(&mut self, event: ClusterEvent, cx: &mut Cx<'_, ClusterEvent>) {
         match event {
-            ClusterEvent::Node(node, event) => self.at(node, cx, |plant, around| plant.happens(event, around)),
+            ClusterEvent::Node(node, event) => self.at(node, cx, |plant, context| plant.on_event(event, context)),
             ClusterEvent::Syn(conn, sent_before) => self.syn(conn, sent_before, cx),
             ClusterEvent::Connected(conn) => self.connected(conn, cx),
-            ClusterEvent::SimRequest(asked) => self.asked(*asked, cx),
+            ClusterEvent::Asked(asked) => self.asked(*asked, cx),
             ClusterEvent::Answered(conn, response) => self.answered(conn, response, cx),
             ClusterEvent::Closed(conn) => self.closed(conn, cx),
-            ClusterEvent::HungUp(node, conn) => self.at(node, cx, |plant, around| plant.is_left(conn, around)),
+            ClusterEvent::HungUp(node, conn) => self.at(node, cx, |plant, context| plant.on_hang_up(conn, context)),
             ClusterEvent::CallLimit(call) => self.call_limit(call, cx),
             ClusterEvent::AskAgain(call) => self.ask_policy(call, cx),
             ClusterEvent::CallerWakes(caller) => self.caller_wakes(caller, cx),

@@ -9,21 +9,21 @@ use controllers::{
 use workloads::sim::{ConnId, Response, SimRequest};
 
 use super::{
-    context::Around,
+    context::PlantContext,
     costs::ms,
     cpu::Task,
+    event::{Event, TimerSite},
     in_flight::is_check,
     listener::{State, is_call},
-    sites::Place,
-    world::{Event, Plant, UPKEEP, refused},
+    world::{Plant, UPKEEP, refused},
 };
-use crate::{ledger::Ledger, request::DEGRADED};
+use crate::{ledger::ServiceLedger, request::DEGRADED};
 
 impl Plant {
     /// Takes connections from the kernel's queue, as far as the policy at accept lets them in.
-    pub(super) fn take_connections(&mut self, cx: &mut dyn Around) {
+    pub(super) fn take_connections(&mut self, cx: &mut dyn PlantContext) {
         while self.listener.pending.is_none() && !self.listener.kernel.is_empty() {
-            let offer = self.arrivals.connection(cx.now());
+            let offer = self.intake.connection(cx.now());
             match self.sites.accept.offer(cx.now(), offer, || offer.id) {
                 Entered::In(permit) => self.take_connection(permit, cx),
                 Entered::Held => self.listener.pending = Some(offer),
@@ -35,7 +35,7 @@ impl Plant {
         }
     }
 
-    fn take_connection(&mut self, permit: Option<Permit>, cx: &mut dyn Around) {
+    fn take_connection(&mut self, permit: Option<Permit>, cx: &mut dyn PlantContext) {
         let Some(conn) = self.listener.kernel.pop_front() else {
             if let Some(permit) = permit {
                 self.sites.accept.ended(cx.now(), permit, Outcome::Ignored, None, None);
@@ -57,7 +57,7 @@ impl Plant {
     }
 
     /// Nobody asks on this connection for now. One on which somebody does is paid for with the first request.
-    fn look_after(&mut self, conn: ConnId, cx: &mut dyn Around) {
+    fn look_after(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         let demand = ms(self.costs.accept_ms);
         if !demand.is_zero() {
             self.cpu.run(cx.now(), Task::Upkeep, demand);
@@ -69,7 +69,7 @@ impl Plant {
     }
 
     /// Pays for another second of all open connections.
-    pub(super) fn keep_up(&mut self, cx: &mut dyn Around) {
+    pub(super) fn keep_up(&mut self, cx: &mut dyn PlantContext) {
         let demand = ms(self.costs.idle_ms * self.listener.conns.len() as f64);
         if !demand.is_zero() {
             self.cpu.run(cx.now(), Task::Upkeep, demand);
@@ -77,7 +77,7 @@ impl Plant {
         cx.plan(cx.now() + UPKEEP, Event::Upkeep);
     }
 
-    fn turn_away(&mut self, cx: &mut dyn Around) {
+    fn turn_away(&mut self, cx: &mut dyn PlantContext) {
         let Some(conn) = self.listener.kernel.pop_front() else { return };
         self.books(conn).connection_refused();
         let Some(refused) = self.listener.conns.get_mut(&conn) else { return };
@@ -90,8 +90,8 @@ impl Plant {
         }
     }
 
-    pub(super) fn turn_accept(&mut self, cx: &mut dyn Around) {
-        let mut wants = self.sites.collect(Place::Accept, &self.meter(), cx);
+    pub(super) fn turn_accept(&mut self, cx: &mut dyn PlantContext) {
+        let mut wants = self.sites.collect(TimerSite::Accept, &self.meter(), cx);
         let mut decided = false;
         for want in wants.drain(..) {
             match want {
@@ -117,7 +117,7 @@ impl Plant {
     }
 
     /// A request has come in on a connection.
-    pub(super) fn arrives(&mut self, asked: SimRequest, cx: &mut dyn Around) {
+    pub(super) fn arrives(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
         let Some(conn) = self.listener.conns.get_mut(&asked.conn) else { return };
         match conn.state {
             State::Queued => conn.unread = Some(Box::new(asked)),
@@ -126,7 +126,7 @@ impl Plant {
         }
     }
 
-    fn begin_reading(&mut self, asked: SimRequest, cx: &mut dyn Around) {
+    fn begin_reading(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
         let first = self.listener.conns.get(&asked.conn).is_some_and(|conn| conn.requests == 0 && !conn.silent);
         let check = if is_check(&asked.call) { self.costs.check_ms } else { 0.0 };
         let demand = ms(self.costs.read_ms + check + if first { self.costs.accept_ms } else { 0.0 });
@@ -146,11 +146,11 @@ impl Plant {
     }
 
     /// Users' requests are booked apart from other services' calls.
-    pub(super) fn books(&self, conn: ConnId) -> &Arc<Ledger> {
+    pub(super) fn books(&self, conn: ConnId) -> &Arc<ServiceLedger> {
         self.ledgers.of(is_call(conn))
     }
 
-    pub(super) fn reply(&mut self, conn: ConnId, mut response: Response, cx: &mut dyn Around) {
+    pub(super) fn reply(&mut self, conn: ConnId, mut response: Response, cx: &mut dyn PlantContext) {
         let most = self.listener.edge.connection_requests;
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         open.busy = None;
@@ -170,7 +170,7 @@ impl Plant {
         self.close_if_dead(conn, cx);
     }
 
-    pub(super) fn look_at_idle(&mut self, conn: ConnId, cx: &mut dyn Around) {
+    pub(super) fn look_at_idle(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         let over = open.idle_since + self.listener.edge.idle_timeout;
         if open.busy.is_some() || over > cx.now() {
@@ -183,14 +183,14 @@ impl Plant {
     }
 
     /// The client has closed a connection.
-    pub(super) fn client_goes(&mut self, conn: ConnId, cx: &mut dyn Around) {
+    pub(super) fn client_goes(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         open.dead = true;
         let busy = open.busy;
-        if let Some(visit) = busy.and_then(|id| self.requests.in_flight.get_mut(&id)) {
-            let id = visit.offer.id;
-            visit.gone = true;
-            visit.entry = None; // dropped: the books say that the client had gone
+        if let Some(request) = busy.and_then(|id| self.requests.in_flight.get_mut(&id)) {
+            let id = request.offer.id;
+            request.gone = true;
+            request.entry = None; // dropped: the books say that the client had gone
             if self.sites.dispatch.holds(id) {
                 self.sites.dispatch.leave(cx.now(), id);
                 self.requests.in_flight.remove(&id);
@@ -205,14 +205,14 @@ impl Plant {
     }
 
     /// A connection whose client has gone is closed once the kernel does not keep it any more; work on its request goes on.
-    fn close_if_dead(&mut self, conn: ConnId, cx: &mut dyn Around) {
+    fn close_if_dead(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         let dead = self.listener.conns.get(&conn).is_some_and(|c| c.dead && !matches!(c.state, State::Queued));
         if dead {
             self.close(conn, cx);
         }
     }
 
-    fn close(&mut self, conn: ConnId, cx: &mut dyn Around) {
+    fn close(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         let Some(closed) = self.listener.conns.remove(&conn) else { return };
         let State::Open(permit) = closed.state else { return };
         self.books(conn).disconnected();

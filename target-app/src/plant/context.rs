@@ -1,28 +1,28 @@
 use controllers::{JobId, PeerReport, Timestamp};
 use workloads::sim::{ConnId, Cx, Response};
 
-use super::world::Event;
+use super::event::Event;
 
-/// What lies around a plant: the host itself, or a cluster of plants that carries everything on.
-pub(super) trait Around {
-    /// Now.
+/// The host of a plant: the simulation itself, or a cluster that passes everything on to it.
+pub(super) trait PlantContext {
+    /// The current time.
     fn now(&self) -> Timestamp;
-    /// Plans an event of the plant.
+    /// Schedules an event of the plant.
     fn plan(&mut self, at: Timestamp, event: Event);
     /// Sends an answer.
     fn reply(&mut self, conn: ConnId, response: Response);
     /// Closes a connection from the service's side.
     fn close(&mut self, conn: ConnId);
-    /// Takes a report to other sites. Alone, a plant has none.
+    /// Delivers a report to other plants. A plant by itself has none.
     fn report(&mut self, _: PeerReport) {}
-    /// The work on a job is done but for calls to other services: true if there are any, and the job waits for them
-    /// ([`super::Plant::calls_ended`]). Alone, a plant calls nobody.
+    /// Begins the calls of a job whose own work is done. True if there are any: the job waits for [`super::Plant::calls_ended`]. A plant
+    /// by itself makes no calls.
     fn calls(&mut self, _: JobId) -> bool {
         false
     }
 }
 
-impl Around for Cx<'_, Event> {
+impl PlantContext for Cx<'_, Event> {
     fn now(&self) -> Timestamp {
         Cx::now(self)
     }

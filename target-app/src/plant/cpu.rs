@@ -5,8 +5,8 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::{JobId, Timestamp};
 use workloads::sim::SimRequest;
 
-use super::listener::Refused;
-use crate::synthetic::server_model::Sharing;
+use super::listener::PendingRefusal;
+use crate::synthetic::server_model::ProcessorSharing;
 
 /// A part of the work on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum Task {
     /// Reading a request (and taking its connection, if it is the first).
     Read(Box<SimRequest>),
     /// Telling a client that its request is refused.
-    Refusal(Box<Refused>),
+    Refusal(Box<PendingRefusal>),
     /// Connections as such.
     Upkeep,
 }
@@ -33,7 +33,7 @@ pub(super) enum Task {
 /// Cores and pools.
 #[derive(Debug)]
 pub(super) struct CpuModel {
-    cores: Sharing<Task>,
+    cores: ProcessorSharing<Task>,
     count: u32,
     pools: Vec<Pool>,
     /// How much longer work takes with one connection of the first pool in use, two, …; the last holds for more.
@@ -62,7 +62,7 @@ impl CpuModel {
     pub(super) fn new(count: u32, speed: f64, pools: &[u32], slowdown: &[f64]) -> Self {
         let pool = |&size: &u32| Pool { size: size.max(1), free: size.max(1), waiting: VecDeque::new() };
         let mut model = Self {
-            cores: Sharing::new(count),
+            cores: ProcessorSharing::new(count),
             count,
             pools: pools.iter().map(pool).collect(),
             slowdown: slowdown.to_vec(),

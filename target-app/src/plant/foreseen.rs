@@ -9,7 +9,7 @@ use super::{
     in_flight::{head_of, peer_of},
     world::Plant,
 };
-use crate::class::Shown;
+use crate::class::RequestFacts;
 
 /// Work for a request at one service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,11 +51,11 @@ impl Servers {
 impl Plant {
     /// The work on this user's request with these draws, at full quality.
     pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Duration {
-        let head = head_of(call);
+        let head = head_of(call, None);
         let kind = self.backend.route(&head).kind;
         let class = self
-            .arrivals
-            .tags(&Shown { head: &head, peer: peer_of(user), session: Some(user) }, kind, Timestamp::ZERO)
+            .intake
+            .tags(&RequestFacts { head: &head, peer: peer_of(user), session: Some(user) }, kind, Timestamp::ZERO)
             .class;
         self.backend.steps(kind, class, key, 1.0).iter().map(|step| step.demand).sum()
     }

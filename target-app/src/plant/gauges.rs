@@ -15,7 +15,7 @@ impl Plant {
     #[must_use]
     pub fn gauges(&self, now: Timestamp) -> Gauges {
         let books = self.ledgers.read();
-        let [mut read, send] = Ledgers::rows(&books, &self.arrivals);
+        let [mut read, send] = Ledgers::rows(&books, &self.intake);
         let [ledger, _] = books;
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         read.counts.insert("checks_us".to_owned(), micros(self.checks.spent));

@@ -7,7 +7,7 @@ use std::{
 };
 
 use controllers::{
-    JobId, Note, Offer, Timestamp,
+    JobId, Offer, Refusal, Timestamp,
     site::{Permit, Queued},
 };
 use http::{HeaderName, HeaderValue, Request, request::Parts};
@@ -18,12 +18,12 @@ use workloads::{
 };
 
 use super::cpu::Step;
-use crate::{calls::CallsEnded, ledger, service::Route};
+use crate::{calls::CallsResult, ledger, service::Route};
 
 /// The requests in a plant, and the workers of its stages.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    pub(super) in_flight: BTreeMap<JobId, Visit>,
+    pub(super) in_flight: BTreeMap<JobId, InFlight>,
     pub(super) workers: Vec<Option<Worker>>,
     /// Stages whose workers have work to begin with.
     pub(super) woken_stages: VecDeque<usize>,
@@ -53,37 +53,49 @@ impl Requests {
 
 /// A request that has been read, until its answer is sent.
 #[derive(Debug)]
-pub(super) struct Visit {
+pub(super) struct InFlight {
     pub(super) asked: SimRequest,
     pub(super) offer: Offer,
     pub(super) route: Route,
     /// Its line in the service's books; dropped, the client had gone.
-    pub(super) entry: Option<ledger::Entry>,
+    pub(super) entry: Option<ledger::LedgerEntry>,
     /// Of the gate at dispatch.
     pub(super) permit: Option<Permit>,
-    /// When it asked to enter its stage, and when work on it began.
-    pub(super) offered: Timestamp,
-    pub(super) started: Timestamp,
     /// What is still to be done, the first being under way.
     pub(super) steps: VecDeque<Step>,
     /// Work that was done for it.
     pub(super) cost: Duration,
-    /// In which way its answer will be less than was asked for, or older.
-    pub(super) less: Option<String>,
+    pub(super) answer: PlannedAnswer,
     /// Its client has gone.
     pub(super) gone: bool,
     /// It asks for health, goes no further than dispatch, and is in no books.
     pub(super) check: bool,
-    /// Which worker works on it.
-    pub(super) worker: Option<usize>,
+    /// Which worker works on it, and since when.
+    pub(super) worker: Option<(usize, Timestamp)>,
     /// How the calls on its behalf have ended.
-    pub(super) calls: CallsEnded,
-    /// What the last reply to them told.
-    pub(super) told: Option<Note>,
+    pub(super) calls: CallsResult,
+}
+
+/// The answer that a request will get, calls aside.
+#[derive(Debug)]
+pub(super) enum PlannedAnswer {
+    /// What was asked for.
+    Full,
+    /// Less than was asked for, or older; in which way.
+    Less(String),
+    /// A refusal, since its sender no longer waited when its turn came.
+    Refused(Refusal),
+}
+
+impl PlannedAnswer {
+    /// In which way it is less than was asked for, or older.
+    pub(super) fn less(&self) -> Option<&str> {
+        if let Self::Less(how) = self { Some(how) } else { None }
+    }
 }
 
 /// The head as the live service would see it.
-pub(super) fn head_of(call: &Call) -> Parts {
+pub(super) fn head_of(call: &Call, left: Option<Duration>) -> Parts {
     let method = if call.method == Method::Post { http::Method::POST } else { http::Method::GET };
     let mut head = Request::new(()).into_parts().0;
     head.method = method;
@@ -96,6 +108,10 @@ pub(super) fn head_of(call: &Call) -> Parts {
     }
     if call.attempt > 0 {
         head.headers.insert(&crate::request::ATTEMPT, u16::from(call.attempt).into());
+    }
+    if let Some(left) = left {
+        let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        head.headers.insert(&crate::request::TIMEOUT, millis.into());
     }
     head
 }

@@ -6,7 +6,7 @@ use controllers::{JobId, Offer, Timestamp, site::Permit};
 use workloads::sim::{ConnId, Response, SimRequest};
 
 use crate::{
-    ledger::{Ending, Entry},
+    ledger::{LedgerEntry, RequestEnding},
     spec::EdgeSpec,
 };
 
@@ -49,11 +49,11 @@ pub(super) enum State {
 
 /// A refusal on its way out.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct PendingRefusal {
     pub(super) conn: ConnId,
     pub(super) response: Response,
-    pub(super) entry: Option<Entry>,
-    pub(super) ending: Ending,
+    pub(super) entry: Option<LedgerEntry>,
+    pub(super) ending: RequestEnding,
 }
 
 /// The listener.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     graph::Graph,
-    mail::{Arashi, Work},
+    mail::{Arashi, WorkKnob},
     request::DEGRADED,
     service::{Route, WorkError},
     spec::WorkSpec,
@@ -33,7 +33,7 @@ const OF_WORK: u64 = 4;
 pub(super) struct PlantMail {
     costs: Vec<TypeCost>,
     operation: Duration,
-    work: Work,
+    work: WorkKnob,
     pools: [u32; 2],
     slowdown: Vec<f64>,
     boxes: Mailboxes,
@@ -56,7 +56,7 @@ impl PlantMail {
         let mut mail = Self {
             costs: costs.collect(),
             operation: ms(spec.operation_ms),
-            work: Work::default(),
+            work: WorkKnob::default(),
             pools: [connections, spec.writers],
             slowdown: spec.slowdown.clone(),
             boxes: Mailboxes::with_folders(folders.to_vec()),

@@ -1,47 +1,23 @@
-//! The sites of a plant: when each is due, and what they tell each other.
+//! The sites of a plant, and when each is due.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use controllers::{
-    Effect, JobId, LoadSample, PeerReport, Seen, SiteId, Timestamp, UnixSeconds,
+    Effect, JobId, LoadSample, Seen, SiteId, Timestamp, UnixSeconds,
     site::{Action, Dispatch, Gate, SiteMachine, Stage, earliest},
 };
-use workloads::sim::Identity;
 
 use super::{
-    context::Around,
+    context::PlantContext,
+    event::{Event, TimerSite},
+    meter::{Meter, wall},
     oracle::Foresight,
-    world::{Event, Meter, Plant, wall},
 };
 use crate::{
-    graph::{Graph, Role},
+    graph::Graph,
     policies::{Resolved, Seating},
     spec::StageSpec,
 };
-
-/// A site with a timer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// The door at accept.
-    Accept,
-    /// The door at dispatch.
-    Dispatch,
-    /// A stage of the service.
-    Stage(usize),
-    /// The monitors of the whole process.
-    System,
-}
-
-impl Identity for Place {
-    fn identity(&self) -> u64 {
-        match *self {
-            Self::Accept => 0,
-            Self::Dispatch => 1,
-            Self::System => 2,
-            Self::Stage(stage) => 3 + stage as u64,
-        }
-    }
-}
 
 /// The sites of a plant, and what they are made by.
 #[derive(Debug)]
@@ -57,7 +33,7 @@ pub(super) struct PlantSites {
     /// What the oracle is told, if there is one.
     pub(super) foresight: Option<Foresight>,
     /// When each site is to be woken.
-    pub(super) armed: BTreeMap<Place, Timestamp>,
+    pub(super) armed: BTreeMap<TimerSite, Timestamp>,
     /// When blocked jobs are to be tried again.
     pub(super) retry_planned: Option<Timestamp>,
     /// The wall clock that policies were shown last.
@@ -90,7 +66,7 @@ impl PlantSites {
     }
 
     /// Plans to wake a site, unless it is woken before.
-    fn arm(&mut self, place: Place, wake: Option<Timestamp>, cx: &mut dyn Around) {
+    fn arm(&mut self, place: TimerSite, wake: Option<Timestamp>, cx: &mut dyn PlantContext) {
         let Some(at) = wake.map(|at| at.max(cx.now())) else { return };
         if self.armed.get(&place).is_none_or(|&armed| at < armed) {
             self.armed.insert(place, at);
@@ -99,15 +75,15 @@ impl PlantSites {
     }
 
     /// Collects what a site wants, in order, and plans its next wake-up. The buffer is to be given back.
-    pub(super) fn collect(&mut self, place: Place, meter: &Meter, cx: &mut dyn Around) -> Vec<Action<JobId>> {
+    pub(super) fn collect(&mut self, place: TimerSite, meter: &Meter, cx: &mut dyn PlantContext) -> Vec<Action<JobId>> {
         let now = cx.now();
         let mut wants = self.buffers.pop().unwrap_or_default();
         let wake = loop {
             let action = match place {
-                Place::Accept => self.accept.poll(now, meter),
-                Place::Dispatch => self.dispatch.poll(now, meter),
-                Place::Stage(stage) => self.stages[stage].site.poll(now, meter),
-                Place::System => Action::Idle,
+                TimerSite::Accept => self.accept.poll(now, meter),
+                TimerSite::Dispatch => self.dispatch.poll(now, meter),
+                TimerSite::Stage(stage) => self.stages[stage].site.poll(now, meter),
+                TimerSite::System => Action::Idle,
             };
             match action {
                 Action::WakeAt(at) => break Some(at),
@@ -120,26 +96,26 @@ impl PlantSites {
     }
 
     /// Collects what the monitors of the whole process want, and plans their next wake-up.
-    fn collect_of_monitors(&mut self, meter: &Meter, cx: &mut dyn Around) -> Vec<Effect> {
+    pub(super) fn collect_of_monitors(&mut self, meter: &Meter, cx: &mut dyn PlantContext) -> Vec<Effect> {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let (now, mut wants) = (cx.now(), Vec::new());
         let wakes = self.monitors.iter_mut().map(|monitor| monitor.poll(now, nothing, meter, |want| wants.push(want)));
         let wake = wakes.fold(None, earliest);
-        self.arm(Place::System, wake, cx);
+        self.arm(TimerSite::System, wake, cx);
         wants
     }
 
-    fn observe(&mut self, now: Timestamp, place: Place, seen: &Seen) {
+    pub(super) fn observe(&mut self, now: Timestamp, place: TimerSite, seen: &Seen) {
         match place {
-            Place::Accept => self.accept.observe(now, seen),
-            Place::Dispatch => self.dispatch.observe(now, seen),
-            Place::Stage(stage) => self.stages[stage].site.observe(now, seen),
-            Place::System => {}
+            TimerSite::Accept => self.accept.observe(now, seen),
+            TimerSite::Dispatch => self.dispatch.observe(now, seen),
+            TimerSite::Stage(stage) => self.stages[stage].site.observe(now, seen),
+            TimerSite::System => {}
         }
     }
 
     /// Puts new policies in place of those that have learnt.
-    fn renew(&mut self, now: Timestamp) {
+    pub(super) fn renew(&mut self, now: Timestamp) {
         let Self { chosen, seating, .. } = self;
         self.accept.replace(now, seating.policy(chosen, seating.graph().accept()));
         // The oracle has learnt nothing that it could forget.
@@ -152,73 +128,10 @@ impl PlantSites {
     }
 
     /// A site of the graph, if it has a policy.
-    fn place(&self, site: SiteId) -> Option<Place> {
+    pub(super) fn place(&self, site: SiteId) -> Option<TimerSite> {
         let graph = self.graph();
-        let stage = graph.branches().position(|(of, _)| of == site).map(Place::Stage);
-        let gate = [(graph.dispatch(), Place::Dispatch), (graph.accept(), Place::Accept)];
+        let stage = graph.branches().position(|(of, _)| of == site).map(TimerSite::Stage);
+        let gate = [(graph.dispatch(), TimerSite::Dispatch), (graph.accept(), TimerSite::Accept)];
         stage.or_else(|| gate.into_iter().find_map(|(of, place)| (of == site).then_some(place)))
-    }
-}
-
-impl Plant {
-    pub(super) fn woken(&mut self, place: Place, cx: &mut dyn Around) {
-        let armed = &mut self.sites.armed;
-        if armed.get(&place).is_some_and(|&at| at <= cx.now()) {
-            armed.remove(&place);
-        }
-        self.turn(place, cx);
-    }
-
-    pub(super) fn turn(&mut self, place: Place, cx: &mut dyn Around) {
-        match place {
-            Place::Accept => self.turn_accept(cx),
-            Place::Dispatch => self.turn_dispatch(cx),
-            Place::Stage(stage) => self.turn_stage(stage, cx),
-            Place::System => self.turn_monitors(cx),
-        }
-    }
-
-    /// Monitors of the whole process signal every dynamic stage and dispatch, as the live ones do.
-    fn turn_monitors(&mut self, cx: &mut dyn Around) {
-        let meter = self.meter();
-        for want in self.sites.collect_of_monitors(&meter, cx) {
-            if let Effect::Tell(report) = want {
-                cx.report(report);
-            }
-            let Effect::Shed { to, level } = want else { continue };
-            let graph = Arc::clone(self.sites.graph());
-            let seen = Seen::Peer(PeerReport::Pressure { from: graph.system(), level });
-            let dynamic = graph.branches().enumerate().filter(|(_, (_, node))| node.role == Role::Dynamic);
-            let stages = dynamic.map(|(at, (site, _))| (site, Place::Stage(at)));
-            let all = stages.chain([(graph.dispatch(), Place::Dispatch)]);
-            for (_, place) in all.filter(|(site, _)| to.is_none_or(|to| to == *site)) {
-                self.tell(place, &seen, cx);
-            }
-        }
-    }
-
-    /// A word from another plant, to the site with this number here.
-    pub(super) fn hears(&mut self, site: SiteId, seen: &Seen, cx: &mut dyn Around) {
-        if let Some(place) = self.sites.place(site) {
-            self.tell(place, seen, cx);
-        }
-        self.come_to_rest(cx);
-    }
-
-    pub(super) fn tell(&mut self, place: Place, seen: &Seen, cx: &mut dyn Around) {
-        self.sites.observe(cx.now(), place, seen);
-        self.turn(place, cx);
-    }
-
-    pub(super) fn renew(&mut self, cx: &mut dyn Around) {
-        self.sites.renew(cx.now());
-        self.turn_all(cx);
-    }
-
-    pub(super) fn turn_all(&mut self, cx: &mut dyn Around) {
-        let stages = (0..self.sites.stages.len()).map(Place::Stage);
-        for place in [Place::Accept, Place::Dispatch, Place::System].into_iter().chain(stages) {
-            self.turn(place, cx);
-        }
     }
 }

@@ -7,7 +7,7 @@ use workloads::{
     StopFlag,
     background::BackgroundRole,
     plan::{ArrivalLaw, ConnectionHabit, Load, LoadPlan, Users},
-    sim::{Finished, LinkSpec, run},
+    sim::{LinkSpec, SimOutcome, run},
     testing::url_plan,
 };
 
@@ -42,7 +42,7 @@ pub(crate) fn target(policy: PolicySpec) -> TargetSpec {
     }
 }
 
-fn ran(plan: &LoadPlan, spec: &TargetSpec, with: &PlantPlan) -> (Finished, Gauges) {
+fn ran(plan: &LoadPlan, spec: &TargetSpec, with: &PlantPlan) -> (SimOutcome, Gauges) {
     let mut plant = Plant::new(spec, with).expect("it can be");
     let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
     let finished = run(plan, link, &mut plant, |_, _, _| {}, &StopFlag::new()).expect("it runs");
@@ -209,7 +209,7 @@ fn connections_and_checks_are_paid_for_beside_requests() {
 #[test]
 fn a_check_inside_is_asked_like_a_request_and_policies_learn_nothing_from_it() {
     let mut spec = target(policy("fixed-rate", &[("rate", 1.0), ("depth", 1.0)]));
-    spec.health = crate::spec::Health::Inside;
+    spec.health = crate::spec::HealthChecks::Inside;
     let mut plan = url_plan(&[("all", 10, 0)]);
     let role = BackgroundRole::Checker { every: Duration::from_millis(100), anew: false };
     plan.phases[0].loads = vec![Load::Present { from: 1, to: 1, role, class: controllers::Class(0) }];

@@ -10,46 +10,46 @@ use controllers::{
 use workloads::sim::{Response, SimRequest};
 
 use super::{
-    context::Around,
+    context::PlantContext,
     costs::ms,
     cpu::{Step, Task},
-    in_flight::{Visit, Worker, head_of, is_check, peer_of},
-    listener::Refused,
-    sites::Place,
-    world::{Event, Plant, bare, reply_to},
+    event::{Event, TimerSite},
+    in_flight::{InFlight, PlannedAnswer, Worker, head_of, is_check, peer_of},
+    listener::PendingRefusal,
+    world::{Plant, bare, reply_to},
 };
 use crate::{
-    calls::{CallContext, CallsEnded},
-    class::Shown,
+    calls::{CallContext, CallsResult},
+    class::RequestFacts,
     request::{self, End},
-    spec::Health,
+    spec::HealthChecks,
 };
 
 impl Plant {
     /// What calls on behalf of a job carry on, and the number of the user who sent the request.
     pub(super) fn call_context(&self, id: JobId) -> Option<(CallContext, u64)> {
-        let visit = self.requests.in_flight.get(&id)?;
-        let tags = self.sites.stages[visit.route.branch.0].spec.carried(visit.offer.tags);
-        Some((CallContext { tags, key: Some(visit.asked.key), note: visit.offer.note }, visit.asked.user))
+        let request = self.requests.in_flight.get(&id)?;
+        let tags = self.sites.stages[request.route.branch.0].spec.carried(request.offer.tags);
+        Some((CallContext { tags, key: Some(request.asked.key), note: request.offer.note }, request.asked.user))
     }
 
     /// A request has been read whole.
-    pub(super) fn read(&mut self, asked: SimRequest, cx: &mut dyn Around) {
+    pub(super) fn read(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
         let check = is_check(&asked.call);
         if check {
             self.books(asked.conn).checked();
-            if self.checks.answered == Health::Outside {
+            if self.checks.answered == HealthChecks::Outside {
                 return self.reply(asked.conn, bare(200), cx);
             }
         }
         let entry = (!check).then(|| self.books(asked.conn).open(asked.number));
-        let head = head_of(&asked.call);
+        let head = head_of(&asked.call, asked.left);
         let route = self.backend.route(&head);
-        let shown = Shown { head: &head, peer: peer_of(asked.user), session: Some(asked.user) };
+        let facts = RequestFacts { head: &head, peer: peer_of(asked.user), session: Some(asked.user) };
         let offer = if check {
-            self.arrivals.check(&shown, route.kind, cx.now())
+            self.intake.check(&facts, route.kind, cx.now())
         } else {
-            self.arrivals.request(&shown, route.kind, cx.now())
+            self.intake.request(&facts, route.kind, cx.now())
         };
         let id = offer.id;
         let gone = match self.listener.conns.get_mut(&asked.conn) {
@@ -60,24 +60,21 @@ impl Plant {
             None => true,
         };
         let key = asked.key;
-        let visit = Visit {
+        let request = InFlight {
             asked,
             offer,
             route,
             entry: entry.filter(|_| !gone),
             permit: None,
-            offered: cx.now(),
-            started: cx.now(),
             steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, key) },
             cost: Duration::ZERO,
-            less: None,
+            answer: PlannedAnswer::Full,
             gone,
             check,
             worker: None,
-            calls: CallsEnded::Answered,
-            told: None,
+            calls: CallsResult::NONE,
         };
-        self.requests.in_flight.insert(id, visit);
+        self.requests.in_flight.insert(id, request);
         match self.sites.dispatch.offer(cx.now(), offer, || id) {
             Entered::In(permit) => self.dispatched(id, permit, cx),
             Entered::Refused(away) => self.answer_refused(id, away, &RefusalAnswer::Reject, cx),
@@ -98,8 +95,8 @@ impl Plant {
         steps.into()
     }
 
-    pub(super) fn turn_dispatch(&mut self, cx: &mut dyn Around) {
-        let mut wants = self.sites.collect(Place::Dispatch, &self.meter(), cx);
+    pub(super) fn turn_dispatch(&mut self, cx: &mut dyn PlantContext) {
+        let mut wants = self.sites.collect(TimerSite::Dispatch, &self.meter(), cx);
         for want in wants.drain(..) {
             match want {
                 Action::Admit(id, permit) => self.dispatched(id, Some(permit), cx),
@@ -111,10 +108,10 @@ impl Plant {
         self.sites.buffers.push(wants);
     }
 
-    fn dispatched(&mut self, id: JobId, permit: Option<Permit>, cx: &mut dyn Around) {
-        if let Some(visit) = self.requests.in_flight.get_mut(&id) {
-            visit.permit = permit;
-            if visit.check {
+    fn dispatched(&mut self, id: JobId, permit: Option<Permit>, cx: &mut dyn PlantContext) {
+        if let Some(request) = self.requests.in_flight.get_mut(&id) {
+            request.permit = permit;
+            if request.check {
                 self.leave_dispatch(id, Outcome::Ignored, None, cx);
                 return self.turn_back(id, bare(200), &End::Answered(200), Duration::ZERO, cx);
             }
@@ -124,7 +121,7 @@ impl Plant {
     }
 
     /// The workers of dispatch take jobs to their stages.
-    pub(super) fn turn_dispatchers(&mut self, cx: &mut dyn Around) {
+    pub(super) fn turn_dispatchers(&mut self, cx: &mut dyn PlantContext) {
         loop {
             match self.sites.dispatchers.poll() {
                 DispatchStep::Offer(id) => self.offer_to_stage(id, cx),
@@ -141,10 +138,10 @@ impl Plant {
         }
     }
 
-    fn offer_to_stage(&mut self, id: JobId, cx: &mut dyn Around) {
-        let Some(visit) = self.requests.in_flight.get(&id) else { return self.sites.dispatchers.taken(id, 0) };
-        let (now, stage) = (cx.now(), visit.route.branch.0);
-        let offer = Offer { tags: self.sites.stages[stage].spec.carried(visit.offer.tags), ..visit.offer };
+    fn offer_to_stage(&mut self, id: JobId, cx: &mut dyn PlantContext) {
+        let Some(request) = self.requests.in_flight.get(&id) else { return self.sites.dispatchers.taken(id, 0) };
+        let (now, stage) = (cx.now(), request.route.branch.0);
+        let offer = Offer { tags: self.sites.stages[stage].spec.carried(request.offer.tags), ..request.offer };
         match self.sites.stages[stage].site.offer(now, offer, id) {
             Ok(()) => self.sites.dispatchers.taken(id, stage),
             Err((_, away)) => {
@@ -160,33 +157,33 @@ impl Plant {
     }
 
     /// Answers a request that the gate at dispatch or its stage refuses.
-    fn answer_refused(&mut self, id: JobId, away: TurnedAway, answer: &RefusalAnswer, cx: &mut dyn Around) {
-        let Some(visit) = self.requests.in_flight.get(&id) else { return };
-        let (kind, call, key) = (visit.route.kind, &visit.asked.call, visit.asked.key);
+    fn answer_refused(&mut self, id: JobId, away: TurnedAway, answer: &RefusalAnswer, cx: &mut dyn PlantContext) {
+        let Some(request) = self.requests.in_flight.get(&id) else { return };
+        let (kind, call, key) = (request.route.kind, &request.asked.call, request.asked.key);
         let degraded = match answer {
             RefusalAnswer::Degrade => self.backend.degrade(kind, call, key, cx.now()),
             RefusalAnswer::Reject | RefusalAnswer::Redirect(_) => None,
         };
         let TurnedAway { refusal, note } = away;
         let status = degraded.as_ref().map(|(_, response)| response.status);
-        let end = End::not_taken(refusal, answer, &visit.asked.call.path, status);
+        let end = End::not_taken(refusal, answer, &request.asked.call.path, status);
         let note = request::note_of_reply(self.leave_dispatch(id, end.outcome(false), None, cx), note);
         let (cost, response) = degraded.unwrap_or_else(|| (Duration::ZERO, bare(end.status())));
         self.turn_back(id, reply_to(response, &end, note), &end, cost, cx);
     }
 
     /// Blocked jobs are due to be tried again.
-    pub(super) fn retry_blocked(&mut self, cx: &mut dyn Around) {
+    pub(super) fn retry_blocked(&mut self, cx: &mut dyn PlantContext) {
         self.sites.retry_planned = None;
         self.sites.dispatchers.retry(cx.now());
         self.turn_dispatchers(cx);
     }
 
-    /// Sends an answer that no stage has worked on; `cost`: that of a cheap answer.
-    fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn Around) {
-        let Some(visit) = self.requests.in_flight.remove(&id) else { return };
+    /// Sends an answer; `cost`: what it takes beyond the work on it, if it is no refusal.
+    fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn PlantContext) {
+        let Some(request) = self.requests.in_flight.remove(&id) else { return };
         let cost = if end.costs_a_refusal() { ms(self.costs.refuse_ms) } else { cost };
-        let refused = Refused { conn: visit.asked.conn, response, entry: visit.entry, ending: end.ending() };
+        let refused = PendingRefusal { conn: request.asked.conn, response, entry: request.entry, ending: end.ending() };
         if cost.is_zero() {
             self.send_refusal(refused, cx);
         } else {
@@ -194,7 +191,7 @@ impl Plant {
         }
     }
 
-    fn send_refusal(&mut self, refused: Refused, cx: &mut dyn Around) {
+    fn send_refusal(&mut self, refused: PendingRefusal, cx: &mut dyn PlantContext) {
         if let Some(entry) = refused.entry {
             entry.close(refused.ending);
         }
@@ -207,17 +204,17 @@ impl Plant {
         id: JobId,
         outcome: Outcome,
         cost: Option<Duration>,
-        cx: &mut dyn Around,
+        cx: &mut dyn PlantContext,
     ) -> Option<Note> {
-        let visit = self.requests.in_flight.get_mut(&id)?;
-        let (permit, told) = (visit.permit.take()?, visit.told);
+        let request = self.requests.in_flight.get_mut(&id)?;
+        let (permit, told) = (request.permit.take()?, request.calls.note);
         let note = self.sites.dispatch.ended(cx.now(), permit, outcome, cost, told);
         self.turn_dispatch(cx);
         note
     }
 
-    pub(super) fn turn_stage(&mut self, stage: usize, cx: &mut dyn Around) {
-        let mut wants = self.sites.collect(Place::Stage(stage), &self.meter(), cx);
+    pub(super) fn turn_stage(&mut self, stage: usize, cx: &mut dyn PlantContext) {
+        let mut wants = self.sites.collect(TimerSite::Stage(stage), &self.meter(), cx);
         for want in wants.drain(..) {
             match want {
                 Action::Refuse(id, away) => self.answer_refused(id, away, &RefusalAnswer::Reject, cx),
@@ -226,7 +223,7 @@ impl Plant {
                 Action::Shed(to, level) if to.is_none_or(|to| to == self.sites.graph().dispatch()) => {
                     // Upstream of a stage lies dispatch.
                     let from = self.sites.stages[stage].site.id();
-                    self.tell(Place::Dispatch, &Seen::Peer(PeerReport::Pressure { from, level }), cx);
+                    self.tell(TimerSite::Dispatch, &Seen::Peer(PeerReport::Pressure { from, level }), cx);
                 }
                 Action::Tell(report) => cx.report(report),
                 _ => {}
@@ -237,14 +234,14 @@ impl Plant {
     }
 
     /// Idle workers of stages where there is work take it.
-    pub(super) fn start_workers(&mut self, cx: &mut dyn Around) {
+    pub(super) fn start_workers(&mut self, cx: &mut dyn PlantContext) {
         while let Some(stage) = self.requests.woken_stages.pop_front() {
             while self.start_worker(stage, cx) {}
         }
     }
 
     /// An idle worker takes a batch. False if there is none, or no worker.
-    fn start_worker(&mut self, stage: usize, cx: &mut dyn Around) -> bool {
+    fn start_worker(&mut self, stage: usize, cx: &mut dyn PlantContext) -> bool {
         let WorkerStep::Batch(batch) = self.sites.stages[stage].site.take() else { return false };
         let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
         let worker = Worker { stage, batch, under_way: None, jobs, began: cx.now() };
@@ -256,7 +253,7 @@ impl Plant {
     }
 
     /// A worker begins with the next job of its batch, or with the next batch.
-    fn work_on_next(&mut self, number: usize, cx: &mut dyn Around) {
+    fn work_on_next(&mut self, number: usize, cx: &mut dyn PlantContext) {
         let now = cx.now();
         let Some(worker) = self.requests.workers[number].as_mut() else { return };
         let stage = worker.stage;
@@ -269,37 +266,36 @@ impl Plant {
             self.start_worker(stage, cx); // the worker itself, before others that were woken
             return;
         };
-        self.sites.stages[stage].site.started(now, &queued);
+        let expired = self.sites.stages[stage].site.started(now, &queued);
         let id = queued.offer.id;
-        let Some(visit) = self.requests.in_flight.get_mut(&id) else { return };
-        visit.worker = Some(number);
-        visit.started = now;
-        visit.offered = queued.offered;
-        if let Some(permit) = &mut visit.permit {
+        let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
+        request.worker = Some((number, now));
+        let skip = self.sites.stages[stage].spec.drop_abandoned && request.gone || expired.is_some();
+        if let (Some(permit), false) = (&mut request.permit, skip) {
             self.sites.dispatch.started(now, permit);
         }
-        let skip = self.sites.stages[stage].spec.drop_abandoned && visit.gone;
         let quality = self.sites.stages[stage].site.quality().min(self.sites.dispatch.quality());
         if skip {
-            visit.steps.clear();
-        } else if visit.steps.is_empty() {
-            let (kind, key, call) = (visit.route.kind, visit.asked.key, &visit.asked.call);
-            let class = visit.offer.tags.class;
+            request.steps.clear();
+            request.answer = expired.map_or(PlannedAnswer::Full, PlannedAnswer::Refused);
+        } else if request.steps.is_empty() {
+            let (kind, key, call) = (request.route.kind, request.asked.key, &request.asked.call);
+            let class = request.offer.tags.class;
             let less = if quality < 1.0 { self.backend.less(kind, call, key, quality, now) } else { None };
             let steps = less.map(|less| {
-                visit.less = Some(less.how);
+                request.answer = PlannedAnswer::Less(less.how);
                 less.steps
             });
-            visit.steps = steps.unwrap_or_else(|| self.backend.steps(kind, class, key, quality)).into();
+            request.steps = steps.unwrap_or_else(|| self.backend.steps(kind, class, key, quality)).into();
         }
-        if visit.steps.is_empty() {
-            visit.steps.push_back(Step { pool: None, demand: Duration::ZERO });
+        if request.steps.is_empty() {
+            request.steps.push_back(Step { pool: None, demand: Duration::ZERO });
         }
-        self.cpu.start(now, id, visit.steps[0]);
+        self.cpu.start(now, id, request.steps[0]);
     }
 
     /// The cores are done with a task.
-    pub(super) fn done(&mut self, task: Task, cx: &mut dyn Around) {
+    pub(super) fn done(&mut self, task: Task, cx: &mut dyn PlantContext) {
         match task {
             Task::Read(asked) => self.read(*asked, cx),
             Task::Refusal(refused) => self.send_refusal(*refused, cx),
@@ -308,12 +304,12 @@ impl Plant {
         }
     }
 
-    fn step_done(&mut self, id: JobId, cx: &mut dyn Around) {
-        let Some(visit) = self.requests.in_flight.get_mut(&id) else { return };
-        let Some(step) = visit.steps.pop_front() else { return };
+    fn step_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
+        let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
+        let Some(step) = request.steps.pop_front() else { return };
         // The time of its own servers, which may be slower than others.
-        visit.cost += self.cpu.time(step.demand);
-        let next = visit.steps.front().copied();
+        request.cost += self.cpu.time(step.demand);
+        let next = request.steps.front().copied();
         self.cpu.release(cx.now(), step);
         let latency = self.faults.latency();
         match next {
@@ -324,12 +320,11 @@ impl Plant {
     }
 
     /// What the service does itself for a job is done. Calls to other services come next; its worker waits for them.
-    pub(super) fn worked(&mut self, id: JobId, cx: &mut dyn Around) {
-        let Some((stage, gone)) = self.requests.in_flight.get(&id).map(|visit| (visit.route.branch.0, visit.gone))
-        else {
-            return;
-        };
-        let dropped = gone && self.sites.stages[stage].spec.drop_abandoned;
+    pub(super) fn worked(&mut self, id: JobId, cx: &mut dyn PlantContext) {
+        let Some(request) = self.requests.in_flight.get(&id) else { return };
+        let (stage, gone) = (request.route.branch.0, request.gone);
+        let expired = matches!(request.answer, PlannedAnswer::Refused(_));
+        let dropped = expired || gone && self.sites.stages[stage].spec.drop_abandoned;
         if !dropped && cx.calls(id) {
             self.sites.stages[stage].site.waits_downstream(1);
             return;
@@ -337,43 +332,42 @@ impl Plant {
         self.job_done(id, cx);
     }
 
-    /// The calls that a job waited for have ended so; `told`: what the last reply told.
-    pub(super) fn calls_ended(&mut self, id: JobId, ended: CallsEnded, told: Option<Note>, cx: &mut dyn Around) {
-        let Some(visit) = self.requests.in_flight.get_mut(&id) else { return };
-        visit.calls = ended;
-        visit.told = told;
-        let stage = visit.route.branch.0;
+    /// The calls that a job waited for have ended so.
+    pub(super) fn calls_ended(&mut self, id: JobId, calls: CallsResult, cx: &mut dyn PlantContext) {
+        let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
+        request.calls = calls;
+        let stage = request.route.branch.0;
         self.sites.stages[stage].site.waits_downstream(-1);
         self.job_done(id, cx);
-        self.come_to_rest(cx);
+        self.settle(cx);
     }
 
     /// All work on a job is done: booked first, answered second, as in the live stage.
-    pub(super) fn job_done(&mut self, id: JobId, cx: &mut dyn Around) {
-        let Some(visit) = self.requests.in_flight.get(&id) else { return };
-        let Some(number) = visit.worker else { return };
+    pub(super) fn job_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
+        let Some(request) = self.requests.in_flight.get(&id) else { return };
+        let Some((number, started)) = request.worker else { return };
         let Some((stage, queued)) =
             self.requests.workers[number].as_mut().and_then(|w| Some((w.stage, w.under_way.take()?)))
         else {
             return;
         };
-        let end = visit.calls.end_of_request();
+        let (end, cost) = match request.answer {
+            PlannedAnswer::Refused(refusal) => (Some(End::Refused(refusal)), None),
+            PlannedAnswer::Full | PlannedAnswer::Less(_) => (request.calls.ended.end_of_request(), Some(request.cost)),
+        };
         // Calls aside, a plant's services always have an answer.
-        let outcome = end.as_ref().unwrap_or(&End::Answered(200)).outcome(visit.gone);
-        let (cost, told) = (visit.cost, visit.told);
-        let note = self.sites.stages[stage].site.ended(cx.now(), &queued, visit.started, outcome, Some(cost), told);
+        let outcome = end.as_ref().unwrap_or(&End::Answered(200)).outcome(request.gone);
+        let told = request.calls.note;
+        let note = self.sites.stages[stage].site.ended(cx.now(), &queued, started, outcome, cost, told);
         self.turn_stage(stage, cx);
-        let note = request::note_of_reply(self.leave_dispatch(id, outcome, Some(cost), cx), note);
-        if let Some(visit) = self.requests.in_flight.remove(&id) {
+        let note = request::note_of_reply(self.leave_dispatch(id, outcome, cost, cx), note);
+        if let Some(request) = self.requests.in_flight.get(&id) {
             let response = match &end {
-                None => self.backend.answer(&visit.asked.call, visit.less.as_deref(), cx.now()),
+                None => self.backend.answer(&request.asked.call, request.answer.less(), cx.now()),
                 Some(end) => bare(end.status()),
             };
             let end = end.unwrap_or(End::Answered(response.status));
-            if let Some(entry) = visit.entry {
-                entry.close(end.ending());
-            }
-            self.reply(visit.asked.conn, reply_to(response, &end, note), cx);
+            self.turn_back(id, reply_to(response, &end, note), &end, Duration::ZERO, cx);
         }
         self.work_on_next(number, cx);
     }

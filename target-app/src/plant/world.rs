@@ -2,62 +2,19 @@
 
 use std::time::Duration;
 
-use controllers::{JobId, Note, Reason, Refusal, Timestamp, UnixSeconds};
-use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of};
+use controllers::{Note, Reason, Refusal, Timestamp};
+use workloads::sim::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, SynResult};
 
 use super::{
-    backend::Backend,
-    context::Around,
-    costs::PlantSpec,
-    cpu::CpuModel,
-    fault::Faults,
-    in_flight::Requests,
-    listener::Listener,
-    sites::{Place, PlantSites},
+    backend::Backend, context::PlantContext, costs::PlantSpec, cpu::CpuModel, event::Event, fault::Faults,
+    in_flight::Requests, listener::Listener, meter::Meter, sites::PlantSites,
 };
 use crate::{
-    control::events::Reader,
+    control::events::EventReader,
     ledger::Ledgers,
-    request::{self, Arrivals, End},
-    signals::Probe,
-    spec::Health,
+    request::{self, End, Intake},
+    spec::HealthChecks,
 };
-
-/// What a plant plans for itself.
-#[derive(Debug, Clone, Copy)]
-pub enum Event {
-    /// Some work may be done.
-    Cores(u64),
-    /// A site asked to be woken.
-    Wake(Place),
-    /// Blocked jobs are tried again.
-    Retry,
-    /// A request has waited as long as a fault makes it.
-    Waited(JobId),
-    /// A connection may have been idle for too long.
-    Idle(ConnId),
-    /// A fault begins or ends.
-    Fault(usize, bool),
-    /// The policy begins anew.
-    Renew,
-    /// Another second of all open connections is to be paid.
-    Upkeep,
-}
-
-impl Identity for Event {
-    fn identity(&self) -> u64 {
-        match *self {
-            Self::Cores(plan) => identity_of(0, &[plan]),
-            Self::Wake(place) => identity_of(1, &[place.identity()]),
-            Self::Retry => identity_of(2, &[]),
-            Self::Waited(JobId(job)) => identity_of(3, &[job]),
-            Self::Idle(conn) => identity_of(4, &[conn.identity()]),
-            Self::Fault(number, on) => identity_of(5, &[number as u64, u64::from(on)]),
-            Self::Renew => identity_of(6, &[]),
-            Self::Upkeep => identity_of(7, &[]),
-        }
-    }
-}
 
 /// A target in virtual time.
 #[derive(Debug)]
@@ -68,45 +25,22 @@ pub struct Plant {
     pub(super) listener: Listener,
     pub(super) sites: PlantSites,
     pub(super) requests: Requests,
-    pub(super) arrivals: Arrivals,
+    pub(super) intake: Intake,
     pub(super) ledgers: Ledgers,
     pub(super) checks: Checks,
     pub(super) faults: Faults,
-    /// When the policy begins anew.
+    /// When a new policy replaces the policy.
     pub(super) renewals: Vec<Duration>,
-    pub(super) reader: Reader,
+    pub(super) reader: EventReader,
 }
 
 /// Health checks.
 #[derive(Debug)]
 pub(super) struct Checks {
-    /// Who answers them.
-    pub(super) answered: Health,
+    /// The place that answers them.
+    pub(super) answered: HealthChecks,
     /// Work on them.
     pub(super) spent: Duration,
-}
-
-/// The plant as load samples see it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Meter {
-    used: Duration,
-    cpus: f64,
-    memory: f64,
-}
-
-impl Probe for Meter {
-    fn cpu_time(&self) -> Duration {
-        self.used
-    }
-
-    fn cpus(&self) -> f64 {
-        self.cpus
-    }
-
-    /// Nothing but connections takes memory in a plant.
-    fn memory_share(&self) -> f64 {
-        self.memory
-    }
 }
 
 impl Plant {
@@ -127,14 +61,14 @@ impl Plant {
     }
 
     /// What a call has caused is done: woken workers begin, and the next end of their work is planned.
-    pub(super) fn come_to_rest(&mut self, cx: &mut dyn Around) {
+    pub(super) fn settle(&mut self, cx: &mut dyn PlantContext) {
         self.start_workers(cx);
         if let Some((at, plan)) = self.cpu.plan() {
             cx.plan(at, Event::Cores(plan));
         }
     }
 
-    pub(super) fn starts(&mut self, cx: &mut dyn Around) {
+    pub(super) fn start(&mut self, cx: &mut dyn PlantContext) {
         self.sites.show_wall(cx.now());
         for (at, number, on) in self.faults.times().collect::<Vec<_>>() {
             cx.plan(Timestamp::ZERO + at, Event::Fault(number, on));
@@ -146,34 +80,34 @@ impl Plant {
             cx.plan(Timestamp::ZERO + UPKEEP, Event::Upkeep);
         }
         self.turn_all(cx);
-        self.come_to_rest(cx);
+        self.settle(cx);
     }
 
     /// `silent`: no request is to follow.
-    pub(super) fn is_knocked(&mut self, conn: ConnId, silent: bool, cx: &mut dyn Around) -> SynResult {
+    pub(super) fn on_connect(&mut self, conn: ConnId, silent: bool, cx: &mut dyn PlantContext) -> SynResult {
         self.sites.show_wall(cx.now());
         if self.listener.is_full() {
             return SynResult::Dropped;
         }
         self.listener.add(conn, silent, cx.now());
         self.take_connections(cx);
-        self.come_to_rest(cx);
+        self.settle(cx);
         SynResult::Taken
     }
 
-    pub(super) fn is_asked(&mut self, asked: SimRequest, cx: &mut dyn Around) {
+    pub(super) fn on_request(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
         self.sites.show_wall(cx.now());
         self.arrives(asked, cx);
-        self.come_to_rest(cx);
+        self.settle(cx);
     }
 
-    pub(super) fn is_left(&mut self, conn: ConnId, cx: &mut dyn Around) {
+    pub(super) fn on_hang_up(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         self.sites.show_wall(cx.now());
         self.client_goes(conn, cx);
-        self.come_to_rest(cx);
+        self.settle(cx);
     }
 
-    pub(super) fn happens(&mut self, event: Event, cx: &mut dyn Around) {
+    pub(super) fn on_event(&mut self, event: Event, cx: &mut dyn PlantContext) {
         self.sites.show_wall(cx.now());
         match event {
             Event::Cores(plan) => {
@@ -182,7 +116,7 @@ impl Plant {
                     self.done(task, cx);
                 }
             }
-            Event::Wake(place) => self.woken(place, cx),
+            Event::Wake(place) => self.on_wake(place, cx),
             Event::Retry => self.retry_blocked(cx),
             Event::Waited(id) => self.worked(id, cx),
             Event::Idle(conn) => self.look_at_idle(conn, cx),
@@ -193,7 +127,7 @@ impl Plant {
             Event::Renew => self.renew(cx),
             Event::Upkeep => self.keep_up(cx),
         }
-        self.come_to_rest(cx);
+        self.settle(cx);
     }
 }
 
@@ -201,33 +135,28 @@ impl SimServer for Plant {
     type Event = Event;
 
     fn begin(&mut self, cx: &mut Cx<'_, Event>) {
-        self.starts(cx);
+        self.start(cx);
     }
 
-    fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, Event>) -> SynResult {
-        self.is_knocked(conn, client.silent, cx)
+    fn connect(&mut self, conn: ConnId, visitor: SimClient, cx: &mut Cx<'_, Event>) -> SynResult {
+        self.on_connect(conn, visitor.silent, cx)
     }
 
     fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, Event>) {
-        self.is_asked(asked, cx);
+        self.on_request(asked, cx);
     }
 
     fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Event>) {
-        self.is_left(conn, cx);
+        self.on_hang_up(conn, cx);
     }
 
     fn happen(&mut self, event: Event, cx: &mut Cx<'_, Event>) {
-        self.happens(event, cx);
+        self.on_event(event, cx);
     }
 }
 
 /// Open connections are paid for so often.
 pub(super) const UPKEEP: Duration = Duration::from_secs(1);
-
-/// Wall time begins with the run: nothing outside of it is to agree with.
-pub(super) fn wall(now: Timestamp) -> UnixSeconds {
-    UnixSeconds(now.as_nanos() / 1_000_000_000)
-}
 
 /// An answer of nothing but a status.
 pub(super) fn bare(status: u16) -> Response {

@@ -5,33 +5,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use controllers::{JobId, Kind, Offer, Tags, Timestamp};
 
 use super::{note, tags};
-use crate::class::{Ranks, Shown};
+use crate::class::{Classification, RequestFacts};
 
 /// Makes offers to the gates of a service.
 #[derive(Debug, Default)]
-pub struct Arrivals {
-    ranks: Ranks,
+pub struct Intake {
+    classification: Classification,
     next_id: AtomicU64,
     /// First attempts, second ones, third ones, and all later ones.
     attempts: [AtomicU64; 4],
 }
 
-impl Arrivals {
-    /// `ranks`: which class a request is in, and how important it is.
-    pub(crate) fn new(ranks: Ranks) -> Self {
-        Self { ranks, ..Self::default() }
+impl Intake {
+    /// `classification`: which class a request is in, and how important it is.
+    pub(crate) fn new(classification: Classification) -> Self {
+        Self { classification, ..Self::default() }
     }
 
     /// A request of this type.
-    pub(crate) fn request(&self, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Offer {
-        let offer = self.check(shown, kind, entered);
+    pub(crate) fn request(&self, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Offer {
+        let offer = self.check(facts, kind, entered);
         self.attempts[usize::from(offer.tags.attempt.min(3))].fetch_add(1, Ordering::Relaxed);
-        Offer { note: note(shown.head), ..offer }
+        Offer { note: note(facts.head), ..offer }
     }
 
     /// A health check, which is no request: it is not counted, and carries no note.
-    pub(crate) fn check(&self, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Offer {
-        self.offer(self.tags(shown, kind, entered), entered)
+    pub(crate) fn check(&self, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Offer {
+        self.offer(self.tags(facts, kind, entered), entered)
     }
 
     /// A connection, of which nothing is known.
@@ -40,8 +40,8 @@ impl Arrivals {
     }
 
     /// What is known of a request of this type.
-    pub(crate) fn tags(&self, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
-        tags(&self.ranks, shown, kind, entered)
+    pub(crate) fn tags(&self, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Tags {
+        tags(&self.classification, facts, kind, entered)
     }
 
     /// Requests by the number of their attempt, as rows of a gauge.

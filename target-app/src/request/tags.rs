@@ -6,12 +6,12 @@ use controllers::{Criticality, Kind, Note, Tags, Timestamp};
 use http::{HeaderName, request::Parts};
 use workloads::client::NOTE;
 
-use crate::class::{Ranks, Shown};
+use crate::class::{Classification, RequestFacts};
 
 /// The number of the attempt; the first one is 0 and may be left out.
 pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
 /// For how many milliseconds from now on the sender waits.
-static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
+pub(crate) static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
 /// One of the names of [`Criticality`].
 static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 /// Who asks, a number.
@@ -20,18 +20,18 @@ static USER: HeaderName = HeaderName::from_static("x-user");
 static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
 
 /// What is known of a request of this type when it arrives.
-pub(super) fn tags(ranks: &Ranks, shown: &Shown<'_>, kind: Kind, entered: Timestamp) -> Tags {
-    let head = shown.head;
+pub(super) fn tags(classification: &Classification, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Tags {
+    let head = facts.head;
     let timeout = number(head, &TIMEOUT).map(Duration::from_millis);
     let tags = Tags {
         kind,
         deadline: timeout.map(|timeout| entered + timeout),
         attempt: number(head, &ATTEMPT).unwrap_or_default(),
-        user: number(head, &USER).unwrap_or_else(|| shown.user()),
+        user: number(head, &USER).unwrap_or_else(|| facts.user()),
         customer: number(head, &CUSTOMER).unwrap_or_default(),
         ..Tags::default()
     };
-    ranks.ranked(tags, text(head, &CRITICALITY).and_then(Criticality::named), shown)
+    classification.ranked(tags, text(head, &CRITICALITY).and_then(Criticality::named), facts)
 }
 
 /// What the sender's policy put on a request.
@@ -57,8 +57,8 @@ mod tests {
             request = request.header(*name, *value);
         }
         let head = request.body(()).unwrap().into_parts().0;
-        let shown = Shown { head: &head, peer: "127.0.0.1:1".parse().unwrap(), session: Some(0) };
-        super::tags(&Ranks::default(), &shown, Kind(0), Timestamp::ZERO)
+        let facts = RequestFacts { head: &head, peer: "127.0.0.1:1".parse().unwrap(), session: Some(0) };
+        super::tags(&Classification::default(), &facts, Kind(0), Timestamp::ZERO)
     }
 
     #[test]
@@ -75,8 +75,8 @@ mod tests {
                 request = request.header("X-User", number);
             }
             let head = request.body(()).unwrap().into_parts().0;
-            let shown = Shown { head: &head, peer: peer.parse().unwrap(), session };
-            super::tags(&Ranks::default(), &shown, Kind(0), Timestamp::ZERO).user
+            let facts = RequestFacts { head: &head, peer: peer.parse().unwrap(), session };
+            super::tags(&Classification::default(), &facts, Kind(0), Timestamp::ZERO).user
         };
         assert_eq!(user(Some("18446744073709551615"), Some(7), "127.0.0.1:1"), u64::MAX);
         assert_eq!(user(Some("-1"), Some(7), "127.0.0.1:1"), 7, "malformed");

@@ -6,19 +6,19 @@ use controllers::{SiteId, seed_for};
 
 use super::ServeError;
 use crate::{
-    app::{App, Dispatchers, Sites},
+    app::{Dispatchers, LiveApp, Sites},
     calls::Callers,
-    class::Ranks,
-    clock::Clock,
+    class::Classification,
+    clock::ServiceClock,
     control::{events::Events, reports::Reports},
     graph::{Graph, Role},
     mail::{Arashi, ArashiSettings, SessionLimits},
     monitor::Monitors,
     policies::{Resolved, Seating, Unfit, machines},
-    request::Arrivals,
+    request::Intake,
     service::Service,
     spec::{self, OnRefuse, TargetSpec},
-    stage::{Door, Stage, keep_time, spawn},
+    stage::{AdmissionGate, LiveStage, keep_time, spawn},
     synthetic::{Checksum, Emulated, Law},
     tree::TaskSpec,
 };
@@ -29,7 +29,7 @@ const LEAST_HEAD_BYTES: u32 = 8192;
 /// A service that is put together, and does not run yet.
 #[derive(Debug)]
 pub(crate) struct Built {
-    pub(crate) app: Arc<App>,
+    pub(crate) app: Arc<LiveApp>,
     pub(crate) seating: Seating,
     pub(crate) monitors: Arc<Monitors>,
     pub(crate) reports: Option<Reports>,
@@ -50,7 +50,7 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     if spec.edge.head_bytes < LEAST_HEAD_BYTES {
         return Err(ServeError::Head(spec.edge.head_bytes));
     }
-    let clock = Clock::start();
+    let clock = ServiceClock::start();
     let service = open(&spec.app, task.speed, spec.draws.unwrap_or(spec.seed), clock).await?;
     let graph = Arc::new(service.graph());
     let seating = Seating::new(graph, spec.objective, spec.seed, Events::default());
@@ -63,11 +63,11 @@ pub(crate) fn assemble(
     chosen: &Resolved,
     service: Arc<dyn Service>,
     seating: &Seating,
-    clock: Clock,
+    clock: ServiceClock,
 ) -> Result<Built, ServeError> {
     let (spec, graph, probe) = (&task.target, Arc::clone(seating.graph()), service.probe());
     let (monitors, machines) = machines(&spec.machines)?;
-    let arrivals = Arrivals::new(Ranks::of(spec).map_err(ServeError::Class)?);
+    let intake = Intake::new(Classification::of(spec).map_err(ServeError::Class)?);
     let callers = Callers::of(task, clock).map_err(ServeError::Calls)?;
     check_stages(spec, &graph)?;
     let misplaced = chosen.misplaced(&graph);
@@ -82,13 +82,13 @@ pub(crate) fn assemble(
             let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
             let policy = seating.policy_site(chosen, beside, site);
             let spec = spec.stage(&node.name).clone();
-            Stage::new(&node.name, policy, spec, service.probe(), reports.clone(), clock)
+            LiveStage::new(&node.name, policy, spec, service.probe(), reports.clone(), clock)
         })
         .collect();
     let workers = stages.iter().map(|stage| stage.spec().workers).sum();
     let gate = |site: SiteId, capacity| {
         let policy = seating.policy_site(chosen, &[], site);
-        Door::new(graph.site_name(site), policy, capacity, service.probe(), reports.clone(), clock)
+        AdmissionGate::new(graph.site_name(site), policy, capacity, service.probe(), reports.clone(), clock)
     };
     let at_dispatch = spec.stage("dispatch");
     let sites = Sites {
@@ -101,7 +101,7 @@ pub(crate) fn assemble(
     let system = graph.system();
     let machines = monitors.iter().filter_map(|monitor| seating.machine(monitor, system)).collect();
     let monitors = Monitors::new(system, machines, probe, sites.monitored(), clock);
-    let app = App::new(task, service, sites, arrivals, callers, clock);
+    let app = LiveApp::new(task, service, sites, intake, callers, clock);
     Ok(Built { app, seating: seating.clone(), monitors, reports, policy: Mutex::new(spec.policy.name.clone()) })
 }
 
@@ -114,7 +114,7 @@ impl Built {
 }
 
 /// Opens what is served.
-async fn open(app: &spec::App, speed: f64, seed: u64, clock: Clock) -> Result<Arc<dyn Service>, ServeError> {
+async fn open(app: &spec::App, speed: f64, seed: u64, clock: ServiceClock) -> Result<Arc<dyn Service>, ServeError> {
     let seed = seed_for(seed, "service");
     match app {
         spec::App::Arashi { database, connections, work, session_in_links, full_text, durability, stale } => {

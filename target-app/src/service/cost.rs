@@ -20,7 +20,7 @@ use accounts::Accounts;
 
 /// The cost of a request as its handler states it, put on the answer: emulated work, which no clock sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cost(pub Duration);
+pub struct StatedCost(pub Duration);
 
 /// A handler's work with the CPU time of all threads that do it. What it waits for is not in it, nor is what is done after its
 /// answer is there.

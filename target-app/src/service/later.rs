@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::Response;
 
-use super::{Boxed, Bytes, Handled, Page};
+use super::{Boxed, Bytes, Handled, PageBody};
 
 /// The rest of an answer. The stage books the job as done, and its worker goes on; the client gets what comes of this.
 #[derive(Clone)]
@@ -12,7 +12,7 @@ pub(crate) struct Later(Arc<Mutex<Option<Boxed<'static, Handled>>>>);
 
 impl Later {
     /// What a handler returns instead of the answer.
-    pub(crate) fn answer(rest: impl Future<Output = Handled> + Send + 'static) -> Response<Page> {
+    pub(crate) fn answer(rest: impl Future<Output = Handled> + Send + 'static) -> Response<PageBody> {
         let mut response = Response::new(Bytes::new().into());
         response.extensions_mut().insert(Self(Arc::new(Mutex::new(Some(Box::pin(rest))))));
         response

@@ -6,7 +6,7 @@ use super::{Boxed, Bytes};
 
 /// What an answer says.
 #[derive(Debug)]
-pub enum Page {
+pub enum PageBody {
     /// In memory.
     Whole(Bytes),
     /// Too large for that: drawn a piece at a time, as the client takes it.
@@ -24,7 +24,7 @@ pub trait Pieces: fmt::Debug + Send + Sync {
     fn next(&mut self) -> Boxed<'_, io::Result<Option<Bytes>>>;
 }
 
-impl Page {
+impl PageBody {
     /// Bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
@@ -35,19 +35,19 @@ impl Page {
     }
 }
 
-impl From<Bytes> for Page {
+impl From<Bytes> for PageBody {
     fn from(bytes: Bytes) -> Self {
         Self::Whole(bytes)
     }
 }
 
-impl From<Vec<u8>> for Page {
+impl From<Vec<u8>> for PageBody {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Whole(bytes.into())
     }
 }
 
-impl From<String> for Page {
+impl From<String> for PageBody {
     fn from(text: String) -> Self {
         Self::Whole(text.into())
     }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -14,45 +14,32 @@ use controllers::{
 };
 use tokio::sync::{Notify, oneshot};
 
-use super::{Timed, lock, timer::rearm};
-use crate::{clock::Clock, control::reports::Reports, signals::Probe};
+use super::{Shared, Timed};
+use crate::{clock::ServiceClock, control::reports::Reports, signals::Probe};
 
-/// A gate with a policy. While the policy is `none`, jobs walk past without a lock.
+/// A gate with a policy. While the policy is `none`, jobs pass without taking the lock.
 #[derive(Debug)]
-pub struct Door {
-    clock: Clock,
+pub struct AdmissionGate {
     watched: AtomicBool,
     quality: AtomicU64,
     unwatched: AtomicU64,
     probe: Arc<dyn Probe>,
-    /// Where reports to other tasks go, if anybody carries them.
+    /// The outgoing usage reports; `None` if no host carries them.
     reports: Option<Reports>,
-    state: Mutex<State>,
-    alarm: Notify,
+    shared: Shared<Gate<Continuation>>,
 }
 
-struct State {
-    gate: Gate<Continuation>,
-    armed: Option<Timestamp>,
-}
+/// The gate's decision about a job.
+pub type AdmissionResult = Result<GatePermit, TurnedAway>;
 
-impl std::fmt::Debug for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").field("gauges", &self.gate.gauges()).finish_non_exhaustive()
-    }
-}
+/// Continues a held job once the gate has decided. It runs at once, in the task whose call led to the decision, outside the gate's lock.
+pub type Continuation = Box<dyn FnOnce(AdmissionResult) + Send>;
 
-/// Let in, or not.
-pub type Decided = Result<Pass, TurnedAway>;
-
-/// What is done with a held job once the gate has decided: at once, in the task whose call led to the decision, outside the gate's lock.
-pub type Continuation = Box<dyn FnOnce(Decided) + Send>;
-
-/// Leave to be behind the gate. Ends once: by [`Pass::end`], or as abandoned when dropped.
+/// The permit of an admitted job. It ends once: by [`GatePermit::end`], or as abandoned when dropped.
 #[derive(Debug)]
-pub struct Pass(Option<(Arc<Door>, Permit)>);
+pub struct GatePermit(Option<(Arc<AdmissionGate>, Permit)>);
 
-impl Door {
+impl AdmissionGate {
     /// A gate. `capacity`: jobs that can be worked on side by side behind it; `probe`: where load samples come from.
     #[must_use]
     pub fn new(
@@ -61,58 +48,56 @@ impl Door {
         capacity: u32,
         probe: Arc<dyn Probe>,
         reports: Option<Reports>,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> Arc<Self> {
         let gate = Gate::new(name, site, capacity);
         Arc::new(Self {
-            clock,
             watched: AtomicBool::new(gate.is_watched()),
             quality: AtomicU64::new(1.0_f64.to_bits()),
             unwatched: AtomicU64::new(0),
             probe,
             reports,
-            state: Mutex::new(State { gate, armed: None }),
-            alarm: Notify::new(),
+            shared: Shared::new(gate, clock),
         })
     }
 
-    /// Asks for a job to be let in. `None`: it is held, and what was made for that case hears what is decided.
-    pub fn offer(self: &Arc<Self>, offer: Offer, held: impl FnOnce() -> Continuation) -> Option<Decided> {
+    /// Offers a job. `None`: the gate holds the job, and calls the continuation that `held` makes once it has decided.
+    pub fn offer(self: &Arc<Self>, offer: Offer, held: impl FnOnce() -> Continuation) -> Option<AdmissionResult> {
         if !self.is_watched() {
             self.unwatched.fetch_add(1, Ordering::Relaxed);
-            return Some(Ok(Pass(None)));
+            return Some(Ok(GatePermit(None)));
         }
         match self.with(|gate, now| gate.offer(now, offer, held)) {
-            Entered::In(permit) => Some(Ok(Pass(permit.map(|permit| (Arc::clone(self), permit))))),
+            Entered::In(permit) => Some(Ok(GatePermit(permit.map(|permit| (Arc::clone(self), permit))))),
             Entered::Refused(away) => Some(Err(away)),
             Entered::Held => None,
         }
     }
 
-    /// A job that may be held goes away.
+    /// Removes a job whose client has gone, if the gate holds it.
     pub fn leave(self: &Arc<Self>, id: JobId) {
-        if self.lock().gate.holds(id) {
+        if self.shared.peek(|gate| gate.holds(id)) {
             let gone = self.with(|gate, now| gate.leave(now, id));
             drop(gone);
         }
     }
 
-    /// Asks for a job to be let in; waits while it is held. Dropped while it waits, the job has left.
+    /// Offers a job and waits while the gate holds it. Dropping the future removes the job.
     ///
     /// # Errors
     /// The refusal.
-    pub async fn enter(self: &Arc<Self>, offer: Offer) -> Decided {
+    pub async fn enter(self: &Arc<Self>, offer: Offer) -> AdmissionResult {
         let mut waiting = None;
         let decided = self.offer(offer, || {
             let (sender, receiver) = oneshot::channel();
             waiting = Some(receiver);
-            // A pass that nobody waits for any more ends as it is dropped.
+            // A permit that nobody waits for any more ends as it is dropped.
             Box::new(|decided| drop(sender.send(decided)))
         });
         match (decided, waiting) {
             (Some(decided), _) => decided,
             (None, waiting) => {
-                let _leaving = Leaving { door: self, id: offer.id };
+                let _leaving = Leaving { gate: self, id: offer.id };
                 let gone = || Err(Refusal::new(Reason::Draining).into());
                 let Some(waiting) = waiting else { return gone() };
                 waiting.await.unwrap_or_else(|_| gone())
@@ -126,13 +111,13 @@ impl Door {
         self.watched.load(Ordering::Acquire)
     }
 
-    /// Quality of service that the policy here asks for.
+    /// The quality of service that the policy asks for, 0 to 1.
     #[must_use]
     pub fn quality(&self) -> f64 {
         f64::from_bits(self.quality.load(Ordering::Relaxed))
     }
 
-    /// Switches the policy; jobs inside keep their passes, jobs that wait are offered to the new one.
+    /// Switches the policy; jobs inside keep their permits, jobs that wait are offered to the new one.
     pub fn replace(self: &Arc<Self>, installed: InstalledPolicy) {
         self.with(|gate, now| {
             gate.replace(now, installed);
@@ -140,16 +125,16 @@ impl Door {
         });
     }
 
-    /// Tells the policy a fact that another site saw.
+    /// Tells the policy a fact that another site observed.
     pub fn hear(self: &Arc<Self>, seen: &Seen) {
         self.with(|gate, now| gate.observe(now, seen));
     }
 
-    /// What can be seen of it now.
+    /// The current gauges.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
         let unwatched = self.unwatched.load(Ordering::Relaxed);
-        let mut gauges = self.lock().gate.gauges();
+        let mut gauges = self.shared.peek(|gate| gate.gauges());
         for count in [&mut gauges.offered, &mut gauges.admitted, &mut gauges.completed] {
             *count += unwatched;
         }
@@ -158,29 +143,22 @@ impl Door {
 
     /// Runs under the lock with the time read inside it, then does what the gate wants.
     fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut Gate<Continuation>, Timestamp) -> T) -> T {
-        let mut state = self.lock();
-        let now = self.read(&mut state);
-        let result = act(&mut state.gate, now);
-        let (decided, alarm) = self.poll(&mut state, now);
-        drop(state);
-        if alarm {
-            self.alarm.notify_one();
-        }
+        let (result, decided) = self.shared.with(|gate, now| {
+            gate.set_wall(self.shared.clock.wall());
+            let result = act(gate, now);
+            let (decided, wake) = self.poll(gate, now);
+            ((result, decided), wake)
+        });
         post(decided);
         result
     }
 
-    fn read(&self, state: &mut State) -> Timestamp {
-        state.gate.set_wall(self.clock.wall());
-        self.clock.now()
-    }
-
-    /// Collects what was decided about held jobs; true if the timer has to be told of an earlier wake-up.
-    fn poll(self: &Arc<Self>, state: &mut State, now: Timestamp) -> (Vec<(Continuation, Decided)>, bool) {
+    /// Collects what was decided about held jobs, and when the gate is to be woken.
+    fn poll(self: &Arc<Self>, gate: &mut Gate<Continuation>, now: Timestamp) -> (Vec<Answered>, Option<Timestamp>) {
         let mut decided = Vec::new();
         let wake = loop {
-            match state.gate.poll(now, &*self.probe) {
-                Action::Admit(waits, permit) => decided.push((waits, Ok(Pass(Some((Arc::clone(self), permit)))))),
+            match gate.poll(now, &*self.probe) {
+                Action::Admit(waits, permit) => decided.push((waits, Ok(GatePermit(Some((Arc::clone(self), permit)))))),
                 Action::Refuse(waits, away) => decided.push((waits, Err(away))),
                 Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
                 Action::WakeAt(at) => break Some(at),
@@ -189,92 +167,80 @@ impl Door {
                 Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) => {}
             }
         };
-        self.quality.store(state.gate.quality().to_bits(), Ordering::Relaxed);
-        (decided, rearm(&mut state.armed, wake))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.quality.store(gate.quality().to_bits(), Ordering::Relaxed);
+        (decided, wake)
     }
 }
 
+/// A held job about which the gate has decided.
+type Answered = (Continuation, AdmissionResult);
+
 /// Goes on with what was decided, outside the lock.
-fn post(decided: Vec<(Continuation, Decided)>) {
+fn post(decided: Vec<Answered>) {
     for (held, decided) in decided {
         held(decided);
     }
 }
 
-impl Pass {
-    /// That of a job which nobody watches.
+impl GatePermit {
+    /// The permit of a job that passed while the policy was `none`.
     pub(crate) fn none() -> Self {
         Self(None)
     }
 
     /// Work on the job begins.
     pub fn started(&mut self) {
-        if let Some((door, permit)) = &mut self.0 {
-            door.with(|gate, now| gate.started(now, permit));
+        if let Some((gate, permit)) = &mut self.0 {
+            gate.with(|gate, now| gate.started(now, permit));
         }
     }
 
-    /// The job leaves.
-    pub fn end(mut self, outcome: Outcome) {
-        self.finish(outcome, None, None);
-    }
-
-    /// The job leaves without having been worked on. Says what its reply is to tell beside the answer.
-    pub fn end_unserved(mut self, outcome: Outcome) -> Option<Note> {
+    /// Ends a job that no worker has worked on. Returns the note for the sender's policy.
+    pub fn end(mut self, outcome: Outcome) -> Option<Note> {
         self.finish(outcome, None, None)
     }
 
-    /// The job leaves; `cost`: the CPU time that it took, where that is known; `told`: what the last reply to a call on its behalf told.
-    /// Says what its own reply is to tell beside the answer.
+    /// Ends a job. `cost`: its CPU time, where that is known; `told`: the note of the last reply to a call on its behalf. Returns the note
+    /// for the sender's policy.
     pub fn end_served(mut self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Note> {
         self.finish(outcome, cost, told)
     }
 
     fn finish(&mut self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Note> {
-        let (door, permit) = self.0.take()?;
-        door.with(|gate, now| gate.ended(now, permit, outcome, cost, told))
+        let (gate, permit) = self.0.take()?;
+        gate.with(|gate, now| gate.ended(now, permit, outcome, cost, told))
     }
 }
 
-impl Drop for Pass {
+impl Drop for GatePermit {
     fn drop(&mut self) {
         self.finish(Outcome::Abandoned, None, None);
     }
 }
 
-/// Says that a held job has left, unless it has been decided about.
+/// Removes a held job when its waiter is dropped.
 struct Leaving<'a> {
-    door: &'a Arc<Door>,
+    gate: &'a Arc<AdmissionGate>,
     id: JobId,
 }
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        self.door.leave(self.id);
+        self.gate.leave(self.id);
     }
 }
 
-impl Timed for Door {
+impl Timed for AdmissionGate {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut state = self.lock();
-        let now = self.read(&mut state);
-        state.armed = None;
-        let (decided, _) = self.poll(&mut state, now);
-        let armed = state.armed;
-        drop(state);
+        let (decided, wake) = self.shared.on_timer(|gate, now| {
+            gate.set_wall(self.shared.clock.wall());
+            self.poll(gate, now)
+        });
         post(decided);
-        armed
+        wake
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.alarm
-    }
-
-    fn clock(&self) -> Clock {
-        self.clock
+    fn timer(&self) -> (&Notify, ServiceClock) {
+        self.shared.timer()
     }
 }

@@ -3,9 +3,87 @@
 //! In tests `shuttle` may switch tasks wherever a lock is about to be taken (`stage/tests/interleavings`).
 
 use std::{
+    fmt,
     future::Future,
     sync::{Mutex, MutexGuard, PoisonError},
 };
+
+use controllers::Timestamp;
+use tokio::sync::Notify;
+
+use crate::clock::ServiceClock;
+
+/// A machine that tasks share, and its timer.
+///
+/// The lock is taken first and the clock is read second, so times never go back.
+pub(crate) struct Shared<M> {
+    pub(crate) clock: ServiceClock,
+    state: Mutex<State<M>>,
+    /// Rings when the timer waits for too late a time.
+    pub(crate) alarm: Notify,
+}
+
+struct State<M> {
+    machine: M,
+    /// The wake-up that the timer waits for.
+    armed: Option<Timestamp>,
+}
+
+impl<M> fmt::Debug for Shared<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}
+
+impl<M> Shared<M> {
+    pub(crate) fn new(machine: M, clock: ServiceClock) -> Self {
+        Self { clock, state: Mutex::new(State { machine, armed: None }), alarm: Notify::new() }
+    }
+
+    /// Runs under the lock. Not for what may change when the machine is to be woken.
+    pub(crate) fn peek<T>(&self, act: impl FnOnce(&mut M) -> T) -> T {
+        act(&mut lock(&self.state).machine)
+    }
+
+    /// Runs under the lock, with the time. `act` also says when the machine is to be woken.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut M, Timestamp) -> (T, Option<Timestamp>)) -> T {
+        let mut state = lock(&self.state);
+        let now = self.clock.now();
+        let (result, wake) = act(&mut state.machine, now);
+        let earlier = rearm(&mut state.armed, wake);
+        drop(state);
+        if earlier {
+            self.alarm.notify_one();
+        }
+        result
+    }
+
+    /// What the timer waits for, and the clock of its wake-ups.
+    pub(crate) fn timer(&self) -> (&Notify, ServiceClock) {
+        (&self.alarm, self.clock)
+    }
+
+    /// The same as [`Shared::with`] for the timer, which is awake and need not be told: the result, and when to come again.
+    pub(crate) fn on_timer<T>(
+        &self,
+        act: impl FnOnce(&mut M, Timestamp) -> (T, Option<Timestamp>),
+    ) -> (T, Option<Timestamp>) {
+        let mut state = lock(&self.state);
+        let now = self.clock.now();
+        let (result, wake) = act(&mut state.machine, now);
+        state.armed = wake;
+        (result, wake)
+    }
+}
+
+/// Notes a wake-up that was asked for; true if the timer has to be told, as it would sleep too long.
+fn rearm(armed: &mut Option<Timestamp>, wake: Option<Timestamp>) -> bool {
+    let earlier = wake.is_some_and(|at| armed.is_none_or(|armed| at < armed));
+    if earlier {
+        *armed = wake;
+    }
+    earlier
+}
 
 /// Locks. Policies do not panic under the lock; if one did, its numbers are still numbers.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

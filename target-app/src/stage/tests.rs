@@ -30,6 +30,7 @@ enum Said {
 #[derive(Debug)]
 struct Piece {
     id: u64,
+    deadline: Option<Timestamp>,
     takes: Duration,
     panics: bool,
     gone: bool,
@@ -37,9 +38,10 @@ struct Piece {
     ran: Arc<AtomicU32>,
 }
 
-impl Work for Piece {
+impl StageWork for Piece {
     fn offer(&self) -> Offer {
-        Offer { id: JobId(self.id), tags: Tags::default(), entered: Timestamp::ZERO, note: None }
+        let tags = Tags { deadline: self.deadline, ..Tags::default() };
+        Offer { id: JobId(self.id), tags, entered: Timestamp::ZERO, note: None }
     }
 
     fn gone(&self) -> bool {
@@ -55,6 +57,11 @@ impl Work for Piece {
         })
     }
 
+    fn expire(&mut self, refusal: Refusal) -> Outcome {
+        let _ = self.says.send(Said::Refused(self.id, refusal.reason));
+        Outcome::Overloaded { retry: true }
+    }
+
     // No client reads notes.
     fn deliver(self, _: Option<Note>) {
         let _ = self.says.send(Said::Done(self.id));
@@ -67,7 +74,7 @@ impl Work for Piece {
 
 /// A stage with a policy, and what its work says.
 struct Bench {
-    stage: Arc<Stage<Piece>>,
+    stage: Arc<LiveStage<Piece>>,
     says: mpsc::UnboundedSender<Said>,
     said: mpsc::UnboundedReceiver<Said>,
     ran: Arc<AtomicU32>,
@@ -95,7 +102,14 @@ fn none() -> InstalledPolicy {
 fn bench(policy: Box<dyn Policy>, spec: StageSpec) -> Bench {
     let entry: &'static Entry = none().entry;
     let seat = Seat::new(SiteId(2), policy, 7, Box::new(()));
-    Bench::of(Stage::new("work", PolicySite::new(seat, entry, Vec::new()), spec, this_process(), None, Clock::start()))
+    Bench::of(LiveStage::new(
+        "work",
+        PolicySite::new(seat, entry, Vec::new()),
+        spec,
+        this_process(),
+        None,
+        ServiceClock::start(),
+    ))
 }
 
 fn this_process() -> Arc<dyn Probe> {
@@ -107,7 +121,7 @@ fn nobody() -> Neighbours {
 }
 
 impl Bench {
-    fn of(stage: Arc<Stage<Piece>>) -> Self {
+    fn of(stage: Arc<LiveStage<Piece>>) -> Self {
         stage.start(nobody());
         let (says, said) = mpsc::unbounded_channel();
         Self { stage, says, said, ran: Arc::default() }
@@ -119,6 +133,7 @@ impl Bench {
             takes: Duration::from_millis(millis),
             panics: false,
             gone: false,
+            deadline: None,
             says: self.says.clone(),
             ran: Arc::clone(&self.ran),
         }
@@ -307,6 +322,21 @@ async fn work_for_a_client_that_has_gone_is_done_unless_the_switch_says_otherwis
 }
 
 #[tokio::test]
+async fn expired_work_is_dropped_at_its_turn_if_the_switch_says_so() {
+    for (switch, deadline, runs) in [(false, 0, 1), (true, 0, 0), (true, 3600, 1)] {
+        let spec = StageSpec { drop_expired: switch, ..spec(1, 10) };
+        let mut bench = bench(Box::new(Scripted { offer: admit, seen: |_: &_, _: &mut Ctx<'_>| {} }), spec);
+        let deadline = Some(Timestamp::from_secs(deadline));
+        bench.stage.enqueue(Piece { deadline, ..bench.piece(0, 1) }).unwrap();
+        if runs == 0 {
+            assert_eq!(bench.next().await, Said::Refused(0, Reason::Waited));
+        }
+        assert_eq!(bench.next().await, Said::Done(0));
+        assert_eq!(bench.ran.load(Ordering::Relaxed), runs, "{switch}, {deadline:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_pool_grows_and_shrinks_as_its_machine_wishes() {
     let seen = |seen: &Seen, cx: &mut Ctx<'_>| {
         if let Seen::Peer(PeerReport::Pressure { level, .. }) = seen {
@@ -388,17 +418,17 @@ async fn a_policy_is_woken_in_time_and_its_word_reaches_upstream() {
     let woken = Arc::new(AtomicU32::new(0));
     let policy = Box::new(Alarm(Timestamp::from_millis(20), Arc::clone(&woken)));
     let seat = Seat::new(SiteId(2), policy, 7, Box::new(()));
-    let stage = Stage::<Piece>::new(
+    let stage = LiveStage::<Piece>::new(
         "work",
         PolicySite::new(seat, none().entry, Vec::new()),
         spec(1, 1),
         this_process(),
         None,
-        Clock::start(),
+        ServiceClock::start(),
     );
     let heard = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&heard);
-    let ear = Ear::new(SiteId(1), move |seen| {
+    let ear = Upstream::new(SiteId(1), move |seen| {
         assert!(matches!(seen, Seen::Peer(PeerReport::Pressure { from: SiteId(2), .. })));
         counter.fetch_add(1, Ordering::Relaxed);
     });
@@ -451,7 +481,7 @@ async fn policies_and_machines_are_shown_the_wall_clock() {
     let seat = Seat::new(SiteId(2), Box::new(policy.clone()), 7, Box::new(()));
     let beside = controllers::MachineSeat::new(SiteId(2), Box::new(machine.clone()), 7, Box::new(()));
     let desk = PolicySite::new(seat, none().entry, vec![SiteMachine::new(beside, &[])]);
-    let mut bench = Bench::of(Stage::new("work", desk, spec(1, 1), this_process(), None, Clock::start()));
+    let mut bench = Bench::of(LiveStage::new("work", desk, spec(1, 1), this_process(), None, ServiceClock::start()));
     bench.stage.enqueue(bench.piece(1, 1)).unwrap();
     assert_eq!(bench.next().await, Said::Done(1));
     // The policy: an offer, a start, an end. The machine: the latter two.

@@ -5,31 +5,29 @@ use std::sync::{Arc, Weak};
 use controllers::Timestamp;
 use tokio::sync::Notify;
 
-use crate::clock::Clock;
+use crate::clock::ServiceClock;
 
 /// A site that wants to be woken.
 pub(crate) trait Timed: Send + Sync + 'static {
     /// Does what is due, and says when to come again. Called late, it does it once.
     fn turn(self: &Arc<Self>) -> Option<Timestamp>;
 
-    /// Rings when the next wake-up has moved forward.
-    fn alarm(&self) -> &Notify;
-
-    /// The clock that wake-ups are meant on.
-    fn clock(&self) -> Clock;
+    /// Rings when the next wake-up has moved forward; and the clock of the wake-ups.
+    fn timer(&self) -> (&Notify, ServiceClock);
 }
 
 /// Wakes the site in time for as long as it lives.
 pub(crate) async fn keep_time<T: Timed>(site: Weak<T>) {
     while let Some(site) = site.upgrade() {
         // Listen before looking: an alarm between the two must not be missed.
-        let alarm = site.alarm().notified();
+        let (alarm, clock) = site.timer();
+        let alarm = alarm.notified();
         match site.turn() {
             Some(at) => {
                 tokio::select! {
                     biased;
                     () = alarm => {}
-                    () = site.clock().sleep_until(at) => {}
+                    () = clock.sleep_until(at) => {}
                 }
             }
             None => alarm.await,
@@ -37,13 +35,37 @@ pub(crate) async fn keep_time<T: Timed>(site: Weak<T>) {
     }
 }
 
-/// Notes a wake-up that was asked for; true if the timer has to be told, as it would sleep too long.
-pub(crate) fn rearm(armed: &mut Option<Timestamp>, wake: Option<Timestamp>) -> bool {
-    match wake {
-        Some(at) if armed.is_none_or(|armed| at < armed) => {
-            *armed = Some(at);
-            true
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{clock::manual::ManualClock, stage::Shared};
+
+    /// Counts its turns, and wants another one at 5 ms.
+    struct Turns(Shared<u32>);
+
+    impl Timed for Turns {
+        fn turn(self: &Arc<Self>) -> Option<Timestamp> {
+            let turn = self.0.on_timer(|turns, _| {
+                *turns += 1;
+                assert!(*turns < 10, "no sleep between turns");
+                ((), Some(Timestamp::from_millis(5)))
+            });
+            turn.1
         }
-        _ => false,
+
+        fn timer(&self) -> (&Notify, ServiceClock) {
+            self.0.timer()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_timer_that_knows_when_to_come_again_sleeps_until_then() {
+        let turns = Arc::new(Turns(Shared::new(0, ServiceClock::manual(ManualClock::leaked()))));
+        let timer = tokio::spawn(keep_time(Arc::downgrade(&turns)));
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(turns.0.peek(|turns| *turns), 1);
+        timer.abort();
     }
 }

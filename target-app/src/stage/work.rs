@@ -1,56 +1,59 @@
-//! What a stage works on, whom it tells, and what comes back from it.
+//! The jobs of a stage, and the sites upstream of it.
 
 use std::time::Duration;
 
-use controllers::{Note, Offer, Outcome, Seen, SiteId, site::TurnedAway};
+use controllers::{Note, Offer, Outcome, Refusal, Seen, SiteId, site::TurnedAway};
 
 use crate::service::{At, Boxed};
 
 /// A job that a stage can work on.
-pub trait Work: Send + 'static {
-    /// What the policy may know of it.
+pub trait StageWork: Send + 'static {
+    /// What the policy is told of the job.
     fn offer(&self) -> Offer;
 
-    /// True once nobody waits for it any more.
+    /// True once the client has gone.
     fn gone(&self) -> bool;
 
-    /// Does the work, and keeps what came of it.
+    /// Does the work, and keeps the result.
     fn run<'a>(&'a mut self, at: At<'a>) -> Boxed<'a, Outcome>;
 
-    /// What the work cost, CPU time, where that is known.
+    /// Takes a refusal for the result, without work.
+    fn expire(&mut self, refusal: Refusal) -> Outcome;
+
+    /// The CPU time of the work, where it is known.
     fn cost(&self) -> Option<Duration> {
         None
     }
 
-    /// What the last reply to a call on its behalf told.
+    /// The note of the last reply to a call on the job's behalf.
     fn told(&self) -> Option<Note> {
         None
     }
 
-    /// Hands over what came of it, after [`Work::run`] or after a panic in it. `note`: what the policy here tells that of the sender.
+    /// Delivers the result, after [`StageWork::run`] or after a panic in it. `note`: from the policy of this stage to that of the sender.
     fn deliver(self, note: Option<Note>);
 
-    /// It was held, and is now refused.
+    /// Refuses the job, which the policy had held.
     fn refuse(self, away: TurnedAway);
 }
 
-/// A failed enqueue: the job comes back.
+/// A job that the stage did not take.
 #[derive(Debug)]
-pub struct Refused<W> {
+pub struct RefusedJob<W> {
     /// The job.
     pub work: W,
-    /// Why, and what its reply is to tell.
+    /// The refusal, and the note for the sender's policy.
     pub away: TurnedAway,
 }
 
-/// A site that can be told facts by other sites.
-pub struct Ear {
+/// A site upstream, to which a stage or monitor reports facts.
+pub struct Upstream {
     site: SiteId,
     hear: Box<dyn Fn(&Seen) + Send + Sync>,
 }
 
-impl Ear {
-    /// The ear of a site.
+impl Upstream {
+    /// The site with this number; `hear` delivers facts to it.
     pub fn new(site: SiteId, hear: impl Fn(&Seen) + Send + Sync + 'static) -> Self {
         Self { site, hear: Box::new(hear) }
     }
@@ -60,15 +63,15 @@ impl Ear {
         (self.hear)(seen);
     }
 
-    /// Whose it is.
+    /// Its number.
     #[must_use]
-    pub fn site(&self) -> SiteId {
+    pub fn id(&self) -> SiteId {
         self.site
     }
 }
 
-impl std::fmt::Debug for Ear {
+impl std::fmt::Debug for Upstream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Ear").field(&self.site).finish()
+        f.debug_tuple("Upstream").field(&self.site).finish()
     }
 }

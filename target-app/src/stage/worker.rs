@@ -11,15 +11,15 @@ use std::{
 
 use controllers::{
     Outcome, Timestamp,
-    site::{Queued, WorkerStep},
+    site::{self, Queued, WorkerStep},
 };
 
-use super::{Stage, Work};
+use super::{LiveStage, StageWork};
 
 /// The life of a worker, which is idle at first.
-pub(super) async fn work<W: Work>(stage: Arc<Stage<W>>) {
+pub(super) async fn work<W: StageWork>(stage: Arc<LiveStage<W>>) {
     while let Some(batch) = stage.next_batch().await {
-        let began = stage.clock.now();
+        let began = stage.shared.clock.now();
         let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
         for queued in batch {
             stage.work_on(queued).await;
@@ -31,14 +31,14 @@ pub(super) async fn work<W: Work>(stage: Arc<Stage<W>>) {
     }
 }
 
-impl<W: Work> Stage<W> {
+impl<W: StageWork> LiveStage<W> {
     /// Waits for a batch. `None`: the worker leaves.
     async fn next_batch(self: &Arc<Self>) -> Option<VecDeque<Queued<W>>> {
         loop {
             let mut called = pin!(self.work.notified());
             // Listen before looking: a job queued between the two must not be missed.
             called.as_mut().enable();
-            let found = self.lock().stage.take();
+            let found = self.shared.peek(site::Stage::take);
             match found {
                 WorkerStep::Batch(batch) => {
                     self.neighbours.get().into_iter().for_each(|neighbours| (neighbours.room)());
@@ -53,14 +53,16 @@ impl<W: Work> Stage<W> {
     async fn work_on(self: &Arc<Self>, queued: Queued<W>) {
         let Queued { job: mut work, offer, grant, offered } = queued;
         let queued = Queued { job: (), offer, grant, offered };
-        let started = {
-            let mut state = self.lock();
-            let now = self.read(&mut state);
-            state.stage.started(now, &queued);
-            now
-        };
+        let (started, expired) = self.shared.with(|stage, now| {
+            stage.set_wall(self.shared.clock.wall());
+            ((now, stage.started(now, &queued)), None)
+        });
         let skip = self.spec.drop_abandoned && work.gone();
-        let outcome = if skip { Outcome::Abandoned } else { self.run(&mut work, offered, started).await };
+        let outcome = match expired {
+            _ if skip => Outcome::Abandoned,
+            Some(refusal) => work.expire(refusal),
+            None => self.run(&mut work, offered, started).await,
+        };
         let outcome = if work.gone() { Outcome::Abandoned } else { outcome };
         let (cost, told) = (work.cost(), work.told());
         let note = self.with(|stage, now| stage.ended(now, &queued, started, outcome, cost, told));

@@ -1,7 +1,7 @@
 //! A service that takes emulated time: any law, any number of servers, in turn or shared. It burns no CPU.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -11,16 +11,16 @@ use tokio::sync::{Notify, oneshot};
 
 use super::{
     law::Law,
-    server_model::{Begun, Fifo, Sharing},
+    server_model::{Begun, Fifo, ProcessorSharing},
 };
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     graph::{Branch, Graph, Role},
     request::DEGRADED,
-    service::{At, Boxed, Bytes, Cost, Handled, Page, Request, Route, Service},
+    service::{At, Boxed, Bytes, Handled, PageBody, Request, Route, Service, StatedCost},
     signals::{Probe, ThisProcess},
     spec::Discipline,
-    stage::{Timed, keep_time},
+    stage::{Timed, keep_time, lock, spawn},
 };
 
 /// How an emulated service marks the cheapest answer that it can give.
@@ -28,14 +28,14 @@ pub(crate) const CHEAPEST: &str = "1";
 
 /// The service. It has one stage, `work`.
 ///
-/// The stage's pool bounds how many jobs the station sees at once: with fewer workers than servers the workers are the
+/// The stage's pool bounds how many jobs the servers see at once: with fewer workers than servers the workers are the
 /// limit, and for processor sharing the number of workers is the multiprogramming level.
 #[derive(Debug)]
 pub struct Emulated {
     law: Law,
     seed: u64,
-    clock: Clock,
-    station: Station,
+    clock: ServiceClock,
+    servers: ServerModel,
     used: Arc<Used>,
     page: Bytes,
 }
@@ -44,20 +44,20 @@ pub struct Emulated {
 #[derive(Debug)]
 struct Used {
     servers: u32,
-    clock: Clock,
+    clock: ServiceClock,
     begun: Mutex<Begun>,
 }
 
 #[derive(Debug)]
-enum Station {
+enum ServerModel {
     Fifo(Mutex<Fifo>),
-    Sharing(Arc<Shared>),
+    ProcessorSharing(Arc<Shared>),
 }
 
 #[derive(Debug)]
 struct Shared {
-    station: Mutex<Sharing<oneshot::Sender<()>>>,
-    clock: Clock,
+    servers: Mutex<ProcessorSharing<oneshot::Sender<()>>>,
+    clock: ServiceClock,
     alarm: Notify,
 }
 
@@ -76,19 +76,22 @@ impl Emulated {
         discipline: Discipline,
         answer_bytes: u32,
         seed: u64,
-        clock: Clock,
+        clock: ServiceClock,
     ) -> Arc<Self> {
-        let station = match discipline {
-            Discipline::Fifo => Station::Fifo(Mutex::new(Fifo::new(servers))),
+        let model = match discipline {
+            Discipline::Fifo => ServerModel::Fifo(Mutex::new(Fifo::new(servers))),
             Discipline::ProcessorSharing => {
-                let station = Mutex::new(Sharing::new(servers));
-                let shared = Arc::new(Shared { station, clock, alarm: Notify::new() });
-                tokio::spawn(keep_time(Weak::clone(&Arc::downgrade(&shared))));
-                Station::Sharing(shared)
+                let shared = Arc::new(Shared {
+                    servers: Mutex::new(ProcessorSharing::new(servers)),
+                    clock,
+                    alarm: Notify::new(),
+                });
+                spawn(keep_time(Arc::downgrade(&shared)));
+                ServerModel::ProcessorSharing(shared)
             }
         };
         let used = Arc::new(Used { servers: servers.max(1), clock, begun: Mutex::default() });
-        Arc::new(Self { law, seed, clock, station, used, page: page(answer_bytes) })
+        Arc::new(Self { law, seed, clock, servers: model, used, page: page(answer_bytes) })
     }
 }
 
@@ -106,20 +109,20 @@ impl Service for Emulated {
         // As drawn where nothing slows it down, to the nanosecond.
         let work = if at.speed < 1.0 { drawn.div_f64(at.speed) } else { drawn };
         Box::pin(async move {
-            match &self.station {
-                Station::Fifo(fifo) => {
+            match &self.servers {
+                ServerModel::Fifo(fifo) => {
                     let done = lock(fifo).arrive(at.offered, at.started, work);
                     self.used.begin(done - work, drawn);
                     self.clock.sleep_until(done).await;
                     lock(fifo).leave(done);
                 }
-                Station::Sharing(shared) => {
+                ServerModel::ProcessorSharing(shared) => {
                     self.used.begin(self.clock.now(), drawn);
                     shared.serve(work).await;
                 }
             }
             let mut answer = answer(self.page.clone());
-            answer.extensions_mut().insert(Cost(drawn));
+            answer.extensions_mut().insert(StatedCost(drawn));
             Ok(answer)
         })
     }
@@ -128,12 +131,12 @@ impl Service for Emulated {
     fn spend(&self, time: Duration) -> Boxed<'_, ()> {
         Box::pin(async move {
             self.used.begin(self.clock.now(), time);
-            match &self.station {
-                Station::Fifo(fifo) => {
+            match &self.servers {
+                ServerModel::Fifo(fifo) => {
                     let done = lock(fifo).interrupt(self.clock.now(), time);
                     self.clock.sleep_until(done).await;
                 }
-                Station::Sharing(shared) => shared.serve(time).await,
+                ServerModel::ProcessorSharing(shared) => shared.serve(time).await,
             }
         })
     }
@@ -147,7 +150,7 @@ impl Service for Emulated {
     }
 
     /// The page at once, marked: the cheapest that an emulated service can do.
-    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Page>>> {
+    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<PageBody>>> {
         let mut degraded = answer(self.page.clone());
         degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static(CHEAPEST));
         Box::pin(std::future::ready(Some(degraded)))
@@ -186,33 +189,25 @@ impl Shared {
     /// Waits until so much work is done among all the others.
     async fn serve(&self, work: Duration) {
         let (sender, done) = oneshot::channel();
-        lock(&self.station).arrive(self.clock.now(), work, sender);
+        lock(&self.servers).arrive(self.clock.now(), work, sender);
         self.alarm.notify_one();
-        let _ = done.await; // the station outlives its jobs
+        let _ = done.await; // the servers outlive their jobs
     }
 }
 
 impl Timed for Shared {
     fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut station = lock(&self.station);
+        let mut servers = lock(&self.servers);
         let now = self.clock.now();
-        while let Some(done) = station.leave(now) {
+        while let Some(done) = servers.leave(now) {
             let _ = done.send(()); // its handler may be gone with its runtime
         }
-        station.next_done()
+        servers.next_done()
     }
 
-    fn alarm(&self) -> &Notify {
-        &self.alarm
+    fn timer(&self) -> (&Notify, ServiceClock) {
+        (&self.alarm, self.clock)
     }
-
-    fn clock(&self) -> Clock {
-        self.clock
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A page of that many bytes.
@@ -224,7 +219,7 @@ pub(super) fn page(bytes: u32) -> Bytes {
     Bytes::from(page)
 }
 
-pub(super) fn answer(page: Bytes) -> Response<Page> {
+pub(super) fn answer(page: Bytes) -> Response<PageBody> {
     let mut response = Response::new(page.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     response
@@ -263,7 +258,7 @@ mod tests {
 
     #[tokio::test]
     async fn its_servers_are_what_policies_see_as_processors_at_work() {
-        let clock = Clock::start();
+        let clock = ServiceClock::start();
         let law = Law::new(&ServiceTime::Constant(Duration::from_millis(20))).expect("a law");
         let slow = law.clone().at_speed(0.5).expect("a speed");
         let at = |speed| {

@@ -1,7 +1,7 @@
 //! Emulated servers: when work that comes in at a time, and takes a time, is done.
 //!
-//! Both stations keep books in ideal time. Timers are late, by a tenth of a millisecond or, on a busy machine, by more; here
-//! lateness delays an answer, but never the work that comes after it, so the station's capacity is exact.
+//! Both models keep books in ideal time. Timers are late, by a tenth of a millisecond or, on a busy machine, by more; here
+//! lateness delays an answer, but never the work that comes after it, so their capacity is exact.
 
 use std::{
     cmp::Reverse,
@@ -92,7 +92,7 @@ impl Fifo {
 /// `served` is the work that a job present from the beginning would have got; a job is done when it has grown by the job's
 /// own work since its arrival.
 #[derive(Debug)]
-pub(crate) struct Sharing<J> {
+pub(crate) struct ProcessorSharing<J> {
     servers: f64,
     /// How fast they are, 1 unless something slows them down.
     speed: f64,
@@ -103,7 +103,7 @@ pub(crate) struct Sharing<J> {
     next: u64,
 }
 
-impl<J> Sharing<J> {
+impl<J> ProcessorSharing<J> {
     pub(crate) fn new(servers: u32) -> Self {
         Self {
             servers: f64::from(servers.max(1)),
@@ -173,14 +173,14 @@ mod tests {
 
     #[test]
     fn one_server_in_order_does_not_lose_time_when_its_worker_comes_late() {
-        let mut station = Fifo::new(1);
-        assert_eq!(station.arrive(ms(0), ms(0), work(10)), ms(10));
-        station.leave(ms(10));
+        let mut servers = Fifo::new(1);
+        assert_eq!(servers.arrive(ms(0), ms(0), work(10)), ms(10));
+        servers.leave(ms(10));
         // Came at 2 and waited for the worker, whose timer was 3 late: begins at 10 all the same.
-        assert_eq!(station.arrive(ms(2), ms(13), work(10)), ms(20));
-        station.leave(ms(20));
+        assert_eq!(servers.arrive(ms(2), ms(13), work(10)), ms(20));
+        servers.leave(ms(20));
         // Came after a pause: begins when it came.
-        assert_eq!(station.arrive(ms(50), ms(50), work(5)), ms(55));
+        assert_eq!(servers.arrive(ms(50), ms(50), work(5)), ms(55));
     }
 
     #[test]
@@ -199,69 +199,69 @@ mod tests {
 
     #[test]
     fn two_servers_work_side_by_side() {
-        let mut station = Fifo::new(2);
-        let done: Vec<_> = (0..4).map(|_| station.arrive(ms(0), ms(0), work(10))).collect();
+        let mut servers = Fifo::new(2);
+        let done: Vec<_> = (0..4).map(|_| servers.arrive(ms(0), ms(0), work(10))).collect();
         assert_eq!(done, [ms(10), ms(10), ms(20), ms(20)]);
     }
 
     #[test]
     fn what_no_worker_brings_keeps_a_server_busy_all_the_same() {
-        let mut station = Fifo::new(1);
-        assert_eq!(station.interrupt(ms(0), work(4)), ms(4));
-        assert_eq!(station.arrive(ms(1), ms(1), work(10)), ms(14));
+        let mut servers = Fifo::new(1);
+        assert_eq!(servers.interrupt(ms(0), work(4)), ms(4));
+        assert_eq!(servers.arrive(ms(1), ms(1), work(10)), ms(14));
         // It does not wait for the job, and two of its kind wait for each other.
-        assert_eq!(station.interrupt(ms(5), work(2)), ms(7));
-        assert_eq!(station.interrupt(ms(6), work(2)), ms(9));
-        station.leave(ms(14));
-        assert_eq!(station.arrive(ms(6), ms(14), work(10)), ms(28), "what it took is missing then");
-        assert_eq!(station.interrupt(ms(40), work(4)), ms(44));
+        assert_eq!(servers.interrupt(ms(5), work(2)), ms(7));
+        assert_eq!(servers.interrupt(ms(6), work(2)), ms(9));
+        servers.leave(ms(14));
+        assert_eq!(servers.arrive(ms(6), ms(14), work(10)), ms(28), "what it took is missing then");
+        assert_eq!(servers.interrupt(ms(40), work(4)), ms(44));
     }
 
     #[test]
     fn one_worker_keeps_one_of_many_servers_busy() {
-        let mut station = Fifo::new(100);
-        assert_eq!(station.arrive(ms(0), ms(0), work(20)), ms(20));
-        station.leave(ms(20));
-        assert_eq!(station.arrive(ms(0), ms(21), work(20)), ms(40), "its worker was not free before");
+        let mut servers = Fifo::new(100);
+        assert_eq!(servers.arrive(ms(0), ms(0), work(20)), ms(20));
+        servers.leave(ms(20));
+        assert_eq!(servers.arrive(ms(0), ms(21), work(20)), ms(40), "its worker was not free before");
     }
 
     #[test]
     fn two_jobs_share_one_server() {
-        let mut station = Sharing::new(1);
-        station.arrive(ms(0), work(10), 'a');
+        let mut servers = ProcessorSharing::new(1);
+        servers.arrive(ms(0), work(10), 'a');
         // At 4 the first has had 4 of its 10; then both get half: the first needs 12 more, done at 16.
-        station.arrive(ms(4), work(10), 'b');
-        assert_eq!(station.next_done(), Some(ms(16)));
-        assert_eq!(station.leave(ms(15)), None);
-        assert_eq!(station.leave(ms(16)), Some('a'));
+        servers.arrive(ms(4), work(10), 'b');
+        assert_eq!(servers.next_done(), Some(ms(16)));
+        assert_eq!(servers.leave(ms(15)), None);
+        assert_eq!(servers.leave(ms(16)), Some('a'));
         // The second has had 6 of 10 by then, and is alone: done at 20. Asked only at 30, that changes nothing.
-        assert_eq!(station.next_done(), Some(ms(20)));
-        assert_eq!(station.leave(ms(30)), Some('b'));
-        assert_eq!(station.leave(ms(30)), None);
-        assert_eq!(station.next_done(), None);
+        assert_eq!(servers.next_done(), Some(ms(20)));
+        assert_eq!(servers.leave(ms(30)), Some('b'));
+        assert_eq!(servers.leave(ms(30)), None);
+        assert_eq!(servers.next_done(), None);
     }
 
     #[test]
     fn a_server_at_half_speed_takes_twice_as_long_and_one_that_stands_still_for_ever() {
-        let mut station = Sharing::new(1);
-        station.arrive(ms(0), work(10), 'a');
-        station.set_speed(ms(4), 0.5);
-        assert_eq!(station.next_done(), Some(ms(16)));
-        station.set_speed(ms(10), 0.0);
-        assert_eq!(station.next_done(), None);
+        let mut servers = ProcessorSharing::new(1);
+        servers.arrive(ms(0), work(10), 'a');
+        servers.set_speed(ms(4), 0.5);
+        assert_eq!(servers.next_done(), Some(ms(16)));
+        servers.set_speed(ms(10), 0.0);
+        assert_eq!(servers.next_done(), None);
         // 4 and then 3 of its 10 are done.
-        station.set_speed(ms(100), 1.0);
-        assert_eq!(station.next_done(), Some(ms(103)));
+        servers.set_speed(ms(100), 1.0);
+        assert_eq!(servers.next_done(), Some(ms(103)));
     }
 
     #[test]
     fn two_servers_are_not_shared_by_two_jobs() {
-        let mut station = Sharing::new(2);
-        station.arrive(ms(0), work(10), 'a');
-        station.arrive(ms(0), work(10), 'b');
-        assert_eq!(station.next_done(), Some(ms(10)));
-        station.arrive(ms(5), work(1), 'c');
+        let mut servers = ProcessorSharing::new(2);
+        servers.arrive(ms(0), work(10), 'a');
+        servers.arrive(ms(0), work(10), 'b');
+        assert_eq!(servers.next_done(), Some(ms(10)));
+        servers.arrive(ms(5), work(1), 'c');
         // Three on two: rate 2/3; the third needs 1 of its own, 1.5 in time.
-        assert_eq!(station.next_done(), Some(Timestamp::from_nanos(6_500_000)));
+        assert_eq!(servers.next_done(), Some(Timestamp::from_nanos(6_500_000)));
     }
 }

@@ -1,4 +1,4 @@
-//! Machines beside all services, which hear reports from every task: the same in both worlds.
+//! The machines of a whole tree of services, which receive the reports of every task: the same live and in virtual time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,12 +21,12 @@ pub const MOST_TASKS: usize = (u16::MAX / SITES) as usize;
 
 /// The machines.
 #[derive(Debug)]
-pub struct Beside {
+pub struct TreeMachines {
     machines: Vec<SiteMachine>,
 }
 
-impl Beside {
-    /// Those of a tree.
+impl TreeMachines {
+    /// The machines of a tree.
     ///
     /// # Errors
     /// Machines that are none, or with wrong settings.
@@ -42,12 +42,12 @@ impl Beside {
         Ok(Self { machines: spec.machines.iter().map(machine).collect::<Result<_, _>>()? })
     }
 
-    /// A report has come from a task, with its site as it is among those of all tasks ([`global`]).
+    /// Delivers a task's report, whose site is numbered among those of all tasks ([`global`]).
     pub fn hear(&mut self, now: Timestamp, report: PeerReport) {
         self.machines.iter_mut().for_each(|machine| machine.observe(now, &Seen::Peer(report)));
     }
 
-    /// Lets the machines do what is due: what they tell tasks, and when to come again.
+    /// Lets the machines do what is due. Returns their reports to tasks, and the next wake-up.
     pub fn turn(&mut self, now: Timestamp) -> (Vec<PeerReport>, Option<Timestamp>) {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let (mut wants, mut wake) = (Vec::new(), None);
@@ -61,7 +61,7 @@ impl Beside {
         (wants.into_iter().filter_map(told).collect(), wake)
     }
 
-    /// What can be seen of them; `None` if nothing can.
+    /// Their gauges; `None` if there are none.
     #[must_use]
     pub fn gauges(&self) -> Option<StageGauges> {
         let mut row = StageGauges { name: "beside".to_owned(), ..StageGauges::default() };
@@ -70,7 +70,7 @@ impl Beside {
     }
 }
 
-/// Machines beside all services use nothing themselves.
+/// The probe of machines that use no CPU and no memory.
 #[derive(Debug)]
 struct Nobody;
 

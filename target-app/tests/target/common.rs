@@ -14,7 +14,7 @@ use controllers::{Objective, Settings};
 use target_app::{
     control::{client::ControlClient, wire::Gauges},
     mail::{
-        password::{self, Cost},
+        password::{self, PasswordCost},
         store::{NewMessage, Store, StoreOptions},
     },
     serve::{ServeError, serve_blocking},
@@ -67,7 +67,7 @@ pub fn mailbox(database: &Path) {
     runtime.block_on(async {
         let store = Store::create(database, &StoreOptions::default()).await.expect("opens");
         let mut fill = store.fill().await.expect("begins");
-        let hash = password::hash("a", &[1; 16], Cost::Least);
+        let hash = password::hash("a", &[1; 16], PasswordCost::Least);
         let (_, folders) = fill.user("ann", &hash, &["inbox"]).await.expect("user");
         for number in 1..=40 {
             let headers = format!("Subject: topic {number}\n");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use target_app::{
-    control::wire::Hinder,
+    control::wire::InjectFault,
     spec::{StageSpec, TargetSpec},
 };
 
@@ -32,7 +32,7 @@ fn shortest(target: &Target) -> Duration {
 #[test]
 fn emulated_work_takes_longer_on_a_part_of_the_capacity() {
     let target = start(TargetSpec { app: emulated(Duration::from_millis(40), 4), ..spec() });
-    let capacity = |share| target.control.hinder(&Hinder::Capacity { share, for_ms: LONG }).unwrap();
+    let capacity = |share| target.control.hinder(&InjectFault::Capacity { share, for_ms: LONG }).unwrap();
     capacity(0.25);
     assert!(shortest(&target) >= Duration::from_millis(160));
     capacity(1.0);
@@ -43,7 +43,7 @@ fn emulated_work_takes_longer_on_a_part_of_the_capacity() {
 fn stalled_workers_stand_still_and_the_backlog_is_worked_off_afterwards() {
     let one = StageSpec { workers: 1, batch: 1, ..spec().stage_defaults };
     let target = start(TargetSpec { app: emulated(Duration::from_millis(50), 1), stage_defaults: one, ..spec() });
-    target.control.hinder(&Hinder::Capacity { share: 0.0, for_ms: 400.0 }).unwrap();
+    target.control.hinder(&InjectFault::Capacity { share: 0.0, for_ms: 400.0 }).unwrap();
     let begun = Instant::now();
     let mut streams: Vec<TcpStream> = (0..3).map(|_| target.connect()).collect();
     for stream in &mut streams {
@@ -62,7 +62,7 @@ fn stalled_workers_stand_still_and_the_backlog_is_worked_off_afterwards() {
 fn work_that_burns_cpu_is_held_back_too() {
     // The share of CPU time itself is tested where its arithmetic is: this process is shared with other tests.
     let target = start(TargetSpec { app: checksum(1, 10), ..spec() });
-    target.control.hinder(&Hinder::Capacity { share: 0.0, for_ms: 300.0 }).unwrap();
+    target.control.hinder(&InjectFault::Capacity { share: 0.0, for_ms: 300.0 }).unwrap();
     let begun = Instant::now();
     asked(&mut target.connect());
     assert!(begun.elapsed() >= Duration::from_millis(280), "{:?}", begun.elapsed());
@@ -71,10 +71,10 @@ fn work_that_burns_cpu_is_held_back_too() {
 #[test]
 fn a_delay_is_before_every_request_for_its_time() {
     let target = start(spec());
-    target.control.hinder(&Hinder::Delay { by_ms: 120.0, for_ms: LONG }).unwrap();
+    target.control.hinder(&InjectFault::Delay { by_ms: 120.0, for_ms: LONG }).unwrap();
     assert!(shortest(&target) >= Duration::from_millis(120));
-    target.control.hinder(&Hinder::Delay { by_ms: 0.0, for_ms: 1.0 }).unwrap();
+    target.control.hinder(&InjectFault::Delay { by_ms: 0.0, for_ms: 1.0 }).unwrap();
     assert!(shortest(&target) < Duration::from_millis(120));
-    let refused = target.control.hinder(&Hinder::Delay { by_ms: -1.0, for_ms: 1.0 }).unwrap_err().to_string();
+    let refused = target.control.hinder(&InjectFault::Delay { by_ms: -1.0, for_ms: 1.0 }).unwrap_err().to_string();
     assert!(refused.contains("by_ms") && refused.contains("a minute"), "{refused}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use controllers::Class;
-use target_app::spec::{EdgeSpec, Health, TargetSpec};
+use target_app::spec::{EdgeSpec, HealthChecks, TargetSpec};
 use workloads::{
     HostChoice, Options, StopFlag,
     background::BackgroundRole,
@@ -17,7 +17,7 @@ use crate::common::{edge, policy, spec, start, status};
 #[test]
 fn health_is_answered_outside_of_admission_or_inside_as_the_target_says() {
     let nobody = policy("fixed-rate", &[("rate", 0.01), ("depth", 1.0)]);
-    for (health, wanted) in [(Health::Outside, [200, 200]), (Health::Inside, [200, 503])] {
+    for (health, wanted) in [(HealthChecks::Outside, [200, 200]), (HealthChecks::Inside, [200, 503])] {
         let target = start(TargetSpec { policy: nobody.clone(), health, ..spec() });
         let statuses = [0, 1].map(|_| status(&target.get("/health")));
         assert_eq!(statuses, wanted, "{health:?}");

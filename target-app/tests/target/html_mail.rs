@@ -20,7 +20,7 @@ use target_app::{
     mail::{
         deliver::{self, Recipient},
         html,
-        password::{self, Cost},
+        password::{self, PasswordCost},
         store::{NewMessage, Store, StoreOptions},
     },
     spec::{App, TargetSpec, WorkSpec},
@@ -177,7 +177,8 @@ fn put_uncleaned(database: &Path, attacks: &[String]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     runtime.block_on(async {
         let store = Store::create(database, &StoreOptions::default()).await.expect("opens");
-        let user = store.set_account("ann", &password::hash("a", &[1; 16], Cost::Least)).await.expect("is there");
+        let user =
+            store.set_account("ann", &password::hash("a", &[1; 16], PasswordCost::Least)).await.expect("is there");
         let mut fill = store.fill().await.expect("begins");
         let folder = fill.folder(user, "uncleaned").await.expect("is asked").expect("is made");
         let html = Some(attacks.join("\n"));

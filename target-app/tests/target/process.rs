@@ -19,7 +19,7 @@ use nix::{
 use target_app::{
     control::{
         client::ControlClient,
-        wire::{Hinder, Ready},
+        wire::{InjectFault, Ready},
     },
     serve::serve_blocking,
     spec::{EdgeSpec, TargetSpec},
@@ -163,7 +163,7 @@ fn a_capacity_cut_is_kept_over_all_jobs() {
     let mut child = start_with(&TargetSpec { app, cpus: vec![0], ..spec() }, "target", None);
     let ready = ready(&mut child);
     let control = ControlClient::of(&ready).unwrap();
-    control.hinder(&Hinder::Capacity { share: 0.1, for_ms: 60_000.0 }).unwrap();
+    control.hinder(&InjectFault::Capacity { share: 0.1, for_ms: 60_000.0 }).unwrap();
     let until = Instant::now() + Duration::from_secs(2);
     let (before, served) = (control.gauges().unwrap(), AtomicU32::new(0));
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! What is counted for one phase, part of a phase, request type and class.
+//! Counts and times of one phase, part of a phase, request type and class.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ impl Family {
     }
 }
 
-/// One cell. Distributions come into being with their first sample.
+/// One cell. Distributions are made with their first sample.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     pub(super) ledger: Ledger,

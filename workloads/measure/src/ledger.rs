@@ -25,7 +25,7 @@ pub enum Fate {
     ConnectTimedOut,
     /// The connection was refused or reset, or no descriptor or port was left for it.
     ConnectFailed,
-    /// A client-side policy refused it, or kept it back until nobody wanted it any more.
+    /// A client-side policy refused it, or kept it back until its user gave up.
     RefusedLocally,
     /// Never begun: the generator could not keep up, or the run ended first.
     Unsent,

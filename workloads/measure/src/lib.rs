@@ -1,4 +1,4 @@
-//! What happened to every request, in fixed memory.
+//! Ledgers and distributions of all requests, in fixed memory.
 //!
 //! A host drives a [`Recorder`]: it [plans](Recorder::plan) each request at its intended start, and hands the [`Ticket`]
 //! back when the request has ended. The recorder keeps a ledger in which every planned request ends exactly once, and
@@ -17,6 +17,7 @@ mod health;
 mod ledger;
 mod numbers;
 mod plan;
+mod raw;
 mod record;
 mod recorder;
 mod replies;

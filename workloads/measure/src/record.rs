@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     BackgroundLedger, Distribution, Family, Health, Ledger, Offered, Replayed, Replies, Report, TransitionCount,
     cell::Cell,
-    recorder::PARTS,
-    report::{Raw, RawPhase},
+    raw::{PARTS, Raw, RawPhase},
     shares::Shares,
     spread::Spread,
     user_set::UserSet,
@@ -37,7 +36,7 @@ pub struct Record {
     pub classes: Vec<Class>,
     /// Answers that took longer were late.
     pub objective_us: u64,
-    /// What histograms hold at most.
+    /// The largest time that histograms hold.
     pub most_us: u64,
     /// Time that requests spent between being written and their end, nanoseconds.
     pub sojourn_ns: u64,
@@ -55,13 +54,13 @@ pub struct Record {
     /// How often pages offered what they drew, by minutes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<Offered>,
-    /// What became of recorded requests, if a recording was replayed.
+    /// Counts of recorded requests, if a recording was replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Replayed>,
     /// Why the numbers did not add up, if they did not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
-    /// Those that are not empty.
+    /// The cells that are not empty.
     pub cells: Vec<CellRecord>,
 }
 
@@ -89,7 +88,7 @@ pub struct PhaseRecord {
     /// Arrivals in each tenth of a second, where they were to be independent and at one rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Vec<u32>>,
-    /// What went on beside requests.
+    /// Background activity.
     pub beside: BackgroundLedger,
     /// Answers by status, and errors by their text.
     #[serde(default, skip_serializing_if = "Replies::is_empty")]
@@ -98,7 +97,7 @@ pub struct PhaseRecord {
     pub in_parts: bool,
 }
 
-/// What was counted of one type and class in a phase, or a twentieth of one.
+/// Counts of one type and class in a phase, or a twentieth of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
     /// Which phase, from 0.

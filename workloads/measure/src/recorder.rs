@@ -2,19 +2,15 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{Class, Kind, Timestamp};
+use controllers::Timestamp;
 
 use super::{
     BackgroundLedger, CheckResult, Distribution, Family, Fate, Health, Intent, Ledger, RecorderPlan, Report,
     SecondTimes, UserStates, Window,
-    cell::Cell,
     distribution::Percentile,
     groups::{Ended, Groups},
-    report::Raw,
+    raw::Raw,
 };
-
-/// Phases are counted in this many equal parts, so that "the last half of the spike" can be read afterwards.
-pub(super) const PARTS: usize = 20;
 
 /// One planned request, from its intended start until it has ended. Not `Clone`: handing it back is what ends it, so a
 /// request cannot end twice; one that is dropped shows up as in flight.
@@ -120,35 +116,35 @@ impl Recorder {
         Ticket { cell, user, intended, free, wanted_at, asked: None, begun: false, arrival, sent: None }
     }
 
-    /// A background connection is asked for, with a health check or without: returns the phase in whose books it is.
+    /// Background activity begins, with a health check or without: the phase in whose ledger it is.
     pub fn begin_background(&mut self, intended: Timestamp, check: bool) -> usize {
         let (phase, _) = self.raw.phase_and_part(intended);
         self.raw.beside(phase).into_iter().for_each(|books| books.begin(check));
         phase
     }
 
-    /// A connection was made for it.
+    /// A connection was made for background activity.
     pub fn connected_background(&mut self, phase: usize) {
         self.raw.beside(phase).into_iter().for_each(BackgroundLedger::connected);
     }
 
-    /// It has ended with this fate; `check`: what came of its health check, if it had one.
+    /// Background activity has ended with this fate; `check`: the result of its health check, if it had one.
     pub fn end_background(&mut self, phase: usize, fate: Fate, check: Option<CheckResult>) {
         self.raw.beside(phase).into_iter().for_each(|books| books.end(fate, check));
     }
 
-    /// A client-side policy is asked about it: the generator has let it come, whatever the policy says.
+    /// A client-side policy is asked about the request: from here on its lateness is not the generator's.
     pub fn asked(&mut self, ticket: &mut Ticket, now: Timestamp) {
         ticket.asked.get_or_insert(now);
     }
 
-    /// A client-side policy has kept it back until now. That is part of its response time, and none of the generator's
-    /// lateness.
+    /// A client-side policy has kept the request back until now. That time is part of its response time, and no lateness of the
+    /// generator's.
     pub fn let_go(&mut self, ticket: &mut Ticket, now: Timestamp) {
         ticket.free = ticket.free.max(now);
     }
 
-    /// The host begins with it (connects, or writes): what lies between is the generator's own lateness.
+    /// The host begins with the request (connects, or writes): the time since it was due is the generator's lateness.
     pub fn begin(&mut self, ticket: &mut Ticket, now: Timestamp) {
         if std::mem::replace(&mut ticket.begun, true) {
             return;
@@ -162,12 +158,12 @@ impl Recorder {
         }
     }
 
-    /// A connection was made for it, and took so long.
+    /// A connection was made for the request, in this time.
     pub fn connected(&mut self, ticket: &Ticket, took: Duration) {
         self.raw.time(ticket.cell, Family::Connect).record(took);
     }
 
-    /// It is written to the service. Of a kept connection that turns out to be closed and of a new one in its place,
+    /// The request is written to the service. Of a kept connection that turns out to be closed and of a new one in its place,
     /// only the first write counts: the time in flight and the service time begin with it.
     pub fn sent(&mut self, ticket: &mut Ticket, now: Timestamp) {
         self.begin(ticket, now);
@@ -188,7 +184,7 @@ impl Recorder {
         self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.answered(status));
     }
 
-    /// It has ended without an answer, for this reason.
+    /// The request has ended without an answer, for this reason.
     pub fn went_wrong(&mut self, ticket: &Ticket, error: &str) {
         self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.went_wrong(error));
     }
@@ -198,7 +194,7 @@ impl Recorder {
         self.raw.cell(ticket.cell).ledger.hops += 1;
     }
 
-    /// It has ended so, now. What never got as far as being written cannot have been abandoned, timed out or in flight at
+    /// The request has ended so, now. One that was never written cannot have been abandoned, timed out or in flight at
     /// the service: it counts as without a connection if it was begun, and as unsent if not.
     pub fn end(&mut self, mut ticket: Ticket, fate: Fate, now: Timestamp) {
         if fate.implies_sent() && ticket.sent.is_none() {
@@ -382,25 +378,5 @@ impl Recorder {
             self.raw.cut(at);
         }
         Report::new(self.raw, now, health, self.in_flight, self.area)
-    }
-}
-
-/// Which cell a request belongs to.
-impl Raw {
-    fn cell_index(&self, intended: Timestamp, kind: Kind, class: Class) -> u32 {
-        let (phase, part) = self.phase_and_part(intended);
-        let kind = usize::from(kind.0).min(self.kinds.len() - 1);
-        let class = self.classes.iter().position(|&c| c == class).unwrap_or(0);
-        let index = ((phase * PARTS + part) * self.kinds.len() + kind) * self.classes.len() + class;
-        u32::try_from(index).unwrap_or(u32::MAX)
-    }
-
-    fn cell(&mut self, index: u32) -> &mut Cell {
-        self.cells[index as usize].get_or_insert_default()
-    }
-
-    fn time(&mut self, index: u32, family: Family) -> &mut Distribution {
-        let most = self.most;
-        self.cell(index).at(family, most)
     }
 }

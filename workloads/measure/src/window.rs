@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Group;
 
-/// What users are doing at one moment, counted by the host.
+/// Activities of users at one moment, counted by the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserStates {
     /// Thinking between requests.
@@ -40,7 +40,7 @@ impl UserStates {
 pub struct SecondTimes {
     /// Response times of what was answered as asked.
     pub response: Vec<[u64; 2]>,
-    /// What was given up had waited for so long.
+    /// Waits of requests that were given up.
     pub response_censored: Vec<[u64; 2]>,
     /// Times of rejections.
     pub reject: Vec<[u64; 2]>,
@@ -106,12 +106,12 @@ pub struct Window {
     /// Its times one by one, where they are asked for ([`Recorder::keeping_times`](super::Recorder::keeping_times)).
     #[serde(skip)]
     pub times: Option<Box<SecondTimes>>,
-    /// What users were doing at its end.
+    /// Activities of users at its end.
     pub users: UserStates,
-    /// What their own policies showed at its end, where they have one.
+    /// Gauges of client-side policies at its end, where there are any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client: Option<ClientGauges>,
-    /// What balancers before services had refused by its end, where they have a cap.
+    /// Refusals of balancers before services by its end, where they have a cap.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub turned_back: BTreeMap<String, TurnedBack>,
 }

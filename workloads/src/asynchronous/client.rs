@@ -17,7 +17,7 @@ static PROVIDER: Once = Once::new();
 
 /// Makes clients.
 #[derive(Debug)]
-pub(super) struct Clients {
+pub(super) struct ClientFactory {
     plan: LoadPlan,
     base: Url,
     insecure: bool,
@@ -78,7 +78,7 @@ impl Drop for Body {
     }
 }
 
-impl Clients {
+impl ClientFactory {
     pub(super) fn new(plan: &LoadPlan, options: &Options) -> Result<Self, RunError> {
         // One crypto provider a process; whoever installed one before chose well.
         PROVIDER.call_once(|| _ = rustls::crypto::ring::default_provider().install_default());
@@ -88,10 +88,10 @@ impl Clients {
             Users::Url(users) => users.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")),
         };
         let memory = Budget::of(MEMORY_FOR_ANSWERS);
-        let clients = Self { plan: plan.clone(), base, insecure: options.insecure, host_given, memory };
+        let factory = Self { plan: plan.clone(), base, insecure: options.insecure, host_given, memory };
         // Whatever is wrong with the set-up shows with the first client, before the first user arrives.
-        clients.build(Connection::Keep).map_err(|error| RunError::Client(told(&error)))?;
-        Ok(clients)
+        factory.build(Connection::Keep).map_err(|error| RunError::Client(told(&error)))?;
+        Ok(factory)
     }
 
     pub(super) fn build(&self, habit: Connection) -> reqwest::Result<Client> {

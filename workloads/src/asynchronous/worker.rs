@@ -23,11 +23,11 @@ pub(super) async fn serve(host: Rc<TaskHost>, user: Box<UserTask<Client>>) {
         let sudden = !user.has_begun() || answer.as_ref().is_err_and(|lost| lost.end.is_sudden());
         next = settle(&host, user, answer);
         if sudden {
-            // It may have come without a wait, and nobody else has a turn on this thread unless somebody waits.
+            // The exchange may have ended without a wait, and tasks of this thread run only while another one waits.
             yield_now().await;
         }
         if host.pool.borrow().is_shared() {
-            // Others who share a policy of their own may be due now.
+            // Users that share a client-side policy with this one may be due now.
             host.changed.notify_one();
         }
     }
@@ -46,15 +46,15 @@ async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<R
     let kept = user.connection.take().filter(|_| call.connection == Connection::Keep);
     let is_new = kept.is_none();
     // The set-up was tried before the run: what fails now is the process's own lack of something.
-    let Ok(client) = kept.map_or_else(|| host.clients.build(call.connection), Ok) else {
+    let Ok(client) = kept.map_or_else(|| host.factory.build(call.connection), Ok) else {
         return Some(Err(End::ConnectFailed.into()));
     };
     let mut cut = host.cut.clone();
     let answer = {
-        let mut exchange = pin!(timeout(limit.at.since(began), host.clients.exchange(&client, &call)));
+        let mut exchange = pin!(timeout(limit.at.since(began), host.factory.exchange(&client, &call)));
         tokio::select! {
             ended = &mut exchange => Some(ended.unwrap_or_else(|_| Err(limit.end.into()))),
-            // An error would mean that nobody can cut any more.
+            // An error means that the sender has gone, and no cut can come.
             _ = cut.wait_for(|cut| *cut) => None,
         }
     };

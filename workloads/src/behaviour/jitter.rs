@@ -1,4 +1,4 @@
-//! How long somebody backs off.
+//! Back-off pauses with full jitter.
 
 use std::time::Duration;
 

@@ -127,36 +127,39 @@ fn refresh_waits_as_long_as_it_says() {
 
 #[test]
 fn the_papers_users_wait_five_seconds_and_log_in_again() {
-    let mut errand = Errand::new(call("/x"));
+    let mut attempts = RequestAttempts::new(call("/x"));
     let draws = Draws::new(1, 1);
     let rules = Behaviour::default();
-    errand.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
-    let reaction = errand.trouble(Trouble::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws);
-    assert_eq!(reaction, Reaction::Anew(Duration::from_secs(5)));
+    attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
+    let reaction = attempts.trouble(Trouble::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws);
+    assert_eq!(reaction, Reaction::NewSession(Duration::from_secs(5)));
 }
 
 #[test]
 fn retries_count_their_attempts_and_end() {
     let rules = behaviour(OnTrouble::RetryNow { attempts: 3 });
-    let (mut errand, draws) = (Errand::new(call("/x")), Draws::new(1, 1));
-    errand.begin(call("/x"), Timestamp::from_secs(1), &rules, &draws);
+    let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, 1));
+    attempts.begin(call("/x"), Timestamp::from_secs(1), &rules, &draws);
     let rejected = Trouble::Rejected(RetryHint::Unsaid);
     for attempt in 1..=2 {
-        assert_eq!(errand.trouble(rejected, Stay::Forever, &rules, &draws), Reaction::Again(Duration::ZERO));
-        let Move::Send(call) = errand.resume() else { panic!("it sends") };
+        assert_eq!(attempts.trouble(rejected, Stay::Forever, &rules, &draws), Reaction::Again(Duration::ZERO));
+        let Move::Send(call) = attempts.resume() else { panic!("it sends") };
         assert_eq!((call.attempt, call.wanted_at), (attempt, Timestamp::from_secs(1)));
     }
-    assert_eq!(errand.trouble(rejected, Stay::Forever, &rules, &draws), Reaction::Anew(Duration::from_secs(5)));
+    assert_eq!(attempts.trouble(rejected, Stay::Forever, &rules, &draws), Reaction::NewSession(Duration::from_secs(5)));
 }
 
 #[test]
 fn retry_after_is_honoured_up_to_the_most_the_user_accepts() {
     let rejected = Trouble::Rejected(RetryHint::After(Duration::from_secs(60)));
-    let (mut errand, draws) = (Errand::new(call("/x")), Draws::new(1, 1));
+    let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, 1));
     for (most, wait) in [(None, 5), (Some(30), 30), (Some(90), 60)] {
         let rules = Behaviour { retry_after_at_most: most.map(Duration::from_secs), ..Behaviour::default() };
-        errand.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
-        assert_eq!(errand.trouble(rejected, Stay::Forever, &rules, &draws), Reaction::Anew(Duration::from_secs(wait)));
+        attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
+        assert_eq!(
+            attempts.trouble(rejected, Stay::Forever, &rules, &draws),
+            Reaction::NewSession(Duration::from_secs(wait))
+        );
     }
 }
 
@@ -167,10 +170,10 @@ fn full_jitter_stays_under_its_doubling_cap() {
     let failed = Trouble::Rejected(RetryHint::Unsaid);
     let mut longest = [Duration::ZERO; 4];
     for user in 0..1000 {
-        let (mut errand, draws) = (Errand::new(call("/x")), Draws::new(1, user));
-        errand.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
+        let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, user));
+        attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
         for longest in &mut longest {
-            let Reaction::Again(wait) = errand.trouble(failed, Stay::Forever, &rules, &draws) else {
+            let Reaction::Again(wait) = attempts.trouble(failed, Stay::Forever, &rules, &draws) else {
                 panic!("it tries again")
             };
             *longest = (*longest).max(wait);
@@ -186,12 +189,12 @@ fn full_jitter_stays_under_its_doubling_cap() {
 #[test]
 fn a_retry_budget_bounds_the_share_of_retries() {
     let rules = Behaviour { retry_budget: Some(0.2), ..behaviour(OnTrouble::RetryNow { attempts: 3 }) };
-    let (mut errand, draws) = (Errand::new(call("/x")), Draws::new(1, 1));
+    let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, 1));
     let mut retries = 0;
     for _ in 0..100 {
-        errand.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
+        attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
         while let Reaction::Again(_) =
-            errand.trouble(Trouble::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws)
+            attempts.trouble(Trouble::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws)
         {
             retries += 1;
         }
@@ -202,16 +205,16 @@ fn a_retry_budget_bounds_the_share_of_retries() {
 
 #[test]
 fn an_impatient_user_leaves_or_reloads_on_a_new_connection() {
-    let (mut errand, draws) = (Errand::new(call("/x")), Draws::new(1, 1));
+    let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, 1));
     for reload in [false, true] {
         let lasts = traces::Think::Constant(Duration::from_secs(8));
         let rules = Behaviour { patience: Some(Patience { lasts, reload }), ..Behaviour::default() };
-        let Move::Send(sent) = errand.begin(call("/x"), Timestamp::ZERO, &rules, &draws) else { panic!("it sends") };
+        let Move::Send(sent) = attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws) else { panic!("it sends") };
         assert_eq!(sent.give_up_after, Some(Duration::from_secs(8)));
-        let reaction = errand.trouble(Trouble::GaveUp, Stay::OneSession, &rules, &draws);
+        let reaction = attempts.trouble(Trouble::GaveUp, Stay::OneSession, &rules, &draws);
         let expected = if reload { Reaction::Again(Duration::ZERO) } else { Reaction::Leave };
         assert_eq!(reaction, expected);
-        assert_eq!(errand.call().connection == Connection::Fresh, reload);
+        assert_eq!(attempts.call().connection == Connection::Fresh, reload);
     }
 }
 

@@ -13,7 +13,7 @@ use nix::sys::{
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{routes::Seat, watch::Watch};
+use super::{routes::TaskSlot, watch::Watch};
 
 const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
 
@@ -36,7 +36,7 @@ pub(super) struct Connection {
     hung_up: bool,
     to: SocketAddr,
     /// Where connections are balanced: it counts at its task while it lives.
-    _seat: Option<Seat>,
+    _slot: Option<TaskSlot>,
 }
 
 /// A connection on its way.
@@ -46,7 +46,7 @@ pub(super) struct Connecting(Connection);
 /// What came of a first attempt to write.
 #[derive(Debug)]
 pub(super) enum Attempt {
-    /// The connection is there, and so many bytes are written.
+    /// The connection is established, and this many bytes are written.
     Written(Connection, usize),
     /// It is not there yet.
     Early(Connecting),
@@ -57,7 +57,7 @@ impl Connecting {
     pub(super) fn begin(
         watch: &Arc<Watch>,
         target: SocketAddr,
-        seat: Option<Seat>,
+        slot: Option<TaskSlot>,
         source: Option<IpAddr>,
     ) -> io::Result<Self> {
         let domain = if target.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
@@ -72,7 +72,7 @@ impl Connecting {
             _ => watch.add(&socket, EpollFlags::empty())?,
         }
         let watch = Arc::clone(watch);
-        Ok(Self(Connection { socket, watch, drained: true, in_a_row: 0, hung_up: false, to: target, _seat: seat }))
+        Ok(Self(Connection { socket, watch, drained: true, in_a_row: 0, hung_up: false, to: target, _slot: slot }))
     }
 
     pub(super) fn raw(&self) -> RawFd {
@@ -174,7 +174,7 @@ impl Connection {
     pub(super) fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.in_a_row >= IN_A_ROW {
-                // What there is to read is told of anew, after whatever else has happened.
+                // Registering the socket again makes epoll report its bytes again, after all other events.
                 self.watch.change(&self.socket, EpollFlags::empty())?;
                 self.drained = true;
                 self.hung_up = false;

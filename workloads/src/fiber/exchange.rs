@@ -13,7 +13,7 @@ use super::{
     connection::{Attempt, Connecting, Connection},
     deadline::Deadline,
     pool::FiberPool,
-    routes::{Choice, Routes, Seat},
+    routes::{Destination, Routes, TaskSlot},
     watch::Watch,
 };
 use crate::{
@@ -60,7 +60,7 @@ type User = UserTask<Connection>;
 struct Route<'a> {
     call: &'a Call,
     /// The task that it goes to, if it is balanced by itself.
-    seat: Option<Seat>,
+    slot: Option<TaskSlot>,
     limit: Limit,
 }
 
@@ -108,12 +108,12 @@ impl HttpExchange {
         user.begins(now);
         // Where each request is balanced, one that goes to another task than the one before leaves that connection.
         // One that is wanted for itself stays where it is.
-        let choice =
-            if call.want == Want::Connection { Choice::OfConnection } else { net.routes.for_request(call.class) };
-        let seat = match choice {
-            Choice::OfConnection => None,
-            Choice::Task(seat) => Some(seat),
-            Choice::Full(service) => {
+        let destination =
+            if call.want == Want::Connection { Destination::OfConnection } else { net.routes.for_request(call.class) };
+        let slot = match destination {
+            Destination::OfConnection => None,
+            Destination::Task(slot) => Some(slot),
+            Destination::Full(service) => {
                 // To the user it is sent and answered.
                 fibers.users(|users| {
                     let _ = users.books.number(user);
@@ -124,7 +124,7 @@ impl HttpExchange {
             }
         };
         let reused = user.connection.take().filter(|connection| {
-            if call.connection != Habit::Keep || seat.as_ref().is_some_and(|seat| seat.address != connection.to()) {
+            if call.connection != Habit::Keep || slot.as_ref().is_some_and(|slot| slot.address != connection.to()) {
                 return false;
             }
             let stale = connection.is_stale();
@@ -134,16 +134,15 @@ impl HttpExchange {
             !stale
         });
         let was_reused = reused.is_some();
-        let route = Route { call: &call, seat, limit };
+        let route = Route { call: &call, slot, limit };
         if call.want == Want::Connection {
             self.out.clear();
         } else {
             let number = fibers.users(|users| users.books.number(user));
-            self.compose(
-                net,
-                &call,
-                number.map(|number| Known { number: Some(number), user: Some(user.number), draw: user.key() }),
-            );
+            let left = limit.at.since(now);
+            let known =
+                |number| Known { number: Some(number), user: Some(user.number), left: Some(left), draw: user.key() };
+            self.compose(net, &call, number.map(known));
         }
         let opened = match reused {
             Some(connection) => Ok((connection, 0)),
@@ -189,12 +188,12 @@ impl HttpExchange {
         began: Timestamp,
     ) -> Result<(Connection, usize), End> {
         let (net, limit) = (&fibers.network, route.limit);
-        let (target, seat) = match &route.seat {
-            Some(seat) => (seat.address, None),
+        let (target, slot) = match &route.slot {
+            Some(slot) => (slot.address, None),
             None => net.routes.for_connection(route.call.class).ok_or(End::ConnectFailed)?,
         };
         let source = net.source(user.number, target);
-        let connecting = Connecting::begin(&net.watch, target, seat, source).map_err(|e| self.no_connection(&e))?;
+        let connecting = Connecting::begin(&net.watch, target, slot, source).map_err(|e| self.no_connection(&e))?;
         fibers.opened(connecting.raw());
         let asked = self.clock.now();
         let connecting = match connecting.attempt(&self.out).map_err(|e| self.no_connection(&e))? {

@@ -42,7 +42,7 @@ impl Pacer {
 
     pub(super) fn run(mut self) {
         let mut due = 0;
-        self.fibers.gather_to(QUANTUM);
+        self.fibers.set_quantum(QUANTUM);
         loop {
             let now = self.fibers.clock.now();
             due += self.fibers.users(|users| {
@@ -52,7 +52,7 @@ impl Pacer {
             self.fibers.assign();
             if self.driver.beats(now) {
                 let many = std::mem::take(&mut due) > MANY;
-                self.fibers.gather_to(if many { QUANTUM_OF_MANY } else { QUANTUM });
+                self.fibers.set_quantum(if many { QUANTUM_OF_MANY } else { QUANTUM });
                 self.fibers.sweep(now);
                 let window = tell_windows(&self.tell);
                 self.fibers.users(|users| self.driver.heartbeat(users, now, window));
@@ -62,7 +62,7 @@ impl Pacer {
             }
             self.sleep(now);
             let now = self.fibers.clock.now();
-            if let Some(due) = self.fibers.rang(now) {
+            if let Some(due) = self.fibers.take_alarm(now) {
                 self.driver.woke(due, now);
             }
         }
@@ -70,23 +70,23 @@ impl Pacer {
         let (now, window) = (self.fibers.clock.now(), tell_windows(&self.tell));
         self.fibers.users(|users| self.driver.close_seconds(users, now, window));
         self.shut_down();
-        // The caller may have gone; then nobody wants to know.
+        // A send fails only if the caller has gone, and with it the need for an answer.
         let _ = self.tell.send(News::Done(self.driver.finish()));
     }
 
     /// Sleeps until something is due or a socket has news. An alarm that is set for an earlier moment is left: it costs
-    /// less to wake for nothing than to set it anew.
+    /// less to wake for nothing than to set it again.
     fn sleep(&mut self, now: Timestamp) {
         let heartbeat = now + GapMeter::HEARTBEAT;
         let due = self.fibers.users(UserPool::next_due).unwrap_or(heartbeat);
-        self.fibers.ring_by(self.fibers.gathered(due.max(now)).min(heartbeat), now);
+        self.fibers.ring_by(self.fibers.rounded_up(due.max(now)).min(heartbeat), now);
         self.look();
     }
 
     /// The kernel knows no reason to refuse; should it all the same, that is a panic, which the run reports.
     fn look(&mut self) {
         self.fibers.network.watch.look(&mut self.room).expect("events can be fetched");
-        self.fibers.let_go_on();
+        self.fibers.resume_yielded();
     }
 
     /// Cuts off what is left in flight, and waits until every fiber has gone.
@@ -103,7 +103,7 @@ impl Pacer {
     }
 }
 
-/// Passes windows on to the caller, who may have gone; then nobody wants to know.
+/// Passes windows on to the caller, which may have gone.
 fn tell_windows(tell: &Sender<News>) -> impl FnMut(Window) {
     |window| _ = tell.send(News::Window(window))
 }

@@ -26,9 +26,9 @@ pub(super) struct FiberPool {
     pub(super) clock: Clock,
     pub(super) network: Network,
     state: Mutex<State>,
-    /// When the alarm rings; 0 after it has, until the pacer sets it anew.
+    /// When the alarm rings, in nanoseconds of the run; 0 after it has, until the pacer sets it again.
     armed_for: AtomicU64,
-    /// Wake-ups are gathered to multiples of so many nanoseconds.
+    /// Wake-ups are rounded up to multiples of this, in nanoseconds.
     quantum: AtomicU64,
     /// What is in flight is to be cut off.
     cutting: AtomicBool,
@@ -42,14 +42,14 @@ pub(super) struct FiberPool {
 struct State {
     pool: Option<UserPool<Connection>>,
     idle: Vec<Coroutine>,
-    /// Fibers that let others go first, and how often such were let go on.
-    aside: Vec<Coroutine>,
-    let_go_on: u64,
+    /// Fibers that have yielded to the pacer, and how often it has resumed such.
+    yielded: Vec<Coroutine>,
+    resumptions: u64,
     deadlines: Vec<Arc<Deadline>>,
     workers: u32,
-    /// Workers that have been started, and have not run yet.
-    coming: usize,
-    closeed: bool,
+    /// Workers that have been spawned, and have not run yet.
+    starting: usize,
+    closed: bool,
 }
 
 /// Counts for the run's health.
@@ -66,12 +66,12 @@ impl FiberPool {
         let state = State {
             pool: Some(pool),
             idle: Vec::new(),
-            aside: Vec::new(),
-            let_go_on: 0,
+            yielded: Vec::new(),
+            resumptions: 0,
             deadlines: Vec::new(),
             workers: 0,
-            coming: 0,
-            closeed: false,
+            starting: 0,
+            closed: false,
         };
         Arc::new(Self {
             clock,
@@ -112,8 +112,8 @@ impl FiberPool {
     pub(super) fn assign(self: &Arc<Self>) {
         let (mut ready, mut free) = {
             let state = self.state();
-            // Each of those that are coming will take one.
-            (state.pool.as_ref().map_or(0, UserPool::ready).saturating_sub(state.coming), state.idle.len())
+            // Each of those that are starting will take one.
+            (state.pool.as_ref().map_or(0, UserPool::ready).saturating_sub(state.starting), state.idle.len())
         };
         while ready > 0 && free > 0 {
             let worker = self.state().idle.pop();
@@ -138,7 +138,7 @@ impl FiberPool {
             }
             let deadline = Deadline::new();
             state.workers += 1;
-            state.coming += 1;
+            state.starting += 1;
             state.deadlines.push(Arc::clone(&deadline));
             deadline
         };
@@ -148,15 +148,15 @@ impl FiberPool {
             // No memory for another stack: those that are there take turns.
             let mut state = self.state();
             state.workers -= 1;
-            state.coming -= 1;
+            state.starting -= 1;
             state.deadlines.pop();
         }
         spawned.is_ok()
     }
 
     /// A worker that was started runs now.
-    pub(super) fn came(&self) {
-        self.state().coming -= 1;
+    pub(super) fn started(&self) {
+        self.state().starting -= 1;
     }
 
     /// The next user for a fiber that is free; waits for one. `None`: the run is over.
@@ -165,7 +165,7 @@ impl FiberPool {
             let now = self.clock.now();
             let taken = {
                 let mut state = self.state();
-                if state.closeed {
+                if state.closed {
                     return None;
                 }
                 let taken = state.pool.as_mut().and_then(|pool| pool.take(now));
@@ -187,28 +187,28 @@ impl FiberPool {
     ///
     /// `may` runs what is ready until nothing is, and looks at sockets and the alarm only then: a fiber that never waits
     /// keeps everybody from theirs, the end of the run included. For the same reason its own `yield_now` would not do.
-    pub(super) fn step_aside(&self) {
-        let let_go_on = {
+    pub(super) fn yield_to_pacer(&self) {
+        let resumptions = {
             let mut state = self.state();
-            state.aside.push(coroutine::current());
-            state.let_go_on
+            state.yielded.push(coroutine::current());
+            state.resumptions
         };
         let now = self.clock.now();
-        self.ring_by(self.gathered(now), now);
+        self.ring_by(self.rounded_up(now), now);
         // A wake-up that was meant for something else must not leave it in the list.
-        while self.state().let_go_on == let_go_on {
+        while self.state().resumptions == resumptions {
             coroutine::park();
         }
     }
 
-    /// Wakes who has stepped aside. For the pacer.
-    pub(super) fn let_go_on(&self) {
-        let aside = {
+    /// Resumes the fibers that have yielded. For the pacer.
+    pub(super) fn resume_yielded(&self) {
+        let yielded = {
             let mut state = self.state();
-            state.let_go_on += 1;
-            std::mem::take(&mut state.aside)
+            state.resumptions += 1;
+            std::mem::take(&mut state.yielded)
         };
-        for fiber in aside {
+        for fiber in yielded {
             fiber.unpark();
         }
     }
@@ -226,17 +226,17 @@ impl FiberPool {
         let due = self.users(UserPool::next_due).unwrap_or(Timestamp::MAX);
         // While the pacer is awake it sets the alarm itself.
         if armed != 0 && due.as_nanos() < armed {
-            self.ring_by(self.gathered(due), self.clock.now());
+            self.ring_by(self.rounded_up(due), self.clock.now());
         }
     }
 
     /// Gathers wake-ups to multiples of this from now on.
-    pub(super) fn gather_to(&self, quantum: Duration) {
+    pub(super) fn set_quantum(&self, quantum: Duration) {
         self.quantum.store(u64::try_from(quantum.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
     /// When to wake for what is due then.
-    pub(super) fn gathered(&self, due: Timestamp) -> Timestamp {
+    pub(super) fn rounded_up(&self, due: Timestamp) -> Timestamp {
         let quantum = self.quantum.load(Relaxed).max(1);
         Timestamp::from_nanos(due.as_nanos().div_ceil(quantum).saturating_mul(quantum))
     }
@@ -257,7 +257,7 @@ impl FiberPool {
     }
 
     /// When the alarm was to ring, if that is over by now.
-    pub(super) fn rang(&self, now: Timestamp) -> Option<Timestamp> {
+    pub(super) fn take_alarm(&self, now: Timestamp) -> Option<Timestamp> {
         let armed = self.armed_for.load(Relaxed);
         (armed != 0 && armed <= now.as_nanos()).then(|| {
             self.armed_for.store(0, Relaxed);
@@ -284,7 +284,7 @@ impl FiberPool {
     pub(super) fn close(&self) {
         let idle = {
             let mut state = self.state();
-            state.closeed = true;
+            state.closed = true;
             std::mem::take(&mut state.idle)
         };
         for worker in idle {
@@ -307,7 +307,7 @@ impl FiberPool {
     }
 
     /// A fiber has ended.
-    pub(super) fn gone(&self, deadline: &Arc<Deadline>) {
+    pub(super) fn stopped(&self, deadline: &Arc<Deadline>) {
         let mut state = self.state();
         state.workers -= 1;
         state.deadlines.retain(|other| !Arc::ptr_eq(other, deadline));

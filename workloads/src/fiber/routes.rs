@@ -19,12 +19,12 @@ pub(super) enum Routes {
     /// All to one address.
     One(SocketAddr),
     /// By class, the first that fits.
-    Entries(Arc<[Way]>),
+    Entries(Arc<[ServiceRoute]>),
 }
 
 /// Several tasks.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct ServiceRoute {
     service: Arc<str>,
     class: Option<Class>,
     tasks: Vec<SocketAddr>,
@@ -34,18 +34,18 @@ pub(super) struct Way {
 
 /// Where a request goes.
 #[derive(Debug)]
-pub(super) enum Choice {
+pub(super) enum Destination {
     /// Wherever its connection leads: requests are not balanced.
     OfConnection,
     /// To this task.
-    Task(Seat),
-    /// Nowhere: all tasks of this service have as many as they may.
+    Task(TaskSlot),
+    /// To no task: all tasks of this service have as many as they may.
     Full(Arc<str>),
 }
 
-/// Something under way at a task, until it is dropped.
+/// A request or connection under way at a task, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct TaskSlot {
     pub(super) address: SocketAddr,
     task: usize,
     picker: Arc<Mutex<Picker>>,
@@ -57,7 +57,7 @@ impl Routes {
         if target.entries.is_empty() {
             return Self::One(target.address);
         }
-        let way = |(number, entry): (usize, &crate::plan::Entry)| Way {
+        let route = |(number, entry): (usize, &crate::plan::Entry)| ServiceRoute {
             service: entry.service.as_str().into(),
             class: entry.class,
             tasks: entry.tasks.clone(),
@@ -67,47 +67,49 @@ impl Routes {
                 Arc::new(Mutex::new(Picker::new(entry.balancer, entry.tasks.len(), seed).capped(entry.cap)))
             },
         };
-        Self::Entries(target.entries.iter().enumerate().map(way).collect())
+        Self::Entries(target.entries.iter().enumerate().map(route).collect())
     }
 
     /// Where a request goes.
-    pub(super) fn for_request(&self, class: Class) -> Choice {
-        let Some(way) = self.way(class).filter(|way| way.per == Per::Request) else { return Choice::OfConnection };
-        let task = way.picker().pick_with_room();
-        task.map_or_else(|| Choice::Full(Arc::clone(&way.service)), |task| Choice::Task(way.seat(task)))
+    pub(super) fn for_request(&self, class: Class) -> Destination {
+        let Some(route) = self.route(class).filter(|route| route.per == Per::Request) else {
+            return Destination::OfConnection;
+        };
+        let task = route.picker().pick_with_room();
+        task.map_or_else(|| Destination::Full(Arc::clone(&route.service)), |task| Destination::Task(route.slot(task)))
     }
 
     /// Where a new connection goes for which no request has chosen; `None`: users of this class can go nowhere.
-    pub(super) fn for_connection(&self, class: Class) -> Option<(SocketAddr, Option<Seat>)> {
+    pub(super) fn for_connection(&self, class: Class) -> Option<(SocketAddr, Option<TaskSlot>)> {
         match self {
             Self::One(address) => Some((*address, None)),
             Self::Entries(_) => {
-                let way = self.way(class)?;
-                let task = way.picker().pick();
-                let seat = way.seat(task);
-                Some((seat.address, Some(seat)))
+                let route = self.route(class)?;
+                let task = route.picker().pick();
+                let slot = route.slot(task);
+                Some((slot.address, Some(slot)))
             }
         }
     }
 
-    fn way(&self, class: Class) -> Option<&Way> {
-        let Self::Entries(ways) = self else { return None };
-        ways.iter().find(|way| way.class.is_none_or(|of| of == class))
+    fn route(&self, class: Class) -> Option<&ServiceRoute> {
+        let Self::Entries(routes) = self else { return None };
+        routes.iter().find(|route| route.class.is_none_or(|of| of == class))
     }
 }
 
-impl Way {
+impl ServiceRoute {
     fn picker(&self) -> MutexGuard<'_, Picker> {
         self.picker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn seat(&self, task: usize) -> Seat {
+    fn slot(&self, task: usize) -> TaskSlot {
         self.picker().took(task);
-        Seat { address: self.tasks[task], task, picker: Arc::clone(&self.picker) }
+        TaskSlot { address: self.tasks[task], task, picker: Arc::clone(&self.picker) }
     }
 }
 
-impl Drop for Seat {
+impl Drop for TaskSlot {
     fn drop(&mut self) {
         self.picker.lock().unwrap_or_else(PoisonError::into_inner).left(self.task);
     }
@@ -134,8 +136,8 @@ mod tests {
         }
     }
 
-    fn seat(routes: &Routes, class: u8) -> Option<Seat> {
-        if let Choice::Task(seat) = routes.for_request(Class(class)) { Some(seat) } else { None }
+    fn slot(routes: &Routes, class: u8) -> Option<TaskSlot> {
+        if let Destination::Task(slot) = routes.for_request(Class(class)) { Some(slot) } else { None }
     }
 
     fn routes(entries: Vec<Entry>) -> Routes {
@@ -147,12 +149,12 @@ mod tests {
     #[test]
     fn classes_go_to_their_own_service_and_requests_to_the_least_loaded_task() {
         let routes = routes(vec![two(0, 10, Per::Request, 0), two(1, 20, Per::Connection, 0)]);
-        let first = seat(&routes, 0).expect("per request");
-        let second = seat(&routes, 0).expect("per request");
+        let first = slot(&routes, 0).expect("per request");
+        let second = slot(&routes, 0).expect("per request");
         assert_eq!((first.address, second.address), (address(10), address(11)));
         drop(second);
-        assert_eq!(seat(&routes, 0).expect("per request").address, address(11), "the first is still busy");
-        assert!(matches!(routes.for_request(Class(1)), Choice::OfConnection), "its connections are balanced");
+        assert_eq!(slot(&routes, 0).expect("per request").address, address(11), "the first is still busy");
+        assert!(matches!(routes.for_request(Class(1)), Destination::OfConnection), "its connections are balanced");
         assert_eq!(routes.for_connection(Class(1)).expect("it has an entry").0, address(20));
         assert!(routes.for_connection(Class(2)).is_none());
     }
@@ -160,12 +162,12 @@ mod tests {
     #[test]
     fn with_all_tasks_at_the_cap_there_is_nowhere_to_go() {
         let routes = routes(vec![two(0, 10, Per::Request, 1), two(1, 20, Per::Connection, 1)]);
-        let (first, second) = (seat(&routes, 0).expect("room"), seat(&routes, 0).expect("room"));
+        let (first, second) = (slot(&routes, 0).expect("room"), slot(&routes, 0).expect("room"));
         assert_ne!(first.address, second.address);
-        assert!(matches!(routes.for_request(Class(0)), Choice::Full(service) if &*service == "service 10"));
+        assert!(matches!(routes.for_request(Class(0)), Destination::Full(service) if &*service == "service 10"));
         let address = second.address;
         drop(second);
-        assert_eq!(seat(&routes, 0).expect("room again").address, address);
+        assert_eq!(slot(&routes, 0).expect("room again").address, address);
         let all: Vec<_> = (0..3).filter_map(|_| routes.for_connection(Class(1))).collect();
         assert_eq!(all.len(), 3, "connections have no cap");
     }

@@ -27,7 +27,7 @@ const TO_READ: EpollFlags = EpollFlags::EPOLLIN.union(EpollFlags::EPOLLRDHUP).un
 ///
 /// A socket that `may` watches itself costs three system calls more, two to make sure that it does not block and one to take
 /// it out again, and, since `may` watches for room to write as well, a wake-up for nothing. Nine of ten users may connect
-/// anew for each request, so that counts. It also means that the kernel forgets a socket as it is closed: no
+/// again for each request, so that counts. It also means that the kernel forgets a socket as it is closed: no
 /// number is taken out of epoll that belongs to another socket by now.
 ///
 /// The pacer [`look`](Self::look)s; fibers [`wait`](Self::wait). All on one thread. An event that is still under way when its
@@ -67,7 +67,7 @@ impl Watch {
     /// Sets the alarm: it rings once after `delay`, and not at any time set before. Kernel precision: `may`'s own timers
     /// are whole milliseconds and run on another thread.
     ///
-    /// The timer is never read: setting it anew clears it, and epoll reports each ring as an edge.
+    /// The timer is never read: setting it again clears it, and epoll reports each expiry as an edge.
     pub(super) fn set_alarm(&self, delay: Duration) -> io::Result<()> {
         // Zero would switch the timer off.
         let delay = TimeSpec::from_duration(delay.max(Duration::from_nanos(1)));
@@ -120,7 +120,7 @@ impl Watch {
         Ok(())
     }
 
-    /// A new generation for this number. What holds now is reported anew by epoll, so nothing is lost.
+    /// A new generation for this number. Epoll reports again what is true of the socket now, so no event is lost.
     fn begin(&self, number: RawFd) -> u64 {
         let index = usize::try_from(number).unwrap_or_default();
         let mut sockets = self.sockets();

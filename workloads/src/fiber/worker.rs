@@ -20,13 +20,13 @@ impl Worker {
     }
 
     pub(super) fn run(self) {
-        self.fibers.came();
+        self.fibers.started();
         let mut exchange = HttpExchange::new(&self.fibers, Arc::clone(&self.deadline));
         while self.fibers.catch_panic(|| self.serve_one(&mut exchange)).unwrap_or(true) {
             // After a panic it may still be set.
             self.deadline.clear();
         }
-        self.fibers.gone(&self.deadline);
+        self.fibers.stopped(&self.deadline);
     }
 
     /// False if the run is over.
@@ -59,7 +59,7 @@ impl Worker {
             exchange.inbox.clear();
             self.fibers.ring_for_others();
             if sudden {
-                self.fibers.step_aside();
+                self.fibers.yield_to_pacer();
             }
         }
     }

@@ -27,7 +27,7 @@ impl ClockMeter {
         self.last = now;
     }
 
-    /// What was seen from the first look to the last.
+    /// The deviations from the first look to the last.
     #[must_use]
     pub fn report(&self) -> ClockReport {
         let Self { first, last, step } = *self;

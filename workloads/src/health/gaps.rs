@@ -103,7 +103,7 @@ impl GapMeter {
     }
 }
 
-/// What explains at least half of the lateness is its cause.
+/// The cause is whatever explains at least half of the lateness.
 fn cause(late: Duration, on_cpu: Duration, waited_for_core: Duration, stolen: Duration) -> StallCause {
     // While the machine stands still, its threads seem to run or to wait: so this goes first.
     if stolen * 2 >= late {

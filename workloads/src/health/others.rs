@@ -28,12 +28,12 @@ pub struct Others {
     pub kernel: Duration,
 }
 
-/// What a process has used, its ended children included, in ticks of 10 ms.
+/// CPU time of a process, its ended children included, in ticks of 10 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     ticks: u64,
     cpu: usize,
-    /// It is one of the kernel's threads.
+    /// True for a thread of the kernel.
     kernel: bool,
 }
 
@@ -44,7 +44,7 @@ impl OthersMeter {
         Self { cpus: cpus.to_vec(), before: processes() }
     }
 
-    /// What was used since, by all but `ours`.
+    /// CPU time used since, by all but `ours`.
     #[must_use]
     pub fn used(&self, ours: &[i32]) -> Others {
         self.between(&processes(), ours)

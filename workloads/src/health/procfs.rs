@@ -8,7 +8,7 @@ use nix::sys::{
     time::TimeValLike,
 };
 
-/// What one thread has used since it began.
+/// CPU time and waits of a thread since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadSample {
     /// Time on a core.
@@ -20,7 +20,7 @@ pub struct ThreadSample {
 }
 
 impl ThreadSample {
-    /// Of the thread with this id in this process.
+    /// The sample of the thread with this id in this process.
     #[must_use]
     pub fn of(thread: i32) -> Self {
         Self::parse(&fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).unwrap_or_default())
@@ -38,7 +38,7 @@ impl ThreadSample {
 pub struct ThreadMeter(Option<fs::File>);
 
 impl ThreadMeter {
-    /// Of the calling thread, whichever asks it later.
+    /// A meter of the calling thread, from whichever thread it is read later.
     #[must_use]
     pub fn of_this_thread() -> Self {
         Self(fs::File::open(format!("/proc/self/task/{}/schedstat", thread_id())).ok())
@@ -53,7 +53,7 @@ impl ThreadMeter {
     }
 }
 
-/// What the process and its machine have used since they began.
+/// CPU time, memory and faults of the process, and CPU time of its machine, since they began.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ProcessSample {
     /// CPU time of the process.
@@ -101,7 +101,7 @@ impl MachineSample {
 }
 
 impl ProcessSample {
-    /// Of this process, now.
+    /// The sample of this process, now.
     #[must_use]
     pub fn take() -> Self {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Self::default() };

@@ -5,7 +5,7 @@ use controllers::Timestamp;
 use super::{ClockMeter, GapMeter, Health, MachineSample, ThreadMeter, ThreadSample};
 use crate::clock::Clocks;
 
-/// What the thread that sends sees of itself and of its machine over a run.
+/// Measures the thread that sends, and its machine, over a run.
 #[derive(Debug)]
 pub struct SenderMeter {
     thread: ThreadMeter,
@@ -15,7 +15,7 @@ pub struct SenderMeter {
 }
 
 impl SenderMeter {
-    /// Of the calling thread, from now on.
+    /// Measures the calling thread from now on.
     #[must_use]
     pub fn start() -> Self {
         let thread = ThreadMeter::of_this_thread();
@@ -41,7 +41,7 @@ impl SenderMeter {
         self.gaps.take_recent()
     }
 
-    /// What was seen. Figures of the process and the host are for others to fill in.
+    /// The figures of the thread. Those of the process and the host are zero.
     #[must_use]
     pub fn finish(mut self) -> Health {
         self.clocks.look(Clocks::read());

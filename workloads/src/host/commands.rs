@@ -1,4 +1,4 @@
-//! What a person asks of the users of a run while it goes on: data, which any thread gives and the pool carries out.
+//! An operator's commands to the users of a run: data that any thread gives and the pool of users carries out.
 
 use std::{
     collections::VecDeque,
@@ -11,10 +11,10 @@ use std::{
 
 use controllers::Class;
 
-/// One change. No user knows of it: more of them come, or their host asks them later or waits less long for them.
+/// One command. No user machine knows of it: more users arrive, or their host asks them later or waits less long for them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum UserCommand {
-    /// So many more users come at once, a tenth of a millisecond apart, and leave after this long. They are as the plan's
+    /// This many additional users arrive, a tenth of a millisecond apart, and leave after their stay. They are as the plan's
     /// users are; where accounts are few, they share them.
     Spike {
         /// 1 to [`UserCommand::MOST_USERS`].
@@ -27,14 +27,14 @@ pub enum UserCommand {
     /// Users wait only for this share of the planned time-out, and of their patience, for the requests that they begin from
     /// now on. [`UserCommand::LEAST_SHARE`] to 1, which is as planned.
     Patience(f64),
-    /// Nobody begins a request: who thinks goes on when it is over, and single requests that were to arrive do not. Requests
-    /// under way end as always, and the plan's time does not stand still.
+    /// No request begins: users that think go on after the pause, and single requests that were to arrive do not. Requests
+    /// under way end as always, and the plan's time goes on.
     Pause,
-    /// They begin again.
+    /// Ends the pause.
     Resume,
 }
 
-/// An order that is none.
+/// A value out of its range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must be {range}")]
 pub struct UserCommandError {
@@ -65,35 +65,35 @@ impl UserCommand {
     }
 }
 
-/// Carries orders to a run. Cloning gives another handle on the same orders.
+/// Carries commands to a run. Cloning gives another handle on the same queue.
 #[derive(Debug, Clone, Default)]
 pub struct UserCommands(Arc<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Whether it is worth taking the lock: hosts look a few hundred times a second.
+    /// Whether there are any, so that hosts, which look a few hundred times a second, need not take the lock.
     any: AtomicBool,
-    orders: Mutex<VecDeque<UserCommand>>,
+    commands: Mutex<VecDeque<UserCommand>>,
 }
 
 impl UserCommands {
-    /// Gives one, which is obeyed within a few milliseconds if a run reads these orders.
+    /// Gives a command, which a run that reads this queue carries out within a few milliseconds.
     ///
     /// # Errors
     /// A value out of its range: nothing is done then.
-    pub fn give(&self, order: UserCommand) -> Result<(), UserCommandError> {
-        order.check()?;
-        self.0.orders.lock().unwrap_or_else(PoisonError::into_inner).push_back(order);
+    pub fn give(&self, command: UserCommand) -> Result<(), UserCommandError> {
+        command.check()?;
+        self.0.commands.lock().unwrap_or_else(PoisonError::into_inner).push_back(command);
         self.0.any.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// Those that were given since the last call.
+    /// The commands that were given since the last call.
     pub(crate) fn take(&self) -> VecDeque<UserCommand> {
         if !self.0.any.swap(false, Ordering::Acquire) {
             return VecDeque::new();
         }
-        std::mem::take(&mut *self.0.orders.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.commands.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn orders_out_of_range_are_refused_and_say_what_would_do() {
-        let orders = UserCommands::default();
+        let commands = UserCommands::default();
         let spike = |users, seconds| UserCommand::Spike { users, stay: Duration::from_secs(seconds), class: Class(0) };
-        for (order, hint) in [
+        for (command, hint) in [
             (spike(0, 1), "1 to 10000"),
             (spike(10_001, 1), "1 to 10000"),
             (spike(1, 0), "over 0"),
@@ -114,20 +114,20 @@ mod tests {
             (UserCommand::Patience(1.5), "0.01 to 1"),
             (UserCommand::Patience(f64::NAN), "0.01 to 1"),
         ] {
-            let error = orders.give(order).expect_err("out of range").to_string();
-            assert!(error.contains(hint), "{order:?}: {error}");
+            let error = commands.give(command).expect_err("out of range").to_string();
+            assert!(error.contains(hint), "{command:?}: {error}");
         }
-        assert!(orders.take().is_empty(), "nothing of that is obeyed");
+        assert!(commands.take().is_empty(), "nothing of that is obeyed");
     }
 
     #[test]
     fn orders_are_taken_once_and_in_order() {
-        let orders = UserCommands::default();
-        let other = orders.clone();
-        for order in [UserCommand::Pause, UserCommand::Resume] {
-            other.give(order).expect("sound");
+        let commands = UserCommands::default();
+        let other = commands.clone();
+        for command in [UserCommand::Pause, UserCommand::Resume] {
+            other.give(command).expect("sound");
         }
-        assert_eq!(orders.take(), [UserCommand::Pause, UserCommand::Resume]);
+        assert_eq!(commands.take(), [UserCommand::Pause, UserCommand::Resume]);
         assert!(other.take().is_empty());
     }
 }

@@ -11,11 +11,11 @@ use crate::{
 /// A run that is stopped from outside drains for at most this long.
 const STOP_DRAIN: Duration = Duration::from_secs(10);
 
-/// What every live host does beside sending: it looks at itself, carries out commands, hands over seconds, and ends the run.
+/// Runs a live host, apart from sending: watches the sending thread, carries out commands, hands over seconds, and ends the run.
 #[derive(Debug)]
 pub(crate) struct Driver {
     stop: StopFlag,
-    orders: UserCommands,
+    commands: UserCommands,
     drain: Duration,
     drain_until: Option<Timestamp>,
     last_beat: Timestamp,
@@ -24,9 +24,9 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// To be made on the thread that sends.
-    pub(crate) fn new(drain: Duration, orders: UserCommands, stop: StopFlag) -> Self {
+    pub(crate) fn new(drain: Duration, commands: UserCommands, stop: StopFlag) -> Self {
         let meter = SenderMeter::start();
-        Self { stop, orders, drain, drain_until: None, last_beat: Timestamp::ZERO, meter }
+        Self { stop, commands, drain, drain_until: None, last_beat: Timestamp::ZERO, meter }
     }
 
     /// True if it is time for a [`heartbeat`](Self::heartbeat).
@@ -37,9 +37,9 @@ impl Driver {
     /// Carries out commands, and hands over the seconds that have ended.
     pub(crate) fn heartbeat<C>(&mut self, pool: &mut UserPool<C>, now: Timestamp, on_window: impl FnMut(Window)) {
         self.last_beat = now;
-        let orders = self.orders.take();
-        if !orders.is_empty() {
-            pool.apply(orders, now);
+        let commands = self.commands.take();
+        if !commands.is_empty() {
+            pool.apply(commands, now);
         }
         self.close_seconds(pool, now, on_window);
         self.meter.beat();
@@ -77,7 +77,7 @@ impl Driver {
         pool.is_drained() || now >= until || cut == Cut::Now
     }
 
-    /// What the sender has seen of itself.
+    /// The figures of the sending thread.
     pub(crate) fn finish(self) -> Health {
         self.meter.finish()
     }

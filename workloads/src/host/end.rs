@@ -37,8 +37,8 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// It may have come without a wait for the service: whoever goes on at once after it could do so for ever, and nobody else
-    /// would have a turn.
+    /// The exchange may have ended without a wait for the service: a user that goes on at once could do so for ever, and no
+    /// other would have a turn.
     pub(crate) fn is_sudden(self) -> bool {
         match self {
             Self::ConnectFailed

@@ -1,4 +1,4 @@
-//! What the machine gives, checked before the first user arrives: running out later would look like the target's fault.
+//! The machine's limits, checked before the first user arrives: to run out later would look like the target's fault.
 
 use std::{fs::File, io::Read, sync::Once};
 
@@ -25,7 +25,7 @@ const MAPS_PER_FIBER: u64 = 2;
 /// [`Limits::body`](crate::http1::Limits::body); a thousand of them may not.
 pub(crate) const MEMORY_FOR_ANSWERS: usize = 256 * 1024 * 1024;
 
-/// What a run may take up.
+/// Resources that a run may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Allowance {
     /// Requests in flight at once.
@@ -107,7 +107,7 @@ const PLACES: u64 = 1 << 16;
 
 /// Makes the kernel's table of this process's descriptors as large as it can become, before the run.
 ///
-/// It doubles when it is full, and where a process has several threads, whoever asked for the descriptor then sleeps until
+/// It doubles when it is full, and where a process has several threads, the thread that asked for the descriptor then sleeps until
 /// every core has passed a quiet moment (`synchronize_rcu`): 8 to 22 ms were seen, at 256, 512, 1024 ... sockets, in which the
 /// sender sends nothing. A descriptor with a high number, closed at once, leaves the table grown.
 fn grow_descriptor_table(descriptors: u64) {

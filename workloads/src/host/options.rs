@@ -25,8 +25,8 @@ pub struct Options {
     pub numbered: bool,
     /// Windows have all times of their second, as buckets of a histogram: for who writes them down second by second.
     pub second_times: bool,
-    /// What somebody may ask of the users while the run goes on.
-    pub orders: UserCommands,
+    /// An operator's commands while the run goes on.
+    pub commands: UserCommands,
 }
 
 impl Default for Options {
@@ -38,12 +38,12 @@ impl Default for Options {
             requests_limit: None,
             numbered: false,
             second_times: false,
-            orders: UserCommands::default(),
+            commands: UserCommands::default(),
         }
     }
 }
 
-/// Who does the sending.
+/// The host that sends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HostChoice {
     /// The fiber host for `http`, the async host for everything else.
@@ -66,7 +66,7 @@ pub(crate) enum Cut {
     RunOn,
     /// Arrivals stop, and what is in flight may end within the plan's drain time.
     Drain,
-    /// What is in flight is cut off.
+    /// Requests in flight are cut off.
     Now,
 }
 
@@ -135,9 +135,9 @@ pub enum RunError {
         wanted: u64,
         /// Descriptors that the process may have.
         limit: u64,
-        /// Of these: in use.
+        /// Descriptors in use.
         open: u64,
-        /// Of these: kept for everything else.
+        /// Descriptors set aside for the program itself.
         reserved: u64,
     },
     /// Users would keep more connections than there are local ports.
@@ -156,7 +156,7 @@ pub enum RunError {
     /// The host's own machinery could not be set up.
     #[error("{what} could not be set up: {cause}")]
     Setup {
-        /// What.
+        /// The part that failed.
         what: &'static str,
         /// Why.
         cause: io::Error,

@@ -28,7 +28,7 @@ use crate::{
     measure::{Fate, Health, Report, UserStates, Window},
     persona::{Ending, Persona as _, Reply, Stay},
     plan::LoadPlan,
-    schedule::{Ahead, Arrival, What},
+    schedule::{Ahead, Arrival, ScheduleChange},
 };
 
 /// The users of a run as every host sees them: who is due, who is quiet, who is at work, and the ledgers.
@@ -51,7 +51,7 @@ pub(crate) struct UserPool<C> {
     active: Active,
     /// Requests that may still be begun; `None`: as many as come.
     requests_left: Option<u64>,
-    /// Nobody begins anything any more.
+    /// No request begins any more.
     over: bool,
 }
 
@@ -92,8 +92,8 @@ impl<C> UserPool<C> {
     /// Lets everything happen that is due by `now`.
     pub(crate) fn advance(&mut self, now: Timestamp) {
         while let Some(next) = self.next_due().filter(|next| *next <= now) {
-            // At the same time, what is planned goes first: a user let go now does not begin anew. And who is let in at the
-            // last moment is in.
+            // At the same time, the plan goes first: a user that it lets go now begins no further request. And a request that the
+            // gate lets go at its limit is sent.
             if self.schedule.next_due() == Some(next) {
                 if let Some(event) = self.schedule.next() {
                     self.happens(event.at, now, event.what);
@@ -122,18 +122,18 @@ impl<C> UserPool<C> {
         self.ready.len()
     }
 
-    /// Nobody begins anything any more (the plan is over, or the run was stopped).
+    /// No request begins any more: the plan is over, or the run was stopped.
     pub(crate) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Over, and nobody is at anything.
+    /// Over, and no user is active, due or held.
     pub(crate) fn is_drained(&self) -> bool {
         let held = self.gate.as_ref().is_some_and(|gate| gate.holds_users());
         self.over && self.active.now == 0 && self.ready.is_empty() && self.timers.is_empty() && !held
     }
 
-    /// What one user does may make others due at once: those who share a policy of their own.
+    /// True if an action of one user may make others due at once: they share a client-side policy.
     pub(crate) fn is_shared(&self) -> bool {
         self.gate.is_some()
     }
@@ -209,7 +209,7 @@ impl<C> UserPool<C> {
         self.active.lost += 1;
     }
 
-    /// Somebody ends the run before its plan does: phases are cut off here.
+    /// The run is stopped before the end of its plan: phases are cut off here.
     pub(crate) fn stop(&mut self, now: Timestamp) {
         if !self.over {
             self.books.recorder.stop(now);
@@ -217,7 +217,7 @@ impl<C> UserPool<C> {
         }
     }
 
-    /// Nobody begins anything any more. Who thinks, leaves; who is at a request, or between two hops of one, ends it.
+    /// No request begins any more. Users that think leave; users with an open request end it.
     pub(crate) fn end(&mut self) {
         if !std::mem::replace(&mut self.over, true) {
             self.overrides.clear();
@@ -241,7 +241,7 @@ impl<C> UserPool<C> {
             let fate = user.fate_at_end();
             self.books.end(&mut user, None, fate, now);
         }
-        // Whoever was due and never had a turn is unsent.
+        // Requests of users that were due and never had a turn are unsent.
         self.over = false;
         self.ready.extend(due);
         while let Some(mut user) = self.take(now) {
@@ -265,15 +265,15 @@ impl<C> UserPool<C> {
         }
     }
 
-    fn happens(&mut self, at: Timestamp, now: Timestamp, what: What) {
+    fn happens(&mut self, at: Timestamp, now: Timestamp, what: ScheduleChange) {
         match what {
             // While the run is paused single requests and sessions do not arrive; closed users do, and wait.
-            What::Arrive(arrival) if arrival.stay != Stay::Forever && self.timers.is_paused() => {}
-            What::Arrive(arrival) => self.arrive(at, &arrival),
-            What::Depart(user) => self.population.let_go(user),
-            What::Phase(index) => self.renew_gate(index, now),
-            What::Broken(reason) => self.books.fault(reason),
-            What::End => self.end(),
+            ScheduleChange::Arrive(arrival) if arrival.stay != Stay::Forever && self.timers.is_paused() => {}
+            ScheduleChange::Arrive(arrival) => self.arrive(at, &arrival),
+            ScheduleChange::Depart(user) => self.population.let_go(user),
+            ScheduleChange::Phase(index) => self.renew_gate(index, now),
+            ScheduleChange::Broken(reason) => self.books.fault(reason),
+            ScheduleChange::End => self.end(),
         }
     }
 

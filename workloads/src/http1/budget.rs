@@ -14,7 +14,7 @@ struct Shared {
 }
 
 impl Budget {
-    /// So many bytes.
+    /// A budget of this many bytes.
     #[must_use]
     pub fn of(bytes: usize) -> Self {
         Self(Arc::new(Shared { bytes, taken: AtomicUsize::new(0) }))
@@ -32,7 +32,7 @@ impl Budget {
         self.0.bytes
     }
 
-    /// Takes so many, if there are as many left.
+    /// Takes this many bytes, if as many are left.
     #[must_use]
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let more = |taken: usize| taken.checked_add(bytes).filter(|taken| *taken <= self.0.bytes);

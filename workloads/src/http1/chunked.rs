@@ -1,6 +1,6 @@
 use super::Http1Error;
 
-/// Longest chunk-size line or trailer line, extensions included: nobody sends more in earnest.
+/// Longest chunk-size line or trailer line, extensions included: longer ones do not occur in practice.
 const LINE_MAX: usize = 8 * 1024;
 
 /// A chunked body on its way in, decoded in place: what is decoded ends at `decoded`, what is not begins at `raw`.

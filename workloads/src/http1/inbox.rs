@@ -29,7 +29,7 @@ impl Default for Limits {
 pub enum Progress {
     /// More bytes are needed.
     More,
-    /// It is whole: see [`Inbox::response`].
+    /// The answer is whole: see [`Inbox::response`].
     Whole,
 }
 
@@ -142,7 +142,7 @@ impl Inbox {
         &mut self.bytes[self.filled..]
     }
 
-    /// As far as the budget allows. Without it there is room for one small read, after which whoever reads is told.
+    /// As far as the budget allows. Without it there is room for one small read, after which the reader gets an error.
     fn grow(&mut self, length: usize) {
         let more = length - self.bytes.len();
         if self.budget.take(more) {
@@ -356,7 +356,7 @@ impl Drop for Inbox {
 enum Found {
     /// The beginning of one.
     Part,
-    /// An interim one of so many bytes.
+    /// An interim response of this many bytes.
     Interim(usize),
     Final,
 }

@@ -16,7 +16,7 @@ pub const DRAW: &str = "X-Draw";
 pub const CRITICALITY: &str = "X-Criticality";
 /// Number of the user who asks.
 pub const USER: &str = "X-User";
-/// Who pays for the request.
+/// The paying customer of the request.
 pub const CUSTOMER: &str = "X-Customer";
 /// The service that calls.
 pub const CALLER: &str = "X-Caller";

@@ -1,6 +1,6 @@
-use std::io::Write as _;
+use std::{io::Write as _, time::Duration};
 
-use super::names::{ATTEMPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DRAW, HOST, REQUEST_NUMBER, USER};
+use super::names::{ATTEMPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DRAW, HOST, REQUEST_NUMBER, TIMEOUT_MS, USER};
 
 /// What a run of ours tells its own service of a request, and that service the ones that it calls for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub struct Known {
     pub number: Option<u64>,
     /// Number of the user who asks, sent as `X-User`; a call says so in its header lines.
     pub user: Option<u64>,
+    /// How much longer the user waits, sent as `X-Timeout-Ms`; a call says so in its header lines.
+    pub left: Option<Duration>,
     /// The key of all draws that belong to it, sent as `X-Draw`: the same request has the same service time in every arm, live
     /// and in virtual time (common random numbers).
     pub draw: u64,
@@ -54,12 +56,15 @@ impl Outgoing<'_> {
         if self.attempt > 0 {
             let _ = write!(out, "{ATTEMPT}: {}\r\n", self.attempt);
         }
-        if let Some(Known { number, user, draw }) = self.known {
+        if let Some(Known { number, user, left, draw }) = self.known {
             if let Some(number) = number {
                 let _ = write!(out, "{REQUEST_NUMBER}: {number}\r\n");
             }
             if let Some(user) = user {
                 let _ = write!(out, "{USER}: {user}\r\n");
+            }
+            if let Some(left) = left {
+                let _ = write!(out, "{TIMEOUT_MS}: {}\r\n", left.as_millis());
             }
             let _ = write!(out, "{DRAW}: {draw}\r\n");
         }
@@ -86,7 +91,7 @@ impl Outgoing<'_> {
 /// What a body is, unless header lines say otherwise.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Which lines of ours header lines of somebody else's stand in place of.
+/// Which of the host's header lines the user's own replace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Given {
     pub(crate) host: bool,
@@ -107,7 +112,7 @@ impl Given {
     }
 }
 
-/// A path comes from a page that somebody else wrote: a blank or line end in it must not become a second request.
+/// A path comes from a page of the service: a blank or line end in it must not become a second request.
 fn write_path(path: &str, out: &mut Vec<u8>) {
     let path = path.split('#').next().unwrap_or_default();
     if !path.starts_with('/') {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress, names};
@@ -224,17 +226,17 @@ fn requests_are_written_as_a_server_reads_them() {
         headers: "Cookie: k=v\r\n",
         body: Some("a=1"),
         attempt: 2,
-        known: Some(Known { number: Some(7), user: Some(3), draw: 9 }),
+        known: Some(Known { number: Some(7), user: Some(3), left: Some(Duration::from_micros(1999)), draw: 9 }),
         close: true,
         ..PLAIN
     };
     assert_eq!(
         written(&post),
-        "POST /a?b=c HTTP/1.1\r\nHost: h:1\r\nCookie: k=v\r\nX-Attempt: 2\r\nX-Request-Number: 7\r\nX-User: 3\r\nX-Draw: 9\r\n\
+        "POST /a?b=c HTTP/1.1\r\nHost: h:1\r\nCookie: k=v\r\nX-Attempt: 2\r\nX-Request-Number: 7\r\nX-User: 3\r\nX-Timeout-Ms: 1\r\nX-Draw: 9\r\n\
          Connection: close\r\n\
          Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 3\r\n\r\na=1"
     );
-    let call = Outgoing { known: Some(Known { number: None, user: None, draw: 9 }), ..PLAIN };
+    let call = Outgoing { known: Some(Known { number: None, user: None, left: None, draw: 9 }), ..PLAIN };
     assert_eq!(written(&call), "GET /a?b=c HTTP/1.1\r\nHost: h:1\r\nX-Draw: 9\r\n\r\n");
     let empty = Outgoing { method: "POST", ..PLAIN };
     assert!(written(&empty).ends_with("\r\nContent-Length: 0\r\n\r\n"));
@@ -277,7 +279,7 @@ fn every_header_that_is_written_has_a_reserved_name() {
         headers: &marks.lines()[1],
         body: Some("a=1"),
         attempt: 1,
-        known: Some(Known { number: Some(1), user: Some(5), draw: 2 }),
+        known: Some(Known { number: Some(1), user: Some(5), left: Some(Duration::from_secs(1)), draw: 2 }),
         close: true,
     };
     let mut out = Vec::new();
@@ -285,7 +287,7 @@ fn every_header_that_is_written_has_a_reserved_name() {
     let text = String::from_utf8(out).expect("text");
     let head = text.split("\r\n\r\n").next().expect("a head");
     let written: Vec<&str> = head.lines().skip(1).map(|line| line.split(':').next().expect("a name")).collect();
-    assert_eq!(written.len(), 11, "{written:?}");
+    assert_eq!(written.len(), 12, "{written:?}");
     let other: Vec<&&str> = written.iter().filter(|name| !names::is_reserved(name)).collect();
     assert_eq!(other, [&crate::plan::CLASS_HEADER], "and the class itself");
     assert!(names::is_reserved("x-dRAW") && !names::is_reserved("X-Plan"));

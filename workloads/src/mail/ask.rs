@@ -10,7 +10,7 @@ use crate::{
     persona::{Draws, Purpose},
 };
 
-/// What to send for a state.
+/// The request of a state.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ask {
     pub(super) state: State,
@@ -64,7 +64,7 @@ impl Choice<'_> {
         })
     }
 
-    /// Of several folders.
+    /// One of several folders.
     fn folder(self, count: usize) -> Option<usize> {
         (count > 0).then(|| match self {
             Self::Drawn(draws) => draws.of(Purpose::Text).below(count as u64) as usize,

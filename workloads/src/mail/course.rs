@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Way {
     course: Course,
-    /// The page did not offer the next step, and the user has asked for so many others to find it there.
+    /// The page did not offer the next step, and the user has asked for this many other pages to find it.
     detours: u8,
     /// What the step that was asked for last is about.
     about: Object,

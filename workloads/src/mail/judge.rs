@@ -6,7 +6,7 @@ use crate::{
     persona::Answer,
 };
 
-/// What an answer is to the user that asked.
+/// The judgement of the user on an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judgement {
     Served,

@@ -1,4 +1,4 @@
-//! What a user carries from page to page.
+//! Cookies and forms that a user carries from page to page.
 
 use crate::{http1::names::COOKIE, persona::Answer};
 
@@ -19,7 +19,7 @@ pub(super) fn cookies(headers: &str) -> &str {
 }
 
 /// The cookies after this answer, if it changed them. Path, domain and age are not looked at: users talk to one service,
-/// and forget its cookies when they sign in anew. An empty value takes a cookie away.
+/// and forget its cookies when they sign in again. An empty value takes a cookie away.
 pub(super) fn updated(cookies: &str, answer: &Answer<'_>) -> Option<String> {
     let mut kept: Vec<(&str, &str)> = cookies.split("; ").filter_map(|pair| pair.split_once('=')).collect();
     let mut changed = false;

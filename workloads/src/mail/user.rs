@@ -15,7 +15,7 @@ use super::{
     transitions::Met,
 };
 use crate::{
-    behaviour::{Errand, Onward, Reaction, Trouble, onward, retry_hint},
+    behaviour::{Onward, Reaction, RequestAttempts, Trouble, onward, retry_hint},
     page::{Page, PageKind},
     persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn, Want},
     plan::PreviousPage,
@@ -26,12 +26,12 @@ use crate::{
 #[derive(Debug)]
 pub struct MailUser {
     shared: MailCrowd,
-    errand: Errand,
-    /// What the request under way is for.
+    attempts: RequestAttempts,
+    /// The state that the request under way is for.
     asked: State,
     /// The page from which it was asked for; `None`: the session began with it.
     came_from: Option<State>,
-    /// What comes after the pause.
+    /// The move after the pause.
     next: Next,
     /// The page before a delete or refile, and whether it shows the mail that is then gone.
     pub(super) before: Option<Before>,
@@ -39,7 +39,7 @@ pub struct MailUser {
     list: Option<Arc<str>>,
     /// The mail asked for may be gone, and the user knows.
     may_be_gone: bool,
-    /// What is recorded to come next; `None`: it is drawn.
+    /// The next recorded step; `None`: the next state is drawn.
     way: Option<Box<Way>>,
     /// Since when the request that is to be sent is wanted, if that is not the moment it is due.
     wanted_at: Option<Timestamp>,
@@ -97,7 +97,7 @@ impl MailUser {
         };
         Self {
             shared,
-            errand: Errand::new(call),
+            attempts: RequestAttempts::new(call),
             asked: State::Login,
             came_from: None,
             next: Next::Login,
@@ -125,7 +125,7 @@ impl MailUser {
         match std::mem::replace(&mut self.next, Next::Resume) {
             Next::Login => self.login(now, draws),
             Next::Send(ask) => self.send(ask, now, draws),
-            Next::Resume => self.errand.resume(),
+            Next::Resume => self.attempts.resume(),
         }
     }
 
@@ -145,7 +145,7 @@ impl MailUser {
             "" => shared.nothing.clone(),
             marks => session::headers(marks, "").into(),
         };
-        self.errand.set_headers(headers);
+        self.attempts.set_headers(headers);
         let account = self.slot as usize % shared.logins.len();
         let body = Some(shared.logins[account].clone());
         self.send(Ask { state: State::Login, path: shared.login_path.clone(), body }, now, draws)
@@ -167,19 +167,19 @@ impl MailUser {
             path: ask.path,
             body: ask.body,
             connection: users.connections.connection(ask.state == State::Login, draws),
-            ..self.errand.call().clone()
+            ..self.attempts.call().clone()
         };
         let wanted_at = self.wanted_at.take().unwrap_or(now);
-        self.errand.begin(call, wanted_at, &users.behaviour, draws)
+        self.attempts.begin(call, wanted_at, &users.behaviour, draws)
     }
 
     fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
-        if let Some(cookies) = session::updated(session::cookies(&self.errand.call().headers), answer) {
-            self.errand.set_headers(session::headers(self.marks(), &cookies).into());
+        if let Some(cookies) = session::updated(session::cookies(&self.attempts.call().headers), answer) {
+            self.attempts.set_headers(session::headers(self.marks(), &cookies).into());
         }
-        match onward(answer, self.errand.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
+        match onward(answer, self.attempts.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
             Onward::To(call, wait) => {
-                self.errand.follow(*call);
+                self.attempts.follow(*call);
                 let then = self.pause(wait, Pause::Waiting, Next::Resume, now, draws);
                 return Turn { ending: Ending::Continued, then };
             }
@@ -192,7 +192,7 @@ impl MailUser {
             return self.troubled(Ending::Rejected, trouble, now, draws);
         }
         let page = Page::read(answer.body);
-        match judge(self.asked, &self.errand.call().path, self.may_be_gone, answer, &page) {
+        match judge(self.asked, &self.attempts.call().path, self.may_be_gone, answer, &page) {
             Judgement::Served => Turn { ending: Ending::Served, then: self.served(&page, now, draws) },
             Judgement::SignedOut => Turn { ending: Ending::Failed, then: self.sign_in_again(now, draws) },
             Judgement::Wrong => self.troubled(Ending::Failed, Trouble::Failed, now, draws),
@@ -207,10 +207,10 @@ impl MailUser {
         self.step += 1;
         draws.at_step(u64::from(self.step));
         if self.asked == State::ListMessages {
-            self.list = Some(self.errand.call().path.clone());
+            self.list = Some(self.attempts.call().path.clone());
         }
         if let Some(way) = &mut self.way {
-            way.see(self.asked, &self.errand.call().path, page);
+            way.see(self.asked, &self.attempts.call().path, page);
             return self.follow(page, now, draws);
         }
         let next = self.choose(page, now, draws);
@@ -328,7 +328,7 @@ impl MailUser {
         if let Some(ask) = ask(page, to, Choice::Drawn(draws)) {
             shared.counts.count(now, after, from, to, met);
             if matches!(to, State::Delete | State::Refile) {
-                self.before = Some(Before { state: from, path: self.errand.call().path.clone() });
+                self.before = Some(Before { state: from, path: self.attempts.call().path.clone() });
             }
             return Next::Send(ask);
         }
@@ -370,10 +370,10 @@ impl MailUser {
     }
 
     fn troubled(&mut self, ending: Ending, trouble: Trouble, now: Timestamp, draws: &Draws) -> Turn {
-        let then = match self.errand.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
+        let then = match self.attempts.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
             Reaction::Again(wait) => self.pause(wait, Pause::BackingOff, Next::Resume, now, draws),
-            Reaction::Anew(_) if self.stay == Stay::OneRequest => Move::Leave,
-            Reaction::Anew(wait) => self.pause(wait, Pause::BackingOff, Next::Login, now, draws),
+            Reaction::NewSession(_) if self.stay == Stay::OneRequest => Move::Leave,
+            Reaction::NewSession(wait) => self.pause(wait, Pause::BackingOff, Next::Login, now, draws),
             Reaction::Leave => Move::Leave,
         };
         Turn { ending, then }

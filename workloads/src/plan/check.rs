@@ -12,7 +12,7 @@ use super::{ArrivalLaw, Behaviour, ClientSpec, ConnectionHabit, Load, LoadPlan, 
 pub struct PlanError {
     /// Where in the plan.
     pub place: String,
-    /// What is wrong, and the way out.
+    /// The problem, and the way out.
     pub problem: String,
 }
 

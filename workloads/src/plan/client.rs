@@ -12,11 +12,11 @@ pub struct ClientSpec {
     pub policy: String,
     /// Its settings.
     pub settings: Settings,
-    /// Who shares one.
+    /// The senders that share one policy.
     pub scope: ClientScope,
-    /// What the service promises.
+    /// The objective of the service.
     pub objective: Objective,
-    /// Phases, by their index in the plan, that begin with it as new: it has learnt nothing.
+    /// Phases, by their index in the plan, at whose start policies are replaced by new ones, which have learnt nothing.
     pub renewed_in: Vec<usize>,
 }
 
@@ -25,7 +25,7 @@ impl ClientSpec {
     ///
     /// # Errors
     /// Everything that is wrong at once: a name that does not exist, settings that are wrong, a policy that does not sit on
-    /// the client's side, a group of nobody.
+    /// the client's side, a group without members.
     pub fn resolve(&self) -> Result<(&'static Entry, Factory), Vec<Problem>> {
         let (entry, settings) = Catalogue::resolve(&self.policy, &self.settings).map_err(|problem| vec![problem])?;
         let mut problems = Vec::new();

@@ -59,7 +59,7 @@ mod tests {
     use measure::{Dispersion, Fate, Health, Intent, Recorder};
 
     use super::*;
-    use crate::{Schedule, schedule::What, testing::url_plan};
+    use crate::{Schedule, schedule::ScheduleChange, testing::url_plan};
 
     fn requests(to_per_s: f64, law: ArrivalLaw) -> Load {
         Load::Requests { from_per_s: 100.0, to_per_s, law, class: Class(0) }
@@ -81,7 +81,7 @@ mod tests {
         plan.phases[0].loads = vec![requests(100.0, ArrivalLaw::Poisson)];
         let mut recorder = Recorder::new(plan.for_recorder(), &["read"]);
         let intent = |at| Intent { kind: Kind(0), class: Class(0), wanted_at: at, attempt: 0 };
-        let arrivals = Schedule::new(&plan).filter(|event| matches!(event.what, What::Arrive(_)));
+        let arrivals = Schedule::new(&plan).filter(|event| matches!(event.what, ScheduleChange::Arrive(_)));
         for (user, event) in (0..).zip(arrivals) {
             let now = event.at + Duration::from_millis(late(event.at.as_nanos() / 1_000_000));
             // A second request of the same user is no arrival.

@@ -1,8 +1,8 @@
-//! What a recorded step is done to.
+//! The object of a recorded step.
 
 use std::sync::Arc;
 
-/// What a step is done to, by numbers: users of a mail service find their own folder and message by them.
+/// The object of a step, by numbers: users of a mail service find their own folder and message by them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Object {
     /// Which folder: the user's folders are numbered from 0 as its recording names them. `None`: it is not known, and the user

@@ -4,7 +4,7 @@ use std::fmt;
 
 use controllers::{Timestamp, random::mix};
 
-use super::{Arrival, What};
+use super::{Arrival, ScheduleChange};
 use crate::{
     persona::Stay,
     replay::{Coming, Pace, Script, Session, Sessions},
@@ -51,22 +51,22 @@ impl Recorded {
         }
     }
 
-    /// What happens next, to user number `user` if it is an arrival.
-    pub(super) fn next(&mut self, user: u64) -> Option<What> {
+    /// The next event; an arrival is that of user number `user`.
+    pub(super) fn next(&mut self, user: u64) -> Option<ScheduleChange> {
         let key = self.seed.wrapping_add(mix(self.ordinal));
         let session = match self.next.take()? {
             Ok(session) => session,
             Err(problem) => {
                 // Nothing after a problem can be trusted.
                 self.coming = Box::new(std::iter::empty());
-                return Some(What::Broken(problem));
+                return Some(ScheduleChange::Broken(problem));
             }
         };
         self.at = Timestamp::ZERO + session.at;
         self.step();
         let script = Some(Script { name: session.name, steps: session.steps, pace: self.pace });
         let (slot, class) = (session.user, session.class);
-        Some(What::Arrive(Arrival { user, key, slot, class, stay: Stay::OneSession, role: None, script }))
+        Some(ScheduleChange::Arrive(Arrival { user, key, slot, class, stay: Stay::OneSession, role: None, script }))
     }
 }
 

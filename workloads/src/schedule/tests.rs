@@ -22,11 +22,11 @@ fn lines(plan: &LoadPlan) -> Vec<String> {
         .map(|event| {
             let at = event.at.as_secs_f64();
             match event.what {
-                What::Phase(index) => format!("{at} phase {index}"),
-                What::Arrive(a) => format!("{at} +{} account {} class {}", a.user, a.slot, a.class.0),
-                What::Depart(user) => format!("{at} -{user}"),
-                What::End => format!("{at} end"),
-                What::Broken(why) => format!("{at} {why}"),
+                ScheduleChange::Phase(index) => format!("{at} phase {index}"),
+                ScheduleChange::Arrive(a) => format!("{at} +{} account {} class {}", a.user, a.slot, a.class.0),
+                ScheduleChange::Depart(user) => format!("{at} -{user}"),
+                ScheduleChange::End => format!("{at} end"),
+                ScheduleChange::Broken(why) => format!("{at} {why}"),
             }
         })
         .collect()
@@ -74,7 +74,7 @@ fn a_class_more_shifts_no_others_draws() {
     let keys = |loads: Vec<Load>, class: u8| -> Vec<(Timestamp, u64)> {
         Schedule::new(&plan(vec![(10, loads)]))
             .filter_map(|event| match event.what {
-                What::Arrive(a) if a.class == Class(class) => Some((event.at, a.key)),
+                ScheduleChange::Arrive(a) if a.class == Class(class) => Some((event.at, a.key)),
                 _ => None,
             })
             .collect()
@@ -97,7 +97,7 @@ fn events_come_in_order_and_the_digest_tells_plans_apart() {
         Load::Sessions { from_per_s: 10.0, to_per_s: 0.0, law: ArrivalLaw::Constant, class: Class(2) },
     ];
     let mut plan = plan(vec![(10, loads.clone()), (3, loads)]);
-    let events: Vec<Event> = Schedule::new(&plan).collect();
+    let events: Vec<ScheduledEvent> = Schedule::new(&plan).collect();
     assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));
     assert_eq!(events, Schedule::new(&plan).collect::<Vec<_>>());
 

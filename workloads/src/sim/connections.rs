@@ -21,7 +21,7 @@ impl Drop for Handle {
 /// One connection, from its first SYN.
 #[derive(Debug)]
 pub(super) struct ConnectionState {
-    /// Who waits on it, and keeps its end meanwhile.
+    /// The request under way on it; it keeps the client's end meanwhile.
     pub(super) waiting: Option<PendingRequest>,
     /// The service has closed it.
     pub(super) closed: bool,
@@ -96,7 +96,7 @@ impl Connections {
         self.get(conn).is_some_and(|state| state.waiting.is_some() && state.limits == limit)
     }
 
-    /// The link draws anew for each request that a kept connection carries.
+    /// Draws of the link are keyed by request, also on a kept connection.
     pub(super) fn rekey(&mut self, conn: ConnId, key: u64) {
         let random = Seeded::new(mix(self.seed ^ key));
         if let Some(state) = self.get(conn) {
@@ -135,7 +135,7 @@ impl Connections {
         Some(state.to_client)
     }
 
-    /// Users that wait for something.
+    /// Takes out all requests under way.
     pub(super) fn take_waiting(&mut self) -> Vec<PendingRequest> {
         self.connections.iter_mut().filter_map(|(_, state)| state.as_mut()?.waiting.take()).collect()
     }

@@ -16,14 +16,14 @@ use crate::{
     plan::LoadPlan,
 };
 
-/// What becomes due.
+/// The events of a run.
 #[derive(Debug)]
 pub(crate) enum SimEvent<E> {
-    /// A SYN arrives that was sent so many times before.
+    /// A SYN arrives, after this many lost ones.
     Syn(ConnId, u32),
     /// The client knows that it is connected.
     Connected(ConnId),
-    /// The client knows that nobody listens.
+    /// The client learns that the port is closed.
     Refused(ConnId),
     /// A request arrives.
     Request(SimRequest),
@@ -54,9 +54,9 @@ impl<E: Identity> Identity for SimEvent<E> {
     }
 }
 
-/// What a run leaves.
+/// The results of a run.
 #[derive(Debug)]
-pub struct Finished {
+pub struct SimOutcome {
     /// The books.
     pub report: Report,
     /// When it ended.
@@ -80,7 +80,7 @@ pub fn run<W: SimServer>(
     server: &mut W,
     on_second: impl FnMut(Window, &mut W, Timestamp),
     stop: &StopFlag,
-) -> Result<Finished, CrowdError> {
+) -> Result<SimOutcome, CrowdError> {
     let crowd = Crowd::new(plan)?;
     let host = Host {
         plan,
@@ -110,11 +110,11 @@ struct Host<'a, W: SimServer> {
 }
 
 const SECOND: Duration = Duration::from_secs(1);
-/// A run that is stopped from outside is looked at so often, in events.
+/// Events between two looks at the stop flag.
 const LOOK_EVERY: u64 = 4096;
 
 impl<W: SimServer> Host<'_, W> {
-    fn run(mut self, mut on_second: impl FnMut(Window, &mut W, Timestamp), stop: &StopFlag) -> Finished {
+    fn run(mut self, mut on_second: impl FnMut(Window, &mut W, Timestamp), stop: &StopFlag) -> SimOutcome {
         self.tell(W::begin);
         let mut second_ends = Timestamp::ZERO + SECOND;
         let mut drained_by = None;
@@ -207,7 +207,8 @@ impl<W: SimServer> Host<'_, W> {
                     continue;
                 }
                 Some(handle) => {
-                    let request = SimRequest { conn: handle.id, user: user.number, call, key, number };
+                    let left = number.map(|_| limit.at.since(self.now));
+                    let request = SimRequest { conn: handle.id, user: user.number, call, key, number, left };
                     self.connections.rekey(handle.id, key);
                     let waiting =
                         PendingRequest { user, handle, request: Some(request), began: self.now, reused: true };
@@ -229,7 +230,8 @@ impl<W: SimServer> Host<'_, W> {
     ) {
         let handle = self.connections.open(key);
         let conn = handle.id;
-        let request = SimRequest { conn, user: user.number, call, key, number };
+        let left = number.map(|_| limit.at.since(self.now));
+        let request = SimRequest { conn, user: user.number, call, key, number, left };
         let connect_by = self.now + self.plan.connect_timeout;
         let (at, end) = if limit.at < connect_by { (limit.at, limit.end) } else { (connect_by, End::ConnectTimedOut) };
         let number = self.connections.next_limit(conn);
@@ -251,7 +253,7 @@ impl<W: SimServer> Host<'_, W> {
 
     fn syn_again(&mut self, conn: ConnId, sent_before: u32) {
         if sent_before < SYN_RETRIES && self.connections.get(conn).is_some() {
-            // Its way is short beside the wait: it arrives as it is sent.
+            // The link's delay is short compared with the wait: the SYN arrives as it is sent.
             self.events.plan(self.now + syn_again(sent_before), SimEvent::Syn(conn, sent_before + 1));
         }
     }
@@ -373,7 +375,7 @@ impl<W: SimServer> Host<'_, W> {
         what(self.server, &mut cx);
     }
 
-    fn finish(mut self) -> Finished {
+    fn finish(mut self) -> SimOutcome {
         for PendingRequest { user, .. } in self.connections.take_waiting() {
             self.pool.cut(user, self.now);
         }
@@ -384,6 +386,6 @@ impl<W: SimServer> Host<'_, W> {
             ..Health::default()
         };
         let (ended, events) = (self.now, self.events.planned());
-        Finished { report: self.pool.finish(self.now, health), ended, events, digest: self.digest }
+        SimOutcome { report: self.pool.finish(self.now, health), ended, events, digest: self.digest }
     }
 }

@@ -1,4 +1,4 @@
-//! What tells events apart in the digest of a run.
+//! Identities of events in the digest of a run.
 
 use controllers::random::mix;
 

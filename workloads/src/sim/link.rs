@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
-    /// One way.
+    /// Delay of one direction.
     pub delay: Duration,
     /// Each message takes up to this much longer, uniformly.
     pub jitter: Duration,
@@ -31,7 +31,7 @@ const DATA_AGAIN: Duration = Duration::from_millis(200);
 /// A message is lost this often in a row at most: by then the connection has been idle for minutes.
 const MOST_LOSSES: u32 = 10;
 
-/// How long the kernel waits before it sends a SYN again that was sent so many times before.
+/// How long the kernel waits before it repeats a SYN, by the number of repetitions so far.
 pub(super) fn syn_again(sent_before: u32) -> Duration {
     SYN_AGAIN.saturating_mul(1 << sent_before.min(16))
 }

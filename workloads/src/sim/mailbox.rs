@@ -34,7 +34,7 @@ struct Folder {
 const ROWS: usize = 10;
 
 impl Mailboxes {
-    /// A service whose accounts have an inbox of so many messages, and an empty archive.
+    /// A service whose accounts have an inbox of this many messages, and an empty archive.
     #[must_use]
     pub fn new(messages: u32) -> Self {
         Self::with_folders(vec![vec![messages, 0]])

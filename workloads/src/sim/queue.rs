@@ -2,7 +2,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use controllers::Timestamp;
 
-/// What is due when. Of two things due at one moment, the one that was planned first goes first.
+/// Events by time. Of two events due at one moment, the one that was planned first goes first.
 ///
 /// The heap holds places of entries and not the entries: moving a few words up and down costs less than moving answers.
 #[derive(Debug)]

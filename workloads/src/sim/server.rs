@@ -1,17 +1,19 @@
+use std::time::Duration;
+
 use controllers::{Class, Timestamp};
 
 use super::{EventQueue, Identity, connections::Connections, host::SimEvent};
 use crate::persona::Call;
 
-/// What lies behind the link: a service, or several, as a machine in virtual time.
+/// The far end of the link: a service, or several, as a machine in virtual time.
 pub trait SimServer {
-    /// What it plans for itself.
+    /// Events that the server plans for itself.
     type Event: Identity;
 
-    /// The run begins: plans its first events.
+    /// The run begins: the server plans its first events.
     fn begin(&mut self, cx: &mut Cx<'_, Self::Event>);
 
-    /// Somebody wants to connect.
+    /// A client's SYN arrives.
     fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, Self::Event>) -> SynResult;
 
     /// A request has arrived on a connection.
@@ -20,7 +22,7 @@ pub trait SimServer {
     /// The client has closed a connection, whatever it was waiting for.
     fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Self::Event>);
 
-    /// Something that it planned is due.
+    /// An event that the server planned is due.
     fn happen(&mut self, event: Self::Event, cx: &mut Cx<'_, Self::Event>);
 }
 
@@ -33,42 +35,44 @@ pub struct ConnId {
     pub generation: u32,
 }
 
-/// Who connects.
+/// The client of a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SimClient {
     /// Number of the user; a service would see an address.
     pub user: u64,
     /// Class of the user, who may have been told to go to another address by it.
     pub class: Class,
-    /// It wants nothing but the connection: no request is to follow at once.
+    /// No request follows at once: the client wants the connection alone.
     pub silent: bool,
 }
 
-/// What a listener does with a SYN.
+/// A listener's reaction to a SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SynResult {
     /// The connection is made (it may still wait to be accepted).
     Taken,
-    /// The queue of the listener is full: nothing is said, and the client's kernel tries again.
+    /// The listener's queue is full: the SYN is dropped, and the client's kernel sends it again.
     Dropped,
-    /// Nobody listens: the client hears so at once.
+    /// The port is closed: the client gets a reset.
     Refused,
 }
 
 /// A request as it arrives.
 #[derive(Debug, Clone)]
 pub struct SimRequest {
-    /// On which connection the answer goes back.
+    /// The connection that the answer goes back on.
     pub conn: ConnId,
-    /// Number of the user who asks; a service would see an address.
+    /// Number of the user; a service would see an address.
     pub user: u64,
-    /// What is wanted.
+    /// The request.
     pub call: Call,
     /// Key of all draws that belong to this request: the same for request *k* of user *u*, attempt *a*, whatever happened
     /// before.
     pub key: u64,
     /// Its number, where requests are numbered.
     pub number: Option<u64>,
+    /// How much longer its user waited as it was sent; a call says so in its header lines.
+    pub left: Option<Duration>,
 }
 
 /// An answer.
@@ -84,7 +88,7 @@ pub struct Response {
     pub close: bool,
 }
 
-/// What a server may do.
+/// The actions of a server.
 #[derive(Debug)]
 pub struct Cx<'a, E> {
     pub(super) now: Timestamp,

@@ -96,7 +96,7 @@ fn plan_of(seconds: u64, users: u32, habit: ConnectionHabit) -> LoadPlan {
     plan
 }
 
-fn ran(plan: &LoadPlan, link: LinkSpec, world: &mut Listener) -> (Finished, Vec<Window>) {
+fn ran(plan: &LoadPlan, link: LinkSpec, world: &mut Listener) -> (SimOutcome, Vec<Window>) {
     let mut windows = Vec::new();
     let finished = run(plan, link, world, |window, _, _| windows.push(window), &StopFlag::new()).expect("it runs");
     assert_eq!(finished.report.faults, Vec::<String>::new());

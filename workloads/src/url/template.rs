@@ -31,7 +31,7 @@ enum Part {
     Place(&'static str),
 }
 
-/// Who takes a step: a number, and the recording's name.
+/// The user that takes a step: a number, and the recording's name.
 #[derive(Debug, Clone)]
 pub(super) struct Who {
     pub(super) number: u32,

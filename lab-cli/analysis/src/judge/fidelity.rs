@@ -4,7 +4,10 @@ mod speed;
 
 use std::fmt::{self, Write};
 
-use crate::summary::{Phase, Summary, Times};
+use crate::{
+    judge::steady::median,
+    summary::{Phase, Summary, Times},
+};
 
 pub use speed::{Speed, speeds};
 
@@ -176,15 +179,6 @@ fn phases<'a>(runs: &'a [Summary], arm: &str, phase: &str) -> Vec<&'a Phase> {
 fn sorted<T: PartialOrd>(mut values: Vec<T>) -> Vec<T> {
     values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     values
-}
-
-fn median(values: &[f64]) -> f64 {
-    let values = sorted(values.to_vec());
-    match values.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => values[n / 2],
-        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
-    }
 }
 
 #[cfg(test)]

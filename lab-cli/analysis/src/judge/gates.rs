@@ -3,32 +3,63 @@
 //! Overload experiments go wrong silently: the generator saturates before the service does, the kernel drops what the
 //! policy was meant to refuse, a request is lost between two ledgers. Each gate looks for one of these, and says what it
 //! saw, what it allows, and what to do. They read nothing but the summary, so `lab recheck` comes to the same verdict.
-//! Limits are ours where no published one exists; each is printed with its finding. [`table`] lists all of them.
+//! Limits are ours where no published one exists; each is printed with its finding. [`GATES`] lists all
+//! of them: each is one value, in the file of its family.
+
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::summary::{Arm, Headroom, Objective, Reason, Verdict};
+use self::{
+    arrivals::ARRIVALS,
+    books::{BOOKS, EMPTY, HDR, JOBS, LITTLE, PANIC},
+    changed::{RENEWAL, TOUCHED},
+    drift::DRIFT,
+    excluded::EXCLUDED,
+    gate::{Check, Reasons},
+    ledger::{BACKLOG, LEDGER},
+    load::{CAP, HEADROOM, MODEL, SAMPLES},
+    machine::{CLOCK, NOISE, PAGING, STEAL},
+    pace::{LAG, UNSENT},
+    pauses::{GAP, HICCUP},
+    processor::{CPU, CROWDED},
+    resources::{FILES, MEMORY, PORTS},
+    settled::{UNSTABLE, WARM_UP},
+    twins::{A_A, POWER},
+    walk::WALK,
+};
+use crate::summary::{Arm, Comparison, Headroom, Objective, Reason, Verdict};
 
-mod client;
+mod arrivals;
+mod books;
+mod changed;
 mod drift;
 mod excluded;
+mod gate;
 mod ledger;
 pub mod limits;
 mod load;
 mod machine;
+mod pace;
 mod pauses;
-mod readings;
+mod processor;
+mod reading;
+mod resources;
 mod settled;
-pub mod table;
 #[cfg(test)]
 mod tests;
 mod twins;
 mod walk;
 
-pub use drift::judge_drift;
-pub use excluded::{BLIND, excluded, first_kept, judge_excluded};
-pub use readings::reading;
-pub use twins::judge_twins;
+pub use excluded::{excluded, first_kept, is_external};
+pub use gate::Gate;
+
+/// All of them, in the order of `docs/validity.md`: the books, the load, the generator, the machine, the service, comparisons.
+pub static GATES: [Gate; 35] = [
+    LEDGER, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP, UNSENT, LAG, CPU,
+    CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, PAGING, CLOCK, DRIFT, BACKLOG, RENEWAL,
+    TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
+];
 
 /// What the gates need to know of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -55,22 +86,40 @@ fn is_false(value: &bool) -> bool {
 
 /// Judges one arm: every reason against it, the worst first.
 pub fn judge(arm: &Arm, context: &Context) -> Vec<Reason> {
-    let mut reasons = Vec::new();
-    ledger::check(arm, context, &mut reasons);
-    client::check(arm, context, &mut reasons);
-    pauses::check(arm, context, &mut reasons);
-    machine::check(arm, &mut reasons);
-    drift::check(arm, &mut reasons);
-    load::check(arm, context, &mut reasons);
-    settled::check(arm, &mut reasons);
-    walk::check(arm, &mut reasons);
-    renewal(arm, &mut reasons);
-    touched(arm, &mut reasons);
-    for reason in &mut reasons {
-        reason.arm = label(arm);
+    let mut reasons = Reasons { code: "", arm: label(arm), list: Vec::new() };
+    for gate in &GATES {
+        reasons.code = gate.code;
+        for check in gate.checks {
+            if let Check::Arm(check) = check {
+                check(arm, context, &mut reasons);
+            }
+        }
     }
-    reasons.sort_by(|a, b| b.verdict.cmp(&a.verdict).then_with(|| a.code.cmp(&b.code)));
-    reasons
+    reasons.list.sort_by(|a, b| b.verdict.cmp(&a.verdict).then_with(|| a.code.cmp(&b.code)));
+    reasons.list
+}
+
+/// Judges a run whose arms are judged: every reason against them and against the run as a whole, the worst first. `noise_floor`:
+/// comparisons of arms that are the same but for their names, of which only the metric that decides is judged: of four metrics
+/// one is more often different by chance than the test says.
+pub fn judge_run(arms: &[Arm], left_out: &BTreeSet<u32>, noise_floor: &[Comparison]) -> Vec<Reason> {
+    let of_arms = arms.iter().flat_map(|arm| arm.reasons.iter().cloned()).collect();
+    let mut reasons = Reasons { code: "", arm: String::new(), list: of_arms };
+    let checks = || GATES.iter().flat_map(|gate| gate.checks.iter().map(|check| (gate.code, check)));
+    for (code, check) in checks() {
+        if let Check::Twins(check) = check {
+            reasons.code = code;
+            noise_floor.iter().filter(|twins| twins.primary).for_each(|twins| check(twins, &mut reasons));
+        }
+    }
+    for (code, check) in checks() {
+        if let Check::Arms(check) = check {
+            reasons.code = code;
+            check(arms, left_out, &mut reasons);
+        }
+    }
+    reasons.list.sort_by_key(|reason| Reverse(reason.verdict));
+    reasons.list
 }
 
 /// The verdict that follows from reasons: the worst of them.
@@ -83,33 +132,6 @@ pub fn stamp(arm: &mut Arm, context: &Context) {
     arm.reasons = judge(arm, context);
     arm.verdict = verdict(&arm.reasons);
     arm.valid = arm.verdict != Verdict::Invalid;
-}
-
-/// What such a phase shows is the policy as the phases before it left it, which is another experiment.
-fn renewal(arm: &Arm, reasons: &mut Vec<Reason>) {
-    if let Some(failure) = &arm.renewal_failed {
-        reasons.push(warn(
-            "RENEWAL",
-            failure.clone(),
-            "every phase with fresh_policy".to_owned(),
-            "a phase did not begin with a fresh policy: it shows what the phases before it had taught the old one",
-            "read such phases as one long run, or run again",
-        ));
-    }
-}
-
-/// From the first change on it is another experiment.
-fn touched(arm: &Arm, reasons: &mut Vec<Reason>) {
-    let Some(first) = arm.touches.first() else { return };
-    let more = arm.touches.len() - 1;
-    let value = if more == 0 { first.what.clone() } else { format!("{}, and {more} more", first.what) };
-    reasons.push(warn(
-        "TOUCHED",
-        format!("{value} (at {:.0} s)", first.second),
-        "nothing".to_owned(),
-        "a person changed the run while it went on: it is compared with nothing",
-        "run it again without a touch; what was changed, and when, is in events.jsonl",
-    ));
 }
 
 fn fraction(part: u64, whole: u64) -> f64 {
@@ -128,23 +150,5 @@ fn quieter(context: &Context) -> &'static str {
         "stop other programs, or run without the live view (--no-tui)"
     } else {
         "stop other programs, or run on a quieter machine"
-    }
-}
-
-/// A finding that leaves the arm usable with caution.
-fn warn(code: &str, value: String, threshold: String, message: &str, remedy: &str) -> Reason {
-    Reason { verdict: Verdict::Warn, ..invalid(code, value, threshold, message, remedy) }
-}
-
-/// A finding that makes the arm INVALID.
-fn invalid(code: &str, value: String, threshold: String, message: &str, remedy: &str) -> Reason {
-    Reason {
-        code: code.to_owned(),
-        verdict: Verdict::Invalid,
-        arm: String::new(),
-        value,
-        threshold,
-        message: message.to_owned(),
-        remedy: remedy.to_owned(),
     }
 }

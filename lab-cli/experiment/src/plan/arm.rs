@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use analysis::summary::ORACLE;
 use controllers::{Catalogue, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
-use workloads::plan::ClientScope;
 
-use super::{Experiment, Target};
-use crate::{hindsight::Hindsight, tree::CallChanges};
+use super::{CallChanges, Client, Experiment, Hindsight, Target};
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,17 +38,6 @@ pub struct OwnTarget {
     pub changes: controllers::Settings,
     /// All of it.
     pub target: Target,
-}
-
-/// A policy on the users' own side.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Client {
-    /// Its name in the catalogue.
-    pub policy: String,
-    /// Its settings.
-    pub settings: controllers::Settings,
-    /// Who shares one.
-    pub scope: ClientScope,
 }
 
 impl Arm {

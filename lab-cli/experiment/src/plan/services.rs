@@ -9,8 +9,7 @@ use target_app::{
     tree::{Balancer, Per, Slow, WhenRefused},
 };
 
-use super::Client;
-use crate::simulation::CostChanges;
+use super::{Client, CostChanges};
 
 /// Several services.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,4 +108,17 @@ impl TreeService {
         let one = self.emulated.capacity(self.stage.workers)?;
         Some(one * (f64::from(self.tasks) - slow))
     }
+}
+
+/// What an arm changes of all calls between services.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallChanges {
+    /// Most attempts.
+    pub attempts: Option<u8>,
+    /// Whether "don't retry" ends them.
+    pub heed_dont_retry: Option<bool>,
+    /// What a request is answered for which a call was refused.
+    pub when_refused: Option<WhenRefused>,
+    /// Who decides on the callers' own side.
+    pub client: Option<Client>,
 }

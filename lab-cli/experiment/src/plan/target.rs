@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use target_app::{
     graph::Graph,
     mail::corpus::CorpusSpec,
-    spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, Health, StageSpec},
+    spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, HealthChecks, StageSpec},
     synthetic::{Checksum, Emulated},
 };
 
@@ -27,7 +27,7 @@ pub struct Target {
     /// How a request's class is found.
     pub class: ClassRule,
     /// Who answers health checks.
-    pub health: Health,
+    pub health: HealthChecks,
     /// How important requests of a class are that do not say so themselves.
     pub criticality: BTreeMap<Class, Criticality>,
     /// Length of the kernel's listen queue, in every arm; `None`: long, and short in arms that limit connections.

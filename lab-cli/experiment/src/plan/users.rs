@@ -1,9 +1,6 @@
 //! Who sends, and how much.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{ops::Range, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
@@ -11,8 +8,7 @@ use workloads::{
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, PreviousPage},
 };
 
-use super::Client;
-use crate::recording::Recording;
+use super::{Client, Recording};
 
 /// Who sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -147,20 +143,6 @@ pub enum Load {
     },
 }
 
-impl Load {
-    /// Users of a closed stream, at its end.
-    pub fn closed_users(&self) -> u32 {
-        match self {
-            Self::Users { to, .. } => *to,
-            Self::Sessions { .. }
-            | Self::Requests { .. }
-            | Self::Replay
-            | Self::Present { .. }
-            | Self::Churn { .. } => 0,
-        }
-    }
-}
-
 /// A rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -181,12 +163,54 @@ impl Rate {
     }
 }
 
-/// Of a path there is the last name alone in what is written: no folders of this machine.
-pub fn file_name_only<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_some(&path.file_name().map(|name| name.to_string_lossy()))
-}
-
 fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     let name = path.as_ref().and_then(|path| path.file_name());
     serializer.serialize_some(&name.map(|name| name.to_string_lossy()))
+}
+
+/// When the phases begin that ask for a fresh policy; the first has one anyway.
+pub fn policy_resets(phases: &[Phase]) -> Vec<Duration> {
+    let mut at = Duration::ZERO;
+    let mut starts = Vec::new();
+    for phase in phases {
+        if phase.fresh_policy && !at.is_zero() {
+            starts.push(at);
+        }
+        at += phase.duration;
+    }
+    starts
+}
+
+/// Stretches of the recording that phases replay.
+pub fn replayed(phases: &[Phase]) -> Vec<Range<Duration>> {
+    let (mut now, mut spans) = (Duration::ZERO, Vec::<Range<Duration>>::new());
+    for phase in phases {
+        let until = now + phase.duration;
+        if phase.loads.iter().any(|load| matches!(load, Load::Replay)) {
+            match spans.last_mut() {
+                Some(last) if last.end == now => last.end = until,
+                _ => spans.push(now..until),
+            }
+        }
+        now = until;
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_later_phases_that_ask_for_it_begin_anew() {
+        let phase = |seconds, fresh_policy| Phase {
+            name: String::new(),
+            duration: Duration::from_secs(seconds),
+            fresh_policy,
+            steady: None,
+            loads: Vec::new(),
+        };
+        let phases = [phase(10, true), phase(5, false), phase(7, true), phase(1, true)];
+        assert_eq!(policy_resets(&phases), [Duration::from_secs(15), Duration::from_secs(22)]);
+    }
 }

@@ -13,6 +13,7 @@ use workloads::{
 };
 
 use super::*;
+use crate::plan::{self, Phase, replayed};
 
 /// A trace of these: user, action, object; a second apart.
 fn trace(records: &[(&str, &str, &str)]) -> tempfile::NamedTempFile {
@@ -145,6 +146,6 @@ fn requests_of_a_window_are_those_of_sessions_that_start_in_phases_of_the_record
         (vec![phase(0.5, replay), phase(2.0, users), phase(9.0, replay)], 3),
         (vec![phase(9.0, users)], 0),
     ] {
-        assert_eq!(recording.requests_in(&phases), Ok(requests), "{phases:?}");
+        assert_eq!(recording.requests_in(&replayed(&phases)), Ok(requests), "{phases:?}");
     }
 }

@@ -9,7 +9,7 @@ use analysis::{
 };
 use serde::Serialize;
 
-use crate::{exit::Failure, run::find_run};
+use crate::{exit::Failure, store::find_run};
 
 /// A run, or one arm of it.
 #[derive(Debug)]

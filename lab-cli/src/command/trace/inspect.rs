@@ -12,10 +12,10 @@ use traces::{
 use super::{import::account, open, unreadable};
 use crate::{
     args::{self, Color, Output},
-    command::{print, run::palette, screen::close},
+    command::{close, print, run::palette},
     exit::{Failure, Outcome},
     run::Stop,
-    tui::{OpenTrace, Screen},
+    tui::{OpenTrace, Screen, restore},
 };
 
 pub fn inspect(args: &args::Inspect, color: Color) -> Outcome {
@@ -58,7 +58,7 @@ const SIGNALS: Duration = Duration::from_millis(100);
 
 /// Until the person leaves.
 fn on_screen(seen: Inspected, color: Color) -> Outcome {
-    let stop = Stop::listen().map_err(Failure::because)?;
+    let stop = Stop::listen(restore).map_err(Failure::because)?;
     let (screen, left) = Screen::of_a_trace(palette(color), with_account(seen)).map_err(Failure::because)?;
     while matches!(left.recv_timeout(SIGNALS), Err(RecvTimeoutError::Timeout)) && stop.end().is_none() {}
     close(screen, &stop)

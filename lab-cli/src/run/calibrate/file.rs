@@ -104,7 +104,7 @@ fn short(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use experiment::simulation::read_plant;
+    use experiment::plan::read_plant;
 
     use super::*;
 

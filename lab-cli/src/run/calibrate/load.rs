@@ -9,7 +9,7 @@ use workloads::{
 };
 
 use super::{
-    super::{RunFailure, target::Target},
+    super::{RunFailure, live::target::Target},
     threads::ByThread,
 };
 

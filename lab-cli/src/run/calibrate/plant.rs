@@ -22,7 +22,7 @@ use workloads::{
 use super::{
     super::{
         Corpus, Cpus, RunFailure, Sinks, Stop,
-        target::{Target, destination},
+        live::target::{Target, destination},
     },
     USERS,
     figures::{self, Series},

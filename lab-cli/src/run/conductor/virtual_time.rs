@@ -1,14 +1,6 @@
 //! A whole run in virtual time: arms side by side on all cores, told in their order.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-        mpsc::{self, RecvTimeoutError},
-    },
-    thread,
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use analysis::{
     judge::measures,
@@ -18,20 +10,21 @@ use analysis::{
     summary::{self, Capacity, LimitTry},
 };
 use experiment::{
-    hindsight::{self, Hindsight},
-    plan::{App, Arashi, Arm, Work},
+    plan::{App, Arashi, Arm, Hindsight, LIMIT, Work},
     plan_digest::seed_of,
 };
 
 use super::{Finished, Run};
 use crate::run::{
-    RunFailure, best_static,
-    simulate::{Ground, Simulated, Task, Told},
-    spool::Spool,
+    RunFailure,
+    reference::best_static,
+    simulated::{
+        arm::{ArmHost, Simulated, Task},
+        event_buffer::EventBuffer,
+        parallel::side_by_side,
+        setup::VirtualSetup,
+    },
 };
-
-/// How often those who watch are told how far it is.
-const TOLD: Duration = Duration::from_millis(200);
 
 /// An arm's turn.
 enum Turn {
@@ -50,14 +43,14 @@ impl Run<'_> {
         for caution in experiment.cautions() {
             self.note(&caution)?;
         }
-        let ground = Ground::of(experiment);
+        let setup = VirtualSetup::of(experiment);
         let capacity = match &experiment.target.app {
-            App::Arashi(Arashi { work: Work::Capacity(wanted), .. }) => Some(ground.capacity(experiment, *wanted)?),
+            App::Arashi(Arashi { work: Work::Capacity(wanted), .. }) => Some(setup.capacity(experiment, *wanted)?),
             _ => None,
         };
         let rate = capacity.as_ref().map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let (mut blocks, tasks) = self.tasks();
-        let arms = self.with_limits(&ground, &blocks, capacity.as_ref())?;
+        let arms = self.with_limits(&setup, &blocks, capacity.as_ref())?;
         self.manifest(&capacity, &blocks)?;
         let flag = self.stop.fresh_flag();
         let folder = self.folder.path().to_owned();
@@ -71,10 +64,11 @@ impl Run<'_> {
             }
             let arm = &arms[task.arm];
             if open && arm.hindsight == Some(Hindsight::Oracle) {
-                return ground.bound(experiment, arm, task).map(|arm| Turn::Bound(Box::new(arm)));
+                return setup.bound(experiment, arm, task).map(|arm| Turn::Bound(Box::new(arm)));
             }
-            let told = Told { events: Spool::create(&folder)?, watches: &watches, stop: &flag, computed: &computed };
-            ground.run(experiment, &arms, task, capacity.as_ref(), told).map(|ran| Turn::Ran(Box::new(ran)))
+            let host =
+                ArmHost { events: EventBuffer::create(&folder)?, watches: &watches, stop: &flag, computed: &computed };
+            setup.run(experiment, &arms, task, capacity.as_ref(), host).map(|ran| Turn::Ran(Box::new(ran)))
         };
         side_by_side(&tasks, run, |ended| {
             let Some((task, turn)) = ended else {
@@ -107,7 +101,7 @@ impl Run<'_> {
     /// The arms, with the best fixed limit where that is looked for.
     fn with_limits(
         &mut self,
-        ground: &Ground,
+        setup: &VirtualSetup,
         blocks: &[Block],
         capacity: Option<&Capacity>,
     ) -> Result<Vec<Arm>, RunFailure> {
@@ -122,7 +116,7 @@ impl Run<'_> {
                     limits.iter().flat_map(|limit| blocks.iter().map(|block| (*limit, block.seed))).collect();
                 let mut tried: Vec<LimitTry> = limits.iter().map(|&limit| LimitTry { limit, in_time: 0 }).collect();
                 let run =
-                    |(limit, seed): (u32, u64)| ground.in_time(experiment, &limited(arm, limit), seed, capacity, &flag);
+                    |(limit, seed): (u32, u64)| setup.in_time(experiment, &limited(arm, limit), seed, capacity, &flag);
                 side_by_side(&tasks, run, |ended| {
                     let Some(((limit, _), in_time)) = ended else { return Ok(()) };
                     let in_time = in_time?;
@@ -194,102 +188,7 @@ fn limited(arm: &Arm, limit: u32) -> Arm {
         _ => Some(&mut arm.policy),
     };
     if let Some(policy) = policy {
-        policy.settings.insert(hindsight::LIMIT.to_owned(), limit.into());
+        policy.settings.insert(LIMIT.to_owned(), limit.into());
     }
     arm
-}
-
-/// Runs tasks on all cores, and hands each result over in the order of the tasks; `None`: it still waits for one. The first
-/// failure ends it.
-fn side_by_side<T: Copy + Sync, R: Send>(
-    tasks: &[T],
-    run: impl Fn(T) -> R + Sync,
-    mut done: impl FnMut(Option<(T, R)>) -> Result<(), RunFailure>,
-) -> Result<(), RunFailure> {
-    let next = AtomicUsize::new(0);
-    let cores = thread::available_parallelism().map_or(1, usize::from).min(tasks.len().max(1));
-    // A bound on results that wait for an earlier one: memory does not grow with the number of tasks.
-    let (tell, results) = mpsc::sync_channel::<(usize, R)>(cores);
-    thread::scope(|scope| {
-        for _ in 0..cores {
-            let (tell, next, run) = (tell.clone(), &next, &run);
-            scope.spawn(move || {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(&task) = tasks.get(number) else { return };
-                    // Nobody listens any more after a failure.
-                    if tell.send((number, run(task))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(tell);
-        // Taken in here: after a failure nobody may wait to hand over a result.
-        let results = results;
-        let mut waiting = BTreeMap::new();
-        let mut wanted = 0;
-        loop {
-            match results.recv_timeout(TOLD) {
-                Ok((number, result)) => _ = waiting.insert(number, result),
-                Err(RecvTimeoutError::Timeout) => done(None)?,
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            }
-            while let Some(result) = waiting.remove(&wanted) {
-                done(Some((tasks[wanted], result)))?;
-                wanted += 1;
-            }
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_come_in_the_order_of_the_tasks() {
-        let tasks: Vec<Task> = (0..50).map(|arm| Task { arm, block: 1, seed: 0 }).collect();
-        let mut order = Vec::new();
-        let slow_ones_first = |task: Task| (0..(50 - task.arm) * 1000).fold(0_usize, |sum, n| sum ^ n);
-        side_by_side(&tasks, slow_ones_first, |ended| {
-            order.extend(ended.map(|(task, _)| task.arm));
-            Ok(())
-        })
-        .expect("none fails");
-        assert_eq!(order, (0..50).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn a_failure_ends_the_run() {
-        let tasks: Vec<Task> = (0..50).map(|arm| Task { arm, block: 1, seed: 0 }).collect();
-        let failed = side_by_side(
-            &tasks,
-            |task| task.arm,
-            |ended| match ended.map(|(_, arm)| arm) {
-                Some(7) => Err(RunFailure::Capacity("seven".to_owned())),
-                _ => Ok(()),
-            },
-        );
-        assert!(failed.is_err());
-    }
-
-    #[test]
-    fn while_a_task_takes_long_whoever_waits_is_told() {
-        let tasks = [Task { arm: 0, block: 1, seed: 0 }];
-        let (waited, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        // It ends once that has been seen: nothing here waits for a time.
-        let until_told = |_: Task| {
-            while waited.load(Ordering::Relaxed) < 2 {
-                thread::yield_now();
-            }
-        };
-        side_by_side(&tasks, until_told, |found| {
-            let counted = if found.is_none() { &waited } else { &ended };
-            counted.fetch_add(1, Ordering::Relaxed);
-            Ok(())
-        })
-        .expect("none fails");
-        assert!(waited.load(Ordering::Relaxed) >= 2 && ended.load(Ordering::Relaxed) == 1);
-    }
 }

@@ -1,6 +1,6 @@
 //! Experiments to choose from, and traces to look into.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use experiment::{Changes, Experiment, Library, read};
 use traces::trace::Header;
@@ -138,11 +138,4 @@ impl Home {
         };
         (self.finding, self.at) = (None, 0);
     }
-}
-
-/// How long a live run takes, about: each arm with its start and its end.
-pub(in crate::tui) fn live_time(experiment: &Experiment, arms: usize, repeat: u32) -> Duration {
-    const START_AND_END: Duration = Duration::from_secs(5);
-    let phases: Duration = experiment.users.phases.iter().map(|phase| phase.duration).sum();
-    (phases + START_AND_END) * u32::try_from(arms).unwrap_or(u32::MAX) * repeat
 }

@@ -6,7 +6,7 @@ use analysis::{live::value_in_words, summary::ORACLE};
 use controllers::{Catalogue, Entry, Place, Settings, catalogue::ParamRow};
 use experiment::{Changes, Experiment, hindsight::BEST_STATIC, plan::App, raw, read};
 
-use super::{Line, Order, cursor::moved, home::live_time, line::Ended};
+use super::{Line, Order, cursor::moved, line::Ended};
 use crate::tui::keymap::Action;
 
 /// Which list the keys move in.
@@ -286,4 +286,11 @@ fn keys_of_arms(text: &str) -> Vec<String> {
         _ => String::new(),
     };
     arms.iter().map(key).collect()
+}
+
+/// How long a live run takes, about: each arm with its start and its end.
+pub(in crate::tui) fn live_time(experiment: &Experiment, arms: usize, repeat: u32) -> Duration {
+    const START_AND_END: Duration = Duration::from_secs(5);
+    let phases: Duration = experiment.users.phases.iter().map(|phase| phase.duration).sum();
+    (phases + START_AND_END) * u32::try_from(arms).unwrap_or(u32::MAX) * repeat
 }

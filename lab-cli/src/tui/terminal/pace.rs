@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::tui::app::Screen;
+use crate::tui::panel::Screen;
 
 /// At most five frames a second of a run, also while a key is held down: the view runs on the generator's core.
 const RUN_FRAME: Duration = Duration::from_millis(200);

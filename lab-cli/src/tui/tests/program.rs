@@ -10,7 +10,7 @@ use analysis::{
 };
 
 use super::{App, Effect, KeyCode, Told, frame, happened, phase, press, second};
-use crate::tui::{Folder, Job, OpenRun, Palette, PastRun, PastSummary, app::Screen};
+use crate::tui::{Folder, Job, OpenRun, Palette, PastRun, PastSummary, panel::Screen};
 
 pub(super) fn type_in(app: &mut App, text: &str) {
     for c in text.chars() {

@@ -4,7 +4,7 @@ use super::{
     App, KeyCode, frame, press,
     program::{order_of, set_up, type_in},
 };
-use crate::tui::{Palette, app::Screen};
+use crate::tui::{Palette, panel::Screen};
 
 fn erase(app: &mut App, characters: usize) {
     for _ in 0..characters {

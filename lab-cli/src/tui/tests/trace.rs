@@ -11,7 +11,7 @@ use traces::{
 };
 
 use super::{App, Effect, KeyCode, Told, frame, press, terminal};
-use crate::tui::{Folder, Job, OpenTrace, Palette, app::Screen};
+use crate::tui::{Folder, Job, OpenTrace, Palette, panel::Screen};
 
 const ACCOUNT: &str = "imported: 1700 actions in 300 sessions
   mail.log (Dovecot log): 5120 read, 5118 understood, 2 NOT understood

@@ -7,7 +7,7 @@ use ratatui::{
     widgets::{Block, Clear, Paragraph},
 };
 
-use crate::tui::{Palette, app::Screen, keymap};
+use crate::tui::{Palette, keymap, panel::Screen};
 
 const OF_RUNS: &[(&str, &str)] = &[
     ("offered", "requests that users meant to send, retries included"),

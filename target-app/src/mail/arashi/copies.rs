@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::mail::store::{Folder, FolderId, Listed, Order, UserId};
+use crate::mail::store::{Folder, FolderId, ListOrder, Listed, UserId};
 
 /// Most copies that are kept: some 5 KB each.
 const MOST: usize = 10_000;
@@ -22,7 +22,7 @@ pub(super) struct Copies {
 }
 
 /// Whose list, of what, in which order, from which row on.
-pub(super) type Which = (UserId, FolderId, Order, u32);
+pub(super) type Which = (UserId, FolderId, ListOrder, u32);
 
 /// A list as it was.
 #[derive(Debug, Clone)]

@@ -7,9 +7,9 @@ use http::StatusCode;
 use super::{Answered, Quality, Signed, copies::Which, quality::newest, route::Page};
 use crate::{
     mail::{
-        answer::{self, Answer},
-        pages::{self, Found, Frame, Shown},
-        store::{EntryId, Order, Scope},
+        answer::{self, MailAnswer},
+        pages::{self, Frame, SearchResults, Shown},
+        store::{EntryId, ListOrder, Scope},
     },
     service,
 };
@@ -29,7 +29,7 @@ impl Signed<'_> {
     }
 
     /// Below full quality, a list as it was: for no work at all. `None`: there is no copy that is new enough.
-    pub(super) fn as_it_was(&self, page: Page) -> Option<Answer> {
+    pub(super) fn as_it_was(&self, page: Page) -> Option<MailAnswer> {
         if self.quality == Quality::Full || page != Page::List {
             return None;
         }
@@ -44,14 +44,14 @@ impl Signed<'_> {
 
     fn which_list(&self) -> Option<Which> {
         let id = self.fields.folder("folderid")?;
-        let order = Order::from_names(self.fields.text("sort"), self.fields.text("dir"));
+        let order = ListOrder::from_names(self.fields.text("sort"), self.fields.text("dir"));
         Some((self.session.user, id, order, self.fields.number("start").unwrap_or(0)))
     }
 
     pub(super) async fn list(&self) -> Answered {
         let Some(which) = self.which_list() else { return Ok(self.missing()) };
         let (_, id, asked, start) = which;
-        let order = if self.quality == Quality::Reduced { Order::default() } else { asked };
+        let order = if self.quality == Quality::Reduced { ListOrder::default() } else { asked };
         let folders = self.store().folders(self.session.user).await?;
         let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(self.missing()) };
         let mut rows = self.store().list(self.session.user, id, order, start).await?;
@@ -82,7 +82,7 @@ impl Signed<'_> {
     }
 
     /// An answer that is less than was asked for says so.
-    fn marked(&self, page: Answer) -> Answer {
+    fn marked(&self, page: MailAnswer) -> MailAnswer {
         if self.quality == Quality::Reduced { answer::degraded(page, "reduced") } else { page }
     }
 
@@ -95,7 +95,7 @@ impl Signed<'_> {
         Ok(found.map_or_else(
             || self.missing(),
             |found| {
-                let content = service::Page::Drawn { length: found.size, pieces: Box::new(found.content) };
+                let content = service::PageBody::Drawn { length: found.size, pieces: Box::new(found.content) };
                 answer::attachment(&found.name, content)
             },
         ))
@@ -116,7 +116,7 @@ impl Signed<'_> {
         let folders = self.store().folders(self.session.user).await?;
         // A foreign number must not come back in the links of the page, not even where it has no effect.
         let folder = folder.filter(|id| folders.iter().any(|folder| folder.id == *id));
-        let found = Found { scope, text, start, hits: &hits };
+        let found = SearchResults { scope, text, start, hits: &hits };
         let frame = Frame { searched: Some((text, scope)), ..self.frame(folder) };
         let page = answer::page(StatusCode::OK, pages::search(&frame, found, &folders));
         Ok(if hits.part.is_some() { answer::degraded(page, &newest(share)) } else { page })

@@ -6,7 +6,7 @@ pub use workloads::mail::REQUEST_TYPES as KINDS;
 
 use crate::{
     graph::{Branch, Graph, Role},
-    mail::store::Work,
+    mail::store::WorkKnob,
     service::{Route, WorkError},
     spec::WorkSpec,
 };
@@ -118,7 +118,7 @@ pub(super) fn graph() -> Graph {
 }
 
 /// Turns the work knob.
-pub(super) fn set_work(knob: &Work, work: &WorkSpec) -> Result<(), WorkError> {
+pub(super) fn set_work(knob: &WorkKnob, work: &WorkSpec) -> Result<(), WorkError> {
     let check = |name: &str, value: f64| {
         if value.is_finite() && value >= 0.0 {
             return Ok(value);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn wrong_work_is_named() {
-        let knob = Work::default();
+        let knob = WorkKnob::default();
         let work =
             |operations, name: &str, weight| WorkSpec { operations, weights: [(name.to_owned(), weight)].into() };
         assert_eq!(set_work(&knob, &work(2.0, "search", 0.5)), Ok(()));

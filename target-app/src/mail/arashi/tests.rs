@@ -13,7 +13,7 @@ use http::{HeaderMap, header};
 
 use super::*;
 use crate::mail::{
-    password::{self, Cost},
+    password::{self, PasswordCost},
     store::{NewAttachment, NewMessage},
 };
 
@@ -42,7 +42,7 @@ async fn world(session_in_links: bool) -> World {
     let database = dir.path().join("mail.sqlite");
     let store = Store::create(&database, &StoreOptions::default()).await.expect("opens");
     let mut fill = store.fill().await.expect("fill");
-    let hash = |password| password::hash(password, &[0; 16], Cost::Least);
+    let hash = |password| password::hash(password, &[0; 16], PasswordCost::Least);
     let (_, ann) = fill.user("ann", &hash("a"), &["inbox", "Work", "Other"]).await.expect("user");
     let (_, bob) = fill.user("bob", &hash("b"), &["inbox"]).await.expect("user");
     for i in 1..=28 {
@@ -178,8 +178,8 @@ impl Came {
 }
 
 /// All of a body.
-async fn whole(page: crate::service::Page) -> Vec<u8> {
-    use crate::service::Page::{Drawn, Whole};
+async fn whole(page: crate::service::PageBody) -> Vec<u8> {
+    use crate::service::PageBody::{Drawn, Whole};
     match page {
         Whole(bytes) => bytes.to_vec(),
         Drawn { length, mut pieces } => {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::mail::store::{Order, Scope, StoreOptions};
+use crate::mail::store::{ListOrder, Scope, StoreOptions};
 
 fn tiny() -> CorpusSpec {
     CorpusSpec { users: 12, inbox_median: 20.0, inbox_max: 200, ..CorpusSpec::default() }
@@ -52,7 +52,7 @@ async fn a_corpus_has_its_users_and_is_the_same_for_the_same_seed() {
             let account = store.account(&user).await.expect("account").expect("is there");
             assert!(password::verify(&password, &account.password));
             for folder in store.folders(account.id).await.expect("folders") {
-                let rows = store.list(account.id, folder.id, Order::default(), 0).await.expect("list");
+                let rows = store.list(account.id, folder.id, ListOrder::default(), 0).await.expect("list");
                 assert_eq!(rows.len(), folder.messages.min(10) as usize);
                 seen.push((folder, rows));
             }

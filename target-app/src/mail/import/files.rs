@@ -7,11 +7,13 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use super::{ImportProblem, Kind, OpenError, Options, Place, RawMail, Reason, Source, mbox, names};
+use super::{
+    ImportOptions, ImportProblem, ImportReason, MailPlace, MailSource, OpenError, RawMail, SourceKind, mbox, names,
+};
 use crate::mail::parse::envelope_date;
 
 /// What a file that a person named is.
-pub(super) fn open(path: &Path, options: Options) -> Result<Source, OpenError> {
+pub(super) fn open(path: &Path, options: ImportOptions) -> Result<MailSource, OpenError> {
     let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
     let start = start_of(path).map_err(unreadable)?;
     if let Some(program) = packed_with(&start) {
@@ -20,13 +22,13 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Source, OpenError> {
     let is_mbox = has_mbox_name(path) || start.trim_ascii().is_empty() || starts_like_mbox(&start);
     if is_mbox {
         let messages = mbox::read(path, mbox::folder_of(path), options).map_err(unreadable)?;
-        return Ok(Source { kind: Kind::Mbox, messages: Box::new(messages) });
+        return Ok(MailSource { kind: SourceKind::Mbox, messages: Box::new(messages) });
     }
     if !starts_like_message(&start) {
         return Err(OpenError::NotMail { path: path.to_owned() });
     }
     let one = message(path, names::INBOX.to_owned(), options);
-    Ok(Source { kind: Kind::Message, messages: Box::new(std::iter::once(one)) })
+    Ok(MailSource { kind: SourceKind::Message, messages: Box::new(std::iter::once(one)) })
 }
 
 /// Whether a file in a folder of files holds several messages: by its name, or by two separators in it. (A collection
@@ -39,19 +41,19 @@ pub(super) fn is_mbox(path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     // Only separators are looked for, so that no message needs to be held.
-    let options = Options { max_bytes: 0, ..Options::default() };
+    let options = ImportOptions { max_bytes: 0, ..ImportOptions::default() };
     Ok(mbox::read(path, String::new(), options)?.take(2).count() == 2)
 }
 
 /// A file that is a message, without the separator line that it may start with.
-pub(super) fn message(path: &Path, folder: String, options: Options) -> Result<RawMail, ImportProblem> {
-    let place = Place { path: path.to_owned(), message: None };
+pub(super) fn message(path: &Path, folder: String, options: ImportOptions) -> Result<RawMail, ImportProblem> {
+    let place = MailPlace { path: path.to_owned(), message: None };
     let (mut raw, changed) = match read_up_to(path, options.max_bytes as u64 + 1) {
         Ok(read) => read,
         Err(error) => return Err(ImportProblem { place, reason: error.into() }),
     };
     if raw.len() > options.max_bytes {
-        return Err(ImportProblem { place, reason: Reason::TooLong { limit: options.max_bytes } });
+        return Err(ImportProblem { place, reason: ImportReason::TooLong { limit: options.max_bytes } });
     }
     let mut received = changed;
     if starts_like_mbox(&raw) {

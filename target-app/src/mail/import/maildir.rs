@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    ImportProblem, Options, RawMail,
-    directory::{self, Entry},
-    files, names,
+    ImportOptions, ImportProblem, RawMail, files,
+    listing::{Entry, entries},
+    names,
 };
 
 pub(super) fn is_maildir(path: &Path) -> bool {
@@ -15,10 +15,10 @@ pub(super) fn is_maildir(path: &Path) -> bool {
 /// The messages of a maildir and of its subfolders.
 pub(super) fn read(
     path: &Path,
-    options: Options,
+    options: ImportOptions,
 ) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send + use<> {
     let inbox = messages(path.to_owned(), own_folder(path), options);
-    let subfolders = directory::entries(path, true).filter(|entry| match entry {
+    let subfolders = entries(path, true).filter(|entry| match entry {
         Ok(Entry::Directory(path)) => is_maildir(path),
         Ok(Entry::File(_)) => false,
         Err(_) => true,
@@ -46,10 +46,10 @@ fn own_folder(path: &Path) -> String {
 pub(super) fn messages(
     path: PathBuf,
     folder: String,
-    options: Options,
+    options: ImportOptions,
 ) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send {
-    let entries = ["cur", "new"].into_iter().flat_map(move |sub| directory::entries(&path.join(sub), false));
-    entries.filter_map(move |entry| match entry {
+    let files = ["cur", "new"].into_iter().flat_map(move |sub| entries(&path.join(sub), false));
+    files.filter_map(move |entry| match entry {
         Ok(Entry::File(path)) => Some(files::message(&path, folder.clone(), options).map(|mut mail| {
             mail.seen = is_seen(&path);
             mail

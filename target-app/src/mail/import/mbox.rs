@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ImportProblem, Options, Place, RawMail, Reason, names};
+use super::{ImportOptions, ImportProblem, ImportReason, MailPlace, RawMail, names};
 use crate::mail::parse::envelope_date;
 
 /// How lines that would look like a separator are quoted within a message.
@@ -32,7 +32,7 @@ const PIECE: u64 = 8 << 10;
 /// The messages of an mbox file, or of anything that reads like one.
 pub(super) struct Mbox<R> {
     reader: R,
-    options: Options,
+    options: ImportOptions,
     path: PathBuf,
     folder: String,
     /// A separator that was read ahead: the message that it starts comes next.
@@ -49,12 +49,12 @@ enum State {
     Ended,
 }
 
-pub(super) fn read(path: &Path, folder: String, options: Options) -> io::Result<Mbox<BufReader<File>>> {
+pub(super) fn read(path: &Path, folder: String, options: ImportOptions) -> io::Result<Mbox<BufReader<File>>> {
     Ok(Mbox::new(BufReader::with_capacity(64 << 10, File::open(path)?), path, folder, options))
 }
 
 impl<R: BufRead> Mbox<R> {
-    pub(super) fn new(reader: R, path: &Path, folder: String, options: Options) -> Self {
+    pub(super) fn new(reader: R, path: &Path, folder: String, options: ImportOptions) -> Self {
         Self {
             reader,
             options,
@@ -93,7 +93,7 @@ impl<R: BufRead> Mbox<R> {
             starts_line = self.piece.ends_with(b"\n");
             blank = starts_line && is_blank(&self.piece);
         }
-        (before > 0).then(|| Err(self.problem(Reason::BeforeFirst { bytes: before })))
+        (before > 0).then(|| Err(self.problem(ImportReason::BeforeFirst { bytes: before })))
     }
 
     /// Reads from a separator, which was read already, to the next.
@@ -125,7 +125,7 @@ impl<R: BufRead> Mbox<R> {
             raw.truncate(end);
         }
         if too_long || raw.len() > self.options.max_bytes {
-            return Some(Err(self.problem(Reason::TooLong { limit: self.options.max_bytes })));
+            return Some(Err(self.problem(ImportReason::TooLong { limit: self.options.max_bytes })));
         }
         Some(Ok(RawMail {
             folder: self.folder.clone(),
@@ -142,12 +142,12 @@ impl<R: BufRead> Mbox<R> {
         Some(Err(self.problem(error.into())))
     }
 
-    fn problem(&self, reason: Reason) -> ImportProblem {
+    fn problem(&self, reason: ImportReason) -> ImportProblem {
         ImportProblem { place: self.place(), reason }
     }
 
-    fn place(&self) -> Place {
-        Place { path: self.path.clone(), message: Some(self.number) }
+    fn place(&self) -> MailPlace {
+        MailPlace { path: self.path.clone(), message: Some(self.number) }
     }
 }
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{Frame, count, date, page, scope_value, size, subject};
-use crate::mail::store::{Direction, Folder, Hits, Listed, Order, PAGE_ROWS, Scope, Sort};
+use crate::mail::store::{Direction, Folder, Hits, ListOrder, Listed, PAGE_ROWS, Scope, Sort};
 
 /// A part of a folder.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ pub struct Shown<'a> {
     /// Which folder.
     pub folder: &'a Folder,
     /// In which order.
-    pub order: Order,
+    pub order: ListOrder,
     /// Number of the first row.
     pub start: u32,
     /// The rows.
@@ -23,9 +23,9 @@ pub struct Shown<'a> {
 pub fn messages(frame: &Frame<'_>, shown: Shown<'_>, folders: &[Folder]) -> Markup {
     let Shown { folder, order, start, rows } = shown;
     let end = start + rows.len() as u32;
-    let at = |start: u32, order: Order| {
+    let at = |start: u32, order: ListOrder| {
         let mut link = format!("/list?folderid={}", folder.id);
-        if order != Order::default() {
+        if order != ListOrder::default() {
             link.push_str(&format!("&sort={}&dir={}", sort_name(order.by), direction_name(order.direction)));
         }
         if start > 0 {
@@ -42,7 +42,7 @@ pub fn messages(frame: &Frame<'_>, shown: Shown<'_>, folders: &[Folder]) -> Mark
         };
         html! {
             th scope="col" class=(sort_name(by)) aria-sort=[sorted.then_some(aria)] {
-                a href=(at(0, Order { by, direction })) { (title) }
+                a href=(at(0, ListOrder { by, direction })) { (title) }
                 @if sorted { span aria-hidden="true" { @if order.direction == Direction::Ascending { " ▲" } @else { " ▼" } } }
             }
         }
@@ -78,7 +78,7 @@ pub fn messages(frame: &Frame<'_>, shown: Shown<'_>, folders: &[Folder]) -> Mark
 
 /// A search and what it found.
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
+pub struct SearchResults<'a> {
     /// Where.
     pub scope: Scope,
     /// What was searched for.
@@ -91,8 +91,8 @@ pub struct Found<'a> {
 
 /// One page of hits.
 #[must_use]
-pub fn search(frame: &Frame<'_>, found: Found<'_>, folders: &[Folder]) -> Markup {
-    let Found { scope, text, start, hits } = found;
+pub fn search(frame: &Frame<'_>, found: SearchResults<'_>, folders: &[Folder]) -> Markup {
+    let SearchResults { scope, text, start, hits } = found;
     let at = |start: u32| {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if let Some(folder) = frame.folder {
@@ -154,8 +154,8 @@ pub fn search(frame: &Frame<'_>, found: Found<'_>, folders: &[Folder]) -> Markup
 }
 
 /// How many messages were found: all of them are counted only if they were all looked for.
-fn number(found: Found<'_>) -> Markup {
-    let Found { start, hits, .. } = found;
+fn number(found: SearchResults<'_>) -> Markup {
+    let SearchResults { start, hits, .. } = found;
     let seen = i64::from(start) + hits.rows.len() as i64;
     html! {
         @if hits.more { "More than " (count(seen)) }
@@ -242,7 +242,7 @@ fn first_direction(by: Sort) -> Direction {
 }
 
 /// Reads an order from a link; what it does not say or know is as usual.
-impl Order {
+impl ListOrder {
     /// From the fields `sort` and `dir`.
     #[must_use]
     pub fn from_names(sort: Option<&str>, direction: Option<&str>) -> Self {

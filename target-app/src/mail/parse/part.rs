@@ -8,13 +8,13 @@ use mail_parser::{
 };
 
 use super::{
-    Attachment, MAX_TEXT_BYTES,
+    MAX_TEXT_BYTES, ParsedAttachment,
     header::{from_unknown, in_utf8, line},
     limits::header_end,
     name,
 };
 
-pub(super) fn attachment(part: &MessagePart<'_>, raw: &[u8], number: usize) -> Attachment {
+pub(super) fn attachment(part: &MessagePart<'_>, raw: &[u8], number: usize) -> ParsedAttachment {
     let bytes = decoded(part, raw).into_owned();
     let stated = part.content_type();
     let mut content_type = stated
@@ -25,7 +25,7 @@ pub(super) fn attachment(part: &MessagePart<'_>, raw: &[u8], number: usize) -> A
         content_type = "message/rfc822".to_owned();
         name = name.or_else(|| name::file_name(&format!("{}.eml", subject_of(&bytes)?)));
     }
-    Attachment { name: name.unwrap_or_else(|| name::unnamed(number, &content_type)), content_type, bytes }
+    ParsedAttachment { name: name.unwrap_or_else(|| name::unnamed(number, &content_type)), content_type, bytes }
 }
 
 fn subject_of(message: &[u8]) -> Option<String> {

@@ -4,7 +4,7 @@ use super::{Store, StoreError, UserId};
 
 /// An account.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct Account {
+pub struct StoredAccount {
     /// Its id.
     pub id: UserId,
     /// A PHC string.
@@ -25,7 +25,7 @@ impl Store {
     ///
     /// # Errors
     /// Whatever the database reports.
-    pub async fn account(&self, name: &str) -> Result<Option<Account>, StoreError> {
+    pub async fn account(&self, name: &str) -> Result<Option<StoredAccount>, StoreError> {
         Ok(sqlx::query_as("SELECT id, password FROM users WHERE name = ?")
             .bind(name)
             .fetch_optional(&self.read)

@@ -139,14 +139,14 @@ pub enum Direction {
 
 /// Order of a list. Equal keys are ordered by date, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Order {
+pub struct ListOrder {
     /// By what.
     pub by: Sort,
     /// Which way.
     pub direction: Direction,
 }
 
-impl Default for Order {
+impl Default for ListOrder {
     fn default() -> Self {
         Self { by: Sort::Date, direction: Direction::Descending }
     }

@@ -12,7 +12,7 @@ pub(super) const PIECE: usize = 64 * 1024;
 
 /// An attachment, and where its content comes from.
 #[derive(Debug)]
-pub struct Attachment {
+pub struct StoredAttachment {
     /// File name, as the sender gave it.
     pub name: String,
     /// Bytes.
@@ -41,7 +41,7 @@ impl Store {
         folder: FolderId,
         entry: EntryId,
         part: i64,
-    ) -> Result<Option<Attachment>, StoreError> {
+    ) -> Result<Option<StoredAttachment>, StoreError> {
         let found: Option<(i64, String, i64)> = sqlx::query_as(
             "SELECT a.message_id, a.name, a.size FROM entries e CROSS JOIN folders f ON f.id = e.folder_id
              CROSS JOIN attachments a ON a.message_id = e.message_id
@@ -53,7 +53,7 @@ impl Store {
         .bind(part)
         .fetch_optional(&self.read)
         .await?;
-        Ok(found.map(|(message, name, size)| Attachment {
+        Ok(found.map(|(message, name, size)| StoredAttachment {
             name,
             size: u64::try_from(size).unwrap_or(0),
             content: AttachmentPieces { store: self.read.clone(), message, part, next: 0 },

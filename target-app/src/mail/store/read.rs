@@ -3,8 +3,8 @@
 use sqlx::query_as;
 
 use super::{
-    AttachmentName, Direction, EntryId, Folder, FolderId, Listed, Message, Order, PAGE_ROWS, Sort, Store, StoreError,
-    UserId,
+    AttachmentName, Direction, EntryId, Folder, FolderId, ListOrder, Listed, Message, PAGE_ROWS, Sort, Store,
+    StoreError, UserId,
 };
 
 impl Store {
@@ -27,7 +27,7 @@ impl Store {
         &self,
         user: UserId,
         folder: FolderId,
-        order: Order,
+        order: ListOrder,
         start: u32,
     ) -> Result<Vec<Listed>, StoreError> {
         Ok(query_as(list_sql(order)).bind(folder).bind(user).bind(PAGE_ROWS).bind(start).fetch_all(&self.read).await?)
@@ -82,7 +82,7 @@ macro_rules! listing {
     };
 }
 
-fn list_sql(order: Order) -> &'static str {
+fn list_sql(order: ListOrder) -> &'static str {
     match (order.by, order.direction) {
         (Sort::Date, Direction::Descending) => listing!("e.date DESC, e.id DESC"),
         (Sort::Date, Direction::Ascending) => listing!("e.date, e.id"),

@@ -40,7 +40,7 @@ async fn inbox(store: &Store, user: UserId) -> Folder {
 
 async fn newest(store: &Store, user: UserId) -> Listed {
     let folder = inbox(store, user).await;
-    store.list(user, folder.id, Order::default(), 0).await.expect("list").remove(0)
+    store.list(user, folder.id, ListOrder::default(), 0).await.expect("list").remove(0)
 }
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn lists_come_in_pages_and_in_order() {
     let (_dir, store) = small().await;
     let folder = inbox(&store, ANN).await;
     assert_eq!((folder.name.as_str(), folder.messages, folder.inbox), ("inbox", 25, true));
-    let pages = [0, 10, 20, 30].map(|start| store.list(ANN, folder.id, Order::default(), start));
+    let pages = [0, 10, 20, 30].map(|start| store.list(ANN, folder.id, ListOrder::default(), start));
     let mut lengths = Vec::new();
     let mut dates = Vec::new();
     for page in pages {
@@ -59,11 +59,11 @@ async fn lists_come_in_pages_and_in_order() {
     assert_eq!(lengths, [10, 10, 5, 0]);
     assert_eq!(dates, (1000..1025).rev().collect::<Vec<_>>());
 
-    let by_subject = Order { by: Sort::Subject, direction: Direction::Ascending };
+    let by_subject = ListOrder { by: Sort::Subject, direction: Direction::Ascending };
     let rows = store.list(ANN, folder.id, by_subject, 0).await.expect("list");
     assert_eq!(rows[0].subject, "Re: Subject 00", "reply marks do not count");
     assert_eq!(rows[1].subject, "Subject 01");
-    let by_author = Order { by: Sort::Author, direction: Direction::Descending };
+    let by_author = ListOrder { by: Sort::Author, direction: Direction::Descending };
     let rows = store.list(ANN, folder.id, by_author, 0).await.expect("list");
     // Numbers 6, 13 and 20 have author 6; the newest of equals comes first.
     assert_eq!(rows.iter().take(3).map(|r| r.date).collect::<Vec<_>>(), [1020, 1013, 1006]);
@@ -95,7 +95,7 @@ async fn foreign_objects_are_missing_objects() {
     let (_dir, store) = small().await;
     let (anns, bobs) = (inbox(&store, ANN).await.id, inbox(&store, BOB).await.id);
     let row = newest(&store, ANN).await;
-    assert!(store.list(BOB, anns, Order::default(), 0).await.expect("list").is_empty());
+    assert!(store.list(BOB, anns, ListOrder::default(), 0).await.expect("list").is_empty());
     assert!(store.message(BOB, anns, row.entry).await.expect("read").is_none());
     assert!(store.message(BOB, bobs, row.entry).await.expect("read").is_none());
     assert_eq!(store.delete(BOB, Scope::Folder(anns), &[row.entry]).await.expect("delete"), None);

@@ -17,7 +17,7 @@ const ONE: f64 = 1e6;
 
 /// Operations by request type. Changes take effect with the next request.
 #[derive(Debug, Default)]
-pub struct Work {
+pub struct WorkKnob {
     kinds: [PerKind; KINDS],
     calls: AtomicU64,
 }
@@ -31,7 +31,7 @@ struct PerKind {
     owed: AtomicU64,
 }
 
-impl Work {
+impl WorkKnob {
     /// Sets how many operations a request of this type does, at least 0; a fraction is met on average. Unknown types
     /// are ignored.
     pub fn set(&self, kind: usize, operations: f64) {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_fraction_is_met_on_average_exactly() {
-        let work = Work::default();
+        let work = WorkKnob::default();
         work.set(3, 2.3);
         // 10 requests of 2.3 operations are 23, in twos and threes.
         let due: Vec<u64> = (0..10).map(|_| work.due(3, 1.0)).collect();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn by_key_a_request_has_the_same_work_in_any_order() {
-        let work = Work::default();
+        let work = WorkKnob::default();
         work.set(3, 2.3);
         let due = |key: u64| work.due_by(3, key);
         let forth: Vec<u64> = (0..10_000).map(due).collect();
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn nonsense_means_no_work() {
-        let work = Work::default();
+        let work = WorkKnob::default();
         for nonsense in [f64::NAN, -1.0, f64::NEG_INFINITY] {
             work.set(0, nonsense);
             assert_eq!(work.due(0, 1.0), 0);

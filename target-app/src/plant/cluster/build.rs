@@ -7,14 +7,14 @@ use controllers::{Class, seed_for};
 use super::{
     Cluster, Service, ServicePool,
     calls::{Caller, Calls},
-    connections::Pipes,
+    connections::InnerConnections,
     node::Node,
 };
 use crate::{
     calls::{CallMachine, Pool},
     plant::{PlantError, build::PlantPlan, world::Plant},
     policies::Unfit,
-    tree::{Beside, MOST_TASKS, Per, ServiceSpec, TreeSpec},
+    tree::{MOST_TASKS, Per, ServiceSpec, TreeMachines, TreeSpec},
 };
 
 impl Cluster {
@@ -35,14 +35,14 @@ impl Cluster {
             nodes: Vec::new(),
             entries: entries(spec),
             pools: Vec::new(),
-            pipes: Pipes::default(),
+            inner: InnerConnections::default(),
             users: BTreeMap::new(),
             calls: Calls::new(),
-            beside: Beside::new(spec)?,
+            machines: TreeMachines::new(spec)?,
             machines_wake: None,
             renewals: plan.renewals.clone(),
             hop,
-            todo: std::collections::VecDeque::new(),
+            deferred: std::collections::VecDeque::new(),
         };
         for (number, service) in spec.services.iter().enumerate() {
             let seed = seed_for(seed, &format!("users of {}", service.name));

@@ -8,10 +8,10 @@ use workloads::{
     sim::{ConnId, Cx, Response, SimRequest},
 };
 
-use super::{Cluster, ClusterEvent, connections::Owner, node::Todo};
+use super::{Cluster, ClusterEvent, connections::Sender, node::Deferred};
 use crate::{
-    calls::{Call, CallContext, CallMachine, CallStep, CallsEnded, RequestCalls, Told},
-    plant::world::wall,
+    calls::{Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, RequestCalls},
+    plant::meter::wall,
 };
 
 /// All callers of a cluster, and their calls.
@@ -162,14 +162,14 @@ impl Cluster {
         };
         let conn = ConnId { place: u32::MAX, generation: 0 };
         let key = call.attempt_key().unwrap_or_default();
-        let asked = SimRequest { conn, user: *user, call: wanted, key, number: None };
-        self.send(*pool, Owner::Call(id), asked, cx);
+        let asked = SimRequest { conn, user: *user, call: wanted, key, number: None, left: None };
+        self.send(*pool, Sender::Call(id), asked, cx);
     }
 
     /// The called service has answered.
     pub(super) fn call_answered(&mut self, id: u64, response: &Response, cx: &mut Cx<'_, ClusterEvent>) {
         let headers = response.headers.iter().map(|(name, value)| (*name, value.as_bytes()));
-        let told = Told::of(response.status, headers);
+        let told = CallReply::of(response.status, headers);
         let Some(open) = self.calls.open.get_mut(&id) else { return };
         open.conn = None;
         let of_job = self.calls.by_job.get_mut(&(open.node, open.job));
@@ -185,7 +185,7 @@ impl Cluster {
             self.abandon(conn, cx);
         }
         let pool = self.calls.callers[caller].pool;
-        self.pools[pool].pool.waiting.retain(|(owner, _)| *owner != Owner::Call(id));
+        self.pools[pool].pool.waiting.retain(|(owner, _)| *owner != Sender::Call(id));
         self.with_policy(id, cx, CallMachine::timed_out);
     }
 
@@ -195,9 +195,9 @@ impl Cluster {
         let Some(of_job) = self.calls.by_job.get_mut(&(node, job)) else { return };
         of_job.calls.call_ended(ended);
         match of_job.calls.result() {
-            Some((ended, told)) => {
+            Some(result) => {
                 self.calls.by_job.remove(&(node, job));
-                self.todo.push_back(Todo::Ended(node, job, ended, told));
+                self.deferred.push_back(Deferred::Ended(node, job, result));
             }
             None => self.begin_next(node, job, cx),
         }

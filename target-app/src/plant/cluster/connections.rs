@@ -9,7 +9,7 @@ pub(super) const BALANCER: u32 = 1 << 30;
 
 /// Whose request a connection carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum Sender {
     /// A user's, who is connected to the balancer so.
     User(ConnId),
     /// A service's call.
@@ -18,10 +18,10 @@ pub(super) enum Owner {
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Pipe {
+pub(super) struct InnerConnection {
     pub(super) node: usize,
     pub(super) pool: usize,
-    pub(super) owner: Option<Owner>,
+    pub(super) owner: Option<Sender>,
     /// What is to be sent once it is made; or what was sent, if it has been used before: the service may have closed it
     /// meanwhile.
     pub(super) asked: Option<SimRequest>,
@@ -30,14 +30,14 @@ pub(super) struct Pipe {
 
 /// All connections inside.
 #[derive(Debug, Default)]
-pub(super) struct Pipes {
+pub(super) struct InnerConnections {
     calls: Slots,
     balancer: Slots,
 }
 
 #[derive(Debug, Default)]
 struct Slots {
-    pipes: Vec<(u32, Option<Pipe>)>,
+    inner: Vec<(u32, Option<InnerConnection>)>,
     free: Vec<u32>,
 }
 
@@ -46,32 +46,32 @@ pub(super) fn is_inside(conn: ConnId) -> bool {
     conn.place >= BALANCER
 }
 
-impl Pipes {
-    pub(super) fn open(&mut self, pipe: Pipe) -> ConnId {
-        let of_call = matches!(pipe.owner, Some(Owner::Call(_)));
+impl InnerConnections {
+    pub(super) fn open(&mut self, connection: InnerConnection) -> ConnId {
+        let of_call = matches!(connection.owner, Some(Sender::Call(_)));
         let (slots, base) = if of_call { (&mut self.calls, CALLS) } else { (&mut self.balancer, BALANCER) };
         let place = slots.free.pop().unwrap_or_else(|| {
-            slots.pipes.push((0, None));
-            u32::try_from(slots.pipes.len() - 1).expect("so many connections do not fit into memory")
+            slots.inner.push((0, None));
+            u32::try_from(slots.inner.len() - 1).expect("so many connections do not fit into memory")
         });
-        let (generation, slot) = &mut slots.pipes[place as usize];
-        *slot = Some(pipe);
+        let (generation, slot) = &mut slots.inner[place as usize];
+        *slot = Some(connection);
         ConnId { place: base + place, generation: *generation }
     }
 
-    pub(super) fn get(&mut self, conn: ConnId) -> Option<&mut Pipe> {
+    pub(super) fn get(&mut self, conn: ConnId) -> Option<&mut InnerConnection> {
         let (slots, place) = self.slots(conn);
-        let (generation, pipe) = slots.pipes.get_mut(place)?;
-        pipe.as_mut().filter(|_| *generation == conn.generation)
+        let (generation, connection) = slots.inner.get_mut(place)?;
+        connection.as_mut().filter(|_| *generation == conn.generation)
     }
 
-    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Pipe> {
+    pub(super) fn remove(&mut self, conn: ConnId) -> Option<InnerConnection> {
         self.get(conn)?;
         let (slots, place) = self.slots(conn);
-        let (generation, pipe) = &mut slots.pipes[place];
+        let (generation, connection) = &mut slots.inner[place];
         *generation = generation.wrapping_add(1);
         slots.free.push(u32::try_from(place).unwrap_or(u32::MAX));
-        pipe.take()
+        connection.take()
     }
 
     fn slots(&mut self, conn: ConnId) -> (&mut Slots, usize) {

@@ -2,16 +2,13 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use controllers::{JobId, Note, PeerReport, Timestamp};
+use controllers::{JobId, PeerReport, Timestamp};
 use workloads::sim::{ConnId, Cx, Response};
 
 use super::{ClusterEvent, connections::is_inside};
 use crate::{
-    calls::CallsEnded,
-    plant::{
-        context::Around,
-        world::{Event, Plant},
-    },
+    calls::CallsResult,
+    plant::{context::PlantContext, event::Event, world::Plant},
     tree::global,
 };
 
@@ -27,23 +24,23 @@ pub(super) struct Node {
 
 /// What is to be done once a plant has done its part: done at once, one after the other, so that nothing nests.
 #[derive(Debug)]
-pub(super) enum Todo {
+pub(super) enum Deferred {
     /// A job is to make its calls.
     Calls(usize, JobId),
     /// They have ended.
-    Ended(usize, JobId, CallsEnded, Option<Note>),
+    Ended(usize, JobId, CallsResult),
 }
 
 /// The cluster around a plant.
-pub(super) struct Inside<'a, 'b> {
+pub(super) struct NodeContext<'a, 'b> {
     pub(super) cx: &'a mut Cx<'b, ClusterEvent>,
     pub(super) node: usize,
     pub(super) hop: Duration,
     pub(super) has_calls: bool,
-    pub(super) todo: &'a mut VecDeque<Todo>,
+    pub(super) deferred: &'a mut VecDeque<Deferred>,
 }
 
-impl Around for Inside<'_, '_> {
+impl PlantContext for NodeContext<'_, '_> {
     fn now(&self) -> Timestamp {
         self.cx.now()
     }
@@ -78,7 +75,7 @@ impl Around for Inside<'_, '_> {
 
     fn calls(&mut self, job: JobId) -> bool {
         if self.has_calls {
-            self.todo.push_back(Todo::Calls(self.node, job));
+            self.deferred.push_back(Deferred::Calls(self.node, job));
         }
         self.has_calls
     }

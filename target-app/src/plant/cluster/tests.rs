@@ -9,7 +9,7 @@ use controllers::{Criticality, Objective, Settings, catalogue::Setting};
 use workloads::{
     StopFlag,
     plan::{ArrivalLaw, Behaviour, ClientScope, ClientSpec, Load, LoadPlan, OnTrouble, Users},
-    sim::{Finished, LinkSpec, run},
+    sim::{LinkSpec, SimOutcome, run},
     testing::url_plan,
 };
 
@@ -82,7 +82,7 @@ fn open_plan(per_s: f64, seconds: u64) -> LoadPlan {
 }
 
 /// Runs it with messages that take no time, and checks all books.
-fn ran(plan: &LoadPlan, spec: &TreeSpec) -> (Finished, Cluster) {
+fn ran(plan: &LoadPlan, spec: &TreeSpec) -> (SimOutcome, Cluster) {
     let mut cluster = Cluster::new(spec, &PlantPlan::default(), Duration::ZERO, 7).expect("it can be");
     let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
     let finished = run(plan, link, &mut cluster, |_, _, _| {}, &StopFlag::new()).expect("it runs");
@@ -99,7 +99,7 @@ fn ran(plan: &LoadPlan, spec: &TreeSpec) -> (Finished, Cluster) {
     (finished, cluster)
 }
 
-fn mean_ms(finished: &Finished) -> f64 {
+fn mean_ms(finished: &SimOutcome) -> f64 {
     finished.report.phases[0].response_time_ms.mean.expect("some were served")
 }
 

@@ -12,8 +12,8 @@ use super::{
     service::{self, Stages},
 };
 use crate::{
-    app::{Answer, App, Sites},
-    clock::{Clock, manual::ManualClock},
+    app::{AppAnswer, LiveApp, Sites},
+    clock::{ServiceClock, manual::ManualClock},
     control::events::Events,
     policies::{Resolved, Seating},
     serve::assemble,
@@ -37,14 +37,14 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed], differs: Option<Dif
 
 struct Driver {
     clock: &'static ManualClock,
-    app: Arc<App>,
+    app: Arc<LiveApp>,
     replies: Rc<std::cell::RefCell<BTreeMap<usize, (Timestamp, Reply)>>>,
     requests: Vec<JoinHandle<()>>,
 }
 
 async fn drive(target: &TargetSpec, operations: &[Timed]) -> Outcome {
     let manual = ManualClock::leaked();
-    let clock = Clock::manual(manual);
+    let clock = ServiceClock::manual(manual);
     let chosen = Resolved::live(&target.policy).expect("a policy");
     let service: Arc<dyn Service> = Arc::new(service::Live::new(clock, Stages::of(&chosen)));
     let graph = Arc::new(service.graph());
@@ -89,7 +89,7 @@ impl Driver {
 
     fn arrive(&mut self, arrival: &Arrival) {
         // The edge asks the gate at accept first, under an identity of its own.
-        let _ = self.app.arrivals.connection(Timestamp::ZERO);
+        let _ = self.app.intake.connection(Timestamp::ZERO);
         let (app, replies, number) = (Arc::clone(&self.app), Rc::clone(&self.replies), self.requests.len());
         let (head, ()) = request(arrival).into_parts();
         let clock = self.clock;
@@ -120,10 +120,13 @@ fn request(arrival: &Arrival) -> http::Request<()> {
     if let Some(note) = arrival.note {
         request = request.header("x-note", note.to_string());
     }
+    if let Some(left) = arrival.left_ms {
+        request = request.header("x-timeout-ms", left.to_string());
+    }
     request.body(()).expect("a request")
 }
 
-fn reply(answer: &Answer) -> Reply {
+fn reply(answer: &AppAnswer) -> Reply {
     let value = |name| Some((name, answer.response.headers().get(name)?.to_str().ok()?.to_owned()));
     Reply { status: answer.response.status().as_u16(), headers: HEADERS.into_iter().filter_map(value).collect() }
 }

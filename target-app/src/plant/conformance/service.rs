@@ -13,11 +13,11 @@ use http::{Response, request::Parts};
 use workloads::{persona::Call, sim};
 
 use crate::{
-    clock::Clock,
+    clock::ServiceClock,
     graph::{Branch, Graph, Role},
     plant::{backend::Backend, cpu::Step},
     policies::Resolved,
-    service::{At, Boxed, Bytes, Cost, Handled, Page, Request, Route, Service},
+    service::{At, Boxed, Bytes, Handled, PageBody, Request, Route, Service, StatedCost},
 };
 
 /// How many stages the service has: two, or one where the policy keeps the queue of the one that it sits before.
@@ -44,13 +44,13 @@ pub(super) const CORES: u32 = 64;
 
 #[derive(Debug)]
 pub(super) struct Live {
-    pub(super) clock: Clock,
+    pub(super) clock: ServiceClock,
     used: Arc<Used>,
     stages: Stages,
 }
 
 impl Live {
-    pub(super) fn new(clock: Clock, stages: Stages) -> Self {
+    pub(super) fn new(clock: ServiceClock, stages: Stages) -> Self {
         Self { clock, used: Arc::default(), stages }
     }
 }
@@ -87,8 +87,8 @@ impl Service for Live {
         Box::pin(async move {
             self.used.0.fetch_add(nanos, Ordering::Relaxed);
             self.clock.sleep_until(at.started + Duration::from_nanos(nanos)).await;
-            let mut response: Response<Page> = Response::new(Bytes::new().into());
-            response.extensions_mut().insert(Cost(Duration::from_nanos(nanos)));
+            let mut response: Response<PageBody> = Response::new(Bytes::new().into());
+            response.extensions_mut().insert(StatedCost(Duration::from_nanos(nanos)));
             Ok(response)
         })
     }
@@ -101,7 +101,7 @@ impl Service for Live {
         Arc::clone(&self.used) as _
     }
 
-    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<Page>>> {
+    fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<PageBody>>> {
         Box::pin(std::future::ready(Some(Response::new(Bytes::new().into()))))
     }
 }

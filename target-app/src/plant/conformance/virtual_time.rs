@@ -1,6 +1,6 @@
 //! Operations through a plant, with an event heap that keeps what it answers.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
 use workloads::{
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     control::events::Events,
-    plant::{Event, Plant, PlantPlan, backend::Backend as _, context::Around},
+    plant::{Event, Plant, PlantPlan, backend::Backend as _, context::PlantContext},
     policies::{Resolved, Seating},
     spec::TargetSpec,
 };
@@ -29,7 +29,7 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed]) -> Outcome {
     let plan = PlantPlan::default();
     let mut plant = Plant::of_service(target, &plan, chosen, backend, CORES, seating).expect("a plant");
     let mut heap = Heap::default();
-    plant.starts(&mut heap);
+    plant.start(&mut heap);
     let mut outcome = Outcome::default();
     let (mut now, mut requests) = (Timestamp::ZERO, 0);
     for (after, operation) in operations {
@@ -37,15 +37,15 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed]) -> Outcome {
         heap.until(&mut plant, now);
         match operation {
             Operation::Arrive(arrival) => {
-                plant.is_knocked(conn(requests), false, &mut heap);
-                plant.is_asked(asked(requests, arrival, now), &mut heap);
+                plant.on_connect(conn(requests), false, &mut heap);
+                plant.on_request(asked(requests, arrival, now), &mut heap);
                 requests += 1;
             }
             Operation::Leave(nth) => {
                 if let Some(nth) = nth.checked_rem(requests)
                     && !heap.replies.contains_key(&nth)
                 {
-                    plant.is_left(conn(nth), &mut heap);
+                    plant.on_hang_up(conn(nth), &mut heap);
                 }
             }
             Operation::Renew => plant.renew(&mut heap),
@@ -67,7 +67,7 @@ fn conn(request: usize) -> ConnId {
 }
 
 fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> SimRequest {
-    let Arrival { slow, work, attempt, criticality, customer, note } = arrival;
+    let Arrival { slow, work, attempt, criticality, customer, note, left_ms } = arrival;
     let note = note.map(|note| format!("X-Note: {note}\r\n")).unwrap_or_default();
     let call = Call {
         kind: Kind(u16::from(*slow)),
@@ -88,7 +88,14 @@ fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> SimRequest {
         connection: Connection::Fresh,
     };
     let key = u64::try_from(work.as_nanos()).unwrap_or_default();
-    SimRequest { conn: conn(request), user: 0, call, key, number: None }
+    SimRequest {
+        conn: conn(request),
+        user: 0,
+        call,
+        key,
+        number: None,
+        left: left_ms.map(|left| Duration::from_millis(left.into())),
+    }
 }
 
 /// What lies around the plant.
@@ -105,13 +112,13 @@ impl Heap {
         while let Some(first) = self.events.first_entry().filter(|first| first.key().0 <= until) {
             let ((at, _), event) = first.remove_entry();
             self.now = at;
-            plant.happens(event, self);
+            plant.on_event(event, self);
         }
         self.now = until;
     }
 }
 
-impl Around for Heap {
+impl PlantContext for Heap {
     fn now(&self) -> Timestamp {
         self.now
     }

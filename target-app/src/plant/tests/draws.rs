@@ -33,9 +33,9 @@ impl Watched {
     }
 
     fn look(&mut self) {
-        for visit in self.plant.requests.in_flight.values().filter(|visit| !visit.steps.is_empty()) {
-            let work = visit.steps.iter().map(|step| step.demand).sum();
-            self.work.entry(visit.asked.key).or_insert(work);
+        for request in self.plant.requests.in_flight.values().filter(|request| !request.steps.is_empty()) {
+            let work = request.steps.iter().map(|step| step.demand).sum();
+            self.work.entry(request.asked.key).or_insert(work);
         }
     }
 }
@@ -72,8 +72,8 @@ impl SimServer for Watched {
 /// A spike of three times the capacity.
 fn crowd() -> LoadPlan {
     let mut plan = url_plan(&[("spike", 20, 0)]);
-    let arrivals = Load::Requests { from_per_s: 300.0, to_per_s: 300.0, law: ArrivalLaw::Poisson, class: Class(0) };
-    plan.phases[0].loads = vec![arrivals];
+    let intake = Load::Requests { from_per_s: 300.0, to_per_s: 300.0, law: ArrivalLaw::Poisson, class: Class(0) };
+    plan.phases[0].loads = vec![intake];
     plan.timeout = Duration::from_secs(5);
     plan
 }
@@ -124,8 +124,8 @@ fn mailers() -> LoadPlan {
     let accounts = (0..50).map(|n| Account { user: format!("u{n}"), password: "p".to_owned() }).collect();
     let mut plan = url_plan(&[("rush", 15, 0)]);
     plan.users = Users::Mail(MailUsers::new(arashi(), accounts));
-    let arrivals = Load::Sessions { from_per_s: 20.0, to_per_s: 20.0, law: ArrivalLaw::Poisson, class: Class(0) };
-    plan.phases[0].loads = vec![arrivals];
+    let intake = Load::Sessions { from_per_s: 20.0, to_per_s: 20.0, law: ArrivalLaw::Poisson, class: Class(0) };
+    plan.phases[0].loads = vec![intake];
     plan
 }
 

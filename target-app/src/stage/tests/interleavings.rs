@@ -1,6 +1,6 @@
 //! A stage and dispatch in many orders of the tasks that share them.
 
-use std::sync::Mutex;
+use std::{collections::BTreeSet, sync::Mutex};
 
 use super::*;
 use crate::{
@@ -21,7 +21,7 @@ struct Quick {
 /// Jobs in the order in which work on them began, and when each was offered.
 type Began = Arc<Mutex<Vec<(u64, Timestamp)>>>;
 
-impl Work for Quick {
+impl StageWork for Quick {
     fn offer(&self) -> Offer {
         Offer { id: JobId(self.id), tags: Tags::default(), entered: Timestamp::ZERO, note: None }
     }
@@ -36,6 +36,10 @@ impl Work for Quick {
         Box::pin(std::future::ready(Outcome::Served))
     }
 
+    fn expire(&mut self, _: Refusal) -> Outcome {
+        unreachable!("no job has a deadline")
+    }
+
     fn deliver(self, _: Option<Note>) {
         let _ = self.says.send(Said::Done(self.id));
     }
@@ -45,22 +49,22 @@ impl Work for Quick {
     }
 }
 
-struct Shared {
-    stage: Arc<Stage<Quick>>,
+struct Scene {
+    stage: Arc<LiveStage<Quick>>,
     clock: &'static ManualClock,
     began: Began,
     says: mpsc::UnboundedSender<Said>,
     said: mpsc::UnboundedReceiver<Said>,
 }
 
-impl Shared {
+impl Scene {
     fn new(workers: u32) -> Self {
         let clock = ManualClock::leaked();
         let installed = none();
         let seat = Seat::new(SiteId(2), installed.policy, 7, Box::new(()));
         let site = PolicySite::new(seat, installed.entry, Vec::new());
         let spec = StageSpec { batch: 2, ..spec(workers, 100) };
-        let stage = Stage::new("work", site, spec, this_process(), None, Clock::manual(clock));
+        let stage = LiveStage::new("work", site, spec, this_process(), None, ServiceClock::manual(clock));
         stage.start(nobody());
         let (says, said) = mpsc::unbounded_channel();
         Self { stage, clock, began: Arc::default(), says, said }
@@ -93,12 +97,12 @@ impl Shared {
 #[test]
 fn every_job_is_done_once_and_no_worker_misses_its_wake_up() {
     explore(ORDERS, || async {
-        let mut shared = Shared::new(2);
-        shared.offers(0..3);
-        shared.offers(3..5);
-        assert_eq!(shared.done(5).await, [0, 1, 2, 3, 4]);
-        assert_eq!(shared.began.lock().unwrap().len(), 5);
-        let gauges = shared.stage.gauges();
+        let mut scene = Scene::new(2);
+        scene.offers(0..3);
+        scene.offers(3..5);
+        assert_eq!(scene.done(5).await, [0, 1, 2, 3, 4]);
+        assert_eq!(scene.began.lock().unwrap().len(), 5);
+        let gauges = scene.stage.gauges();
         assert_eq!((gauges.completed, gauges.queue), (5, 0));
     });
 }
@@ -106,11 +110,11 @@ fn every_job_is_done_once_and_no_worker_misses_its_wake_up() {
 #[test]
 fn a_worker_takes_jobs_in_the_order_in_which_they_were_offered() {
     explore(ORDERS, || async {
-        let mut shared = Shared::new(1);
-        shared.offers(0..3);
-        shared.offers(3..6);
-        shared.done(6).await;
-        let began = shared.began.lock().unwrap();
+        let mut scene = Scene::new(1);
+        scene.offers(0..3);
+        scene.offers(3..6);
+        scene.done(6).await;
+        let began = scene.began.lock().unwrap();
         assert!(began.is_sorted_by_key(|(_, offered)| *offered), "a time went back: {began:?}");
         let of = |task: std::ops::Range<u64>| {
             began.iter().map(|(id, _)| *id).filter(|id| task.contains(id)).collect::<Vec<_>>()
@@ -122,64 +126,63 @@ fn a_worker_takes_jobs_in_the_order_in_which_they_were_offered() {
 #[test]
 fn every_worker_leaves_a_stage_that_closes() {
     explore(ORDERS, || async {
-        let mut shared = Shared::new(2);
-        shared.offers(0..2);
-        shared.done(2).await;
-        shared.stage.close();
+        let mut scene = Scene::new(2);
+        scene.offers(0..2);
+        scene.done(2).await;
+        scene.stage.close();
         // Each worker has a share in the stage, and so has the timer while it waits.
-        while Arc::strong_count(&shared.stage) > 2 {
+        while Arc::strong_count(&scene.stage) > 2 {
             shuttle::future::yield_now().await;
         }
     });
 }
 
+/// A site that is to be woken at times which other tasks name: those that are to come, and when it was.
+struct Alarm(Shared<(BTreeSet<Timestamp>, Vec<Timestamp>)>);
+
+impl Timed for Alarm {
+    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
+        let turn = self.0.on_timer(|(to_come, came), now| {
+            if to_come.first().is_some_and(|at| *at <= now) {
+                came.push(now);
+            }
+            to_come.retain(|at| *at > now);
+            ((), to_come.first().copied())
+        });
+        turn.1
+    }
+
+    fn timer(&self) -> (&Notify, ServiceClock) {
+        self.0.timer()
+    }
+}
+
 #[test]
 fn a_timer_wakes_a_site_at_the_earliest_time_that_was_asked_for() {
-    /// A site that wants to be woken at times which other tasks name.
-    struct Alarm {
-        clock: &'static ManualClock,
-        wakes: Mutex<(Option<Timestamp>, Vec<Timestamp>)>,
-        alarm: Notify,
-    }
-
-    impl Timed for Alarm {
-        fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-            let mut wakes = lock(&self.wakes);
-            if wakes.0.is_some_and(|at| at <= self.clock.now()) {
-                let at = wakes.0.take();
-                wakes.1.extend(at);
-            }
-            wakes.0
-        }
-
-        fn alarm(&self) -> &Notify {
-            &self.alarm
-        }
-
-        fn clock(&self) -> Clock {
-            Clock::manual(self.clock)
-        }
-    }
-
     explore(ORDERS, || async {
-        let alarm = Arc::new(Alarm { clock: ManualClock::leaked(), wakes: Mutex::default(), alarm: Notify::new() });
+        let clock = ManualClock::leaked();
+        let alarm = Arc::new(Alarm(Shared::new(Default::default(), ServiceClock::manual(clock))));
         spawn(keep_time(Arc::downgrade(&alarm)));
-        let first = Timestamp::from_millis(5);
-        for at in [Timestamp::from_millis(9), first] {
+        let times = [9, 5].map(Timestamp::from_millis);
+        let tasks = times.map(|at| {
             let alarm = Arc::clone(&alarm);
-            drop(shuttle::future::spawn(async move {
-                let earlier = rearm(&mut lock(&alarm.wakes).0, Some(at));
-                if earlier {
-                    alarm.alarm.notify_one();
-                }
-            }));
+            shuttle::future::spawn(async move {
+                alarm.0.with(|(to_come, _), _| {
+                    to_come.insert(at);
+                    ((), to_come.first().copied())
+                });
+            })
+        });
+        for task in tasks {
+            task.await.unwrap();
         }
-        while lock(&alarm.wakes).0 != Some(first) {
-            shuttle::future::yield_now().await;
+        // A timer that sleeps until the second is not woken at the first.
+        for (turns, at) in [(1, 5), (2, 9)] {
+            while alarm.0.peek(|(_, came)| came.len()) < turns {
+                clock.advance(Timestamp::from_millis(at));
+                shuttle::future::yield_now().await;
+            }
         }
-        while lock(&alarm.wakes).1.is_empty() {
-            alarm.clock.advance(first);
-            shuttle::future::yield_now().await;
-        }
+        assert_eq!(alarm.0.peek(|(_, came)| came.clone()), [5, 9].map(Timestamp::from_millis));
     });
 }

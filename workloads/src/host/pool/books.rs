@@ -17,7 +17,7 @@ pub(crate) struct Books {
     pub(super) recorder: Recorder,
     /// `None`: requests carry no number.
     numbers: Option<Numbers>,
-    /// What balancers before services have refused.
+    /// Refusals of balancers before services.
     turned_back: BTreeMap<String, TurnedBack>,
     /// Background activities in flight.
     background: u64,
@@ -108,7 +108,7 @@ impl Books {
         }
     }
 
-    /// Nobody waits for an answer any more. Counts what the service said, or why it said nothing.
+    /// The wait for an answer is over. Counts what the service answered, or why it did not.
     pub(super) fn wait_is_over<C>(&mut self, user: &UserTask<C>, sending: &InFlight, is: &Outcome<'_>) {
         match is.end {
             End::OutOfPorts => self.shortages.ports += 1,

@@ -37,11 +37,11 @@ pub(super) struct ClientState {
     pass: Option<Pass>,
     /// The last answer said not to try the same again.
     pub(super) told_not_to_retry: bool,
-    /// What the last answer told beside it.
+    /// The note of the last answer.
     pub(super) note: Option<Note>,
 }
 
-/// What the client gate said to a user's request.
+/// The client gate's answer to a user's request.
 #[derive(Debug)]
 pub(super) enum GateAnswer<C> {
     /// The host may send it.
@@ -102,7 +102,7 @@ impl<C> UserGate<C> {
         Limit::of(self.timeout, call, user.at, user.patience_factor())
     }
 
-    /// What the policy knows of a request; `told`: the answer before said not to retry.
+    /// The tags of a request; `told`: the answer before said not to retry.
     fn tags(&self, user: u64, call: &Call, told: bool, limit: Limit) -> Tags {
         Tags {
             kind: call.kind,
@@ -197,7 +197,7 @@ impl<C> UserPool<C> {
         self.poll_gate(now);
     }
 
-    /// Does what is due at the client gate: the end of somebody's patience, if it comes before what its policies want to do.
+    /// Does what is due at the client gate: the end of a held user's patience, if that comes before the next wake-up of a policy.
     pub(super) fn tend_gate(&mut self, now: Timestamp) {
         let Some(gate) = &mut self.gate else { return };
         let wake = gate.clients.next_wake();

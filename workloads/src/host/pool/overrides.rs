@@ -1,4 +1,4 @@
-//! What an operator has changed about a run while it goes on.
+//! An operator's changes to a run while it goes on.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -11,7 +11,7 @@ use super::UserPool;
 use crate::{
     host::UserCommand,
     persona::Stay,
-    schedule::{Arrival, What},
+    schedule::{Arrival, ScheduleChange},
 };
 
 /// As far apart as users of a step in the plan.
@@ -19,8 +19,8 @@ const APART: Duration = Duration::from_micros(100);
 
 #[derive(Debug, Default)]
 pub(super) struct Overrides {
-    /// Users that arrive and depart beside the plan, in order of time.
-    unplanned: BTreeMap<(Timestamp, u64), What>,
+    /// Users that arrive and depart in addition to the plan's, in order of time.
+    unplanned: BTreeMap<(Timestamp, u64), ScheduleChange>,
     /// How many users were added.
     added: u32,
     /// Share of time-outs and patience that is left; `None`: all.
@@ -34,11 +34,11 @@ impl Overrides {
     }
 
     /// The next user that arrives or departs, and when.
-    pub(super) fn next(&mut self) -> Option<(Timestamp, What)> {
+    pub(super) fn next(&mut self) -> Option<(Timestamp, ScheduleChange)> {
         self.unplanned.pop_first().map(|((at, _), what)| (at, what))
     }
 
-    /// The run is over: nobody arrives any more.
+    /// The run is over: no user arrives any more.
     pub(super) fn clear(&mut self) {
         self.unplanned.clear();
     }
@@ -46,9 +46,9 @@ impl Overrides {
 
 impl<C> UserPool<C> {
     /// Carries out an operator's commands. After the end of the plan there is nothing to do: users that came then would never leave.
-    pub(crate) fn apply(&mut self, orders: VecDeque<UserCommand>, now: Timestamp) {
-        for order in orders {
-            match order {
+    pub(crate) fn apply(&mut self, commands: VecDeque<UserCommand>, now: Timestamp) {
+        for command in commands {
+            match command {
                 _ if self.over => {}
                 UserCommand::Spike { users, stay, class } => {
                     for n in 0..users {
@@ -60,8 +60,8 @@ impl<C> UserPool<C> {
                         let stays = Stay::Forever;
                         let arrival = Arrival { user, key, slot, class, stay: stays, role: None, script: None };
                         let comes = now + APART * n;
-                        self.overrides.unplanned.insert((comes, user), What::Arrive(arrival));
-                        self.overrides.unplanned.insert((comes + stay, user), What::Depart(user));
+                        self.overrides.unplanned.insert((comes, user), ScheduleChange::Arrive(arrival));
+                        self.overrides.unplanned.insert((comes + stay, user), ScheduleChange::Depart(user));
                     }
                 }
                 UserCommand::Patience(share) => self.overrides.patience_factor = (share < 1.0).then_some(share),

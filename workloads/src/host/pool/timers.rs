@@ -9,7 +9,7 @@ use crate::persona::Pause;
 #[derive(Debug)]
 pub(super) struct Timers<C> {
     heap: BinaryHeap<TimerEntry<C>>,
-    /// Nobody begins a request: since when, and who would have done so meanwhile.
+    /// While an operator's pause lasts: since when, and the users whose timers it has stopped.
     paused: Option<(Timestamp, Vec<TimerEntry<C>>)>,
     /// Users whose timers were stopped by the end of the run. They and their connections are dropped after it: ten thousand
     /// connections take a tenth of a second to close, in which the requests still in flight would wait.
@@ -98,13 +98,13 @@ impl<C> Timers<C> {
         let paused_for = now.since(since);
         for mut entry in resting {
             entry.at = (entry.at + paused_for).max(now);
-            // The intended start of what comes next: the pause is nobody's lateness.
+            // The intended start of the next request: the pause is no lateness.
             entry.user.at = entry.at;
             self.heap.push(entry);
         }
     }
 
-    /// Nobody begins anything any more: users leave unless they have an open request.
+    /// The run is over: users leave unless they have an open request.
     pub(super) fn stop(&mut self) {
         let resting = self.paused.take().map(|(_, resting)| resting);
         self.stopped = self.take_without_open_request();

@@ -13,7 +13,7 @@ use crate::{
     persona::{Call, Draws, Move, Pause, Persona as _, Purpose, Reply, Want},
 };
 
-/// A user that begins anew without a pause after the client gate has refused it would ask again for ever at one moment.
+/// Least pause of a user that sends again after a refusal of the client gate: without one it would ask for ever at one moment.
 pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// Least and greatest bound of the pause after a request that got no connection, or lost it: the bound doubles with each such
@@ -145,7 +145,7 @@ impl<C> UserPool<C> {
 }
 
 impl Setback {
-    /// How long a user has to wait, at least, that begins anew at `at`: its last request was refused by a balancer. After a request
+    /// The least pause before another first attempt at `at`: more than none if a balancer refused the last request. After a request
     /// without an answer it is quiet for a while, whatever it does next and whenever it would do so by itself.
     fn pause(&mut self, at: Timestamp, draws: &Draws) -> Duration {
         if std::mem::take(&mut self.unanswered) {

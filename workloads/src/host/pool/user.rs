@@ -30,13 +30,13 @@ pub(crate) struct UserTask<C> {
     pub(super) phase: UserPhase,
 }
 
-/// What a user is doing.
+/// The phase of a user.
 #[derive(Debug, Default)]
 pub(super) enum UserPhase {
-    /// It has arrived, and its persona has not been asked yet.
+    /// The user has arrived, and its persona has not been asked yet.
     #[default]
     Arrived,
-    /// It is quiet for this reason, perhaps between two hops of its request.
+    /// The user is quiet for this reason, perhaps between two hops of its request.
     Pausing(Pause),
     /// Its next request is put off, for this reason, and not in the ledger yet.
     PutOff(Pause, Call),
@@ -60,31 +60,31 @@ pub(super) struct OpenRequest {
     pub(super) patience_factor: Option<f64>,
 }
 
-/// What the host is to send, and how far it has come.
+/// A request or background activity that the host has, and its progress.
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) call: Call,
-    /// It is background activity, in the ledger of this phase of the plan.
+    /// Background activity: the phase of the plan in whose ledger it is.
     pub(super) background: Option<usize>,
     /// When the host began with it.
     pub(super) begun: Option<Timestamp>,
     /// Its number, if requests are numbered.
     pub(super) number: Option<u64>,
-    /// It has been written. A second write is the same request, on a new connection in place of one that was closed.
+    /// The request has been written. A second write is the same request, on a new connection in place of one that was closed.
     pub(super) written: bool,
 }
 
-/// A user whose request ends at once, and who begins another at once, would do so for ever at one moment.
-/// What a pause was made for is forgotten with it; how many there were in a row is not, until there is an answer.
+/// Failures that ended a request without a wait. A user that went on at once would fail for ever at one moment, so it pauses; the
+/// pause clears the flags, and an answer the number in a row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Setback {
     /// The balancer before the service refused its request.
     pub(super) turned_back: bool,
-    /// It got no connection, or lost it before the answer.
+    /// The last request got no connection, or lost it before the answer.
     pub(super) unanswered: bool,
-    /// How many in a row did.
+    /// Number of such requests in a row.
     pub(super) in_a_row: u32,
-    /// It sends nothing before, because of the last of these.
+    /// The user sends nothing before, because of the last of these.
     pub(super) quiet_until: Timestamp,
 }
 
@@ -100,7 +100,7 @@ pub(super) enum NeverSent {
 }
 
 impl NeverSent {
-    /// What the persona is told.
+    /// The reply that the persona gets.
     pub(super) fn reply(self) -> Reply<'static> {
         match self {
             Self::Refused(hint) => Reply::RefusedLocally(hint),
@@ -110,7 +110,7 @@ impl NeverSent {
     }
 }
 
-/// What became of a request.
+/// The result of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome<'a> {
     /// How the exchange ended.
@@ -119,7 +119,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) reply: Reply<'a>,
     /// As the ledger is told, where the user has no answer to judge.
     pub(crate) fate: Fate,
-    /// What went wrong, where there is no answer and that has a text.
+    /// The error, where there is no answer and the error has a text.
     pub(crate) error: Option<&'a str>,
 }
 

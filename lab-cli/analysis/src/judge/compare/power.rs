@@ -6,7 +6,7 @@ use super::{
     Difference, Family, Metric, busiest, difference,
     paired::Paired,
     pairs,
-    sample::{Sample as _, variance},
+    sample::{LEVEL, Sample as _, variance},
     verdict,
 };
 use crate::summary::Arm;
@@ -81,7 +81,7 @@ pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares 
         let Some(pairs) = Paired::new(drawn) else { continue };
         let p = pairs.p();
         let decision = verdict::decide(&pairs, p, libm::log1p(margin));
-        counts[0] += u32::from(p < verdict::LEVEL);
+        counts[0] += u32::from(p < LEVEL);
         counts[1] += u32::from(decision == verdict::Decision::Different);
         counts[2] += u32::from(decision == verdict::Decision::Equivalent);
     }

@@ -1,6 +1,7 @@
 //! What a decision asks of figures that were held against each other, in pairs or not; and what exact tests of both kinds share.
 
-use super::verdict::LEVEL;
+/// At which level a difference counts.
+pub const LEVEL: f64 = 0.05;
 
 /// Differences between two arms, on the scale of their metric.
 pub trait Sample {

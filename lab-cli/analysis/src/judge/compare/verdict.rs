@@ -1,9 +1,7 @@
 //! DIFFERENT, EQUIVALENT or INCONCLUSIVE, and how many more blocks it would take.
 
-use super::sample::Sample;
+use super::sample::{LEVEL, Sample};
 
-/// At which level a difference counts.
-pub const LEVEL: f64 = 0.05;
 /// Chance that a difference as large as the one found is found again, for the number of blocks that are needed.
 const Z_OF_POWER: f64 = 0.8416; // 80 %
 /// Of a one-sided 5 % and a two-sided 5 %.

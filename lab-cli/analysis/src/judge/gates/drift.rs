@@ -3,54 +3,69 @@
 //! It is the service's processor that is judged. The generator's follows the service's load, where both are halves of one core:
 //! it is half as fast again while the other one idles.
 
-use super::{label, limits::DRIFT, warn};
-use crate::summary::{Arm, Reason, Speed, Verdict};
+use std::collections::BTreeSet;
+
+use super::{Check, Context, Gate, Reasons, label, limits};
+use crate::summary::{Arm, Speed, Verdict};
+
+pub(super) const DRIFT: Gate = Gate {
+    code: "DRIFT",
+    verdicts: &[Verdict::Warn],
+    finds: "the service's processor did the same work faster for one arm than for another of its block, or in one half of an arm than in the other",
+    limit: "10 %",
+    remedy: "more blocks, a quieter machine",
+    checks: &[Check::Arm(halves), Check::Arms(between_arms)],
+    reading: |run| {
+        run.live()?.most(
+            |arm| speed(arm).map(times),
+            |times, _| format!("{times:.2} times as fast in one half of an arm as in the other"),
+        )
+    },
+};
 
 /// Of the service's processor, which may be the generator's too.
-pub(super) fn speed(arm: &Arm) -> Option<Speed> {
+fn speed(arm: &Arm) -> Option<Speed> {
     arm.conditions.service_speed.or(arm.conditions.generator_speed)
 }
 
 /// Within an arm: its halves.
-pub(super) fn check(arm: &Arm, reasons: &mut Vec<Reason>) {
-    let Some(speed) = speed(arm).filter(|speed| times(*speed) > 1.0 + DRIFT) else { return };
+fn halves(arm: &Arm, _: &Context, reasons: &mut Reasons) {
+    let Some(speed) = speed(arm).filter(|speed| times(*speed) > 1.0 + limits::DRIFT) else { return };
     let faster = if speed.first_half > speed.second_half { "first" } else { "second" };
     let times = times(speed);
-    reasons.push(warn(
-        "DRIFT",
+    reasons.warn(
         format!("the service's processor was {times:.2} times as fast in the {faster} half as in the other"),
         limit(),
         "the machine changed its speed: what changed over the arm may be that",
         "run again on a quieter machine, or more blocks; timeline.jsonl has the speed of each second",
-    ));
+    );
 }
 
 /// How many times as fast one half was as the other.
-pub(super) fn times(speed: Speed) -> f64 {
+fn times(speed: Speed) -> f64 {
     speed.first_half.max(speed.second_half) / speed.first_half.min(speed.second_half)
 }
 
 /// Between the arms of a block, which are compared with each other. Whole blocks may differ: pairs are made within them.
-pub fn judge_drift(arms: &[Arm]) -> Vec<Reason> {
+fn between_arms(arms: &[Arm], left_out: &BTreeSet<u32>, reasons: &mut Reasons) {
     let usable: Vec<(&Arm, f64)> = arms
         .iter()
-        .filter(|arm| arm.verdict != Verdict::Invalid)
+        .filter(|arm| arm.verdict != Verdict::Invalid && !left_out.contains(&arm.block))
         .filter_map(|arm| Some((arm, speed(arm)?.median)))
         .collect();
     let mut blocks: Vec<u32> = usable.iter().map(|(arm, _)| arm.block).collect();
     blocks.sort_unstable();
     blocks.dedup();
     let found: Vec<Apart<'_>> = blocks.into_iter().filter_map(|block| apart(block, &usable)).collect();
-    let Some(worst) = found.iter().max_by(|a, b| a.times.total_cmp(&b.times)) else { return Vec::new() };
+    let Some(worst) = found.iter().max_by(|a, b| a.times.total_cmp(&b.times)) else { return };
     let also = if found.len() > 1 { format!("; so in {} blocks", found.len()) } else { String::new() };
     let (times, fast, slow) = (worst.times, label(worst.fast), label(worst.slow));
-    vec![warn(
-        "DRIFT",
+    reasons.warn(
         format!("the service's processor was {times:.2} times as fast for {fast} as for {slow}{also}"),
         limit(),
         "the machine changed its speed between arms that are compared: what differs between them may be that",
         "run more blocks (repeat), whose order is drawn, or run on a quieter machine",
-    )]
+    );
 }
 
 /// Two arms of a block.
@@ -66,9 +81,9 @@ fn apart<'a>(block: u32, arms: &[(&'a Arm, f64)]) -> Option<Apart<'a>> {
     let (slow, least) = own().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let (fast, most) = own().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let times = most / least;
-    (times > 1.0 + DRIFT).then_some(Apart { slow, fast, times })
+    (times > 1.0 + limits::DRIFT).then_some(Apart { slow, fast, times })
 }
 
 fn limit() -> String {
-    format!("{:.0} %", DRIFT * 100.0)
+    format!("{:.0} %", limits::DRIFT * 100.0)
 }

@@ -5,24 +5,39 @@
 
 use std::collections::BTreeSet;
 
-use super::{fraction, label, limits::EXCLUDED, warn};
-use crate::summary::{
-    Arm, Reason,
-    Verdict::{Invalid, Warn},
+use super::{Check, GAP, Gate, NOISE, Reasons, STEAL, fraction, label, limits};
+use crate::summary::{Arm, Reason, Verdict};
+
+pub(super) const EXCLUDED: Gate = Gate {
+    code: "EXCLUDED",
+    verdicts: &[Verdict::Warn],
+    finds: "the machine spoiled a block (STEAL, NOISE or GAP made an arm INVALID): it is left out of comparisons, thresholds and curves, and the run stands",
+    limit: "20 % of the blocks; with more, or for another reason, the run is INVALID",
+    remedy: "a quieter machine",
+    checks: &[Check::Arms(check)],
+    reading: |run| {
+        let blocks: BTreeSet<u32> = run.0.arms.iter().map(|arm| arm.block).collect();
+        Some(format!("{} of {} blocks", excluded(&run.0.arms).len(), blocks.len()))
+    },
 };
 
 /// Gates about the machine alone. What a policy may bring about (a busy generator, a crowded processor) is none of them.
-pub const BLIND: [&str; 3] = ["STEAL", "NOISE", "GAP"];
+const EXTERNAL: [Gate; 3] = [STEAL, NOISE, GAP];
+
+/// A gate about the machine alone gave this reason: no policy can cause it.
+pub fn is_external(reason: &Reason) -> bool {
+    EXTERNAL.iter().any(|gate| gate.code == reason.code)
+}
 
 /// Blocks that can be left out: all that have an arm that is INVALID, if each is so for such reasons alone and there are not too
 /// many. Else none.
 pub fn excluded(arms: &[Arm]) -> BTreeSet<u32> {
     let blocks: BTreeSet<u32> = arms.iter().map(|arm| arm.block).collect();
-    let void = |arm: &&Arm| arm.verdict == Invalid;
+    let void = |arm: &&Arm| arm.verdict == Verdict::Invalid;
     let spoiled: BTreeSet<u32> = arms.iter().filter(void).map(|arm| arm.block).collect();
-    let blind = arms.iter().filter(void).all(|arm| all_blind(&arm.reasons));
-    let few = fraction(spoiled.len() as u64, blocks.len() as u64) <= EXCLUDED;
-    if blind && few { spoiled } else { BTreeSet::new() }
+    let external = arms.iter().filter(void).flat_map(void_reasons).all(is_external);
+    let few = fraction(spoiled.len() as u64, blocks.len() as u64) <= limits::EXCLUDED;
+    if external && few { spoiled } else { BTreeSet::new() }
 }
 
 /// The first block that was not left out: the one that is drawn where all of them would hide each other.
@@ -31,33 +46,31 @@ pub fn first_kept(arms: &[Arm]) -> u32 {
     arms.iter().map(|arm| arm.block).filter(|block| !left_out.contains(block)).min().unwrap_or(1)
 }
 
-fn all_blind(reasons: &[Reason]) -> bool {
-    let mut void = reasons.iter().filter(|reason| reason.verdict == Invalid);
-    void.all(|reason| BLIND.contains(&&*reason.code))
+fn void_reasons(arm: &Arm) -> impl Iterator<Item = &Reason> {
+    arm.reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid)
 }
 
 /// What spoiled these blocks speaks against the run as a caution, and one more says that they are left out.
-pub fn judge_excluded(arms: &[Arm], left_out: &BTreeSet<u32>, reasons: &mut Vec<Reason>) {
+fn check(arms: &[Arm], left_out: &BTreeSet<u32>, reasons: &mut Reasons) {
     if left_out.is_empty() {
         return;
     }
-    for reason in reasons.iter_mut().filter(|reason| BLIND.contains(&&*reason.code)) {
-        reason.verdict = Warn;
+    for reason in reasons.list.iter_mut().filter(|reason| is_external(reason)) {
+        reason.verdict = Verdict::Warn;
     }
-    let void = arms.iter().filter(|arm| arm.verdict == Invalid);
+    let void = arms.iter().filter(|arm| arm.verdict == Verdict::Invalid);
     let why: Vec<String> = void
         .map(|arm| {
-            let codes: BTreeSet<&str> =
-                arm.reasons.iter().filter(|reason| reason.verdict == Invalid).map(|reason| &*reason.code).collect();
+            let codes: BTreeSet<&str> = void_reasons(arm).map(|reason| &*reason.code).collect();
             format!("{}: {}", label(arm), codes.into_iter().collect::<Vec<_>>().join(", "))
         })
         .collect();
     let blocks: BTreeSet<u32> = arms.iter().map(|arm| arm.block).collect();
-    reasons.push(warn(
-        "EXCLUDED",
+    let external = EXTERNAL.map(|gate| gate.code).join(", ");
+    reasons.warn(
         format!("{} of {} blocks ({})", left_out.len(), blocks.len(), why.join("; ")),
-        format!("{:.0} % of the blocks, and only for {}", EXCLUDED * 100.0, BLIND.join(", ")),
+        format!("{:.0} % of the blocks, and only for {external}", limits::EXCLUDED * 100.0),
         "the machine spoiled these blocks: comparisons, thresholds and curves are over the others",
         "none is needed; for all blocks, run again on a quieter machine",
-    ));
+    );
 }

@@ -1,37 +1,60 @@
 //! A/A and POWER: an arm against itself. What differs there is the noise of the lab.
 
-use super::{invalid, warn};
-use crate::summary::{Comparison, Reason};
+use super::{Check, Gate, Reasons};
+use crate::{
+    judge::compare::{Decision, words::in_words},
+    summary::{Comparison, Verdict},
+};
 
-/// Judges comparisons of arms that are the same but for their names. Only the metric that decides: of four metrics one is
-/// more often different by chance than the test says.
-pub fn judge_twins(noise_floor: &[Comparison]) -> Vec<Reason> {
-    let mut reasons = Vec::new();
-    for twins in noise_floor.iter().filter(|comparison| comparison.primary) {
-        let Comparison { metric, phase, baseline, policy, margin, .. } = twins;
-        let named = format!("{metric} of {policy} and {baseline} in {phase}");
-        if twins.verdict == "different" {
-            reasons.push(invalid(
-                "A/A",
-                format!("{named}: {}", crate::judge::compare::words::in_words(twins)),
-                "not different".to_owned(),
-                "two arms that are the same came out different: so may any other two",
-                "look at the order of the blocks in manifest.json and at what else ran; repeat on a quiet machine",
-            ));
-            continue;
-        }
-        // On the scale on which the interval is given: a ratio's nothing is 1.
-        let nothing = if twins.ratio.is_some() { 1.0 } else { 0.0 };
-        let floor = twins.interval.map(|[low, high]| (high - nothing).max(nothing - low));
-        if let Some(floor) = floor.filter(|floor| floor > margin) {
-            reasons.push(warn(
-                "POWER",
-                format!("{named}: known to {:.1} % only", floor * 100.0),
-                format!("{:.1} %, the margin", margin * 100.0),
-                "the noise is larger than what is said to matter: no two arms can come out equivalent",
-                "repeat more often (repeat), run longer phases, or declare a larger margin (compare.margin)",
-            ));
-        }
+pub(super) const A_A: Gate = Gate {
+    code: "A/A",
+    verdicts: &[Verdict::Invalid],
+    finds: "two arms that are the same came out different",
+    limit: "the verdict of the comparison",
+    remedy: "repeat on a quiet machine",
+    checks: &[Check::Twins(different)],
+    reading: |run| run.twins(|found| found.verdict.clone()),
+};
+
+fn different(twins: &Comparison, reasons: &mut Reasons) {
+    if twins.verdict == Decision::Different.word() {
+        reasons.invalid(
+            format!("{}: {}", named(twins), in_words(twins)),
+            "not different",
+            "two arms that are the same came out different: so may any other two",
+            "look at the order of the blocks in manifest.json and at what else ran; repeat on a quiet machine",
+        );
     }
-    reasons
+}
+
+pub(super) const POWER: Gate = Gate {
+    code: "POWER",
+    verdicts: &[Verdict::Warn],
+    finds: "the noise between two arms that are the same is larger than the margin: nothing can come out equivalent",
+    limit: "compare.margin",
+    remedy: "more blocks, longer phases, a larger margin",
+    checks: &[Check::Twins(noisy)],
+    reading: |run| run.twins(in_words),
+};
+
+fn noisy(twins: &Comparison, reasons: &mut Reasons) {
+    if twins.verdict == Decision::Different.word() {
+        return;
+    }
+    // On the scale on which the interval is given: a ratio's nothing is 1.
+    let nothing = if twins.ratio.is_some() { 1.0 } else { 0.0 };
+    let floor = twins.interval.map(|[low, high]| (high - nothing).max(nothing - low));
+    if let Some(floor) = floor.filter(|floor| *floor > twins.margin) {
+        reasons.warn(
+            format!("{}: known to {:.1} % only", named(twins), floor * 100.0),
+            format!("{:.1} %, the margin", twins.margin * 100.0),
+            "the noise is larger than what is said to matter: no two arms can come out equivalent",
+            "repeat more often (repeat), run longer phases, or declare a larger margin (compare.margin)",
+        );
+    }
+}
+
+fn named(twins: &Comparison) -> String {
+    let Comparison { metric, phase, baseline, policy, .. } = twins;
+    format!("{metric} of {policy} and {baseline} in {phase}")
 }

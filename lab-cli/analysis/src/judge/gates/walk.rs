@@ -6,28 +6,38 @@
 use measure::Offered;
 
 use super::{
-    fraction,
+    Check, Context, Gate, Reasons, fraction,
     limits::{NOT_OFFERED, NOT_OFFERED_DRAWS, NOT_OFFERED_RISE},
-    warn,
 };
-use crate::summary::{Arm, Reason, WalkCell};
+use crate::{
+    summary::{Arm, Verdict, WalkCell},
+    text::percent,
+};
 
-pub(super) fn check(arm: &Arm, reasons: &mut Vec<Reason>) {
+pub(super) const WALK: Gate = Gate {
+    code: "WALK",
+    verdicts: &[Verdict::Warn],
+    finds: "pages did not offer what users drew from their model: they listed messages instead, and walked another mix; or that grew on the way, as mailboxes ran empty",
+    limit: "5 % of what was drawn; 5 points more at the end than at the beginning",
+    remedy: "read the mix that was walked (`walk` in `summary.json`); a shorter run, or more mail (`target.mail.inbox`)",
+    checks: &[Check::Arm(check)],
+    reading: |run| run.most(share, |share, _| format!("{} of what users drew was not offered", percent(share))),
+};
+
+fn check(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     if let Some(share) = share(arm).filter(|share| *share > NOT_OFFERED) {
         let worst = worst(arm).unwrap_or_default();
-        reasons.push(warn(
-            "WALK",
+        reasons.warn(
             format!("{:.1} % of the pages that users drew were not offered{worst}", share * 100.0),
             format!("{:.0} %", NOT_OFFERED * 100.0),
             "users listed messages in place of what their pages did not offer: the mix that was walked is not the model's",
             "read the arm's walk in summary.json for what was walked; a model fitted to another service may draw what this one's pages lack",
-        ));
+        );
     }
     if let Some((first, last)) = first_and_last(&arm.offered)
         && last - first > NOT_OFFERED_RISE
     {
-        reasons.push(warn(
-            "WALK",
+        reasons.warn(
             format!(
                 "{:.1} % of what users drew was not offered at first, and {:.1} % at the end",
                 first * 100.0,
@@ -36,12 +46,12 @@ pub(super) fn check(arm: &Arm, reasons: &mut Vec<Reason>) {
             format!("{:.0} points more", NOT_OFFERED_RISE * 100.0),
             "the load changed on the way: users delete and refile, no mail comes in, and lists run empty",
             "more mail in each inbox (target.mail.inbox), more accounts, or a shorter run",
-        ));
+        );
     }
 }
 
 /// Share of the draws that no page offered; `None`: nothing was drawn.
-pub(super) fn share(arm: &Arm) -> Option<f64> {
+fn share(arm: &Arm) -> Option<f64> {
     let cells = || arm.walk.iter().flat_map(|row| row.to.values());
     let not_offered = cells().map(not_offered).sum();
     let drawn: u64 = cells().map(|cell| cell.made + cell.made_elsewhere + cell.substituted).sum();

@@ -4,10 +4,7 @@ use maud::{Markup, html};
 
 use super::shown;
 use crate::{
-    judge::gates::{
-        limits, reading,
-        table::{GATES, Gate},
-    },
+    judge::gates::{GATES, Gate, limits},
     report::Whole,
     summary::{Mode, Reason},
     text::{percent, time},
@@ -69,7 +66,7 @@ fn passed(gate: &Gate, run: &Whole) -> Markup {
         Mode::Live => "nothing to look at",
         Mode::Virtual => "nothing to look at in virtual time",
     };
-    let saw = reading(gate.code, &run.summary).unwrap_or_else(|| nothing.to_owned());
+    let saw = gate.reading(&run.summary).unwrap_or_else(|| nothing.to_owned());
     html! {
         tr {
             th scope="row" { (gate.code) }

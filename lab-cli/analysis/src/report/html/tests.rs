@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    judge::gates::table::GATES,
+    judge::gates::GATES,
     report::whole::sample::{hostile, run},
     summary::{Curve, CurvePoint, Measures, Recovery},
 };
@@ -134,7 +134,7 @@ fn measures_and_every_gate_with_what_it_saw_are_in_it() {
     for wanted in ["2.50", "25 %", "0.75", "not within 51.0 s: metastable"] {
         assert!(page.contains(&format!("<td>{wanted}</td>")), "{wanted}");
     }
-    for gate in GATES {
+    for gate in &GATES {
         assert!(page.contains(&format!("<th scope=\"row\">{}</th>", gate.code)), "{}", gate.code);
     }
     let folded =

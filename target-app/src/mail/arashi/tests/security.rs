@@ -241,7 +241,7 @@ async fn attachments_are_saved_and_never_shown() {
 #[tokio::test]
 async fn people_are_protected_from_guessing() {
     let world = world(false).await;
-    let hash = password::hash("right", &[3; 16], Cost::Recommended);
+    let hash = password::hash("right", &[3; 16], PasswordCost::Recommended);
     world.arashi.store.set_account("carol", &hash).await.expect("is made");
     let (_, came) = world.sign_in("carol", "right").await;
     assert_eq!(came.status, StatusCode::OK);

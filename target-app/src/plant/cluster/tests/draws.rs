@@ -12,10 +12,10 @@ struct Watched {
 
 impl Watched {
     fn look(&mut self) {
-        for visit in self.cluster.nodes.iter().flat_map(|node| node.plant.requests.in_flight.values()) {
-            if !visit.steps.is_empty() {
-                let work = visit.steps.iter().map(|step| step.demand).sum();
-                self.work.entry(visit.asked.key).or_insert(work);
+        for request in self.cluster.nodes.iter().flat_map(|node| node.plant.requests.in_flight.values()) {
+            if !request.steps.is_empty() {
+                let work = request.steps.iter().map(|step| step.demand).sum();
+                self.work.entry(request.asked.key).or_insert(work);
             }
         }
     }

@@ -49,7 +49,7 @@ fn front_and_back(balancer: Balancer) -> TreeSpec {
     tree(vec![front, ServiceSpec { tasks: 3, balancer, ..exponential("back", 20, &[]) }])
 }
 
-fn foreseen(spec: &TreeSpec) -> (Finished, Vec<Vec<Foreseen>>) {
+fn foreseen(spec: &TreeSpec) -> (SimOutcome, Vec<Vec<Foreseen>>) {
     let cluster = Cluster::new(spec, &PlantPlan::default(), Duration::ZERO, 7).expect("it can be");
     let mut world = Overheard { cluster, foreseen: Vec::new() };
     let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };

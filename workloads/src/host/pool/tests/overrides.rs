@@ -27,8 +27,8 @@ impl Play {
         Self { pool, now: Timestamp::ZERO, open: Vec::new(), begun: Vec::new() }
     }
 
-    fn ask(&mut self, order: UserCommand) {
-        self.pool.apply([order].into(), self.now);
+    fn give(&mut self, command: UserCommand) {
+        self.pool.apply([command].into(), self.now);
     }
 
     fn until(&mut self, seconds: f64) {
@@ -71,7 +71,7 @@ fn a_spike_comes_at_once_and_goes_after_its_time() {
     play.until(2.0);
     assert_eq!(play.users(), 2);
     let before = play.between(1.0, 2.0);
-    play.ask(UserCommand::Spike { users: 30, stay: Duration::from_secs(3), class: Class(0) });
+    play.give(UserCommand::Spike { users: 30, stay: Duration::from_secs(3), class: Class(0) });
     play.until(3.0);
     assert_eq!(play.users(), 32);
     // Sixteen times the users on a service that is as fast for all.
@@ -91,14 +91,14 @@ fn a_spike_comes_at_once_and_goes_after_its_time() {
 fn a_rest_is_in_nobodys_response_time_and_everybody_goes_on_as_they_were() {
     let mut play = Play::of(&url_plan(&[("all", 10, 20)]));
     play.until(2.0);
-    play.ask(UserCommand::Pause);
+    play.give(UserCommand::Pause);
     // What is under way ends.
     play.until(2.1);
     assert!(play.open.is_empty());
     play.until(4.0);
     assert_eq!(play.between(2.001, 4.0), 0);
     assert_eq!(play.users(), 20);
-    play.ask(UserCommand::Resume);
+    play.give(UserCommand::Resume);
     play.until(6.0);
     let (before, after) = (play.between(1.0, 2.0), play.between(5.0, 6.0));
     assert!(before.abs_diff(after) <= 2, "{before} and {after} a second");
@@ -116,9 +116,9 @@ fn single_requests_do_not_arrive_in_a_rest() {
     plan.phases[0].loads = vec![Load::Requests { from_per_s: 50.0, to_per_s: 50.0, law, class: Class(0) }];
     let mut play = Play::of(&plan);
     play.until(2.0);
-    play.ask(UserCommand::Pause);
+    play.give(UserCommand::Pause);
     play.until(4.0);
-    play.ask(UserCommand::Resume);
+    play.give(UserCommand::Resume);
     play.until(10.5);
     assert_eq!((play.between(2.01, 4.0), play.between(5.0, 6.0)), (0, 50));
     // None of them comes later all at once.
@@ -129,14 +129,14 @@ fn single_requests_do_not_arrive_in_a_rest() {
 fn the_end_of_the_plan_ends_a_rest_and_a_spike() {
     let mut play = Play::of(&url_plan(&[("all", 3, 5)]));
     play.until(1.0);
-    play.ask(UserCommand::Spike { users: 5, stay: Duration::from_secs(60), class: Class(0) });
+    play.give(UserCommand::Spike { users: 5, stay: Duration::from_secs(60), class: Class(0) });
     play.until(2.0);
-    play.ask(UserCommand::Pause);
+    play.give(UserCommand::Pause);
     play.until(3.2);
     assert!(play.pool.is_over() && play.pool.is_drained());
     assert_eq!(play.users(), 0);
     // Whoever asks too late asks for nothing.
-    play.ask(UserCommand::Spike { users: 5, stay: Duration::from_secs(1), class: Class(0) });
+    play.give(UserCommand::Spike { users: 5, stay: Duration::from_secs(1), class: Class(0) });
     play.until(4.0);
     assert_eq!(play.users(), 0);
 }
@@ -164,9 +164,9 @@ fn hurried_users_wait_for_a_share_of_what_was_planned() {
         waits
     };
     assert_eq!(limits(&mut play), Duration::from_secs(40));
-    play.ask(UserCommand::Patience(0.1));
+    play.give(UserCommand::Patience(0.1));
     assert_eq!(limits(&mut play), Duration::from_secs(4));
-    play.ask(UserCommand::Patience(1.0));
+    play.give(UserCommand::Patience(1.0));
     assert_eq!(limits(&mut play), Duration::from_secs(40));
 }
 

@@ -1,17 +1,17 @@
 //! Known answers: every gate has a made fault that it finds, and one that is just small enough to pass.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use measure::Offered;
 
 use super::*;
 use crate::{
-    judge::gates::table::{self, GATES},
     summary::{
         Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched,
         Verdict::{Invalid, Unstable, Warn},
         WalkCell, WalkRow,
     },
+    testing,
 };
 
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
@@ -399,7 +399,7 @@ const OF_TWINS: [&str; 2] = ["A/A", "POWER"];
 #[test]
 fn an_arm_that_differs_from_itself_is_found_and_so_is_noise_over_the_margin() {
     let found = |comparison: Comparison| {
-        let reasons = judge_twins(&[comparison]);
+        let reasons = judge_run(&[], &BTreeSet::new(), &[comparison]);
         reasons.into_iter().map(|reason| (reason.code, reason.verdict)).collect::<Vec<_>>()
     };
     let one = |code: &str, verdict| vec![(code.to_owned(), verdict)];
@@ -416,7 +416,7 @@ fn an_arm_that_differs_from_itself_is_found_and_so_is_noise_over_the_margin() {
 fn fractions_are_as_far_from_nothing_as_they_say() {
     let comparison =
         Comparison { ratio: None, difference: Some(0.0), margin: 0.02, ..twins("inconclusive", Some([-0.03, 0.01])) };
-    let reasons = judge_twins(&[comparison]);
+    let reasons = judge_run(&[], &BTreeSet::new(), &[comparison]);
     assert_eq!(reasons.len(), 1);
     assert!(reasons[0].value.contains("3.0 %"), "{}", reasons[0].value);
 }
@@ -431,7 +431,7 @@ fn steady_at(policy: &str, block: u32, generator: f64, service: f64) -> Arm {
 
 #[test]
 fn arms_of_one_block_that_ran_at_two_speeds_are_found_and_blocks_may_differ() {
-    let found = |arms: &[Arm]| judge_drift(arms);
+    let found = |arms: &[Arm]| judge_run(arms, &BTreeSet::new(), &[]);
     assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("seda", 1, 150.0, 109.9)]), []);
     // All arms of a block alike: they are compared within it.
     assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("none", 2, 200.0, 200.0)]), []);
@@ -458,13 +458,15 @@ fn arms_of_one_block_that_ran_at_two_speeds_are_found_and_blocks_may_differ() {
 const OF_BLOCKS: &str = "EXCLUDED";
 
 /// Two arms in five blocks, of which these are INVALID for these reasons.
-fn blocks(void: &[(&str, u32, &str)]) -> Vec<Arm> {
+fn blocks(void: &[(&str, u32, &'static str)]) -> Vec<Arm> {
     let mut arms: Vec<Arm> =
         (1..=5).flat_map(|block| ["none", "seda"].map(|policy| steady_at(policy, block, 100.0, 100.0))).collect();
     for (policy, block, code) in void {
         let spoiled = arms.iter_mut().find(|arm| arm.policy == *policy && arm.block == *block).expect("an arm");
         spoiled.verdict = Invalid;
-        spoiled.reasons.push(invalid(code, String::new(), String::new(), "", ""));
+        let mut reasons = Reasons { code, arm: String::new(), list: Vec::new() };
+        reasons.invalid("", "", "", "");
+        spoiled.reasons.append(&mut reasons.list);
     }
     arms
 }
@@ -472,9 +474,8 @@ fn blocks(void: &[(&str, u32, &str)]) -> Vec<Arm> {
 #[test]
 fn a_block_that_the_machine_spoiled_is_left_out_and_the_run_stands() {
     let found = |arms: &[Arm]| {
-        let mut reasons: Vec<Reason> = arms.iter().flat_map(|arm| arm.reasons.clone()).collect();
         let left_out = excluded(arms);
-        judge_excluded(arms, &left_out, &mut reasons);
+        let reasons = judge_run(arms, &left_out, &[]);
         (left_out.into_iter().collect::<Vec<_>>(), verdict(&reasons), reasons)
     };
     assert_eq!(found(&blocks(&[])), (vec![], Verdict::Valid, vec![]));
@@ -520,14 +521,13 @@ fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
         noise_floor: vec![twins("equivalent", Some([0.99, 1.02]))],
         ..Summary::default()
     };
-    for gate in GATES {
-        assert!(reading(gate.code, &summary).is_some(), "{} says nothing", gate.code);
+    for gate in &GATES {
+        assert!(gate.reading(&summary).is_some(), "{} says nothing", gate.code);
     }
-    assert_eq!(reading("CPU", &summary).as_deref(), Some("31 % (seda)"), "the worst arm");
-    assert_eq!(reading("UNSENT", &summary).as_deref(), Some("0"), "all arms alike");
-    assert_eq!(reading("CPUS", &summary), None);
+    assert_eq!(CPU.reading(&summary).as_deref(), Some("31 % (seda)"), "the worst arm");
+    assert_eq!(UNSENT.reading(&summary).as_deref(), Some("0"), "all arms alike");
     summary.mode = Mode::Virtual;
-    assert_eq!((reading("CPU", &summary), reading("LEDGER", &summary).is_some()), (None, true));
+    assert_eq!((CPU.reading(&summary), LEDGER.reading(&summary).is_some()), (None, true));
 }
 
 #[test]
@@ -544,33 +544,16 @@ fn every_gate_of_the_table_has_a_pair_for_each_of_its_verdicts() {
 }
 
 #[test]
-fn every_code_in_the_source_is_in_the_table() {
-    let sources = [
-        include_str!("../client.rs"),
-        include_str!("../drift.rs"),
-        include_str!("../excluded.rs"),
-        include_str!("../ledger.rs"),
-        include_str!("../load.rs"),
-        include_str!("../machine.rs"),
-        include_str!("../pauses.rs"),
-        include_str!("../settled.rs"),
-        include_str!("../twins.rs"),
-        include_str!("../walk.rs"),
-        include_str!("../../gates.rs"),
-    ];
-    // A code stands alone in its line, or as the first argument.
-    let quoted = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2));
-    let is_code =
-        |text: &&str| text.len() > 2 && text.bytes().all(|b| b.is_ascii_uppercase() || matches!(b, b'-' | b'/'));
-    let named: BTreeSet<&str> = quoted.filter(is_code).collect();
-    let listed: BTreeSet<&str> = GATES.iter().map(|gate| gate.code).collect();
-    assert_eq!(named, listed);
-}
-
-#[test]
 fn the_table_stands_in_the_docs() {
-    let docs =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validity.md")).expect("readable");
-    let table = table::as_markdown();
-    assert!(docs.contains(&table), "put this into docs/validity.md:\n{table}");
+    let mut table = String::new();
+    for Gate { code, verdicts, finds, limit, remedy, .. } in &GATES {
+        let words: Vec<&str> = verdicts.iter().map(|verdict| verdict.word()).collect();
+        let _ = writeln!(table, "| `{code}` | {} | {finds} | {limit} | {remedy} |", words.join(", "));
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validity.md");
+    let page = std::fs::read_to_string(path).expect("docs/validity.md");
+    let head = "| code | verdict | finds | limit | way out |\n|---|---|---|---|---|\n";
+    let (before, rest) = page.split_once(head).expect("the table of gates");
+    let (_, after) = rest.split_once("\n\n").expect("text after the table");
+    testing::assert_page(path, &format!("{before}{head}{table}\n{after}"));
 }

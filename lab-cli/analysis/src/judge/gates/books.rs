@@ -1,0 +1,129 @@
+//! EMPTY, BOOKS, LITTLE, HDR, PANIC and JOBS: the lab's own figures are there, and agree with each other.
+
+use super::{Check, Context, Gate, Reasons, limits, reading::sum};
+use crate::{
+    summary::{Arm, Measured, Verdict},
+    text::percent,
+};
+
+pub(super) const EMPTY: Gate = Gate {
+    code: "EMPTY",
+    verdicts: &[Verdict::Invalid],
+    finds: "nothing was sent: no request was due, or none got a connection",
+    limit: "1 request",
+    remedy: "see whether the service is up; look for an earlier error; make phases longer",
+    checks: &[Check::Arm(empty)],
+    reading: |run| run.least(|arm| Some(sum(arm, |m| m.sent)), |n, _| format!("{n:.0} requests sent")),
+};
+
+fn empty(arm: &Arm, _: &Context, reasons: &mut Reasons) {
+    if sum(arm, Measured::written) > 0 {
+        return;
+    }
+    let unconnected = sum(arm, |measured| measured.connect_failed);
+    let (value, remedy) = if unconnected == 0 {
+        ("0 requests sent".to_owned(), "look for an earlier error; are the phases long enough for a request?")
+    } else {
+        let errors = arm.phases.iter().flat_map(|phase| &phase.replies.errors);
+        let first = errors.max_by_key(|(_, count)| **count).map(|(text, _)| format!("; {text}")).unwrap_or_default();
+        let value = format!("0 requests sent: none of {unconnected} attempts got a connection{first}");
+        (value, "is the service up, and is this its address?")
+    };
+    reasons.invalid(value, "at least 1", "nothing was measured", remedy);
+}
+
+pub(super) const BOOKS: Gate = Gate {
+    code: "BOOKS",
+    verdicts: &[Verdict::Invalid],
+    finds: "the generator's own counts contradict each other",
+    limit: "exactly equal",
+    remedy: "report it with the results folder",
+    checks: &[Check::Arm(|arm, _, reasons| {
+        if let [first, ..] = &arm.generator.books[..] {
+            reasons.fault_of_the_lab(
+                first.clone(),
+                "sums exactly equal",
+                "the load generator lost count of its own requests",
+            );
+        }
+    })],
+    reading: |run| run.most(|arm| Some(arm.generator.books.len() as f64), |n, _| format!("{n:.0} sums that differ")),
+};
+
+pub(super) const LITTLE: Gate = Gate {
+    code: "LITTLE",
+    verdicts: &[Verdict::Invalid],
+    finds: "the mean number in flight is not the rate times the time (Little's law)",
+    limit: "5 %",
+    remedy: "report it with the results folder",
+    checks: &[Check::Arm(|arm, _, reasons| {
+        let apart = arm.generator.little;
+        if apart > limits::LITTLE {
+            reasons.fault_of_the_lab(
+                format!("in flight on average, and rate times time, are {:.1} % apart", apart * 100.0),
+                format!("{:.0} %", limits::LITTLE * 100.0),
+                "requests were lost, or their times are wrong",
+            );
+        }
+    })],
+    reading: |run| run.most(|arm| Some(arm.generator.little), |share, _| percent(share)),
+};
+
+pub(super) const HDR: Gate = Gate {
+    code: "HDR",
+    verdicts: &[Verdict::Invalid],
+    finds: "times beyond the range of the histograms, which is twice the time-out",
+    limit: "0",
+    remedy: "see whether the time-out is right",
+    checks: &[Check::Arm(|arm, _, reasons| {
+        if arm.generator.saturated > 0 {
+            reasons.invalid(
+                format!("{} times beyond the histogram's range", arm.generator.saturated),
+                "0",
+                "times were recorded as shorter than they were",
+                "the range is twice the time-out: is the time-out right?",
+            );
+        }
+    })],
+    reading: |run| run.count(|arm| arm.generator.saturated),
+};
+
+pub(super) const PANIC: Gate = Gate {
+    code: "PANIC",
+    verdicts: &[Verdict::Invalid],
+    finds: "a part of the lab or the service failed",
+    limit: "0",
+    remedy: "report it with the results folder",
+    checks: &[Check::Arm(panics)],
+    reading: |run| run.count(|arm| arm.generator.panics + arm.server.as_ref().map_or(0, |server| server.panics)),
+};
+
+fn panics(arm: &Arm, _: &Context, reasons: &mut Reasons) {
+    for (who, panics) in
+        [("generator", arm.generator.panics), ("service", arm.server.as_ref().map_or(0, |server| server.panics))]
+    {
+        if panics > 0 {
+            reasons.fault_of_the_lab(format!("{panics} in the {who}"), "0", "a part of the lab failed while it ran");
+        }
+    }
+}
+
+/// What sites of policies were told must fit what they had admitted: else limits and estimates are about other jobs.
+pub(super) const JOBS: Gate = Gate {
+    code: "JOBS",
+    verdicts: &[Verdict::Invalid],
+    finds: "a policy's site was told of the start or the end of a job that was not in flight there: told twice, or never admitted",
+    limit: "0",
+    remedy: "report it with the results folder",
+    checks: &[Check::Arm(|arm, _, reasons| {
+        let found = arm.server.as_ref().map_or(0, |server| server.contradictions);
+        if found > 0 {
+            reasons.fault_of_the_lab(
+                format!("{found} starts or ends of jobs that were not in flight"),
+                "0",
+                "what the policies were told does not fit what they had admitted",
+            );
+        }
+    })],
+    reading: |run| run.count(|arm| arm.server.as_ref().map_or(0, |server| server.contradictions)),
+};

@@ -1,0 +1,47 @@
+//! RENEWAL and TOUCHED: the run went on as its plan says.
+
+use super::{Check, Context, Gate, Reasons};
+use crate::summary::{Arm, Verdict};
+
+/// What such a phase shows is the policy as the phases before it left it, which is another experiment.
+pub(super) const RENEWAL: Gate = Gate {
+    code: "RENEWAL",
+    verdicts: &[Verdict::Warn],
+    finds: "a phase did not begin with a fresh policy, though it was to",
+    limit: "every phase with fresh_policy",
+    remedy: "read such phases as one long run",
+    checks: &[Check::Arm(|arm, _, reasons| {
+        if let Some(failure) = &arm.renewal_failed {
+            reasons.warn(
+                failure.clone(),
+                "every phase with fresh_policy",
+                "a phase did not begin with a fresh policy: it shows what the phases before it had taught the old one",
+                "read such phases as one long run, or run again",
+            );
+        }
+    })],
+    reading: |run| run.count(|arm| u64::from(arm.renewal_failed.is_some())),
+};
+
+pub(super) const TOUCHED: Gate = Gate {
+    code: "TOUCHED",
+    verdicts: &[Verdict::Warn],
+    finds: "a person changed the run while it went on: from then on it is another experiment: left out of comparisons and curves; thresholds are judged as they stand",
+    limit: "nothing",
+    remedy: "run it again without a touch",
+    checks: &[Check::Arm(touched)],
+    reading: |run| run.count(|arm| arm.touches.len() as u64),
+};
+
+/// From the first change on it is another experiment.
+fn touched(arm: &Arm, _: &Context, reasons: &mut Reasons) {
+    let Some(first) = arm.touches.first() else { return };
+    let more = arm.touches.len() - 1;
+    let value = if more == 0 { first.what.clone() } else { format!("{}, and {more} more", first.what) };
+    reasons.warn(
+        format!("{value} (at {:.0} s)", first.second),
+        "nothing",
+        "a person changed the run while it went on: it is compared with nothing",
+        "run it again without a touch; what was changed, and when, is in events.jsonl",
+    );
+}

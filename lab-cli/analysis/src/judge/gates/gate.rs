@@ -1,0 +1,88 @@
+//! What a validity gate is, and how it tells what it finds.
+
+use std::collections::BTreeSet;
+
+use super::{Context, reading::Readings};
+use crate::summary::{Arm, Comparison, Reason, Summary, Verdict};
+
+/// One validity gate. Its texts are what reports and the table in `docs/validity.md` say of it.
+#[derive(Debug)]
+pub struct Gate {
+    /// As in `reasons[].code`.
+    pub code: &'static str,
+    /// The verdicts that it may give.
+    pub verdicts: &'static [Verdict],
+    /// What it finds.
+    pub finds: &'static str,
+    /// The values from which on it finds something.
+    pub limit: &'static str,
+    /// What to do about a finding.
+    pub remedy: &'static str,
+    pub(super) checks: &'static [Check],
+    pub(super) reading: fn(&Readings<'_>) -> Option<String>,
+}
+
+impl Gate {
+    /// What it saw in a run, also where that was no reason to speak. `None`: there was nothing that it could look at.
+    pub fn reading(&self, summary: &Summary) -> Option<String> {
+        (self.reading)(&Readings(summary))
+    }
+}
+
+/// What a gate looks at, and how.
+#[derive(Debug)]
+pub(super) enum Check {
+    /// One arm.
+    Arm(fn(&Arm, &Context, &mut Reasons)),
+    /// A comparison of two arms that are the same but for their names.
+    Twins(fn(&Comparison, &mut Reasons)),
+    /// All arms of a run, and the blocks of them that are left out.
+    Arms(fn(&[Arm], &BTreeSet<u32>, &mut Reasons)),
+}
+
+/// The reasons that checks have found so far.
+pub(super) struct Reasons {
+    /// Of the gate whose check is under way.
+    pub code: &'static str,
+    /// The label of the arm that is judged; empty for the run as a whole.
+    pub arm: String,
+    pub list: Vec<Reason>,
+}
+
+impl Reasons {
+    /// A finding: what was measured, what it was held against, what this means, and what to do about it.
+    pub fn add(
+        &mut self,
+        verdict: Verdict,
+        value: impl Into<String>,
+        threshold: impl Into<String>,
+        message: &str,
+        remedy: &str,
+    ) {
+        self.list.push(Reason {
+            code: self.code.to_owned(),
+            verdict,
+            arm: self.arm.clone(),
+            value: value.into(),
+            threshold: threshold.into(),
+            message: message.to_owned(),
+            remedy: remedy.to_owned(),
+        });
+    }
+
+    /// A finding that makes the arm INVALID.
+    pub fn invalid(&mut self, value: impl Into<String>, threshold: impl Into<String>, message: &str, remedy: &str) {
+        self.add(Verdict::Invalid, value, threshold, message, remedy);
+    }
+
+    /// A finding that leaves the arm usable with caution.
+    pub fn warn(&mut self, value: impl Into<String>, threshold: impl Into<String>, message: &str, remedy: &str) {
+        self.add(Verdict::Warn, value, threshold, message, remedy);
+    }
+
+    /// The lab's own figures contradict each other.
+    pub fn fault_of_the_lab(&mut self, value: impl Into<String>, threshold: impl Into<String>, message: &str) {
+        let remedy = "this is a fault of the lab: please report it with the results folder";
+        self.invalid(value, threshold, message, remedy);
+    }
+}

@@ -1,0 +1,38 @@
+//! Which classes users have, and whether the target goes by them.
+
+use std::collections::BTreeSet;
+
+use controllers::ClassRule;
+
+use super::{Load, Target, Users};
+
+/// What readers should know of a target that goes by something else than what users say.
+pub(super) fn caution(target: &Target, users: &Users) -> Option<String> {
+    let goes_by = match &target.class {
+        ClassRule::Address(_) => "source address",
+        ClassRule::Path(_) => "path",
+        ClassRule::None | ClassRule::Header(_) | ClassRule::Cookie(_) => return None,
+    };
+    let told: Vec<String> = classes(users).iter().map(ToString::to_string).collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "users of class {} are told apart in tables by that; the target goes by {goes_by} and may see another class",
+            told.join(", ")
+        )
+    })
+}
+
+/// Classes that users say: all but 0, of which nobody speaks.
+pub(crate) fn classes(users: &Users) -> BTreeSet<u8> {
+    let recorded = users.trace.iter().flat_map(|trace| trace.classes.iter().copied());
+    let loads = users.phases.iter().flat_map(|phase| &phase.loads);
+    let of_load = |load: &Load| match *load {
+        Load::Users { class, .. }
+        | Load::Sessions { class, .. }
+        | Load::Requests { class, .. }
+        | Load::Present { class, .. }
+        | Load::Churn { class, .. } => Some(class),
+        Load::Replay => None,
+    };
+    loads.filter_map(of_load).chain(recorded).filter(|class| *class != 0).collect()
+}

@@ -1,0 +1,152 @@
+//! A policy as a file names it: checked against the catalogue, and as the target will take it.
+
+use analysis::{summary::ORACLE, text::suggestion};
+use controllers::{
+    Catalogue,
+    catalogue::{PolicySpec, Setting, Settings},
+};
+use schemars::json_schema;
+use target_app::policies::{Resolved, Unfit};
+
+use super::{
+    fields::join,
+    hindsight::BEST_STATIC,
+    keys::shapes,
+    problem::{Place, Problems},
+    raw::{Node, Value},
+};
+
+shapes! {
+    Policy as "Policy" = |_generator| json_schema!({
+        "description": "A policy's name, or its name with settings.",
+        "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": ["object", "null"], "additionalProperties": true}}],
+    });
+}
+
+/// A machine (pool sizing, batching, a monitor) in `target.machines`.
+pub fn machine(node: &Node, reports: bool, problems: &Problems) -> Option<PolicySpec> {
+    let (name, settings) = policy_and_settings(node, "target.machines", problems)?;
+    let path = join("target.machines", name);
+    let settings_of = |node: &Node| match setting(node) {
+        Setting::Map(map) => map,
+        _ => Settings::new(),
+    };
+    let mut spec =
+        PolicySpec { name: name.to_owned(), place: None, settings: settings.map(settings_of).unwrap_or_default() };
+    if !check(&mut spec, node, settings, &path, problems) {
+        return None;
+    }
+    // What the target itself would refuse.
+    for bad in resolved(&spec, reports).map_or_else(|unfit| unfit.problems, |_| Vec::new()) {
+        problems.add(&node.place, &join(&path, &bad.key), bad.message, "");
+    }
+    Some(spec)
+}
+
+/// A policy by itself: `utilization` or `utilization: {cpu: true}`, at a service that hears reports.
+pub fn policy(node: &Node, path: &str, problems: &Problems) -> Option<PolicySpec> {
+    let (name, settings) = policy_and_settings(node, path, problems)?;
+    let own = match settings.map(setting) {
+        Some(Setting::Map(map)) => map,
+        _ => Settings::new(),
+    };
+    let mut spec = PolicySpec { name: name.to_owned(), place: None, settings: own };
+    if !check(&mut spec, node, settings, path, problems) {
+        return None;
+    }
+    for bad in Resolved::new(&spec).map_or_else(|unfit| unfit.problems, |_| Vec::new()) {
+        problems.add(&node.place, &join(path, &bad.key), bad.message, "");
+    }
+    Some(spec)
+}
+
+/// As the target will take it: `reports` says whether usage and quotas are carried between its tasks.
+pub fn resolved(spec: &PolicySpec, reports: bool) -> Result<Resolved, Unfit> {
+    if reports { Resolved::new(spec) } else { Resolved::live(spec) }
+}
+
+/// The name of a policy, and its settings, where it has any.
+pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) -> Option<(&'a str, Option<&'a Node>)> {
+    match &node.value {
+        Value::Text(name) => Some((name, None)),
+        Value::Table(entries) if entries.len() == 1 => {
+            let settings = Some(&entries[0].node).filter(|node| node.value != Value::Null);
+            Some((&entries[0].key, settings))
+        }
+        other => {
+            let hint = "write - seda or - seda: {scope: single}";
+            problems.add(&node.place, path, format!("a policy is wanted here, not {}", other.shown()), hint);
+            None
+        }
+    }
+}
+
+/// Checks a policy with its settings against the catalogue. A preset's name that stands for its policy is written out:
+/// from here on there are policies by their own names, with settings.
+pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
+    let Ok((entry, written_out)) = Catalogue::resolve(&spec.name, &spec.settings) else {
+        let ours = [BEST_STATIC, ORACLE];
+        let (message, hint) = if ours.contains(&spec.name.as_str()) {
+            let message = format!("{} stands for an arm, not for a policy of a part of it", spec.name);
+            (
+                message,
+                "write - oracle, - best-static, or of one service of a tree - best-static: {service: NAME}".to_owned(),
+            )
+        } else {
+            let names: Vec<&str> = Catalogue::names().into_iter().chain(ours).collect();
+            let hint = format!("{} (see lab policies)", suggestion(&spec.name, &names));
+            (format!("there is no policy called {:?}", spec.name), hint)
+        };
+        problems.add(&node.place, path, message, hint);
+        return false;
+    };
+    if entry.name != spec.name && spec.settings.contains_key("preset") {
+        let hint = format!("write {}: {{preset: …}}, or leave the preset out", entry.name);
+        problems.add(&node.place, path, format!("{} is a preset itself", spec.name), hint);
+        return false;
+    }
+    entry.name.clone_into(&mut spec.name);
+    spec.settings = written_out;
+    if !path.starts_with("target.machines") && !entry.is_policy() {
+        let hint = "put it under target.machines";
+        problems.add(&node.place, path, format!("{} decides nothing", spec.name), hint);
+        return false;
+    }
+    if let Some(place) = spec.place
+        && !entry.places.contains(&place)
+    {
+        let places: Vec<String> = entry.places.iter().map(|place| format!("{place:?}").to_lowercase()).collect();
+        let message = format!("{} cannot sit there", spec.name);
+        problems.add(&node.place, path, message, format!("it can sit at: {}", places.join(", ")));
+        return false;
+    }
+    let Err(found) = entry.check(&spec.settings) else { return true };
+    for bad in found {
+        let first = bad.key.split('.').next().unwrap_or(&bad.key);
+        let place = settings.and_then(|settings| place_of_key(settings, first)).unwrap_or(&node.place);
+        problems.add(place, &join(path, &bad.key), bad.message, "");
+    }
+    false
+}
+
+/// Where a setting is written.
+pub fn place_of_key<'a>(node: &'a Node, key: &str) -> Option<&'a Place> {
+    let Value::Table(entries) = &node.value else { return None };
+    entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node.place)
+}
+
+/// The catalogue's own shape of a written value.
+pub fn setting(node: &Node) -> Setting {
+    match &node.value {
+        Value::Null => Setting::Text(String::new()),
+        Value::Flag(flag) => Setting::Flag(*flag),
+        Value::Number(number) => Setting::Number(*number),
+        Value::Text(text) => Setting::Text(text.clone()),
+        Value::List(nodes) => {
+            Setting::Map(nodes.iter().enumerate().map(|(i, node)| (i.to_string(), setting(node))).collect())
+        }
+        Value::Table(entries) => {
+            Setting::Map(entries.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect())
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Stages and emulated servers: of a target, and of each service of a tree.
+
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+
+use controllers::{Class, catalogue::parse_time};
+use target_app::{
+    spec::{Discipline, EmulatedSpec, OnRefuse, ServiceTime, StageSpec},
+    synthetic::Law,
+};
+
+use super::{
+    client::by_class,
+    fields::{Fields, join},
+    keys::{Table, by, count, first_of, flag, number, table},
+    raw::{Node, Value},
+    refusal::{OnRefuseKey, refusal},
+};
+
+const SERVICE: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
+/// Most values of an empirical law.
+const MOST_VALUES: usize = 10_000;
+
+table! {
+    /// Emulated service times.
+    pub(super) struct EmulatedKeys as "Emulated" {
+        service: Option<ServiceTime> = by::<serde_json::Value, _>(service).required(), "Service times: `10ms`, `{exponential: 10ms}`, `{lognormal: {median, sigma}}`, `{pareto: {min, alpha}}`, `{uniform: {min, max}}`, `{bimodal: {short, long, long_share}}`, `{empirical: [5ms, 90ms]}`";
+        servers: u32 = count(1..=1024).or(1), "Servers that work side by side; no more are busy than there are `workers`";
+        discipline: Discipline = first_of(&[("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)]), "How servers share the work";
+        degradable: f64 = number(0.0..=1.0).or(0.0), "Share of the work that shrinks with the quality that a policy sets";
+        class_work: BTreeMap<Class, f64> = by::<BTreeMap<String, f64>, _>(class_work), "By class, how many times the drawn work a request is, 0.001 to 1000: `{2: 5}`; 1 for the others. Capacity (`0.5x`) is reckoned with 1";
+    }
+
+    /// Queue, workers and refusals of a stage.
+    pub(super) struct PoolKeys as "Pool" {
+        queue: Option<u32> = count(1..=1_000_000).otherwise(StageSpec::default().queue), "Longest queue of a stage";
+        workers: Option<u32> = count(1..=1024).otherwise(StageSpec::default().workers), "Workers of a stage";
+        batch: Option<u32> = count(1..=10_000).otherwise(StageSpec::default().batch), "Most jobs that a worker takes at once";
+        on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("reject"), "What is done with a request that the next stage refuses (what a policy at `accept` or of scope `single` refuses gets its 503): a 503 page (`reject`); wait, with one of the workers of dispatch (2, and 10 000 places before them; `stages: {dispatch: …}`), so that what comes behind waits too, whatever its stage (`block`); a cheap answer (`degrade`); or with `{redirect: URL}` a 307 to the same page on another node (`http://127.0.0.1:8081`: scheme, host and port). See [Redirects](#redirects)";
+        drop_abandoned: Option<bool> = flag().otherwise(false), "Do not work on requests whose client has gone";
+    }
+}
+
+/// Emulated servers, of a target or of one of its services.
+pub fn emulated(fields: &Fields<'_>, answer_bytes: u32) -> Option<EmulatedSpec> {
+    let EmulatedKeys { service, servers, discipline, degradable, class_work } = EmulatedKeys::read(fields);
+    let class_work = class_work.into_iter().collect();
+    Some(EmulatedSpec { service: service?, servers, discipline, answer_bytes, degradable, class_work })
+}
+
+fn class_work(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, f64> {
+    by_class(fields, key, "{2: 5}", times)
+}
+
+/// How many times the usual work.
+fn times(node: &Node) -> Result<f64, (String, String)> {
+    match &node.value {
+        Value::Number(times) if (0.001..=1000.0).contains(times) => Ok(*times),
+        other => Err((format!("not {}", other.shown()), "a number between 0.001 and 1000".to_owned())),
+    }
+}
+
+fn service(fields: &Fields<'_>, _: &str) -> Option<ServiceTime> {
+    let law = service_law(fields)?;
+    Law::new(&law).map_err(|error| fields.problem("service", error.to_string(), "")).ok()?;
+    Some(law)
+}
+
+fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
+    let example = "service: 10ms, or {exponential: 10ms}, {lognormal: {median: 10ms, sigma: 1}}, \
+                   {pareto: {min: 5ms, alpha: 2}}, {uniform: {min: 5ms, max: 15ms}}, \
+                   {bimodal: {short: 5ms, long: 100ms, long_share: 0.05}}, {empirical: [5ms, 7ms, 90ms]}";
+    let Some(node) = fields.node("service") else {
+        fields.missing("service", "10ms");
+        return None;
+    };
+    match &node.value {
+        Value::Text(text) => match parse_time(text).filter(|time| SERVICE.contains(time)) {
+            Some(time) => Some(ServiceTime::Constant(time)),
+            None => {
+                fields.problem("service", format!("{text:?} is no service time"), example);
+                None
+            }
+        },
+        Value::Table(entries) if entries.len() == 1 => law(fields, &entries[0].key, &entries[0].node, example),
+        other => {
+            fields.problem("service", format!("not {}", other.shown()), example);
+            None
+        }
+    }
+}
+
+fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<ServiceTime> {
+    let path = join(&fields.path("service"), name);
+    let of = |keys: &[&str]| Fields::of(node, &path, keys, fields.problems());
+    match name {
+        "exponential" => match &node.value {
+            Value::Text(text) if parse_time(text).is_some_and(|time| SERVICE.contains(&time)) => {
+                Some(ServiceTime::Exponential { mean: parse_time(text)? })
+            }
+            _ => Some(ServiceTime::Exponential { mean: of(&["mean"])?.time("mean", SERVICE)? }),
+        },
+        "lognormal" => {
+            let inner = of(&["median", "sigma"])?;
+            Some(ServiceTime::Lognormal {
+                median: inner.time("median", SERVICE)?,
+                sigma: inner.number("sigma", 0.0..=5.0)?,
+            })
+        }
+        "pareto" => {
+            let inner = of(&["min", "alpha"])?;
+            Some(ServiceTime::Pareto { min: inner.time("min", SERVICE)?, alpha: inner.number("alpha", 1.01..=100.0)? })
+        }
+        "uniform" => {
+            let inner = of(&["min", "max"])?;
+            Some(ServiceTime::Uniform { min: inner.time("min", SERVICE)?, max: inner.time("max", SERVICE)? })
+        }
+        "bimodal" => {
+            let inner = of(&["short", "long", "long_share"])?;
+            Some(ServiceTime::Bimodal {
+                short: inner.time("short", SERVICE)?,
+                long: inner.time("long", SERVICE)?,
+                long_share: inner.number("long_share", 0.0..=1.0)?,
+            })
+        }
+        "empirical" => match &node.value {
+            Value::List(nodes) if nodes.len() <= MOST_VALUES => {
+                let one = |node: &Node| match &node.value {
+                    Value::Text(text) => parse_time(text).filter(|time| SERVICE.contains(time)),
+                    _ => None,
+                };
+                let times: Option<Vec<_>> = nodes.iter().map(one).collect();
+                if times.is_none() {
+                    fields.problem("service", "not all of these are service times", example);
+                }
+                times.map(ServiceTime::Empirical)
+            }
+            _ => {
+                fields.problem("service", format!("a list of up to {MOST_VALUES} times is wanted here"), example);
+                None
+            }
+        },
+        _ => {
+            fields.problem("service", format!("{name:?} is no law of service times"), example);
+            None
+        }
+    }
+}
+
+/// Queue, pool and batch of a stage.
+pub fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
+    let PoolKeys { queue, workers, batch, on_refuse, drop_abandoned } = PoolKeys::read(fields);
+    StageSpec {
+        queue: queue.unwrap_or(otherwise.queue),
+        workers: workers.unwrap_or(otherwise.workers),
+        batch: batch.unwrap_or(otherwise.batch),
+        drop_abandoned: drop_abandoned.unwrap_or(otherwise.drop_abandoned),
+        drop_expired: otherwise.drop_expired,
+        on_refuse: on_refuse.unwrap_or_else(|| otherwise.on_refuse.clone()),
+        criticality: otherwise.criticality,
+    }
+}
+
+fn on_refuse(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
+    refusal(fields.node(key)?).map_err(|(message, hint)| fields.problem(key, message, hint)).ok()
+}

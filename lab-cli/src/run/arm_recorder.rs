@@ -1,0 +1,98 @@
+//! What an arm tells while it runs, and what it leaves: the same live and in virtual time.
+
+use analysis::{
+    figures,
+    judge::threshold::{Abort, Watch, abort_at},
+    live::{CoreSpeeds, LiveEvent, Second},
+    summary,
+};
+use experiment::plan::Arm;
+use measure::{Report, Window};
+use target_app::control::wire::Gauges;
+use workloads::plan::LoadPlan;
+
+use super::{assemble, seconds::Seconds};
+
+/// What an arm left.
+#[derive(Debug)]
+pub struct Ended {
+    /// For the summary; not judged yet.
+    pub arm: summary::Arm,
+    /// With its histograms.
+    pub report: Report,
+    /// Second by second.
+    pub timeline: Vec<Second>,
+    /// A threshold ended it.
+    pub abort: Option<Abort>,
+}
+
+/// Makes the events of an arm, second by second, and watches the thresholds that end the run.
+#[derive(Debug)]
+pub struct ArmRecorder<'a> {
+    arm: &'a Arm,
+    block: u32,
+    plan: &'a LoadPlan,
+    seconds: Seconds,
+    watches: Vec<(usize, Watch)>,
+    /// The phase that was told last.
+    phase: Option<usize>,
+    abort: Option<Abort>,
+}
+
+impl<'a> ArmRecorder<'a> {
+    /// For an arm of a block. `watches`: thresholds that end the run, each with its number.
+    pub fn new(arm: &'a Arm, block: u32, plan: &'a LoadPlan, seconds: Seconds, watches: &[(usize, Watch)]) -> Self {
+        Self { arm, block, plan, seconds, watches: watches.to_vec(), phase: None, abort: None }
+    }
+
+    /// The event with which an arm begins.
+    pub fn started(arm: &Arm, block: u32) -> LiveEvent {
+        LiveEvent::ArmStarted { arm: arm.label.clone(), block, policy: Some(arm.policy.clone()) }
+    }
+
+    /// The events of a second, in order. `happened`: what else happened in it.
+    pub fn on_second(
+        &mut self,
+        window: &Window,
+        gauges: Option<Gauges>,
+        speed: Option<CoreSpeeds>,
+        happened: Vec<LiveEvent>,
+    ) -> Vec<LiveEvent> {
+        let mut events = Vec::with_capacity(happened.len() + 3);
+        if self.phase != Some(window.phase) {
+            self.phase = Some(window.phase);
+            let phase = self.seconds.phase(window.phase).to_owned();
+            events.push(LiveEvent::PhaseStarted { phase, second: u32::try_from(window.second).unwrap_or(u32::MAX) });
+        }
+        events.extend(happened);
+        let second = Second { speed, ..self.seconds.next(window, gauges) };
+        if self.abort.is_none() {
+            self.abort = abort_at(&mut self.watches, &second);
+            events.extend(self.abort.iter().map(|abort| LiveEvent::Note { text: abort.found.clone() }));
+        }
+        events.push(LiveEvent::Second(Box::new(second)));
+        events
+    }
+
+    /// A threshold has ended the run.
+    pub fn is_aborted(&self) -> bool {
+        self.abort.is_some()
+    }
+
+    /// What the arm left, without its timeline. `seen`: what its host alone knows.
+    pub fn finish(self, report: Report, seen: summary::Arm) -> Ended {
+        let arm = summary::Arm {
+            name: self.arm.label.clone(),
+            policy: self.arm.policy_name().to_owned(),
+            parameters: assemble::parameters_of(self.arm),
+            block: self.block,
+            generator: figures::generator(&report),
+            phases: report.phases.iter().map(figures::phase).collect(),
+            walk: figures::walk(&report, assemble::model_of(self.plan)),
+            offered: report.offered.clone(),
+            replayed: report.replayed,
+            ..seen
+        };
+        Ended { arm, report, timeline: Vec::new(), abort: self.abort }
+    }
+}

@@ -1,0 +1,7 @@
+//! The machine that a live run is on: its processors, what else runs there, what its kernel counts, and what the generator can do.
+
+pub(super) mod cpus;
+pub(super) mod headroom;
+pub(super) mod host_noise;
+pub(super) mod kernel;
+pub(super) mod speed;

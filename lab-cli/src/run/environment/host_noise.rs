@@ -1,0 +1,46 @@
+//! What else went on while an arm ran: other programs, and the kernel's clock.
+
+use std::time::{Duration, Instant};
+
+use analysis::{
+    figures,
+    summary::{Clocks, Conditions},
+};
+use measure::Report;
+use workloads::{clock::clock_source, health::OthersMeter};
+
+use crate::run::Cpus;
+
+/// Looks before an arm and after it.
+#[derive(Debug)]
+pub struct HostNoise {
+    others: OthersMeter,
+    began: Instant,
+    clock: String,
+}
+
+impl HostNoise {
+    /// The arm begins.
+    pub fn begin(cpus: &Cpus) -> Self {
+        let mut used: Vec<usize> = cpus.generator.into_iter().chain(cpus.target).collect();
+        used.dedup();
+        Self { others: OthersMeter::begin(&used), began: Instant::now(), clock: clock_source() }
+    }
+
+    /// It is over. `ours`: the processes of the experiment beside this one. `silent`: the longest time that the target did not answer.
+    pub fn end(self, report: &Report, ours: &[u32], silent: Duration) -> Conditions {
+        let seconds = self.began.elapsed().as_secs_f64();
+        let pids: Vec<i32> =
+            ours.iter().copied().chain([std::process::id()]).filter_map(|pid| i32::try_from(pid).ok()).collect();
+        let others = self.others.used(&pids);
+        let share = |used: Duration| Some(used.as_secs_f64() / seconds.max(f64::MIN_POSITIVE));
+        let known = figures::conditions(report);
+        Conditions {
+            noise: share(others.programs),
+            kernel_noise: share(others.kernel),
+            clocks: Clocks { source: self.clock, source_at_end: clock_source(), ..known.clocks },
+            service_silent_max_ms: silent.as_secs_f64() * 1e3,
+            ..known
+        }
+    }
+}

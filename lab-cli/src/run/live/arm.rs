@@ -1,0 +1,284 @@
+//! One arm: a fresh target on a fresh copy of the mail, the load, both ledgers.
+
+use std::{path::Path, time::Duration};
+
+use analysis::{
+    judge::threshold,
+    live::{CoreSpeeds, LiveEvent, Second},
+    summary::{self, Touched},
+};
+use experiment::plan::{Arm, Phase};
+use measure::{Report, Window};
+use target_app::control::wire::{Gauges, ReadRequests};
+use workloads::{
+    Options, StopFlag, UserCommands,
+    plan::{Load, LoadPlan, Target},
+};
+
+use super::{
+    balancers,
+    gauge_watch::GaugeWatch,
+    interventions::{Hands, Interventions, Reach},
+    policy_reset::PolicyResets,
+    site::{Controls, Site, SiteSpec},
+    target::log_in,
+};
+use crate::{
+    run::{
+        Cpus, RunFailure, Sinks, Stop,
+        arm_recorder::{ArmRecorder, Ended},
+        assemble,
+        environment::{host_noise::HostNoise, kernel::Counters, speed},
+        policy_events::PolicyEvents,
+        sampler::Sampler,
+        seconds::Seconds,
+        unread_requests::join,
+    },
+    store::{folder::Folder, seconds_log::SecondsLog},
+};
+
+/// What to run.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    /// Which arm.
+    pub arm: &'a Arm,
+    /// Which repetition.
+    pub block: u32,
+    /// What it runs against.
+    pub site: SiteSpec,
+    /// What the load consists of.
+    pub phases: &'a [Phase],
+    /// Thresholds that end the run.
+    pub watches: &'a [(usize, threshold::Watch)],
+    /// What a person may do to it.
+    pub touches: &'a Interventions,
+    /// Where generator and target run.
+    pub cpus: &'a Cpus,
+}
+
+/// Runs it. `plan` makes the load plan once it is known where users go.
+pub fn run(
+    turn: &Turn<'_>,
+    plan: impl FnOnce(Target) -> LoadPlan,
+    folder: &mut Folder,
+    sinks: &mut Sinks,
+    stop: &Stop,
+) -> Result<Ended, RunFailure> {
+    tell(&ArmRecorder::started(turn.arm, turn.block), folder, sinks)?;
+    let site = Site::start(&turn.site, &log_in(folder.path()))?;
+    let plan = plan(site.users_go_to.clone());
+    let before = Before { gauges: site.controls().gauges()?, kernel: Counters::read() };
+    let flag = stop.fresh_flag();
+    let commands = UserCommands::default();
+    let observers = Observers::begin(turn, site.controls(), &plan, folder.path(), &commands)?;
+    let seconds = Seconds::new(&turn.arm.label, turn.block, &plan);
+    let recorder = ArmRecorder::new(turn.arm, turn.block, &plan, seconds, turn.watches);
+    let mut recording = Recording {
+        site,
+        observers,
+        recorder,
+        folder,
+        sinks,
+        stop,
+        flag: &flag,
+        stopping: false,
+        timeline: Vec::new(),
+        touches: Vec::new(),
+        failed: None,
+        died: None,
+    };
+    let options = Options { numbered: true, second_times: true, commands, ..Options::default() };
+    let report = workloads::run(&plan, &options, |window| recording.second(&window), &flag)?;
+    recording.end(report, plan.client.as_ref().map(assemble::client), &before)
+}
+
+/// What was counted when the arm began.
+struct Before {
+    gauges: Gauges,
+    kernel: Counters,
+}
+
+/// What looks at an arm while it runs, or acts on it; each on a thread of its own, or as seconds come.
+struct Observers {
+    gauges: GaugeWatch,
+    policy_events: PolicyEvents,
+    times: SecondsLog,
+    resets: PolicyResets,
+    hands: Hands,
+    noise: HostNoise,
+    speed: Sampler<CoreSpeeds>,
+}
+
+impl Observers {
+    fn begin(
+        turn: &Turn<'_>,
+        controls: &Controls,
+        plan: &LoadPlan,
+        folder: &Path,
+        commands: &UserCommands,
+    ) -> Result<Self, RunFailure> {
+        let classes = plan.phases.iter().flat_map(|phase| &phase.loads).flat_map(Load::classes);
+        let class = classes.copied().next().unwrap_or_default();
+        let reach = Reach { controls: controls.clone(), commands: commands.clone(), class };
+        Ok(Self {
+            gauges: GaugeWatch::begin(controls).map_err(RunFailure::machine("the thread that reads gauges"))?,
+            policy_events: PolicyEvents::begin(controls)?,
+            times: SecondsLog::create(folder, &turn.arm.label, turn.block)?,
+            resets: PolicyResets::begin(controls, turn.phases)
+                .map_err(RunFailure::machine("the thread that renews policies"))?,
+            hands: Hands::begin(turn.touches, reach)
+                .map_err(RunFailure::machine("the thread that carries out touches"))?,
+            noise: HostNoise::begin(turn.cpus),
+            speed: speed::begin(turn.cpus).map_err(RunFailure::machine("the thread that times the processors"))?,
+        })
+    }
+}
+
+/// An arm that is under way.
+struct Recording<'a> {
+    site: Site,
+    observers: Observers,
+    recorder: ArmRecorder<'a>,
+    folder: &'a mut Folder,
+    sinks: &'a mut Sinks,
+    stop: &'a Stop,
+    /// Ends this arm's load.
+    flag: &'a StopFlag,
+    /// That the run was asked to stop has been told.
+    stopping: bool,
+    timeline: Vec<Second>,
+    touches: Vec<Touched>,
+    /// The first thing that could not be recorded.
+    failed: Option<RunFailure>,
+    /// A target that ended by itself.
+    died: Option<String>,
+}
+
+impl Recording<'_> {
+    fn second(&mut self, window: &Window) {
+        let happened = self.happened();
+        self.touches.extend(happened.iter().filter_map(LiveEvent::touched));
+        if let Err(failure) = self.observers.times.add(window) {
+            self.fail(failure.into());
+        }
+        let (gauges, speed) = (self.observers.gauges.take(), self.observers.speed.take());
+        let events = self.recorder.on_second(window, gauges, speed, happened);
+        if self.recorder.is_aborted() {
+            self.flag.stop();
+        }
+        for event in &events {
+            if let LiveEvent::Second(second) = event {
+                self.timeline.push((**second).clone());
+            }
+            // A full disk must not cost what was measured so far: the arm ends, and the failure is told after it.
+            if let Err(failure) = tell(event, self.folder, self.sinks) {
+                self.fail(failure);
+            }
+        }
+    }
+
+    /// What happened since the last second, beside its requests.
+    fn happened(&mut self) -> Vec<LiveEvent> {
+        let mut events = Vec::new();
+        if self.stop.is_asked() && !self.stopping {
+            self.stopping = true;
+            events.push(LiveEvent::Stopping);
+        }
+        if self.died.is_none() {
+            self.died = self.site.has_died();
+            if self.died.is_some() {
+                self.flag.stop_now();
+            }
+        }
+        events.extend(self.observers.policy_events.take());
+        events.extend(self.observers.hands.take());
+        events
+    }
+
+    fn fail(&mut self, failure: RunFailure) {
+        self.failed.get_or_insert(failure);
+        self.flag.stop();
+    }
+
+    /// The load is over: what both sides counted, and the end of the target.
+    fn end(self, report: Report, client: Option<summary::Client>, before: &Before) -> Result<Ended, RunFailure> {
+        let Self { mut site, observers, recorder, folder, sinks, timeline, mut touches, failed, died, .. } = self;
+        let Observers { gauges, resets, hands, noise, speed, .. } = observers;
+        let conditions = noise.end(&report, &site.pids(), gauges.longest_silence());
+        if let Some(failure) = failed {
+            return Err(failure);
+        }
+        // Several services without one of them are another experiment: what is left of it is ended as it is dropped.
+        if let Some(died) = died.or_else(|| site.has_died()) {
+            return Err(RunFailure::Target(format!("{died} during the run")));
+        }
+        for event in hands.end() {
+            touches.extend(event.touched());
+            tell(&event, folder, sinks)?;
+        }
+        let renewal_failed = resets.end();
+        if let Some(failure) = &renewal_failed {
+            let text = format!("a phase did not begin with a fresh policy: {failure}");
+            tell(&LiveEvent::Note { text }, folder, sinks)?;
+        }
+        drop((speed, gauges));
+        // A target that has died leaves the arm without its ledger, which makes it INVALID: what clients saw is kept.
+        let seen = settled(site.controls());
+        if let Err(failure) = &seen {
+            tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
+        }
+        let seen = seen.ok();
+        let joined = report.numbers.as_ref().zip(seen.as_ref()).and_then(|(numbers, (_, read, _))| join(numbers, read));
+        let (seen, joined) = balancers::with(&report.turned_back, seen, joined);
+        let server = seen.map(|(last, read, services)| summary::Server {
+            services,
+            ..assemble::server(Some(&before.gauges), &last, &read.ledger, joined.as_ref())
+        });
+        let kernel = Counters::read().since(&before.kernel);
+        let known = summary::Arm {
+            client,
+            conditions,
+            server,
+            requests: joined,
+            renewal_failed,
+            touches,
+            kernel,
+            ..summary::Arm::default()
+        };
+        let ended = Ended { timeline, ..recorder.finish(report, known) };
+        // What was measured is worth more than how the target ended.
+        if let Err(failure) = site.stop() {
+            tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
+        }
+        Ok(ended)
+    }
+}
+
+/// The target's last look at itself, once what clients wrote has been read, which requests that were, and the books of
+/// several services.
+fn settled(controls: &Controls) -> Result<(Gauges, ReadRequests, Vec<summary::Service>), RunFailure> {
+    let mut last = controls.gauges()?;
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = controls.gauges()?;
+        let quiet = read_in_all(&now) == read_in_all(&last);
+        last = now;
+        if quiet {
+            break;
+        }
+    }
+    Ok((last, controls.requests()?, controls.services()?))
+}
+
+/// Requests of users, and of services, where there are several.
+fn read_in_all(gauges: &Gauges) -> u64 {
+    let read = |name: &str| name == "read" || name.ends_with("/read");
+    gauges.stages.iter().filter(|stage| read(&stage.name)).map(|stage| stage.completed).sum()
+}
+
+/// Records first, then shows.
+pub fn tell(event: &LiveEvent, folder: &mut Folder, sinks: &mut Sinks) -> Result<(), RunFailure> {
+    let recorded = folder.event(event);
+    sinks.tell(event);
+    Ok(recorded?)
+}

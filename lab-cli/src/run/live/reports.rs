@@ -1,0 +1,82 @@
+//! Carries reports between the tasks of several services and the machines beside them, which live here.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use controllers::{PeerReport, Timestamp};
+use target_app::{
+    control::{client::ControlClient, wire::StageGauges},
+    tree::{TreeMachines, TreeSpec, global, local},
+};
+
+use crate::run::RunFailure;
+
+/// What can be seen of the machines.
+pub type Shown = Arc<Mutex<Option<StageGauges>>>;
+
+/// Looks at the clock at least so often.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Begins to carry, on threads that end with the tasks. `tasks`: their control ports in the order of the services.
+pub fn carry(spec: &TreeSpec, tasks: Vec<ControlClient>) -> Result<Shown, RunFailure> {
+    let beside = TreeMachines::new(spec).map_err(|error| RunFailure::Target(error.to_string()))?;
+    let shown = Shown::default();
+    let (tell, reports) = mpsc::channel::<(usize, PeerReport)>();
+    for (number, task) in tasks.iter().cloned().enumerate() {
+        // Asked for before the first request, so that none is missed.
+        let lines = task.reports()?;
+        let tell = tell.clone();
+        let read = move || {
+            for report in lines.map_while(Result::ok) {
+                if tell.send((number, report)).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new()
+            .name("reports".to_owned())
+            .spawn(read)
+            .map_err(RunFailure::machine("a thread that reads reports"))?;
+    }
+    let show = Arc::clone(&shown);
+    let divide = move || divide(beside, &tasks, &reports, &show);
+    thread::Builder::new()
+        .name("beside".to_owned())
+        .spawn(divide)
+        .map_err(RunFailure::machine("the thread beside all services"))?;
+    Ok(shown)
+}
+
+fn divide(
+    mut beside: TreeMachines,
+    tasks: &[ControlClient],
+    reports: &mpsc::Receiver<(usize, PeerReport)>,
+    show: &Shown,
+) {
+    let began = Instant::now();
+    let now = || Timestamp::from_nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    let mut wake = None;
+    loop {
+        let wait = wake.map_or(LONGEST_WAIT, |at: Timestamp| at.since(now()).min(LONGEST_WAIT));
+        match reports.recv_timeout(wait) {
+            Ok((task, report)) => beside.hear(now(), global(task, report)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        let (told, next) = beside.turn(now());
+        wake = next;
+        for report in told {
+            let PeerReport::Quota { to, customer, limit } = report else { continue };
+            let (task, to) = local(to);
+            // A task that does not answer keeps the quota that it has: it is told again within a period.
+            let _ = tasks.get(task).map(|task| task.hear(&PeerReport::Quota { to, customer, limit }));
+        }
+        *show.lock().unwrap_or_else(PoisonError::into_inner) = beside.gauges();
+    }
+}

@@ -1,0 +1,250 @@
+//! What an arm runs against: one target, or every task of several services as a process of its own.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::PoisonError};
+
+use analysis::summary;
+use controllers::{catalogue::PolicySpec, seed_for};
+use target_app::{
+    control::{
+        client::{ControlClient, ControlError},
+        wire::{Gauges, ReadRequests},
+    },
+    spec::TargetSpec,
+    tree::{CalleeSpec, ServiceSpec, TaskSpec, TreeSpec, balancer_of, books_of, gauges_of, requests_of},
+};
+use workloads::plan;
+
+use super::{
+    reports::{Shown, carry},
+    target::{Target, destination},
+};
+use crate::run::{RunFailure, assemble};
+
+/// What to start.
+#[derive(Debug)]
+pub enum SiteSpec {
+    /// One target.
+    One(Box<TargetSpec>),
+    /// Several services.
+    Many(TreeSpec),
+}
+
+/// What runs. Killed and reaped when dropped.
+#[derive(Debug)]
+pub struct Site {
+    /// Callers before those that they call, each with its name.
+    targets: Vec<(String, Target)>,
+    controls: Controls,
+    /// Where users go.
+    pub users_go_to: plan::Target,
+}
+
+/// The control ports of a site.
+#[derive(Debug, Clone, Default)]
+pub struct Controls {
+    services: Vec<Service>,
+    /// What can be seen of machines beside all services.
+    beside: Shown,
+}
+
+#[derive(Debug, Clone)]
+struct Service {
+    /// Empty: the one target.
+    name: String,
+    tasks: Vec<Task>,
+    /// Its balancer refuses what is too much.
+    capped: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Task {
+    control: ControlClient,
+    /// The policy that it started with.
+    policy: PolicySpec,
+}
+
+/// One control port, and what to put before its stages' names.
+#[derive(Debug)]
+pub struct Port {
+    /// `service/`, `service.task/`, or nothing.
+    pub prefix: String,
+    /// The port.
+    pub control: ControlClient,
+    /// The policy that its target started with.
+    pub policy: PolicySpec,
+}
+
+impl Site {
+    /// Starts all of it, and waits until it takes requests. What it says goes to `log`.
+    pub fn start(spec: &SiteSpec, log: &Path) -> Result<Self, RunFailure> {
+        match spec {
+            SiteSpec::One(spec) => {
+                let target = Target::start(TaskSpec::alone((**spec).clone()), log)?;
+                let task = Task { control: target.control.clone(), policy: spec.policy.clone() };
+                let users_go_to = destination(&target.ready)?;
+                let service = Service { name: String::new(), tasks: vec![task], capped: false };
+                let targets = vec![("the target".to_owned(), target)];
+                let controls = Controls { services: vec![service], beside: Shown::default() };
+                Ok(Self { targets, controls, users_go_to })
+            }
+            SiteSpec::Many(spec) => many(spec, log),
+        }
+    }
+
+    /// Its control ports.
+    pub fn controls(&self) -> &Controls {
+        &self.controls
+    }
+
+    /// Its processes.
+    pub fn pids(&self) -> Vec<u32> {
+        self.targets.iter().map(|(_, target)| target.ready.pid).collect()
+    }
+
+    /// The first of several processes that has ended by itself, in words. One target may die without this: it is seen
+    /// by its ledger, which is missing.
+    pub fn has_died(&mut self) -> Option<String> {
+        if self.targets.len() == 1 {
+            return None;
+        }
+        self.targets.iter_mut().find_map(|(name, target)| Some(format!("{name} {}", target.has_ended()?)))
+    }
+
+    /// Drains all and reaps them, callers first. The first failure is told; whatever does not end is killed.
+    pub fn stop(self) -> Result<(), RunFailure> {
+        let ended: Vec<_> = self.targets.into_iter().map(|(_, target)| target.stop()).collect();
+        ended.into_iter().collect()
+    }
+}
+
+/// Starts services in the order in which they can be called: the last ones first.
+fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
+    let mut addresses: BTreeMap<&str, Vec<SocketAddr>> = BTreeMap::new();
+    let (mut targets, mut services) = (Vec::new(), Vec::new());
+    for service in spec.services.iter().rev() {
+        let calls: Vec<CalleeSpec> = service
+            .calls
+            .iter()
+            .filter_map(|call| {
+                let to = spec.services.iter().find(|to| to.name == call.to)?;
+                let tasks = addresses.get(&*call.to)?.clone();
+                Some(CalleeSpec { call: call.clone(), tasks, balancer: to.balancer, per: to.per, cap: to.cap })
+            })
+            .collect();
+        let mut started = Vec::new();
+        for number in 0..service.tasks {
+            let task = task_of(service, number, calls.clone(), !spec.machines.is_empty());
+            let policy = task.target.policy.clone();
+            let target = Target::start(task, log).map_err(|failure| of_service(&service.name, failure))?;
+            addresses.entry(&service.name).or_default().push(destination(&target.ready)?.address);
+            started.push(Task { control: target.control.clone(), policy });
+            let name = if service.tasks > 1 { format!("{}.{number}", service.name) } else { service.name.clone() };
+            targets.insert(0, (name, target));
+        }
+        services.insert(0, Service { name: service.name.clone(), tasks: started, capped: service.cap > 0 });
+    }
+    let entries: Vec<plan::Entry> = spec
+        .entries
+        .iter()
+        .filter_map(|entry| {
+            let to = spec.services.iter().find(|to| to.name == entry.service)?;
+            let tasks = addresses.get(&*entry.service)?.clone();
+            let service = to.name.clone();
+            Some(plan::Entry { service, class: entry.class, tasks, balancer: to.balancer, per: to.per, cap: to.cap })
+        })
+        .collect();
+    let first = entries.first().and_then(|entry| entry.tasks.first());
+    let first = *first.ok_or_else(|| RunFailure::Target("no service takes requests of users".to_owned()))?;
+    let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
+    let ports = services.iter().flat_map(|service: &Service| &service.tasks).map(|task| task.control.clone());
+    let beside = if spec.machines.is_empty() { Shown::default() } else { carry(spec, ports.collect())? };
+    Ok(Site { targets, controls: Controls { services, beside }, users_go_to })
+}
+
+/// A task as in virtual time: the same seed, and slow if it is one of the first.
+fn task_of(service: &ServiceSpec, number: u32, calls: Vec<CalleeSpec>, reports: bool) -> TaskSpec {
+    let mut target = service.task.clone();
+    target.seed = seed_for(seed_for(target.seed, "tree"), &format!("{} {number}", service.name));
+    let slow = service.slow.filter(|slow| number < slow.tasks);
+    TaskSpec {
+        name: service.name.clone(),
+        target,
+        calls,
+        fan_out: service.fan_out,
+        speed: slow.map_or(1.0, |slow| slow.speed),
+        reports,
+        wire: service.wire,
+    }
+}
+
+fn of_service(name: &str, failure: RunFailure) -> RunFailure {
+    match failure {
+        RunFailure::TargetStart { cause, last_words } => {
+            RunFailure::TargetStart { cause: format!("service {name}: {cause}"), last_words }
+        }
+        other => other,
+    }
+}
+
+impl Controls {
+    /// Everything that can be read now, under the names that several services have in virtual time too.
+    pub fn gauges(&self) -> Result<Gauges, ControlError> {
+        match &self.services[..] {
+            [Service { name, tasks, .. }] if name.is_empty() => tasks[0].control.gauges(),
+            _ => {
+                let shown = self.shown()?;
+                let services: Vec<_> = shown.iter().map(|(name, tasks)| (*name, tasks.clone())).collect();
+                let mut all = gauges_of(&services);
+                // What was refused of users' requests is known to their host alone.
+                let capped = self.services.iter().filter(|service| service.capped);
+                all.stages.extend(capped.map(|service| balancer_of(&service.name, 0, &services)));
+                all.stages.extend(self.beside.lock().unwrap_or_else(PoisonError::into_inner).clone());
+                Ok(all)
+            }
+        }
+    }
+
+    /// Which of the users' requests were read.
+    pub fn requests(&self) -> Result<ReadRequests, ControlError> {
+        let tasks = self.services.iter().flat_map(|service| &service.tasks);
+        let read: Vec<ReadRequests> = tasks.map(|task| task.control.requests()).collect::<Result<_, _>>()?;
+        Ok(if read.len() == 1 { read.into_iter().next().unwrap_or_default() } else { requests_of(read) })
+    }
+
+    /// The books of each of several services.
+    pub fn services(&self) -> Result<Vec<summary::Service>, ControlError> {
+        if self.is_one() {
+            return Ok(Vec::new());
+        }
+        Ok(self.shown()?.iter().map(|(name, tasks)| assemble::service(books_of(name, tasks))).collect())
+    }
+
+    /// Each port.
+    pub fn ports(&self) -> Vec<Port> {
+        let port = |(service, number): (&Service, usize)| {
+            let prefix = match (&*service.name, service.tasks.len()) {
+                ("", _) => String::new(),
+                (name, 1) => format!("{name}/"),
+                (name, _) => format!("{name}.{number}/"),
+            };
+            let Task { control, policy } = service.tasks[number].clone();
+            Port { prefix, control, policy }
+        };
+        self.services.iter().flat_map(|service| (0..service.tasks.len()).map(move |n| (service, n))).map(port).collect()
+    }
+
+    fn is_one(&self) -> bool {
+        self.services.iter().all(|service| service.name.is_empty())
+    }
+
+    /// All tasks, those that are called before their callers: whatever was read there was written before.
+    fn shown(&self) -> Result<Vec<(&str, Vec<Gauges>)>, ControlError> {
+        let mut all = Vec::new();
+        for service in self.services.iter().rev() {
+            let tasks = service.tasks.iter().map(|task| task.control.gauges()).collect::<Result<_, _>>()?;
+            all.push((&*service.name, tasks));
+        }
+        all.reverse();
+        Ok(all)
+    }
+}

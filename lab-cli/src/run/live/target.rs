@@ -1,0 +1,149 @@
+//! The target: this same program as a process of its own.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use target_app::{
+    control::{client::ControlClient, wire::Ready},
+    tree::TaskSpec,
+};
+
+use crate::run::RunFailure;
+
+/// Longest wait for a target to take requests. It opens a fresh copy of the mail, and the first sync of that file may have to
+/// wait for a busy disk.
+const START: Duration = Duration::from_secs(120);
+/// Longest wait for a target to end once it was told to.
+const END: Duration = Duration::from_secs(20);
+
+/// A running target. Killed and reaped when dropped.
+#[derive(Debug)]
+pub struct Target {
+    child: Child,
+    /// Where it serves.
+    pub ready: Ready,
+    /// Its control port.
+    pub control: ControlClient,
+}
+
+impl Target {
+    /// Starts one, which ends when this process does, and waits until it takes requests. What it says goes to `log`.
+    pub fn start(mut task: TaskSpec, log: &Path) -> Result<Self, RunFailure> {
+        task.target.die_with = Some(std::process::id());
+        let start = |what: &str| {
+            let cause = what.to_owned();
+            move |error: std::io::Error| RunFailure::TargetStart {
+                cause: format!("{cause}: {error}"),
+                last_words: String::new(),
+            }
+        };
+        let program = std::env::current_exe().map_err(start("this program's own path"))?;
+        let log_file = File::options().create(true).append(true).open(log).map_err(RunFailure::at(log))?;
+        let mut command = Command::new(program);
+        command.args(["serve", "--spec-stdin"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log_file);
+        // Ctrl-C on a terminal goes to a whole process group: the target's end is the lab's to decide.
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().map_err(start("starting it"))?;
+        let told = match child.stdin.take() {
+            Some(mut input) => input.write_all(&serde_json::to_vec(&task)?),
+            None => Ok(()),
+        };
+        let ready = told
+            .map_err(|error| format!("it did not take its settings: {error}"))
+            .and_then(|()| wait_until_ready(&mut child));
+        match ready {
+            Ok(ready) => {
+                let control = ControlClient::of(&ready)?;
+                Ok(Self { child, ready, control })
+            }
+            Err(cause) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(RunFailure::TargetStart { cause, last_words: last_lines(log) })
+            }
+        }
+    }
+
+    /// How it has ended, if it has, in words.
+    pub fn has_ended(&mut self) -> Option<String> {
+        match self.child.try_wait() {
+            Ok(Some(status)) => Some(format!("ended with {status}")),
+            Ok(None) => None,
+            Err(error) => Some(format!("cannot be waited for: {error}")),
+        }
+    }
+
+    /// Drains it and reaps it; kills it if it does not end.
+    pub fn stop(mut self) -> Result<(), RunFailure> {
+        self.control.stop()?;
+        let asked = Instant::now();
+        while asked.elapsed() < END {
+            match self.child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => return Err(RunFailure::Target(format!("the target ended with {status}"))),
+                Ok(None) => thread::sleep(Duration::from_millis(10)),
+                Err(source) => return Err(RunFailure::Machine { what: "waiting for the target", source }),
+            }
+        }
+        Err(RunFailure::Target(format!("the target had not drained after {END:?}, and was killed")))
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where a target that is ready can be reached.
+pub fn destination(ready: &Ready) -> Result<workloads::plan::Target, RunFailure> {
+    let host = ready.url.trim_start_matches("http://").trim_end_matches('/');
+    let address = host.parse().map_err(|_| RunFailure::Target(format!("{:?} is no address", ready.url)))?;
+    Ok(workloads::plan::Target::at(address))
+}
+
+fn wait_until_ready(child: &mut Child) -> Result<Ready, String> {
+    let Some(output) = child.stdout.take() else { return Err("it has no standard output".to_owned()) };
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let mut line = String::new();
+        let read = BufReader::new(output).read_line(&mut line);
+        let _ = tell.send(read.map(|_| line));
+    });
+    match told.recv_timeout(START) {
+        Ok(Ok(line)) if line.is_empty() => Err("it ended before it was ready".to_owned()),
+        Ok(Ok(line)) => {
+            serde_json::from_str(&line).map_err(|error| format!("its first line was no ready line: {error}"))
+        }
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("it was not ready after {START:?}")),
+    }
+}
+
+fn last_lines(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let from = lines.len().saturating_sub(10);
+    lines[from..].join("\n")
+}
+
+/// For messages.
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.ready.url)
+    }
+}
+
+/// Where a target's words are kept.
+pub fn log_in(folder: &Path) -> PathBuf {
+    folder.join("target.log")
+}

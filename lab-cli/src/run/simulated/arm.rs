@@ -1,0 +1,149 @@
+//! One arm in virtual time: the plan and the target of the live arm, a plant in place of the target's process.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use analysis::{figures, judge::threshold::Watch, summary};
+use controllers::Timestamp;
+use experiment::{Experiment, plan::Arm, plan_digest::digest_of};
+use target_app::{
+    control::wire::{Gauges, ReadRequests, StreamedEvent},
+    plant::{Cluster, Plant},
+};
+use workloads::{StopFlag, plan::LoadPlan, sim};
+
+use super::event_buffer::EventBuffer;
+use crate::run::{
+    RunFailure,
+    arm_recorder::{ArmRecorder, Ended},
+    assemble, policy_events,
+    seconds::Seconds,
+    unread_requests::join,
+};
+
+/// One arm to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Task {
+    /// Which arm.
+    pub arm: usize,
+    /// Which repetition.
+    pub block: u32,
+    /// Its seed.
+    pub seed: u64,
+}
+
+/// Whom an arm tells what happens, and who may end it.
+#[derive(Debug)]
+pub struct ArmHost<'a> {
+    /// Waits for its turn here.
+    pub events: EventBuffer,
+    /// Thresholds that end the run.
+    pub watches: &'a [(usize, Watch)],
+    /// Ends all arms.
+    pub stop: &'a StopFlag,
+    /// Seconds that have been computed, over all arms.
+    pub computed: &'a AtomicU64,
+}
+
+/// An arm that was run.
+#[derive(Debug)]
+pub struct Simulated {
+    /// What it left.
+    pub ended: Ended,
+    /// What happened, in order.
+    pub events: EventBuffer,
+    /// Of its plan.
+    pub digest: String,
+}
+
+/// Runs it.
+pub fn run_on<W: Simulation>(
+    mut plant: W,
+    plan: &LoadPlan,
+    experiment: &Experiment,
+    (arm, task): (&Arm, Task),
+    ArmHost { mut events, watches, stop, computed }: ArmHost<'_>,
+) -> Result<Simulated, RunFailure> {
+    // Of this arm alone: others run beside it.
+    let end = StopFlag::new();
+    if stop.is_stopped() {
+        end.stop();
+    }
+    let seconds = Seconds::in_virtual_time(&arm.label, task.block, plan);
+    let mut recorder = ArmRecorder::new(arm, task.block, plan, seconds, watches);
+    events.write(&ArmRecorder::started(arm, task.block));
+    let finished = sim::run(
+        plan,
+        experiment.simulation.link(),
+        &mut plant,
+        |window, plant, now| {
+            computed.fetch_add(1, Ordering::Relaxed);
+            let happened = policy_events::lines(plant.drain_events().into_iter(), 0);
+            for event in recorder.on_second(&window, Some(plant.shown(now)), None, happened) {
+                events.write(&event);
+            }
+            if recorder.is_aborted() || stop.is_stopped() {
+                end.stop();
+            }
+        },
+        &end,
+    )
+    .map_err(workloads::RunError::from)?;
+    let report = finished.report;
+    let read = plant.read();
+    let joined = report.numbers.as_ref().and_then(|numbers| join(numbers, &read));
+    let last = plant.shown(finished.ended);
+    let known = summary::Arm {
+        conditions: figures::conditions(&report),
+        server: Some(summary::Server {
+            services: plant.services(),
+            ..assemble::server(None, &last, &read.ledger, joined.as_ref())
+        }),
+        requests: joined,
+        ..summary::Arm::default()
+    };
+    Ok(Simulated { ended: recorder.finish(report, known), events, digest: digest_of(plan)? })
+}
+
+/// What is measured in virtual time: a plant, or several services.
+pub trait Simulation: sim::SimServer {
+    fn shown(&self, now: Timestamp) -> Gauges;
+    fn read(&self) -> ReadRequests;
+    fn drain_events(&mut self) -> Vec<StreamedEvent>;
+    fn services(&self) -> Vec<summary::Service>;
+}
+
+impl Simulation for Plant {
+    fn shown(&self, now: Timestamp) -> Gauges {
+        self.gauges(now)
+    }
+
+    fn read(&self) -> ReadRequests {
+        self.requests()
+    }
+
+    fn drain_events(&mut self) -> Vec<StreamedEvent> {
+        self.events().iter().map(|event| (**event).clone()).collect()
+    }
+
+    fn services(&self) -> Vec<summary::Service> {
+        Vec::new()
+    }
+}
+
+impl Simulation for Cluster {
+    fn shown(&self, now: Timestamp) -> Gauges {
+        self.gauges(now)
+    }
+
+    fn read(&self) -> ReadRequests {
+        self.requests()
+    }
+
+    fn drain_events(&mut self) -> Vec<StreamedEvent> {
+        self.events()
+    }
+
+    fn services(&self) -> Vec<summary::Service> {
+        self.books().into_iter().map(assemble::service).collect()
+    }
+}

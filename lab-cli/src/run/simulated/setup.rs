@@ -1,0 +1,197 @@
+//! What a run in virtual time is made of: its users, its plants, and the capacity that they are solved for.
+
+use analysis::summary::{self, Capacity};
+use controllers::seed_for;
+use experiment::{
+    Experiment,
+    plan::{App, Arm, Hindsight, Tree, policy_resets},
+    plan_digest::nowhere,
+    resolve,
+};
+use target_app::plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan};
+use workloads::{
+    Crowd, StopFlag,
+    plan::{Account, LoadPlan},
+    sim,
+};
+
+use super::arm::{ArmHost, Simulated, Task, run_on};
+use crate::run::{RunFailure, calibrate, reference::offline};
+
+/// What all arms of a run in virtual time have in common.
+#[derive(Debug)]
+pub struct VirtualSetup {
+    accounts: Vec<Account>,
+    plan: PlantPlan,
+}
+
+impl VirtualSetup {
+    /// That of an experiment.
+    pub fn of(experiment: &Experiment) -> Self {
+        let accounts = resolve::accounts(&experiment.target.app);
+        let folders = match &experiment.target.app {
+            App::Arashi(arashi) => arashi.mail.corpus().folders(),
+            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => Vec::new(),
+        };
+        let simulation = &experiment.simulation;
+        let emulated = matches!(experiment.target.app, App::Emulated(_));
+        let plan = PlantPlan {
+            costs: if emulated { simulation.emulated_costs() } else { simulation.costs.clone() },
+            wire: emulated,
+            folders,
+            faults: simulation.faults.clone(),
+            renewals: policy_resets(&experiment.users.phases),
+            oracle: false,
+            waits: false,
+            speed: None,
+        };
+        Self { accounts, plan }
+    }
+
+    /// Turns the plant's work knob as a live run turns the service's.
+    pub fn capacity(&self, experiment: &Experiment, wanted: f64) -> Result<Capacity, RunFailure> {
+        let mail = calibrate::users(experiment, &self.accounts)?;
+        let calm = PlantPlan { faults: Vec::new(), renewals: Vec::new(), ..self.plan.clone() };
+        let seed = calibrate::seed(experiment);
+        calibrate::solve(wanted, |operations| {
+            let spec = resolve::target_spec(experiment, &Arm::none(), None, operations, seed, None);
+            let mut plant = Plant::new(&spec, &calm).map_err(|error| unfit(&error))?;
+            let plan = calibrate::plan(&mail, nowhere(), seed);
+            let mut served = calibrate::Served::default();
+            let link = self.plan.costs.link();
+            let stop = StopFlag::new();
+            sim::run(&plan, link, &mut plant, |window, _, _| served.count(&window), &stop)
+                .map_err(workloads::RunError::from)?;
+            Ok(served.per_second())
+        })
+    }
+
+    /// Unique wants that an arm answers in time with one seed.
+    pub fn in_time(
+        &self,
+        experiment: &Experiment,
+        arm: &Arm,
+        seed: u64,
+        capacity: Option<&Capacity>,
+        stop: &StopFlag,
+    ) -> Result<u64, RunFailure> {
+        let link = experiment.simulation.link();
+        let finished = if let App::Tree(tree) = &experiment.target.app {
+            let (plan, mut cluster) = self.set_up_tree(experiment, arm, tree, seed)?;
+            sim::run(&plan, link, &mut cluster, |_, _, _| {}, stop)
+        } else {
+            let (plan, mut plant) = self.set_up(experiment, arm, seed, capacity)?;
+            sim::run(&plan, link, &mut plant, |_, _, _| {}, stop)
+        };
+        Ok(finished.map_err(workloads::RunError::from)?.report.total.ledger.served_intents)
+    }
+
+    /// Builds an arm and its users, and runs nothing.
+    ///
+    /// # Errors
+    /// What a run of the arm would fail with at its start.
+    pub fn can_start(&self, experiment: &Experiment, arm: &Arm) -> Result<(), RunFailure> {
+        let plan = if let App::Tree(tree) = &experiment.target.app {
+            self.set_up_tree(experiment, arm, tree, experiment.seed)?.0
+        } else {
+            self.set_up(experiment, arm, experiment.seed, None)?.0
+        };
+        Crowd::new(&plan).map_err(workloads::RunError::from)?;
+        Ok(())
+    }
+
+    /// Who sends, and to what.
+    fn set_up(
+        &self,
+        experiment: &Experiment,
+        arm: &Arm,
+        seed: u64,
+        capacity: Option<&Capacity>,
+    ) -> Result<(LoadPlan, Plant), RunFailure> {
+        let work = resolve::work(experiment, capacity);
+        let spec = resolve::target_spec(experiment, arm, None, work, seed, None);
+        let plant = Plant::new(&spec, &self.plan_of(arm)).map_err(|error| unfit(&error))?;
+        let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
+        let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate);
+        Ok((plan, plant))
+    }
+
+    /// The same for several services.
+    fn set_up_tree(
+        &self,
+        experiment: &Experiment,
+        arm: &Arm,
+        tree: &Tree,
+        seed: u64,
+    ) -> Result<(LoadPlan, Cluster), RunFailure> {
+        let spec = resolve::tree_spec(experiment, arm, tree, seed, None);
+        let (hop, of_tree) = (experiment.simulation.link().delay, seed_for(seed, "tree"));
+        let cluster = Cluster::new(&spec, &self.plan_of(arm), hop, of_tree).map_err(|error| unfit(&error))?;
+        let rate = experiment.nominal_capacity();
+        let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate);
+        Ok((plan, cluster))
+    }
+
+    fn plan_of(&self, arm: &Arm) -> PlantPlan {
+        PlantPlan { oracle: arm.hindsight == Some(Hindsight::Oracle), ..self.plan.clone() }
+    }
+
+    /// What no policy can exceed, with this seed.
+    pub fn bound(&self, experiment: &Experiment, arm: &Arm, task: Task) -> Result<summary::Arm, RunFailure> {
+        let faults = &experiment.simulation.faults;
+        let link = experiment.simulation.link();
+        let phases = if let App::Tree(tree) = &experiment.target.app {
+            let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
+            let fastest: Vec<f64> = tree
+                .services
+                .iter()
+                .map(|service| fastest(faults.iter().filter(|fault| fault.hits(&service.name))))
+                .collect();
+            offline::bounds(&plan, cluster, link, &fastest)?
+        } else {
+            let (plan, plant) = self.set_up(experiment, arm, task.seed, None)?;
+            offline::bounds(&plan, plant, link, &[fastest(faults.iter())])?
+        };
+        let (name, policy) = (arm.label.clone(), arm.policy_name().to_owned());
+        Ok(summary::Arm {
+            name,
+            policy,
+            block: task.block,
+            bound: true,
+            valid: true,
+            phases,
+            ..summary::Arm::default()
+        })
+    }
+
+    /// Runs an arm. `arms`: those of the experiment, with what was looked for filled in.
+    pub fn run(
+        &self,
+        experiment: &Experiment,
+        arms: &[Arm],
+        task: Task,
+        capacity: Option<&Capacity>,
+        host: ArmHost<'_>,
+    ) -> Result<Simulated, RunFailure> {
+        let arm = &arms[task.arm];
+        if let App::Tree(tree) = &experiment.target.app {
+            let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
+            return run_on(cluster, &plan, experiment, (arm, task), host);
+        }
+        let (plan, plant) = self.set_up(experiment, arm, task.seed, capacity)?;
+        run_on(plant, &plan, experiment, (arm, task), host)
+    }
+}
+
+/// The highest speed that these faults give a server, all at once if they are together somewhere; at least its own, 1.
+fn fastest<'a>(faults: impl Iterator<Item = &'a Fault>) -> f64 {
+    let speed = |fault: &Fault| match fault.kind {
+        FaultKind::Capacity(share) => share.max(1.0),
+        FaultKind::Latency(_) => 1.0,
+    };
+    faults.map(speed).product()
+}
+
+fn unfit(error: &PlantError) -> RunFailure {
+    RunFailure::Target(error.to_string())
+}

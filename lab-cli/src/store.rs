@@ -1,0 +1,10 @@
+//! Runs on disk: the folder that a run writes, where it is found again, and the index of past runs.
+
+pub mod folder;
+pub mod histograms;
+pub mod history;
+mod named_run;
+pub mod seconds_log;
+
+pub use folder::utc;
+pub use named_run::{RUNS, named as find_run};

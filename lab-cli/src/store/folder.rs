@@ -1,0 +1,169 @@
+//! Writes a run's folder: append-only and whole at any moment, however the run ends.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use analysis::{FolderError, live::LiveEvent};
+use serde::Serialize;
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    timeline: Lines,
+    events: Lines,
+}
+
+impl Folder {
+    /// Makes it: `--out DIR`, or `runs/<name>-<UTC time>`.
+    pub fn create(out: Option<&Path>, name: &str) -> Result<Self, FolderError> {
+        let path = match out {
+            Some(path) => path.to_owned(),
+            None => unused(Path::new("runs"), &format!("{name}-{}", utc(SystemTime::now()))),
+        };
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(FolderError::at(parent))?;
+        }
+        fs::create_dir(&path).map_err(FolderError::at(&path))?;
+        let timeline = Lines::create(&path.join("timeline.jsonl"))?;
+        let events = Lines::create(&path.join("events.jsonl"))?;
+        Ok(Self { path, timeline, events })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes one event: seconds to the timeline, all others to the events.
+    pub fn event(&mut self, event: &LiveEvent) -> Result<(), FolderError> {
+        match event {
+            LiveEvent::Second(second) => self.timeline.write(second),
+            // The summary has these.
+            LiveEvent::ArmFinished(_) | LiveEvent::RunFinished(_) | LiveEvent::Computing { .. } => Ok(()),
+            other => self.events.write(other),
+        }
+    }
+
+    /// Everything so far is on the disk when this returns.
+    pub fn sync(&mut self) -> Result<(), FolderError> {
+        self.timeline.sync()?;
+        self.events.sync()
+    }
+
+    /// Puts a whole file in its place, or leaves what was there.
+    pub fn replace(&self, name: &str, value: &impl Serialize) -> Result<(), FolderError> {
+        self.in_place(name, serde_json::to_vec_pretty(value)?)
+    }
+
+    /// The same for a file that is long and for programs: on one line.
+    pub fn put(&self, name: &str, value: &impl Serialize) -> Result<(), FolderError> {
+        self.in_place(name, serde_json::to_vec(value)?)
+    }
+
+    fn in_place(&self, name: &str, mut text: Vec<u8>) -> Result<(), FolderError> {
+        let path = self.path.join(name);
+        let unfinished = self.path.join(format!("{name}.unfinished"));
+        text.push(b'\n');
+        let write = || {
+            let mut file = File::create(&unfinished)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&unfinished, &path)?;
+            File::open(&self.path)?.sync_all()
+        };
+        write().map_err(FolderError::at(&path))
+    }
+}
+
+/// The name, or with a number after it where two runs begin in one second.
+fn unused(parent: &Path, name: &str) -> PathBuf {
+    let numbered = (2..100).map(|n| parent.join(format!("{name}-{n}")));
+    let mut paths = std::iter::once(parent.join(name)).chain(numbered);
+    paths.find(|path| !path.exists()).unwrap_or_else(|| parent.join(name))
+}
+
+/// One file of JSON Lines.
+#[derive(Debug)]
+struct Lines {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lines {
+    fn create(path: &Path) -> Result<Self, FolderError> {
+        let file = File::options().create_new(true).append(true).open(path).map_err(FolderError::at(path))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// A line goes out in one write: a kill leaves whole lines, and at most one torn one at the end.
+    fn write(&mut self, value: &impl Serialize) -> Result<(), FolderError> {
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
+        self.file.write_all(&line).map_err(FolderError::at(&self.path))
+    }
+
+    fn sync(&mut self) -> Result<(), FolderError> {
+        self.file.sync_data().map_err(FolderError::at(&self.path))
+    }
+}
+
+/// `20261121T025303Z`.
+pub fn utc(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
+/// Year, month and day of a day since 1970 (Hinnant, "chrono-compatible low-level date algorithms": years begin in March, so
+/// that the leap day is the last of its year).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, time::Duration};
+
+    use super::*;
+
+    #[test]
+    fn times_are_written_in_utc() {
+        // By hand: 2024-02-29 is day 19 782 since 1970 (54 years with 13 leap days make 19 723, and 59 more).
+        assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(19_782 * 86_400 + 3661)), "20240229T010101Z");
+        assert_eq!(utc(UNIX_EPOCH), "19700101T000000Z");
+    }
+
+    #[test]
+    fn a_folder_is_never_written_over() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let out = parent.path().join("run");
+        Folder::create(Some(&out), "x").expect("made");
+        let again = Folder::create(Some(&out), "x").expect_err("it is there");
+        assert!(matches!(again, FolderError::File { source, .. } if source.kind() == io::ErrorKind::AlreadyExists));
+    }
+
+    #[test]
+    fn two_runs_of_one_second_have_folders_of_their_own() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let mut made = Vec::new();
+        for _ in 0..3 {
+            let path = unused(parent.path(), "x-1");
+            fs::create_dir(&path).expect("made");
+            made.push(path.file_name().expect("a name").to_owned());
+        }
+        assert_eq!(made, ["x-1", "x-1-2", "x-1-3"]);
+    }
+}

@@ -1,0 +1,101 @@
+//! Attempts of calls: how one ends, and how many ended so.
+
+use controllers::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// How an attempt has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AttemptEnd {
+    Answered,
+    /// `retry`: false if the called service said `X-Retry: never`.
+    Refused {
+        retry: bool,
+    },
+    Failed,
+    TimedOut,
+    /// No connection came about, or it broke before the answer.
+    Unavailable,
+}
+
+impl AttemptEnd {
+    /// An answer with this status; `never`: it said `X-Retry: never`.
+    pub(crate) fn of(status: u16, never: bool) -> Self {
+        match status {
+            200..=399 => Self::Answered,
+            503 | 429 => Self::Refused { retry: !never },
+            _ => Self::Failed,
+        }
+    }
+
+    /// The outcome that the caller's own policy is told.
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            Self::Answered => Outcome::Served,
+            Self::Refused { retry } => Outcome::Overloaded { retry },
+            Self::Failed => Outcome::Failed,
+            Self::TimedOut => Outcome::TimedOut,
+            Self::Unavailable => Outcome::Unavailable,
+        }
+    }
+}
+
+/// Counts of attempts by how they ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallCounts {
+    /// Attempts, in all.
+    pub attempts: u64,
+    /// Attempts after the first of a call.
+    pub retries: u64,
+    /// Attempts that the caller's own policy refused.
+    pub refused_locally: u64,
+    /// Attempts that the called service refused.
+    pub refused: u64,
+    /// Attempts that were answered.
+    pub answered: u64,
+    /// Attempts that failed or were not answered in time.
+    pub failed: u64,
+    /// Attempts that are under way or held by the caller's own policy.
+    pub open: u64,
+}
+
+impl CallCounts {
+    /// True if every attempt is counted exactly once by how it ended.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        self.attempts == self.refused_locally + self.refused + self.answered + self.failed + self.open
+    }
+
+    /// An attempt is wanted: the first of a call is number 0.
+    pub(crate) fn begins(&mut self, attempt: u8) {
+        self.attempts += 1;
+        self.open += 1;
+        self.retries += u64::from(attempt > 0);
+    }
+
+    /// The caller's own policy refused the attempt.
+    pub(crate) fn refused_at_home(&mut self) {
+        self.open -= 1;
+        self.refused_locally += 1;
+    }
+
+    /// The attempt has ended.
+    pub(crate) fn ended(&mut self, reply: AttemptEnd) {
+        self.open -= 1;
+        *match reply {
+            AttemptEnd::Answered => &mut self.answered,
+            AttemptEnd::Refused { .. } => &mut self.refused,
+            AttemptEnd::Failed | AttemptEnd::TimedOut | AttemptEnd::Unavailable => &mut self.failed,
+        } += 1;
+    }
+
+    /// Adds the counts of another task.
+    pub(crate) fn add(&mut self, one: &Self) {
+        self.attempts += one.attempts;
+        self.retries += one.retries;
+        self.refused_locally += one.refused_locally;
+        self.refused += one.refused;
+        self.answered += one.answered;
+        self.failed += one.failed;
+        self.open += one.open;
+    }
+}

@@ -1,0 +1,211 @@
+//! Every count of a run, by phase, part of the phase, request type and class.
+
+use std::{ops::Range, time::Duration};
+
+use controllers::{Class, Kind, Timestamp};
+
+use super::{
+    BackgroundLedger, Distribution, Family, Ledger, RecorderPlan, Replies, cell::Cell, shares::Shares, spread::Spread,
+    user_set::UserSet,
+};
+
+/// Phases are counted in this many equal parts, so that "the last half of the spike" can be read afterwards.
+pub(super) const PARTS: usize = 20;
+
+/// Every count, as recorded.
+#[derive(Debug, Clone)]
+pub(super) struct Raw {
+    pub(super) phases: Vec<RawPhase>,
+    pub(super) kinds: Vec<String>,
+    pub(super) classes: Vec<Class>,
+    /// By phase, part, type, class.
+    pub(super) cells: Vec<Option<Box<Cell>>>,
+    pub(super) most: Duration,
+    pub(super) objective: Duration,
+    /// Some of the load is recorded.
+    pub(super) replays: bool,
+    /// Time that requests spent between being written and their end.
+    pub(super) sojourn: Duration,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct RawPhase {
+    pub(super) name: String,
+    pub(super) begins: Timestamp,
+    pub(super) lasts: Duration,
+    /// It was to last longer.
+    pub(super) cut_off: bool,
+    pub(super) users: Option<u64>,
+    pub(super) seen: UserSet,
+    pub(super) connect_timed_out: UserSet,
+    pub(super) shares: Shares,
+    /// `None`: nothing is to be expected of it.
+    pub(super) spread: Option<Spread>,
+    pub(super) beside: BackgroundLedger,
+    pub(super) replies: Replies,
+    /// Its twentieths are apart; else all of it is in the first.
+    pub(super) in_parts: bool,
+}
+
+impl Raw {
+    pub(super) fn new(plan: RecorderPlan, kinds: &[&str], most: Duration) -> Self {
+        let mut begins = Timestamp::ZERO;
+        let mut phases = Vec::with_capacity(plan.phases.len());
+        for phase in plan.phases {
+            phases.push(RawPhase {
+                name: phase.name,
+                begins,
+                lasts: phase.duration,
+                cut_off: false,
+                users: phase.users,
+                seen: UserSet::default(),
+                connect_timed_out: UserSet::default(),
+                shares: Shares::default(),
+                spread: phase.independent.then(Spread::default),
+                beside: BackgroundLedger::default(),
+                replies: Replies::default(),
+                in_parts: true,
+            });
+            begins = begins + phase.duration;
+        }
+        let classes = if plan.classes.is_empty() { vec![Class::default()] } else { plan.classes };
+        let kinds: Vec<String> = kinds.iter().map(|&kind| kind.to_owned()).collect();
+        let cells = phases.len().max(1) * PARTS * kinds.len() * classes.len();
+        Self {
+            phases,
+            kinds,
+            classes,
+            cells: vec![None; cells],
+            most,
+            objective: plan.objective,
+            replays: plan.replays,
+            sojourn: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn phase_count(&self) -> usize {
+        self.phases.len()
+    }
+
+    /// The phase at this time; `None` when the last one is over.
+    pub(super) fn phase_at(&self, at: Timestamp) -> Option<usize> {
+        let last_begun = self.phases.iter().rposition(|phase| phase.begins <= at)?;
+        let phase = &self.phases[last_begun];
+        (at < phase.begins + phase.lasts).then_some(last_begun)
+    }
+
+    /// Where an intended start falls. One after the last phase (a user that went on for a moment) belongs to its end.
+    pub(super) fn phase_and_part(&self, intended: Timestamp) -> (usize, usize) {
+        let Some(index) = self.phases.iter().rposition(|phase| phase.begins <= intended) else {
+            return (0, 0);
+        };
+        let phase = &self.phases[index];
+        let into = intended.since(phase.begins).as_nanos() * PARTS as u128;
+        let part = into.checked_div(phase.lasts.as_nanos()).unwrap_or(0);
+        (index, usize::try_from(part).unwrap_or(PARTS).min(PARTS - 1))
+    }
+
+    /// The replies to requests of the phase that this cell belongs to.
+    pub(super) fn replies(&mut self, cell: u32) -> Option<&mut Replies> {
+        let of_a_phase = PARTS * self.kinds.len() * self.classes.len();
+        self.phases.get_mut(cell as usize / of_a_phase).map(|phase| &mut phase.replies)
+    }
+
+    pub(super) fn beside(&mut self, phase: usize) -> Option<&mut BackgroundLedger> {
+        self.phases.get_mut(phase).map(|phase| &mut phase.beside)
+    }
+
+    /// True for the first request of a user: one that neither this phase nor the one before has seen.
+    pub(super) fn users_seen(&mut self, intended: Timestamp, user: u64) -> bool {
+        let (phase, _) = self.phase_and_part(intended);
+        let before = phase.checked_sub(1).is_some_and(|before| self.phases[before].seen.contains(user));
+        self.phases.get_mut(phase).is_some_and(|phase| phase.seen.insert(user)) && !before
+    }
+
+    /// A user wants something for the first time.
+    pub(super) fn wants(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        self.phases.get_mut(phase).into_iter().for_each(|phase| phase.shares.wants(user));
+    }
+
+    /// A user was given in time what it wanted.
+    pub(super) fn gets(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        self.phases.get_mut(phase).into_iter().for_each(|phase| phase.shares.gets(user));
+    }
+
+    /// The generator has let a user come, so much later than planned.
+    pub(super) fn arrived(&mut self, intended: Timestamp, late: Duration) {
+        let (phase, _) = self.phase_and_part(intended);
+        let Some(phase) = self.phases.get_mut(phase) else { return };
+        let into = intended.since(phase.begins) + late;
+        phase.spread.iter_mut().for_each(|spread| spread.add(into));
+    }
+
+    pub(super) fn connect_timed_out(&mut self, intended: Timestamp, user: u64) {
+        let (phase, _) = self.phase_and_part(intended);
+        if let Some(phase) = self.phases.get_mut(phase) {
+            phase.connect_timed_out.insert(user);
+        }
+    }
+
+    /// Arrivals ended at this moment, and not with the plan: what is over it was cut off, and is measured by what it lasted.
+    pub(super) fn cut(&mut self, at: Timestamp) {
+        for phase in self.phases.iter_mut().filter(|phase| at < phase.begins + phase.lasts) {
+            phase.lasts = at.since(phase.begins);
+            phase.cut_off = true;
+        }
+    }
+
+    pub(super) fn total(&self) -> Ledger {
+        let mut total = Ledger::default();
+        for cell in self.cells.iter().flatten() {
+            total += cell.ledger;
+        }
+        total
+    }
+
+    /// The sum of the cells of these phases, of this part of each, that `wanted` (by type and class) picks.
+    pub(super) fn gather(
+        &self,
+        phases: Range<usize>,
+        share: Range<f64>,
+        wanted: impl Fn(usize, usize) -> bool,
+    ) -> Cell {
+        let from = (share.start * PARTS as f64).round() as usize;
+        let to = (share.end * PARTS as f64).round() as usize;
+        let (kinds, classes) = (self.kinds.len(), self.classes.len());
+        let mut sum = Cell::default();
+        for phase in phases {
+            for part in from..to.min(PARTS) {
+                for at in 0..kinds * classes {
+                    let (kind, class) = (at / classes, at % classes);
+                    if let (true, Some(cell)) =
+                        (wanted(kind, class), &self.cells[(phase * PARTS + part) * kinds * classes + at])
+                    {
+                        sum.add(cell);
+                    }
+                }
+            }
+        }
+        sum
+    }
+
+    /// Which cell a request belongs to.
+    pub(super) fn cell_index(&self, intended: Timestamp, kind: Kind, class: Class) -> u32 {
+        let (phase, part) = self.phase_and_part(intended);
+        let kind = usize::from(kind.0).min(self.kinds.len() - 1);
+        let class = self.classes.iter().position(|&c| c == class).unwrap_or(0);
+        let index = ((phase * PARTS + part) * self.kinds.len() + kind) * self.classes.len() + class;
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn cell(&mut self, index: u32) -> &mut Cell {
+        self.cells[index as usize].get_or_insert_default()
+    }
+
+    pub(super) fn time(&mut self, index: u32, family: Family) -> &mut Distribution {
+        let most = self.most;
+        self.cell(index).at(family, most)
+    }
+}
