@@ -37,6 +37,7 @@ table! {
         batch: Option<u32> = count(1..=10_000).otherwise(StageSpec::default().batch), "Most jobs that a worker takes at once";
         on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("reject"), "What is done with a request that the next stage refuses (what a policy at `accept` or of scope `single` refuses gets its 503): a 503 page (`reject`); wait, with one of the workers of dispatch (2, and 10 000 places before them; `stages: {dispatch: …}`), so that what comes behind waits too, whatever its stage (`block`); a cheap answer (`degrade`); or with `{redirect: URL}` a 307 to the same page on another node (`http://127.0.0.1:8081`: scheme, host and port). See [Redirects](#redirects)";
         drop_abandoned: Option<bool> = flag().otherwise(false), "Do not work on requests whose client has gone";
+        drop_expired: Option<bool> = flag().otherwise(false), "Refuse requests whose sender no longer waits (`X-Timeout-Ms`) when their turn comes";
     }
 }
 
@@ -148,13 +149,13 @@ fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<Se
 
 /// Queue, pool and batch of a stage.
 pub fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
-    let PoolKeys { queue, workers, batch, on_refuse, drop_abandoned } = PoolKeys::read(fields);
+    let PoolKeys { queue, workers, batch, on_refuse, drop_abandoned, drop_expired } = PoolKeys::read(fields);
     StageSpec {
         queue: queue.unwrap_or(otherwise.queue),
         workers: workers.unwrap_or(otherwise.workers),
         batch: batch.unwrap_or(otherwise.batch),
         drop_abandoned: drop_abandoned.unwrap_or(otherwise.drop_abandoned),
-        drop_expired: otherwise.drop_expired,
+        drop_expired: drop_expired.unwrap_or(otherwise.drop_expired),
         on_refuse: on_refuse.unwrap_or_else(|| otherwise.on_refuse.clone()),
         criticality: otherwise.criticality,
     }
@@ -162,4 +163,26 @@ pub fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
 
 fn on_refuse(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
     refusal(fields.node(key)?).map_err(|(message, hint)| fields.problem(key, message, hint)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Changes, Experiment, read};
+
+    const FILE: &str = "name: x\nabout: y\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
+
+    fn drops_expired(set: &[&str]) -> (bool, bool) {
+        let changes = Changes { set: set.iter().map(|set| (*set).to_owned()).collect(), ..Changes::default() };
+        let Experiment { target, .. } = read(FILE, &changes).expect("it is good");
+        (target.stage_defaults.drop_expired, target.stages["work"].drop_expired)
+    }
+
+    #[test]
+    fn a_stage_drops_expired_work_as_the_target_does_unless_it_says_otherwise() {
+        assert_eq!(drops_expired(&["target.stages={work: {queue: 5}}"]), (false, false));
+        assert_eq!(drops_expired(&["target.stages={work: {drop_expired: true}}"]), (false, true));
+        let of_target = "target.drop_expired=true";
+        assert_eq!(drops_expired(&[of_target, "target.stages={work: {queue: 5}}"]), (true, true));
+        assert_eq!(drops_expired(&[of_target, "target.stages={work: {drop_expired: false}}"]), (true, false));
+    }
 }
