@@ -24,6 +24,7 @@ mod flow;
 mod imap;
 mod log_client;
 mod mail_log;
+mod open_session;
 mod page;
 mod rawlog;
 mod read;

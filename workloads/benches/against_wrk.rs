@@ -26,7 +26,7 @@ use nix::{
     unistd::Pid,
 };
 use workloads::{
-    Options, StopFlag,
+    RunOptions, StopFlag,
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
@@ -155,7 +155,7 @@ fn many(address: SocketAddr, users: u32, ramp_seconds: u64, seconds: u64) {
     plan.sources = 16;
     let report = run(&plan);
     let health = &report.generator.health;
-    let steady = report.distribution("all", workloads::measure::Family::SendLag, None);
+    let steady = report.distribution("all", workloads::measure::TimeFamily::SendLag, None);
     let steady_lag = steady.and_then(|lag| lag.percentiles().p99).unwrap_or(f64::INFINITY);
     println!(
         "{} {steady_lag} {} {} {} {} {} without ports {}, without descriptors {}, at most {} in flight, {:?}, {} stalls: {:?}",
@@ -201,7 +201,7 @@ fn paced(address: SocketAddr, users: u32, seconds: u64) {
 }
 
 fn run(plan: &LoadPlan) -> workloads::measure::Report {
-    workloads::run(plan, &Options::default(), |_| {}, &StopFlag::new()).unwrap_or_else(|error| {
+    workloads::run(plan, &RunOptions::default(), |_| {}, &StopFlag::new()).unwrap_or_else(|error| {
         eprintln!("{error}");
         std::process::exit(1);
     })

@@ -19,10 +19,10 @@ use tokio::{
 
 use crate::{
     background::BackgroundRole,
-    clock::Clock,
+    clock::RunClock,
     crowd::Crowd,
     health::{DescriptorMeter, GapMeter, Health, ProcessSample},
-    host::{Driver, Options, RunError, StopFlag, UserPool, check},
+    host::{Driver, RunError, RunOptions, StopFlag, UserPool, check},
     measure::{Report, Window},
     plan::{Load, LoadPlan},
 };
@@ -31,7 +31,7 @@ use client::{Client, ClientFactory};
 /// What the tasks of one run share, on one thread.
 #[derive(Debug)]
 struct TaskHost {
-    clock: Clock,
+    clock: RunClock,
     factory: ClientFactory,
     pool: RefCell<UserPool<Client>>,
     /// A user went to sleep: it may be due before the pacer wakes.
@@ -44,7 +44,7 @@ struct TaskHost {
 /// Runs a plan on tasks. See [`crate::host::run`].
 pub(crate) fn run(
     plan: &LoadPlan,
-    options: &Options,
+    options: &RunOptions,
     on_window: impl FnMut(Window),
     stop: &StopFlag,
 ) -> Result<Report, RunError> {
@@ -64,7 +64,7 @@ pub(crate) fn run(
         UserPool::new(plan, Crowd::new(plan)?, options.requests_limit, false).keeping_times(options.second_times);
     let (cutter, cut) = watch::channel(false);
     let host = Rc::new(TaskHost {
-        clock: Clock::start(),
+        clock: RunClock::start(),
         factory,
         pool: RefCell::new(pool),
         changed: Notify::new(),

@@ -9,8 +9,8 @@ mod home;
 mod jitter;
 
 pub use attempts::{Reaction, RequestAttempts, Trouble};
-pub(crate) use follow::{LOOKED_AT, forbids_retry, retry_hint};
 pub use follow::{Onward, onward};
+pub(crate) use follow::{forbids_retry, retry_hint};
 pub use home::Home;
 pub(crate) use jitter::full_jitter;
 

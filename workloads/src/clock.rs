@@ -7,11 +7,11 @@ use nix::time::{ClockId, clock_gettime};
 
 /// The time of a run: monotonic, zero at its start.
 #[derive(Debug, Clone, Copy)]
-pub struct Clock {
+pub struct RunClock {
     began: Instant,
 }
 
-impl Clock {
+impl RunClock {
     /// Starts the clock of a run.
     #[must_use]
     pub fn start() -> Self {
@@ -28,7 +28,7 @@ impl Clock {
 
 /// What the machine's clocks say at one moment, each since an epoch of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Clocks {
+pub struct ClockReadings {
     /// The one that runs are timed with: it never goes back, is slewed with the wall clock, and stands still while the
     /// machine sleeps.
     pub monotonic: Duration,
@@ -40,7 +40,7 @@ pub struct Clocks {
     pub wall: Duration,
 }
 
-impl Clocks {
+impl ClockReadings {
     /// Four clocks cannot be read at once: a reading that took longer than this is tried again.
     const TIGHT: Duration = Duration::from_micros(20);
     /// Number of tries. A crowded machine may interrupt each of them; then the tightest reading is taken.

@@ -10,6 +10,7 @@
 mod connection;
 mod deadline;
 mod exchange;
+mod network;
 mod pacer;
 mod polled;
 mod pool;
@@ -23,15 +24,15 @@ use std::sync::{Arc, mpsc};
 use controllers::Timestamp;
 
 use crate::{
-    clock::Clock,
+    clock::RunClock,
     crowd::Crowd,
     health::ProcessSample,
-    host::{Driver, MEMORY_FOR_ANSWERS, Options, RunError, StopFlag, UserPool, check},
+    host::{Driver, MEMORY_FOR_ANSWERS, RunError, RunOptions, StopFlag, UserPool, check},
     http1::{Budget, Limits},
     measure::{Health, Report, Window},
     plan::LoadPlan,
 };
-use exchange::Network;
+use network::Network;
 use pacer::Pacer;
 use pool::FiberPool;
 use routes::Routes;
@@ -48,7 +49,7 @@ enum News {
 /// Runs a plan on fibers. See [`crate::host::run`].
 pub(crate) fn run(
     plan: &LoadPlan,
-    options: &Options,
+    options: &RunOptions,
     mut on_window: impl FnMut(Window),
     stop: &StopFlag,
 ) -> Result<Report, RunError> {
@@ -69,7 +70,7 @@ pub(crate) fn run(
     let process = ProcessSample::take();
     let (tell, news) = mpsc::channel();
     let pool = UserPool::new(plan, crowd, options.requests_limit, options.numbered).keeping_times(options.second_times);
-    let fibers = FiberPool::new(Clock::start(), network, pool, allowance.in_flight);
+    let fibers = FiberPool::new(RunClock::start(), network, pool, allowance.in_flight);
     let (shared, drain, commands, stop) = (Arc::clone(&fibers), plan.drain, options.commands.clone(), stop.clone());
     let pacing = runtime::spawn(move || Pacer::new(shared, Driver::new(drain, commands, stop), tell).run())
         .map_err(|cause| RunError::Setup { what: "a fiber", cause })?;

@@ -12,11 +12,11 @@ mod pool;
 
 pub use commands::{UserCommand, UserCommandError, UserCommands};
 pub(crate) use drive::Driver;
-pub(crate) use end::{End, Limit};
+pub(crate) use end::{End, Limit, Outcome};
 pub(crate) use limits::{Allowance, MEMORY_FOR_ANSWERS, check};
 pub(crate) use options::Cut;
-pub use options::{HostChoice, Options, RunError, StopFlag};
-pub(crate) use pool::{Outcome, UserPool, UserTask};
+pub use options::{HostChoice, RunError, RunOptions, StopFlag};
+pub(crate) use pool::{UserPool, UserTask};
 
 use crate::{
     asynchronous, fiber,
@@ -33,7 +33,7 @@ use crate::{
 /// If the plan cannot be run at all: see [`RunError`]. Everything that goes wrong later is in the report.
 pub fn run(
     plan: &LoadPlan,
-    options: &Options,
+    options: &RunOptions,
     on_window: impl FnMut(Window),
     stop: &StopFlag,
 ) -> Result<Report, RunError> {

@@ -11,7 +11,7 @@ pub mod names;
 mod outgoing;
 
 pub use budget::Budget;
-pub use inbox::{HEADERS_MAX, HeaderSpace, Inbox, Limits, Progress, Response};
+pub use inbox::{HEADERS_MAX, HeaderSpace, Inbox, Limits, Progress, ReceivedResponse};
 pub(crate) use outgoing::{FORM, Given};
 pub use outgoing::{Known, Outgoing};
 

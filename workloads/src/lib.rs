@@ -30,6 +30,6 @@ pub mod testing;
 pub mod url;
 
 pub use crowd::{Crowd, User};
-pub use host::{HostChoice, Options, RunError, StopFlag, UserCommand, UserCommandError, UserCommands, run};
+pub use host::{HostChoice, RunError, RunOptions, StopFlag, UserCommand, UserCommandError, UserCommands, run};
 pub use measure;
 pub use schedule::Schedule;

@@ -51,7 +51,7 @@ pub enum PageKind {
 
 /// A page, and where its marks are.
 #[derive(Debug)]
-pub struct Page<'a> {
+pub struct ScannedPage<'a> {
     body: &'a [u8],
     kind: PageKind,
     folders: Option<usize>,
@@ -72,7 +72,7 @@ struct Shows {
 
 const MARK: &[u8] = b"data-do=\"";
 
-impl<'a> Page<'a> {
+impl<'a> ScannedPage<'a> {
     /// Finds the marks.
     #[must_use]
     pub fn read(body: &'a [u8]) -> Self {

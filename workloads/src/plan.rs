@@ -17,7 +17,7 @@ pub use client::{ClientScope, ClientSpec};
 use crate::{
     background::BackgroundRole,
     http1::names::{CRITICALITY, CUSTOMER},
-    replay::{Pace, Sessions},
+    replay::{Pace, ReplaySessions},
 };
 
 /// Everything that a host needs to know to produce load.
@@ -122,7 +122,7 @@ pub struct Target {
     /// Where users of a class go, if the service is several tasks or services; the first that fits counts. Empty: all go to
     /// `address`. For the fiber host alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub entries: Vec<Entry>,
+    pub entries: Vec<EntryPoint>,
 }
 
 impl Target {
@@ -135,7 +135,7 @@ impl Target {
 
 /// Where users of a class go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct EntryPoint {
     /// The service of these tasks, for the ledgers.
     #[serde(default)]
     pub service: String,
@@ -203,7 +203,7 @@ pub enum Load {
     /// Recorded sessions come as they came once. They bring their own classes.
     Replay {
         /// The sessions that start within the phase; times count from the run's start.
-        sessions: Sessions,
+        sessions: ReplaySessions,
         /// When their steps are due.
         pace: Pace,
         /// Classes that occur in them.
@@ -285,18 +285,6 @@ pub enum Users {
     Mail(MailUsers),
     /// Users that ask for one URL again and again (`lab load`, synthetic services).
     Url(UrlUsers),
-}
-
-impl Users {
-    /// How many bytes of an answer's body they look at. Users of the web mail read pages, and follow links on them; those of a
-    /// URL look for a refresh at its beginning, if at anything.
-    pub(crate) fn bytes_read(&self) -> usize {
-        match self {
-            Self::Mail(_) => usize::MAX,
-            Self::Url(users) if users.behaviour.refresh => crate::behaviour::LOOKED_AT,
-            Self::Url(_) => 0,
-        }
-    }
 }
 
 /// Web-mail users.

@@ -29,7 +29,7 @@ pub enum Pace {
 
 /// One request of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct ReplayStep {
     /// The request type: an index into the crowd's.
     pub kind: Kind,
     /// Since the session's start.
@@ -44,7 +44,7 @@ pub struct Step {
 
 /// A session, whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+pub struct ReplaySession {
     /// Its start, since the run's.
     pub at: Duration,
     /// The user: it signs in with this account, modulo the number of accounts. Users of different numbers have draws of their own.
@@ -54,25 +54,25 @@ pub struct Session {
     /// Class.
     pub class: Class,
     /// In order of time.
-    pub steps: Arc<[Step]>,
+    pub steps: Arc<[ReplayStep]>,
 }
 
 /// The recorded requests of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
-    /// [`Session::name`].
+    /// [`ReplaySession::name`].
     pub name: Arc<str>,
     /// In order of time.
-    pub steps: Arc<[Step]>,
+    pub steps: Arc<[ReplayStep]>,
     /// When.
     pub pace: Pace,
 }
 
 /// Sessions as they come, each or why the rest cannot be had.
-pub type Coming = Box<dyn Iterator<Item = Result<Session, String>> + Send>;
+pub type Coming = Box<dyn Iterator<Item = Result<ReplaySession, String>> + Send>;
 
 /// The source of recorded sessions. Opened once for each run; two openings give the same sessions.
-pub trait Source: Send + Sync {
+pub trait ReplaySource: Send + Sync {
     /// Names what comes out, to the last step (file digests and parameters): plans with one name send the same.
     fn name(&self) -> &str;
 
@@ -85,29 +85,29 @@ pub trait Source: Send + Sync {
 
 /// Recorded sessions, shared. In a written plan there is their name alone, so such a plan cannot be read back.
 #[derive(Clone)]
-pub struct Sessions(Arc<dyn Source>);
+pub struct ReplaySessions(Arc<dyn ReplaySource>);
 
-impl Sessions {
+impl ReplaySessions {
     /// Sessions from this source.
     #[must_use]
-    pub fn from(source: impl Source + 'static) -> Self {
+    pub fn from(source: impl ReplaySource + 'static) -> Self {
         Self(Arc::new(source))
     }
 
     /// These sessions, in order of their start: small ones, in memory.
     #[must_use]
-    pub fn listed(name: &str, mut sessions: Vec<Session>) -> Self {
+    pub fn listed(name: &str, mut sessions: Vec<ReplaySession>) -> Self {
         sessions.sort_by_key(|session| session.at);
         Self::from(Listed { name: name.to_owned(), sessions: sessions.into() })
     }
 
-    /// See [`Source::name`].
+    /// See [`ReplaySource::name`].
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// See [`Source::open`].
+    /// See [`ReplaySource::open`].
     ///
     /// # Errors
     /// If it cannot be opened.
@@ -118,10 +118,10 @@ impl Sessions {
 
 struct Listed {
     name: String,
-    sessions: Arc<[Session]>,
+    sessions: Arc<[ReplaySession]>,
 }
 
-impl Source for Listed {
+impl ReplaySource for Listed {
     fn name(&self) -> &str {
         &self.name
     }
@@ -132,25 +132,25 @@ impl Source for Listed {
     }
 }
 
-impl fmt::Debug for Sessions {
+impl fmt::Debug for ReplaySessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Sessions").field(&self.name()).finish()
     }
 }
 
-impl PartialEq for Sessions {
+impl PartialEq for ReplaySessions {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
     }
 }
 
-impl Serialize for Sessions {
+impl Serialize for ReplaySessions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
 }
 
-impl<'de> Deserialize<'de> for Sessions {
+impl<'de> Deserialize<'de> for ReplaySessions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         Err(D::Error::custom(format_args!("the sessions of {name} are not in the plan: make it from the trace again")))

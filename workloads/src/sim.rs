@@ -7,10 +7,12 @@
 //! (request, attempt).
 
 mod connections;
+mod event;
 mod host;
 mod identity;
 mod link;
 mod mailbox;
+mod message;
 mod queue;
 mod server;
 #[cfg(test)]
@@ -20,5 +22,6 @@ pub use host::{SimOutcome, run};
 pub use identity::{Identity, identity_of};
 pub use link::LinkSpec;
 pub use mailbox::Mailboxes;
+pub use message::{ConnId, Response, SimClient, SimRequest, SynResult};
 pub use queue::EventQueue;
-pub use server::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, SynResult};
+pub use server::{Cx, SimServer};

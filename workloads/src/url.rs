@@ -14,7 +14,7 @@ use crate::{
         Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn, Want,
     },
     plan::{Marks, UrlUsers},
-    replay::{Course, Script, Step, Steps},
+    replay::{Course, ReplayStep, Script, Steps},
 };
 pub use template::PLACES;
 use template::{Template, Who};
@@ -131,7 +131,7 @@ struct Recorded {
     course: Course,
     user: Who,
     /// The step that is to be asked for, and since when.
-    now: Option<(Step, Timestamp)>,
+    now: Option<(ReplayStep, Timestamp)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

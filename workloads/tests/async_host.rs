@@ -16,7 +16,7 @@ use rustls::{
 };
 use support::{Server, nobody, plan, restless, with_users};
 use workloads::{
-    HostChoice, Options, StopFlag,
+    HostChoice, RunOptions, StopFlag,
     measure::Report,
     plan::{ConnectionHabit, LoadPlan},
     run,
@@ -25,7 +25,7 @@ use workloads::{
 const SHORT: Duration = Duration::from_millis(500);
 
 fn go(plan: &LoadPlan) -> Report {
-    let options = Options { host: HostChoice::Async, insecure: true, ..Options::default() };
+    let options = RunOptions { host: HostChoice::Async, insecure: true, ..RunOptions::default() };
     let report = run(plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(report.faults, Vec::<String>::new());
     assert!(report.little.difference() < 0.05, "{:?}", report.little);
@@ -129,7 +129,7 @@ fn what_is_in_flight_at_the_end_is_cut() {
 #[test]
 fn a_run_ends_with_the_last_of_a_number_of_requests() {
     let server = Server::start();
-    let options = Options { host: HostChoice::Async, requests_limit: Some(137), ..Options::default() };
+    let options = RunOptions { host: HostChoice::Async, requests_limit: Some(137), ..RunOptions::default() };
     let long = plan(server.address, "/ok", 5, Duration::from_secs(3600));
     let began = Instant::now();
     let report = run(&long, &options, |_| {}, &StopFlag::new()).expect("it runs");
@@ -144,12 +144,12 @@ fn https_is_served_through_the_same_door() {
     let address = tls_server();
     let mut plan = plan(address, "/", 2, SHORT);
     plan.target.url = format!("https://localhost:{}", address.port());
-    let options = Options { insecure: true, ..Options::default() };
+    let options = RunOptions { insecure: true, ..RunOptions::default() };
     let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     let ledger = report.total.ledger;
     assert!(ledger.served > 4 && ledger.served == ledger.planned, "{ledger:?}");
 
-    let strict = run(&plan, &Options::default(), |_| {}, &StopFlag::new()).expect("it runs");
+    let strict = run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(strict.total.ledger.served, 0, "a certificate that nobody signed is not accepted by default");
 }
 

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use controllers::Objective;
 use support::{Server, nobody, phase, plan, restless, with_users};
 use workloads::{
-    Options, RunError, StopFlag, UserCommand, UserCommands,
+    RunError, RunOptions, StopFlag, UserCommand, UserCommands,
     balance::{Balancer, Per},
     measure::{Fate, Report},
-    plan::{ClientScope, ClientSpec, ConnectionHabit, Entry, Load, LoadPlan, OnTrouble, Patience},
+    plan::{ClientScope, ClientSpec, ConnectionHabit, EntryPoint, Load, LoadPlan, OnTrouble, Patience},
     run,
 };
 
@@ -20,7 +20,7 @@ const SHORT: Duration = Duration::from_millis(400);
 
 /// Runs it with numbered requests: that as many are numbered as written is one of the report's own checks.
 fn go(plan: &LoadPlan) -> Report {
-    let options = Options { numbered: true, ..Options::default() };
+    let options = RunOptions { numbered: true, ..RunOptions::default() };
     let report = run(plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(report.faults, Vec::<String>::new());
     assert_eq!(report.generator.health.fiber_panics, 0);
@@ -52,7 +52,7 @@ fn beyond_their_balancers_cap_users_are_refused_at_once_and_the_run_goes_on() {
     let server = Server::start();
     let at_once = OnTrouble::Login { wait: Duration::ZERO };
     let mut plan = with_users(plan(server.address, "/slow?20", 4, SHORT), |u| u.behaviour.on_reject = at_once);
-    plan.target.entries = vec![Entry {
+    plan.target.entries = vec![EntryPoint {
         service: "front".to_owned(),
         class: None,
         tasks: vec![server.address],
@@ -238,7 +238,7 @@ fn a_request_that_no_socket_holds_at_once_is_written_whole() {
         users.method = "POST".to_owned();
         users.body = Some("~".repeat(BODY));
     });
-    let options = Options { requests_limit: Some(1), ..Options::default() };
+    let options = RunOptions { requests_limit: Some(1), ..RunOptions::default() };
     let ledger = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs").total.ledger;
     assert_eq!((ledger.planned, ledger.sent, ledger.served + ledger.served_late), (1, 1, 1), "{ledger:?}");
     assert_eq!(server.join().expect("it read all"), BODY);
@@ -292,7 +292,7 @@ fn an_open_load_sends_its_plan_whatever_the_service_does() {
     };
     plan.phases = vec![phase("open", Duration::from_secs(1), vec![load])];
     let mut windows = Vec::new();
-    let report = run(&plan, &Options::default(), |window| windows.push(window), &StopFlag::new()).expect("it runs");
+    let report = run(&plan, &RunOptions::default(), |window| windows.push(window), &StopFlag::new()).expect("it runs");
     let ledger = report.total.ledger;
     assert!((499..=501).contains(&ledger.planned), "{ledger:?}");
     assert_eq!((ledger.served, ledger.unsent), (ledger.planned, 0));
@@ -303,7 +303,7 @@ fn an_open_load_sends_its_plan_whatever_the_service_does() {
 #[test]
 fn too_few_fibers_make_requests_late_and_the_run_says_so() {
     let server = Server::start();
-    let options = Options { in_flight_limit: Some(2), ..Options::default() };
+    let options = RunOptions { in_flight_limit: Some(2), ..RunOptions::default() };
     let report =
         run(&plan(server.address, "/slow?20", 10, SHORT), &options, |_| {}, &StopFlag::new()).expect("it runs");
     let health = &report.generator.health;
@@ -324,7 +324,7 @@ fn a_run_that_is_stopped_keeps_what_it_has() {
         std::thread::sleep(Duration::from_millis(300));
         other.stop();
     });
-    let report = run(&plan, &Options::default(), |_| {}, &stop).expect("it runs");
+    let report = run(&plan, &RunOptions::default(), |_| {}, &stop).expect("it runs");
     assert!(began.elapsed() < Duration::from_secs(5));
     let ledger = report.total.ledger;
     assert!(ledger.served > 20, "{ledger:?}");
@@ -362,7 +362,7 @@ fn twenty_thousand_users_that_mostly_think() {
     (plan.timeout, plan.connect_timeout, plan.drain) =
         (Duration::from_secs(60), Duration::from_secs(60), Duration::from_secs(60));
     // Client and server share this process's descriptors.
-    let options = Options { in_flight_limit: Some(2000), ..Options::default() };
+    let options = RunOptions { in_flight_limit: Some(2000), ..RunOptions::default() };
     let mut thinking = 0;
     let report =
         run(&plan, &options, |w| thinking = thinking.max(w.users.thinking), &StopFlag::new()).expect("it runs");
@@ -376,7 +376,7 @@ fn twenty_thousand_users_that_mostly_think() {
 fn a_plan_that_the_machine_cannot_hold_is_refused_before_it_begins() {
     let server = Server::start();
     let plan = plan(server.address, "/ok", 900_000, SHORT);
-    let refused = run(&plan, &Options::default(), |_| {}, &StopFlag::new());
+    let refused = run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new());
     assert!(matches!(refused, Err(RunError::TooFewDescriptors { wanted: 900_000, .. })), "{refused:?}");
     assert_eq!(server.seen.connections(), 0);
 }
@@ -384,7 +384,7 @@ fn a_plan_that_the_machine_cannot_hold_is_refused_before_it_begins() {
 #[test]
 fn a_run_ends_with_the_last_of_a_number_of_requests() {
     let server = Server::start();
-    let options = Options { requests_limit: Some(137), ..Options::default() };
+    let options = RunOptions { requests_limit: Some(137), ..RunOptions::default() };
     let long = plan(server.address, "/ok", 5, Duration::from_secs(3600));
     let began = Instant::now();
     let report = run(&long, &options, |_| {}, &StopFlag::new()).expect("it runs");
@@ -439,7 +439,7 @@ fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
 fn what_is_asked_of_the_users_of_a_run_is_done() {
     let server = Server::start();
     let commands = UserCommands::default();
-    let options = Options { numbered: true, commands: commands.clone(), ..Options::default() };
+    let options = RunOptions { numbered: true, commands: commands.clone(), ..RunOptions::default() };
     let think = traces::Think::Constant(Duration::from_millis(20));
     let plan = with_users(plan(server.address, "/ok", 2, Duration::from_secs(4)), |users| users.think = think);
     let mut seconds = Vec::new();

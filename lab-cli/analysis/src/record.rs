@@ -4,7 +4,7 @@
 //! what the users measured is kept as counts and histograms. Every figure of the summary is computed from these, here, by the
 //! code that computed it when the run ended.
 
-use measure::{Record, RecordError, Report};
+use measure::{RecordError, Report, ReportRecord};
 use serde::{Deserialize, Serialize};
 use traces::UserModel;
 
@@ -30,7 +30,7 @@ pub struct ArmRecord {
     /// The arm without what is computed; of a bound, which nobody ran, all of it.
     pub seen: Arm,
     /// What users measured; `None`: nothing was run.
-    pub measured: Option<Record>,
+    pub measured: Option<ReportRecord>,
 }
 
 impl ArmRecord {

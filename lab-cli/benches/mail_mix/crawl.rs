@@ -10,7 +10,7 @@ use std::{
 use target_app::mail::corpus::{self, CorpusSpec};
 use workloads::{
     http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress},
-    page::Page,
+    page::ScannedPage,
     plan::Account,
 };
 
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
     fn read(&mut self, account: &Account) -> Result<bool, String> {
         let Account { user, password } = account;
         let welcome = self.ask("/login", Some(&format!("user={user}&password={password}")))?;
-        let mut ahead = links(&Page::read(&welcome));
+        let mut ahead = links(&ScannedPage::read(&welcome));
         let mut changes = None;
         let mut read = std::collections::HashSet::new();
         while let Some(path) = ahead.pop() {
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let body = self.ask(&path, None)?;
-            let page = Page::read(&body);
+            let page = ScannedPage::read(&body);
             ahead.extend(links(&page));
             changes = changes.or_else(|| both_changes(&page));
         }
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Where a mail user can go from here without changing anything.
-fn links(page: &Page<'_>) -> Vec<String> {
+fn links(page: &ScannedPage<'_>) -> Vec<String> {
     let mut links: Vec<String> = [page.folders(), page.list()].into_iter().flatten().collect();
     links.extend((0..page.shows()).filter_map(|number| page.show(number)));
     links.extend(page.search().map(|form| {
@@ -177,7 +177,7 @@ fn links(page: &Page<'_>) -> Vec<String> {
 }
 
 /// What moves the first message of a list, and what deletes the last: paths and forms.
-fn both_changes(page: &Page<'_>) -> Option<[(String, String); 2]> {
+fn both_changes(page: &ScannedPage<'_>) -> Option<[(String, String); 2]> {
     let (refile, delete) = (page.refile()?, page.delete()?);
     let mut hidden = String::new();
     if refile.push_hidden(&mut hidden) || refile.rows() < 2 {

@@ -18,7 +18,7 @@ use measure::{Replayed, Replies, Report, Window};
 use reqwest::Url;
 use serde::Serialize;
 use workloads::{
-    Options, RunError,
+    RunError, RunOptions,
     plan::{ArrivalLaw, Behaviour, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
 };
 
@@ -86,7 +86,7 @@ pub(super) struct Told<'a> {
 pub fn load(args: &args::Load) -> Outcome {
     let target = destination(&args.url, &args.allow_host)?;
     let plan = plan(args, target)?;
-    let options = Options { requests_limit: args.requests, ..Options::default() };
+    let options = RunOptions { requests_limit: args.requests, ..RunOptions::default() };
     let (report, stop, silent) = run(&plan, &options, args.rate.is_none())?;
     let how = match args.rate {
         Some(rate) => format!("{rate} requests/s, open loop"),
@@ -100,7 +100,7 @@ pub fn load(args: &args::Load) -> Outcome {
 /// Runs it until it is over, or somebody asks it to stop: then what is in flight is cut off, since nobody waits for its answers.
 /// `gives_up`: if it has a count, it is also over once the service has been gone for [`silence::GIVES_UP_AFTER`]; true is told
 /// beside the report if it was.
-pub(super) fn run(plan: &LoadPlan, options: &Options, gives_up: bool) -> Result<(Report, Stop, bool), Failure> {
+pub(super) fn run(plan: &LoadPlan, options: &RunOptions, gives_up: bool) -> Result<(Report, Stop, bool), Failure> {
     let stop = Stop::listen_and_cut(restore).map_err(Failure::because)?;
     let flag = stop.fresh_flag();
     let gives_up = gives_up && options.requests_limit.is_some();

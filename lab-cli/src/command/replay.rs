@@ -8,7 +8,7 @@ use experiment::{
     recording,
 };
 use workloads::{
-    Options,
+    RunOptions,
     plan::{Behaviour, LoadPlan, OnTrouble, Phase, UrlUsers, Users},
     replay::Pace,
     url::PLACES,
@@ -93,7 +93,7 @@ fn on_service(args: &args::Replay, url: &str) -> Outcome {
     };
     let recording = recording::read(&args.trace, pace, cut, args.lasts).map_err(Failure::usage)?;
     let plan = plan(args, url, &recording)?;
-    let (mut report, stop, _) = load::run(&plan, &Options::default(), false)?;
+    let (mut report, stop, _) = load::run(&plan, &RunOptions::default(), false)?;
     report.replayed = report.replayed.map(|replayed| replayed.of(recording.requests));
     let how = format!(
         "{} sessions, {} requests, at {} times their speed",

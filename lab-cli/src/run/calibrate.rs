@@ -23,7 +23,7 @@ use measure::Window;
 use target_app::{spec::WorkSpec, tree::TaskSpec};
 use traces::Think;
 use workloads::{
-    Options, StopFlag,
+    RunOptions, StopFlag,
     plan::{Account, LoadPlan, MailUsers, Users},
 };
 
@@ -75,7 +75,7 @@ pub fn search(
     let capacity = solve(wanted, |operations| {
         target.control.set_work(&WorkSpec { operations, ..WorkSpec::default() })?;
         let mut served = Served::default();
-        workloads::run(&plan, &Options::default(), |window| served.count(&window), stop)?;
+        workloads::run(&plan, &RunOptions::default(), |window| served.count(&window), stop)?;
         if stop.is_stopped() {
             return Err(RunFailure::Capacity(
                 "interrupted while the capacity was searched for: nothing was measured yet".to_owned(),

@@ -13,11 +13,8 @@ use super::{MAY_DEPEND_ON, root, sources};
 const LEFT: [(&str, &[&str]); 8] = [
     ("controllers", &[]),
     ("traces", &[]),
-    ("workloads/measure", &["Family", "Record"]),
-    (
-        "workloads",
-        &["Clock", "Clocks", "Entry", "Options", "Page", "Response", "Session", "Sessions", "Source", "Step"],
-    ),
+    ("workloads/measure", &[]),
+    ("workloads", &[]),
     ("target-app", &[]),
     (
         "lab-cli/analysis",

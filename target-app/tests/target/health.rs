@@ -5,7 +5,7 @@ use std::time::Duration;
 use controllers::Class;
 use target_app::spec::{EdgeSpec, HealthChecks, TargetSpec};
 use workloads::{
-    HostChoice, Options, StopFlag,
+    HostChoice, RunOptions, StopFlag,
     background::BackgroundRole,
     plan::{ArrivalLaw, Load, Target},
     run,
@@ -39,7 +39,7 @@ fn both_sides_count_what_goes_on_beside_requests() {
     let churn = |ask| Load::Churn { from_per_s: 20.0, to_per_s: 20.0, law: ArrivalLaw::Constant, ask, class };
     let idle = Load::Present { from: 7, to: 7, role: BackgroundRole::Idle, class };
     plan.phases[0].loads.extend([idle, checker(false), checker(true), churn(false), churn(true)]);
-    let options = Options { host: HostChoice::Fiber, numbered: true, ..Options::default() };
+    let options = RunOptions { host: HostChoice::Fiber, numbered: true, ..RunOptions::default() };
     let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(report.faults, Vec::<String>::new());
     let (requests, beside) = (report.total.ledger, report.total.beside);

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
     entry::{Cost, Page},
+    open_session::OpenSession,
     page::{ActionProgress, OpenPage},
-    sessions::OpenSession,
     tally::Tally,
 };
 use crate::{

@@ -6,7 +6,7 @@ use super::{Distribution, Ledger};
 
 /// Which times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Family {
+pub enum TimeFamily {
     /// Response time of what was answered as asked: from the planned start, or the intended end of the think time, to the
     /// whole answer, connecting included. What timed out or was given up is in it as censored.
     Response,
@@ -23,7 +23,7 @@ pub enum Family {
     Behind,
 }
 
-impl Family {
+impl TimeFamily {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Response, Self::Service, Self::Reject, Self::Connect, Self::SendLag, Self::Behind];
@@ -46,7 +46,7 @@ impl Family {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     pub(super) ledger: Ledger,
-    families: [Option<Box<Distribution>>; Family::ALL.len()],
+    families: [Option<Box<Distribution>>; TimeFamily::ALL.len()],
 }
 
 impl Cell {
@@ -55,15 +55,15 @@ impl Cell {
         Self { ledger, ..Self::default() }
     }
 
-    pub(super) fn of(&self, family: Family) -> Option<&Distribution> {
+    pub(super) fn of(&self, family: TimeFamily) -> Option<&Distribution> {
         self.families[family as usize].as_deref()
     }
 
-    pub(super) fn set(&mut self, family: Family, times: Distribution) {
+    pub(super) fn set(&mut self, family: TimeFamily, times: Distribution) {
         self.families[family as usize] = Some(Box::new(times));
     }
 
-    pub(super) fn at(&mut self, family: Family, most: Duration) -> &mut Distribution {
+    pub(super) fn at(&mut self, family: TimeFamily, most: Duration) -> &mut Distribution {
         self.families[family as usize].get_or_insert_with(|| Box::new(Distribution::new(most)))
     }
 

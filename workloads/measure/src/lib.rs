@@ -6,7 +6,7 @@
 //! classes, never by requests; only [`Numbers`] of requests without an answer are kept one by one, and what each user got
 //! ([`Fairness`]), both up to a limit.
 //!
-//! The crate knows neither hosts nor load plans, so that a [`Report`] can be computed from its [`Record`] without them.
+//! The crate knows neither hosts nor load plans, so that a [`Report`] can be computed from its [`ReportRecord`] without them.
 #![warn(missing_docs)]
 
 mod background;
@@ -29,7 +29,7 @@ mod users;
 mod window;
 
 pub use background::{BackgroundLedger, CheckResult};
-pub use cell::Family;
+pub use cell::TimeFamily;
 pub use controllers::site::ClientGauges;
 pub use distribution::{Distribution, Percentile, Times, least_samples};
 pub use groups::Group;
@@ -37,7 +37,7 @@ pub use health::{ClockReport, Health, Stall, StallCause};
 pub use ledger::{Fate, Ledger};
 pub use numbers::Numbers;
 pub use plan::{Intent, RecorderPhase, RecorderPlan};
-pub use record::{CellRecord, PhaseRecord, Record, RecordError, TimesRecord};
+pub use record::{CellRecord, PhaseRecord, RecordError, ReportRecord, TimesRecord};
 pub use recorder::{Recorder, Ticket};
 pub use replies::Replies;
 pub use report::{GeneratorReport, Little, PhaseReport, Report};

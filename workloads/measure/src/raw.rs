@@ -5,8 +5,8 @@ use std::{ops::Range, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use super::{
-    BackgroundLedger, Distribution, Family, Ledger, RecorderPlan, Replies, cell::Cell, shares::Shares, spread::Spread,
-    user_set::UserSet,
+    BackgroundLedger, Distribution, Ledger, RecorderPlan, Replies, TimeFamily, cell::Cell, shares::Shares,
+    spread::Spread, user_set::UserSet,
 };
 
 /// Phases are counted in this many equal parts, so that "the last half of the spike" can be read afterwards.
@@ -204,7 +204,7 @@ impl Raw {
         self.cells[index as usize].get_or_insert_default()
     }
 
-    pub(super) fn time(&mut self, index: u32, family: Family) -> &mut Distribution {
+    pub(super) fn time(&mut self, index: u32, family: TimeFamily) -> &mut Distribution {
         let most = self.most;
         self.cell(index).at(family, most)
     }

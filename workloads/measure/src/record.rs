@@ -9,7 +9,7 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundLedger, Distribution, Family, Health, Ledger, Offered, Replayed, Replies, Report, TransitionCount,
+    BackgroundLedger, Distribution, Health, Ledger, Offered, Replayed, Replies, Report, TimeFamily, TransitionCount,
     cell::Cell,
     raw::{PARTS, Raw, RawPhase},
     shares::Shares,
@@ -27,7 +27,7 @@ const MOST_MICROS: u64 = 1 << 40;
 
 /// All that a report is made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct ReportRecord {
     /// In order.
     pub phases: Vec<PhaseRecord>,
     /// Request types.
@@ -140,7 +140,7 @@ pub struct RecordError(String);
 impl Report {
     /// All that it was made from. `in_parts` says of which phases the twentieths are to be kept apart.
     #[must_use]
-    pub fn record(&self, in_parts: impl Fn(&str) -> bool) -> Record {
+    pub fn record(&self, in_parts: impl Fn(&str) -> bool) -> ReportRecord {
         let raw = &self.raw;
         let phases: Vec<PhaseRecord> =
             raw.phases.iter().map(|phase| phase_record(phase, phase.in_parts && in_parts(&phase.name))).collect();
@@ -158,7 +158,7 @@ impl Report {
                 }
             }
         }
-        Record {
+        ReportRecord {
             phases,
             types: raw.kinds.clone(),
             classes: raw.classes.clone(),
@@ -178,7 +178,7 @@ impl Report {
     }
 }
 
-impl Record {
+impl ReportRecord {
     /// The report, made again. It has no numbers of requests: what was joined by them is kept by whoever joined it.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl Record {
     fn cell(&self, found: &CellRecord) -> Result<Cell, RecordError> {
         let mut cell = Cell::with(believable(found.ledger)?);
         for (name, times) in &found.times {
-            let family = Family::ALL.into_iter().find(|family| family.name() == name);
+            let family = TimeFamily::ALL.into_iter().find(|family| family.name() == name);
             let family = family.ok_or_else(|| wrong("it has times of a kind that nobody knows"))?;
             if times.known.iter().chain(&times.censored).any(|[value, _]| *value > MOST_MICROS) {
                 return Err(wrong("it has a time of days"));
@@ -296,13 +296,13 @@ fn raw_phase(phase: &PhaseRecord) -> Result<RawPhase, RecordError> {
 }
 
 fn times_of(cell: &Cell) -> BTreeMap<String, TimesRecord> {
-    let of = |family: Family| {
+    let of = |family: TimeFamily| {
         let times = cell.of(family)?;
         let [known, censored] = times.buckets();
         let Distribution { total_us, longest_us, saturated, .. } = *times;
         Some((family.name().to_owned(), TimesRecord { known, censored, total_us, longest_us, saturated }))
     };
-    Family::ALL.into_iter().filter_map(of).collect()
+    TimeFamily::ALL.into_iter().filter_map(of).collect()
 }
 
 fn twentieth(part: usize) -> std::ops::Range<f64> {

@@ -5,8 +5,8 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::Timestamp;
 
 use super::{
-    BackgroundLedger, CheckResult, Distribution, Family, Fate, Health, Intent, Ledger, RecorderPlan, Report,
-    SecondTimes, UserStates, Window,
+    BackgroundLedger, CheckResult, Distribution, Fate, Health, Intent, Ledger, RecorderPlan, Report, SecondTimes,
+    TimeFamily, UserStates, Window,
     distribution::Percentile,
     groups::{Ended, Groups},
     raw::Raw,
@@ -109,7 +109,7 @@ impl Recorder {
         if intent.attempt == 0 {
             self.raw.wants(intended, user);
             if self.raw.replays {
-                self.raw.time(cell, Family::Behind).record(intended.since(intent.wanted_at));
+                self.raw.time(cell, TimeFamily::Behind).record(intended.since(intent.wanted_at));
             }
         }
         let (free, wanted_at) = (intended, intent.wanted_at);
@@ -150,7 +150,7 @@ impl Recorder {
             return;
         }
         let lag = now.since(ticket.free);
-        self.raw.time(ticket.cell, Family::SendLag).record(lag);
+        self.raw.time(ticket.cell, TimeFamily::SendLag).record(lag);
         self.window_lag.record(lag);
         if ticket.arrival {
             // What a policy of the user's own took is not the generator's.
@@ -160,7 +160,7 @@ impl Recorder {
 
     /// A connection was made for the request, in this time.
     pub fn connected(&mut self, ticket: &Ticket, took: Duration) {
-        self.raw.time(ticket.cell, Family::Connect).record(took);
+        self.raw.time(ticket.cell, TimeFamily::Connect).record(took);
     }
 
     /// The request is written to the service. Of a kept connection that turns out to be closed and of a new one in its place,
@@ -233,8 +233,8 @@ impl Recorder {
                 if in_time_since_wanted {
                     self.raw.gets(ticket.intended, ticket.user);
                 }
-                self.raw.time(ticket.cell, Family::Response).record(response);
-                self.raw.time(ticket.cell, Family::Service).record(now.since(sent));
+                self.raw.time(ticket.cell, TimeFamily::Response).record(response);
+                self.raw.time(ticket.cell, TimeFamily::Service).record(now.since(sent));
                 self.window_response.record(response);
                 return;
             }
@@ -242,7 +242,7 @@ impl Recorder {
                 ledger.rejected += 1;
                 self.window.rejected += 1;
                 self.groups.ended(ticket.cell, Ended::Rejected);
-                self.raw.time(ticket.cell, Family::Reject).record(response);
+                self.raw.time(ticket.cell, TimeFamily::Reject).record(response);
                 if let Some(rejects) = &mut self.window_reject {
                     rejects.record(response);
                 }
@@ -269,8 +269,8 @@ impl Recorder {
                 return;
             }
         }
-        self.raw.time(ticket.cell, Family::Response).record_censored(response);
-        self.raw.time(ticket.cell, Family::Service).record_censored(now.since(sent));
+        self.raw.time(ticket.cell, TimeFamily::Response).record_censored(response);
+        self.raw.time(ticket.cell, TimeFamily::Service).record_censored(now.since(sent));
         self.window_response.record_censored(response);
     }
 
@@ -301,9 +301,9 @@ impl Recorder {
         self.window.connect_timed_out += 1;
         self.raw.connect_timed_out(ticket.intended, ticket.user);
         let waited = now.since(ticket.intended);
-        self.raw.time(ticket.cell, Family::Connect).record_censored(waited);
+        self.raw.time(ticket.cell, TimeFamily::Connect).record_censored(waited);
         // A user that got no connection has waited for an answer all the same.
-        self.raw.time(ticket.cell, Family::Response).record_censored(waited);
+        self.raw.time(ticket.cell, TimeFamily::Response).record_censored(waited);
         self.window_response.record_censored(waited);
     }
 

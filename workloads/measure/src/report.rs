@@ -6,8 +6,8 @@ use controllers::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundLedger, Dispersion, Distribution, Fairness, Family, Health, Ledger, Numbers, Offered, Replayed, Replies,
-    Times, TransitionCount, TurnedBack,
+    BackgroundLedger, Dispersion, Distribution, Fairness, Health, Ledger, Numbers, Offered, Replayed, Replies,
+    TimeFamily, Times, TransitionCount, TurnedBack,
     cell::Cell,
     raw::{Raw, RawPhase},
     user_set::UserSet,
@@ -165,14 +165,14 @@ impl Report {
     /// From closed books.
     pub(super) fn of(raw: Raw, seconds: f64, health: Health, in_flight: u64, mean_in_flight: f64) -> Self {
         let whole = raw.gather(0..raw.phases.len(), 0.0..1.0, |_, _| true);
-        let lag = whole.of(Family::SendLag);
+        let lag = whole.of(TimeFamily::SendLag);
         let generator = GeneratorReport {
             send_lag_p50_ms: lag.and_then(|lag| lag.percentiles().p50),
             send_lag_p99_ms: lag.and_then(|lag| lag.percentiles().p99),
             send_lag_p999_ms: lag.and_then(|lag| lag.percentiles().p999),
             send_lag_max_ms: lag.and_then(Distribution::max_ms),
             unsent: whole.ledger.unsent,
-            saturated: Family::ALL.iter().filter_map(|&f| whole.of(f)).map(Distribution::saturated).sum(),
+            saturated: TimeFamily::ALL.iter().filter_map(|&f| whole.of(f)).map(Distribution::saturated).sum(),
             health,
         };
         let mut faults = Vec::new();
@@ -212,7 +212,7 @@ impl Report {
     }
 
     /// A part of a phase, from and to as shares of its length (0.5..1.0: the last half), in steps of a twentieth. `None`
-    /// if there is no such phase, or its parts were not kept ([`Record`](super::Record)).
+    /// if there is no such phase, or its parts were not kept ([`ReportRecord`](super::ReportRecord)).
     #[must_use]
     pub fn part(&self, phase: &str, share: Range<f64>) -> Option<PhaseReport> {
         let phase = self.raw.phases.iter().position(|p| p.name == phase && (p.in_parts || share == (0.0..1.0)))?;
@@ -221,7 +221,7 @@ impl Report {
 
     /// The times of one kind in a phase, of one request type or all, for `*.hlog` files.
     #[must_use]
-    pub fn distribution(&self, phase: &str, family: Family, kind: Option<&str>) -> Option<Distribution> {
+    pub fn distribution(&self, phase: &str, family: TimeFamily, kind: Option<&str>) -> Option<Distribution> {
         let phase = self.raw.phases.iter().position(|p| p.name == phase)?;
         let gathered =
             self.raw.gather(phase..phase + 1, 0.0..1.0, |of, _| kind.is_none_or(|kind| self.raw.kinds[of] == kind));
@@ -283,11 +283,11 @@ fn summary(name: &str, seconds: f64, cell: &Cell) -> PhaseReport {
         goodput_per_s: per_second(cell.ledger.served_intents),
         reject_fraction: cell.ledger.reject_fraction(),
         amplification: cell.ledger.amplification(),
-        response_time_ms: times(Family::Response),
-        service_time_ms: times(Family::Service),
-        reject_time_ms: times(Family::Reject),
-        connect_time_ms: times(Family::Connect),
-        behind_ms: times(Family::Behind),
+        response_time_ms: times(TimeFamily::Response),
+        service_time_ms: times(TimeFamily::Service),
+        reject_time_ms: times(TimeFamily::Reject),
+        connect_time_ms: times(TimeFamily::Connect),
+        behind_ms: times(TimeFamily::Behind),
         ..PhaseReport::default()
     }
 }

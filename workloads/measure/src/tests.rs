@@ -393,10 +393,10 @@ fn histograms_go_out_whole() {
     request(&mut recorder, 0, 1, at(0), Fate::Served, ms(1));
     request(&mut recorder, 0, 0, at(0), Fate::TimedOut, ms(60_000));
     let report = finish(recorder);
-    let all = report.distribution("calm", Family::Response, None).expect("there are some");
+    let all = report.distribution("calm", TimeFamily::Response, None).expect("there are some");
     assert!(!all.known_as_v2().expect("it encodes").is_empty());
     assert!(all.censored_as_v2().expect("it encodes").is_some());
-    let writes = report.distribution("calm", Family::Response, Some("write")).expect("there are some");
+    let writes = report.distribution("calm", TimeFamily::Response, Some("write")).expect("there are some");
     assert_eq!((writes.count(), writes.censored()), (1, 0));
 }
 

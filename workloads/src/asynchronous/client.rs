@@ -4,7 +4,7 @@ use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE};
 use reqwest::{Method, Url, header, redirect};
 
 use crate::{
-    host::{End, MEMORY_FOR_ANSWERS, Options, RunError},
+    host::{End, MEMORY_FOR_ANSWERS, RunError, RunOptions},
     http1::{Budget, FORM, Given, Http1Error, Limits},
     persona::{Call, Connection, Method as PersonaMethod},
     plan::{LoadPlan, Users},
@@ -79,7 +79,7 @@ impl Drop for Body {
 }
 
 impl ClientFactory {
-    pub(super) fn new(plan: &LoadPlan, options: &Options) -> Result<Self, RunError> {
+    pub(super) fn new(plan: &LoadPlan, options: &RunOptions) -> Result<Self, RunError> {
         // One crypto provider a process; whoever installed one before chose well.
         PROVIDER.call_once(|| _ = rustls::crypto::ring::default_provider().install_default());
         let base = Url::parse(&plan.target.url).map_err(|error| RunError::Client(error.to_string()))?;

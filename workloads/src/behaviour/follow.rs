@@ -8,11 +8,11 @@ use memchr::memmem;
 use super::home::{Home, Lies};
 use crate::{
     persona::{Answer, Call, Connection, Method},
-    plan::Behaviour,
+    plan::{Behaviour, Users},
 };
 
 /// Bytes at the beginning of a page in which a meta refresh is looked for.
-pub(crate) const LOOKED_AT: usize = 2048;
+const LOOKED_AT: usize = 2048;
 
 /// Where an answer sends the user.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,18 @@ pub enum Onward {
     Elsewhere,
     /// Nowhere that the user could go: too many hops, or a redirect without a place.
     Astray,
+}
+
+impl Users {
+    /// How many bytes of an answer's body they look at. Users of the web mail read pages, and follow links on them; those of a
+    /// URL look for a refresh at its beginning, if at anything.
+    pub(crate) fn bytes_read(&self) -> usize {
+        match self {
+            Self::Mail(_) => usize::MAX,
+            Self::Url(users) if users.behaviour.refresh => LOOKED_AT,
+            Self::Url(_) => 0,
+        }
+    }
 }
 
 /// Where this answer to `call` sends the user.

@@ -1,9 +1,7 @@
 use std::{
     fmt::{self, Write as _},
     io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
-    time::Duration,
 };
 
 use controllers::Timestamp;
@@ -12,46 +10,16 @@ use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
 use super::{
     connection::{Attempt, Connecting, Connection},
     deadline::Deadline,
+    network::Network,
     pool::FiberPool,
-    routes::{Destination, Routes, TaskSlot},
-    watch::Watch,
+    routes::{Destination, TaskSlot},
 };
 use crate::{
-    clock::Clock,
+    clock::RunClock,
     host::{End, Limit, UserTask},
-    http1::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress},
+    http1::{Http1Error, Inbox, Known, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},
 };
-
-/// Where the connections of a run go to, and how long they may take.
-#[derive(Debug, Clone)]
-pub(super) struct Network {
-    pub(super) routes: Routes,
-    pub(super) host: String,
-    /// Source addresses are spread over this many of 127.0.0.0/8; 1: the kernel chooses.
-    pub(super) sources: u32,
-    pub(super) timeout: Duration,
-    pub(super) connect_timeout: Duration,
-    /// How large an answer may be.
-    pub(super) limits: Limits,
-    /// What all of them may take up.
-    pub(super) memory: Budget,
-    /// Who sees what happens on them.
-    pub(super) watch: Arc<Watch>,
-}
-
-impl Network {
-    /// The address that this user connects from: one user keeps one, as a real one would.
-    fn source(&self, user: u64, target: SocketAddr) -> Option<IpAddr> {
-        if self.sources <= 1 || !target.ip().is_loopback() || !target.is_ipv4() {
-            return None;
-        }
-        let number = u32::try_from(user % u64::from(self.sources)).unwrap_or_default();
-        // 127.0.0.1 to 127.255.255.254 without the last bytes 0 and 255: 254 addresses a block.
-        let address = 0x7F00_0000 + ((number / 254) << 8) + number % 254 + 1;
-        Some(Ipv4Addr::from_bits(address).into())
-    }
-}
 
 /// A user of this host.
 type User = UserTask<Connection>;
@@ -72,7 +40,7 @@ pub(super) struct HttpExchange {
     pub(super) deadline: Arc<Deadline>,
     /// What went wrong with the last request, if anything did; empty else.
     pub(super) error: String,
-    clock: Clock,
+    clock: RunClock,
 }
 
 impl HttpExchange {

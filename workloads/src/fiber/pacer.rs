@@ -6,7 +6,7 @@ use std::{
 use controllers::Timestamp;
 use nix::sys::epoll::EpollEvent;
 
-use super::{News, pool::FiberPool};
+use super::{News, pool::FiberPool, worker::Worker};
 use crate::{
     health::GapMeter,
     host::{Driver, UserPool},
@@ -49,7 +49,7 @@ impl Pacer {
                 users.advance(now);
                 users.ready() as u64
             });
-            self.fibers.assign();
+            self.fibers.assign(Worker::run);
             if self.driver.beats(now) {
                 let many = std::mem::take(&mut due) > MANY;
                 self.fibers.set_quantum(if many { QUANTUM_OF_MANY } else { QUANTUM });

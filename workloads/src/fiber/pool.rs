@@ -11,9 +11,9 @@ use std::{
 use controllers::Timestamp;
 use may::coroutine::{self, Coroutine};
 
-use super::{connection::Connection, deadline::Deadline, exchange::Network, runtime, worker::Worker};
+use super::{connection::Connection, deadline::Deadline, network::Network, runtime};
 use crate::{
-    clock::Clock,
+    clock::RunClock,
     host::{UserPool, UserTask},
     measure::{Health, Report},
 };
@@ -23,7 +23,7 @@ use crate::{
 /// One lock round the books: all fibers run on one thread and none waits while holding it, so it is never contended.
 #[derive(Debug)]
 pub(super) struct FiberPool {
-    pub(super) clock: Clock,
+    pub(super) clock: RunClock,
     pub(super) network: Network,
     state: Mutex<State>,
     /// When the alarm rings, in nanoseconds of the run; 0 after it has, until the pacer sets it again.
@@ -37,6 +37,9 @@ pub(super) struct FiberPool {
     /// What one user does may make others due.
     shared: bool,
 }
+
+/// A fiber's work from its start to its end; the deadline is its own.
+type FiberWork = fn(Arc<FiberPool>, Arc<Deadline>);
 
 #[derive(Debug)]
 struct State {
@@ -61,7 +64,7 @@ struct Tally {
 }
 
 impl FiberPool {
-    pub(super) fn new(clock: Clock, network: Network, pool: UserPool<Connection>, limit: u32) -> Arc<Self> {
+    pub(super) fn new(clock: RunClock, network: Network, pool: UserPool<Connection>, limit: u32) -> Arc<Self> {
         let shared = pool.is_shared();
         let state = State {
             pool: Some(pool),
@@ -108,8 +111,8 @@ impl FiberPool {
         self.tally.stale_connections.fetch_add(1, Relaxed);
     }
 
-    /// Gives every ready user a fiber, as far as there are any.
-    pub(super) fn assign(self: &Arc<Self>) {
+    /// Gives every ready user a fiber that does `work`, as far as there are any.
+    pub(super) fn assign(self: &Arc<Self>, work: FiberWork) {
         let (mut ready, mut free) = {
             let state = self.state();
             // Each of those that are starting will take one.
@@ -122,7 +125,7 @@ impl FiberPool {
             ready -= 1;
             free -= 1;
         }
-        while ready > 0 && self.spawn_worker() {
+        while ready > 0 && self.spawn_worker(work) {
             ready -= 1;
         }
         if ready > 0 {
@@ -130,7 +133,7 @@ impl FiberPool {
         }
     }
 
-    fn spawn_worker(self: &Arc<Self>) -> bool {
+    fn spawn_worker(self: &Arc<Self>, work: FiberWork) -> bool {
         let deadline = {
             let mut state = self.state();
             if state.workers >= self.limit {
@@ -143,7 +146,7 @@ impl FiberPool {
             deadline
         };
         let fibers = Arc::clone(self);
-        let spawned = runtime::spawn(move || Worker::new(fibers, deadline).run());
+        let spawned = runtime::spawn(move || work(fibers, deadline));
         if spawned.is_err() {
             // No memory for another stack: those that are there take turns.
             let mut state = self.state();

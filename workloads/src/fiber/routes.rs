@@ -57,7 +57,7 @@ impl Routes {
         if target.entries.is_empty() {
             return Self::One(target.address);
         }
-        let route = |(number, entry): (usize, &crate::plan::Entry)| ServiceRoute {
+        let route = |(number, entry): (usize, &crate::plan::EntryPoint)| ServiceRoute {
             service: entry.service.as_str().into(),
             class: entry.class,
             tasks: entry.tasks.clone(),
@@ -118,15 +118,15 @@ impl Drop for TaskSlot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{balance::Balancer, plan::Entry, testing::url_plan};
+    use crate::{balance::Balancer, plan::EntryPoint, testing::url_plan};
 
     fn address(port: u16) -> SocketAddr {
         ([127, 0, 0, 1], port).into()
     }
 
     /// Two tasks of a service for this class.
-    fn two(class: u8, first: u16, per: Per, cap: u32) -> Entry {
-        Entry {
+    fn two(class: u8, first: u16, per: Per, cap: u32) -> EntryPoint {
+        EntryPoint {
             service: format!("service {first}"),
             class: Some(Class(class)),
             tasks: vec![address(first), address(first + 1)],
@@ -140,7 +140,7 @@ mod tests {
         if let Destination::Task(slot) = routes.for_request(Class(class)) { Some(slot) } else { None }
     }
 
-    fn routes(entries: Vec<Entry>) -> Routes {
+    fn routes(entries: Vec<EntryPoint>) -> Routes {
         let mut plan = url_plan(&[("all", 1, 1)]);
         plan.target.entries = entries;
         Routes::of(&plan)

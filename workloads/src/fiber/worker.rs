@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::{connection::Connection, deadline::Deadline, exchange::HttpExchange, pool::FiberPool};
 use crate::{
     host::{End, Outcome, UserTask},
-    http1::{HEADERS_MAX, Response},
+    http1::{HEADERS_MAX, ReceivedResponse},
     persona::Answer,
 };
 
@@ -15,18 +15,16 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(fibers: Arc<FiberPool>, deadline: Arc<Deadline>) -> Self {
-        Self { fibers, deadline }
-    }
-
-    pub(super) fn run(self) {
-        self.fibers.started();
-        let mut exchange = HttpExchange::new(&self.fibers, Arc::clone(&self.deadline));
-        while self.fibers.catch_panic(|| self.serve_one(&mut exchange)).unwrap_or(true) {
+    /// Works until the run is over.
+    pub(super) fn run(fibers: Arc<FiberPool>, deadline: Arc<Deadline>) {
+        fibers.started();
+        let mut exchange = HttpExchange::new(&fibers, Arc::clone(&deadline));
+        let worker = Self { fibers, deadline };
+        while worker.fibers.catch_panic(|| worker.serve_one(&mut exchange)).unwrap_or(true) {
             // After a panic it may still be set.
-            self.deadline.clear();
+            worker.deadline.clear();
         }
-        self.fibers.stopped(&self.deadline);
+        worker.fibers.stopped(&worker.deadline);
     }
 
     /// False if the run is over.
@@ -48,7 +46,7 @@ impl Worker {
             let sudden = end.is_sudden() || !user.has_begun();
             let mut space = [("", &b""[..]); HEADERS_MAX];
             let outcome = match exchange.inbox.response(&mut space) {
-                Some(Response { status, headers, body }) if end == End::Answered => {
+                Some(ReceivedResponse { status, headers, body }) if end == End::Answered => {
                     Outcome::answered(Answer { status, headers, body })
                 }
                 _ if exchange.error.is_empty() => end.without_answer(),

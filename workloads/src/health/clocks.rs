@@ -2,26 +2,26 @@ use std::time::Duration;
 
 use measure::ClockReport;
 
-use crate::clock::Clocks;
+use crate::clock::ClockReadings;
 
 /// Follows the machine's clocks over a run. Times are taken from the monotonic one alone: what is looked for here is a
 /// reason to doubt it, and a reason why logs with wall times do not fit.
 #[derive(Debug)]
 pub struct ClockMeter {
-    first: Clocks,
-    last: Clocks,
+    first: ClockReadings,
+    last: ClockReadings,
     step: Duration,
 }
 
 impl ClockMeter {
     /// Starts from a first look.
     #[must_use]
-    pub fn new(first: Clocks) -> Self {
+    pub fn new(first: ClockReadings) -> Self {
         Self { first, last: first, step: Duration::ZERO }
     }
 
     /// Another look, a second or so later.
-    pub fn look(&mut self, now: Clocks) {
+    pub fn look(&mut self, now: ClockReadings) {
         let step = apart((self.last.wall, now.wall), (self.last.monotonic, now.monotonic));
         self.step = self.step.max(step);
         self.last = now;
@@ -59,11 +59,15 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// A minute of looks, with every clock as `change` makes it at that second.
-    fn after_a_minute(change: impl Fn(u32, &mut Clocks)) -> ClockReport {
+    fn after_a_minute(change: impl Fn(u32, &mut ClockReadings)) -> ClockReport {
         let at = |second: u32| {
             let ran = SECOND * second;
-            let mut clocks =
-                Clocks { monotonic: SECOND * 100 + ran, raw: SECOND * 99 + ran, boot: SECOND * 500 + ran, wall: ran };
+            let mut clocks = ClockReadings {
+                monotonic: SECOND * 100 + ran,
+                raw: SECOND * 99 + ran,
+                boot: SECOND * 500 + ran,
+                wall: ran,
+            };
             clocks.wall += SECOND * 1_700_000_000;
             change(second, &mut clocks);
             clocks
@@ -113,9 +117,9 @@ mod tests {
 
     #[test]
     fn the_machines_own_clocks_agree_over_a_moment() {
-        let mut meter = ClockMeter::new(Clocks::read());
+        let mut meter = ClockMeter::new(ClockReadings::read());
         // A moment that the machine takes itself: nothing here waits.
-        (0..200).for_each(|_| meter.look(Clocks::read()));
+        (0..200).for_each(|_| meter.look(ClockReadings::read()));
         let found = meter.report();
         // Nobody sets the clock or lets the machine sleep in a test; a crowded machine costs some milliseconds.
         assert!(found.step < Duration::from_millis(500) && found.suspended < Duration::from_millis(500), "{found:?}");

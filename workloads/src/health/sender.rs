@@ -3,7 +3,7 @@ use std::time::Duration;
 use controllers::Timestamp;
 
 use super::{ClockMeter, GapMeter, Health, MachineSample, ThreadMeter, ThreadSample};
-use crate::clock::Clocks;
+use crate::clock::ClockReadings;
 
 /// Measures the thread that sends, and its machine, over a run.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl SenderMeter {
         let thread = ThreadMeter::of_this_thread();
         let began = thread.sample();
         let gaps = GapMeter::new(began, MachineSample::take());
-        Self { thread, began, gaps, clocks: ClockMeter::new(Clocks::read()) }
+        Self { thread, began, gaps, clocks: ClockMeter::new(ClockReadings::read()) }
     }
 
     /// The loop was to wake at `due` and did at `now`.
@@ -37,14 +37,14 @@ impl SenderMeter {
     /// A second has ended: the largest gap in it.
     pub fn second_ended(&mut self) -> Duration {
         self.gaps.refresh_machine(MachineSample::take());
-        self.clocks.look(Clocks::read());
+        self.clocks.look(ClockReadings::read());
         self.gaps.take_recent()
     }
 
     /// The figures of the thread. Those of the process and the host are zero.
     #[must_use]
     pub fn finish(mut self) -> Health {
-        self.clocks.look(Clocks::read());
+        self.clocks.look(ClockReadings::read());
         let ended = self.thread.sample();
         let (largest_gap, gap_p999) = (self.gaps.largest(), self.gaps.p999());
         let (stalls, more_stalls) = self.gaps.into_stalls();

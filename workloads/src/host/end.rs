@@ -2,11 +2,10 @@ use std::time::Duration;
 
 use controllers::Timestamp;
 
-use super::Outcome;
 use crate::{
     balance::TURNED_BACK,
     measure::Fate,
-    persona::{Call, Reply},
+    persona::{Answer, Call, Reply},
 };
 
 /// How an exchange ended.
@@ -72,6 +71,31 @@ impl End {
             _ => None,
         };
         Outcome { end: self, reply, fate, error }
+    }
+}
+
+/// The result of an exchange.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outcome<'a> {
+    /// How the exchange ended.
+    pub(crate) end: End,
+    /// As the user is told.
+    pub(crate) reply: Reply<'a>,
+    /// As the ledger is told, where the user has no answer to judge.
+    pub(crate) fate: Fate,
+    /// The error, where there is no answer and the error has a text.
+    pub(crate) error: Option<&'a str>,
+}
+
+impl<'a> Outcome<'a> {
+    /// The service has answered; the user judges.
+    pub(crate) fn answered(answer: Answer<'a>) -> Self {
+        Self { end: End::Answered, reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
+    }
+
+    /// With what went wrong.
+    pub(crate) fn because(self, error: &'a str) -> Self {
+        Self { error: Some(error), ..self }
     }
 }
 

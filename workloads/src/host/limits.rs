@@ -8,7 +8,7 @@ use nix::{
     unistd::close,
 };
 
-use super::options::{Options, RunError};
+use super::options::{RunError, RunOptions};
 use crate::{
     health,
     plan::{ConnectionHabit, Load, LoadPlan, Users},
@@ -35,7 +35,7 @@ pub(crate) struct Allowance {
 }
 
 /// Raises the soft limit of descriptors to the hard one, and sees whether the plan fits.
-pub(crate) fn check(plan: &LoadPlan, options: &Options) -> Result<Allowance, RunError> {
+pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, RunError> {
     raise_descriptor_limit();
     let descriptors = health::descriptor_limit();
     grow_descriptor_table(descriptors);

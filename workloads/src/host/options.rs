@@ -11,7 +11,7 @@ use crate::crowd::CrowdError;
 
 /// How to run a plan, apart from what it says.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct RunOptions {
     /// Which host.
     pub host: HostChoice,
     /// Most requests in flight at once; `None`: as many as the process has descriptors and maps for.
@@ -29,7 +29,7 @@ pub struct Options {
     pub commands: UserCommands,
 }
 
-impl Default for Options {
+impl Default for RunOptions {
     fn default() -> Self {
         Self {
             host: HostChoice::Auto,

@@ -10,7 +10,7 @@ mod timers;
 mod turn;
 mod user;
 
-pub(crate) use user::{Outcome, UserTask};
+pub(crate) use user::UserTask;
 
 use books::Books;
 use gate::UserGate;
@@ -24,7 +24,7 @@ use crate::{
     behaviour::forbids_retry,
     client::{NOTE, note},
     crowd::{Crowd, User},
-    host::End,
+    host::{End, Outcome},
     measure::{Fate, Health, Report, UserStates, Window},
     persona::{Ending, Persona as _, Reply, Stay},
     plan::LoadPlan,

@@ -3,7 +3,7 @@ use super::{Budget, Http1Error, chunked::Chunked};
 /// Most header lines that a response may have.
 pub const HEADERS_MAX: usize = 64;
 
-/// Room for the header lines of one [`Response`], on the caller's stack.
+/// Room for the header lines of one [`ReceivedResponse`], on the caller's stack.
 pub type HeaderSpace<'b> = [(&'b str, &'b [u8]); HEADERS_MAX];
 
 /// How much a response may take up.
@@ -35,7 +35,7 @@ pub enum Progress {
 
 /// A whole response, borrowed from its [`Inbox`].
 #[derive(Debug, Clone, Copy)]
-pub struct Response<'a> {
+pub struct ReceivedResponse<'a> {
     /// HTTP status.
     pub status: u16,
     /// Header lines in order.
@@ -188,7 +188,7 @@ impl Inbox {
 
     /// The response; `None` before its head is whole.
     #[must_use]
-    pub fn response<'a>(&'a self, space: &'a mut HeaderSpace<'a>) -> Option<Response<'a>> {
+    pub fn response<'a>(&'a self, space: &'a mut HeaderSpace<'a>) -> Option<ReceivedResponse<'a>> {
         let head = self.head?;
         let text = |(from, to): (u32, u32)| &self.bytes[from as usize..to as usize];
         for (slot, line) in space.iter_mut().zip(&self.lines) {
@@ -200,7 +200,7 @@ impl Inbox {
             Framing::Chunked(chunked) => &self.bytes[head.length..chunked.decoded],
             Framing::UntilClose => &self.bytes[head.length..self.filled],
         };
-        Some(Response { status: head.status, headers: &space[..self.lines.len()], body })
+        Some(ReceivedResponse { status: head.status, headers: &space[..self.lines.len()], body })
     }
 
     /// Whether the connection may carry another request after this response: the server did not say `close`, the body's

@@ -6,7 +6,7 @@ use controllers::Random;
 
 use super::model::State;
 use crate::{
-    page::{Form, Page, PageKind, push_encoded},
+    page::{Form, PageKind, ScannedPage, push_encoded},
     persona::{Draws, Purpose},
 };
 
@@ -30,7 +30,7 @@ impl Ask {
 const WORDS: [&str; 8] = ["re", "com", "list", "the", "for", "org", "mail", "net"];
 
 /// Whether the page offers this state.
-pub(super) fn offers(page: &Page<'_>, state: State) -> bool {
+pub(super) fn offers(page: &ScannedPage<'_>, state: State) -> bool {
     match state {
         State::Login => true,
         State::ListFolders => page.offers_folders(),
@@ -43,7 +43,7 @@ pub(super) fn offers(page: &Page<'_>, state: State) -> bool {
 }
 
 /// An empty list may have its buttons, and nothing to tick.
-fn has_message(page: &Page<'_>) -> bool {
+fn has_message(page: &ScannedPage<'_>) -> bool {
     page.shows() > 0 || page.kind() == PageKind::Message
 }
 
@@ -86,7 +86,7 @@ impl Choice<'_> {
 }
 
 /// The request for this state, if the page offers it.
-pub(super) fn ask(page: &Page<'_>, state: State, choice: Choice<'_>) -> Option<Ask> {
+pub(super) fn ask(page: &ScannedPage<'_>, state: State, choice: Choice<'_>) -> Option<Ask> {
     let pick = |count: usize| choice.link(count);
     match state {
         State::Login => None,

@@ -6,7 +6,7 @@ use controllers::Timestamp;
 
 use super::{model::State, shelf::Shelf};
 use crate::{
-    page::Page,
+    page::ScannedPage,
     replay::{Course, Object, Script, Steps},
 };
 
@@ -64,7 +64,7 @@ impl Way {
     }
 
     /// A page that was asked for is here.
-    pub(super) fn see(&mut self, asked: State, path: &Arc<str>, page: &Page<'_>) {
+    pub(super) fn see(&mut self, asked: State, path: &Arc<str>, page: &ScannedPage<'_>) {
         self.shelf.see(asked, self.about, path, page);
     }
 

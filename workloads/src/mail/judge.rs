@@ -2,7 +2,7 @@
 
 use super::model::State;
 use crate::{
-    page::{Page, PageKind},
+    page::{PageKind, ScannedPage},
     persona::Answer,
 };
 
@@ -17,7 +17,13 @@ pub(super) enum Judgement {
 
 /// Judges an answer that is no reject and sends nowhere on. `path` is what was asked for; `may_be_gone` says that the user
 /// has just deleted or refiled the mail that it asks for.
-pub(super) fn judge(asked: State, path: &str, may_be_gone: bool, answer: &Answer<'_>, page: &Page<'_>) -> Judgement {
+pub(super) fn judge(
+    asked: State,
+    path: &str,
+    may_be_gone: bool,
+    answer: &Answer<'_>,
+    page: &ScannedPage<'_>,
+) -> Judgement {
     if asked != State::Login && page.kind() == PageKind::Login {
         return Judgement::SignedOut;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::model::State;
 use crate::{
-    page::{Page, PageKind},
+    page::{PageKind, ScannedPage},
     replay::Object,
 };
 
@@ -24,7 +24,7 @@ const MOST: usize = 1000;
 
 impl Shelf {
     /// A page that was asked for is here; `about`: for a step about this.
-    pub(super) fn see(&mut self, asked: State, about: Object, path: &Arc<str>, page: &Page<'_>) {
+    pub(super) fn see(&mut self, asked: State, about: Object, path: &Arc<str>, page: &ScannedPage<'_>) {
         match asked {
             State::Login => *self = Self::default(),
             State::ListFolders if page.kind() == PageKind::Folders => {
@@ -66,7 +66,7 @@ mod tests {
 <a data-do="list" href="/list?folderid=7&amp;key=2">out</a><a data-do="list" href="http://elsewhere/">y</a>"#;
 
     fn see(shelf: &mut Shelf, asked: State, message: u32, path: &str) {
-        shelf.see(asked, Object { folder: Some(1), message }, &path.into(), &Page::read(FOLDERS));
+        shelf.see(asked, Object { folder: Some(1), message }, &path.into(), &ScannedPage::read(FOLDERS));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     behaviour::{Onward, Reaction, RequestAttempts, Trouble, onward, retry_hint},
-    page::{Page, PageKind},
+    page::{PageKind, ScannedPage},
     persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn, Want},
     plan::PreviousPage,
     replay::Script,
@@ -191,7 +191,7 @@ impl MailUser {
             let trouble = Trouble::Rejected(retry_hint(answer, &self.shared.0.users.behaviour));
             return self.troubled(Ending::Rejected, trouble, now, draws);
         }
-        let page = Page::read(answer.body);
+        let page = ScannedPage::read(answer.body);
         match judge(self.asked, &self.attempts.call().path, self.may_be_gone, answer, &page) {
             Judgement::Served => Turn { ending: Ending::Served, then: self.served(&page, now, draws) },
             Judgement::SignedOut => Turn { ending: Ending::Failed, then: self.sign_in_again(now, draws) },
@@ -200,7 +200,7 @@ impl MailUser {
     }
 
     /// The page asked for is here: what next?
-    fn served(&mut self, page: &Page<'_>, now: Timestamp, draws: &mut Draws) -> Move {
+    fn served(&mut self, page: &ScannedPage<'_>, now: Timestamp, draws: &mut Draws) -> Move {
         if self.stay == Stay::OneRequest {
             return Move::Leave;
         }
@@ -222,7 +222,7 @@ impl MailUser {
     }
 
     /// Goes on with the script.
-    fn follow(&mut self, page: &Page<'_>, now: Timestamp, draws: &Draws) -> Move {
+    fn follow(&mut self, page: &ScannedPage<'_>, now: Timestamp, draws: &Draws) -> Move {
         let Some(mut way) = self.way.take() else { return Move::Leave };
         let ahead = self.ahead(&mut way, page, now);
         self.way = Some(way);
@@ -236,7 +236,7 @@ impl MailUser {
     }
 
     /// The next step of the script that can be done, or a way there; and when it is due.
-    fn ahead(&self, way: &mut Way, page: &Page<'_>, now: Timestamp) -> Option<(Next, Timestamp)> {
+    fn ahead(&self, way: &mut Way, page: &ScannedPage<'_>, now: Timestamp) -> Option<(Next, Timestamp)> {
         while let Some(ahead) = way.ahead(now) {
             let next = self.recorded(&ahead, &way.shelf, page);
             if next.is_none()
@@ -255,7 +255,7 @@ impl MailUser {
     }
 
     /// A step of the script, if it can be asked for from this page.
-    fn recorded(&self, ahead: &Ahead, shelf: &Shelf, page: &Page<'_>) -> Option<Next> {
+    fn recorded(&self, ahead: &Ahead, shelf: &Shelf, page: &ScannedPage<'_>) -> Option<Next> {
         let choice = Choice::Given(ahead.object.message);
         match (ahead.state, ahead.object.folder) {
             (State::Login, _) => Some(Next::Login),
@@ -285,7 +285,7 @@ impl MailUser {
     }
 
     /// A page from which the step may be found: the list of its folder, or the folders as long as they are not known.
-    fn towards(&self, ahead: &Ahead, shelf: &Shelf, page: &Page<'_>) -> Option<Next> {
+    fn towards(&self, ahead: &Ahead, shelf: &Shelf, page: &ScannedPage<'_>) -> Option<Next> {
         let folders =
             || page.folders().map(|path| Next::Send(Ask { state: State::ListFolders, path: path.into(), body: None }));
         let is_there = self.asked == State::ListMessages;
@@ -311,7 +311,7 @@ impl MailUser {
         if due <= now { self.go_on(now, draws) } else { Move::Until(due, Pause::Thinking) }
     }
 
-    fn choose(&mut self, page: &Page<'_>, now: Timestamp, draws: &Draws) -> Next {
+    fn choose(&mut self, page: &ScannedPage<'_>, now: Timestamp, draws: &Draws) -> Next {
         let is_gone = std::mem::take(&mut self.may_be_gone) && page.kind() == PageKind::Error;
         let from = self.asked;
         let Some(to) = self.shared.0.walk.draw(self.came_from, from, draws) else {
@@ -352,7 +352,7 @@ impl MailUser {
     }
 
     /// The page does not offer what was drawn: its list, else the list last seen; a new session if there is neither.
-    fn list_instead(&self, page: &Page<'_>) -> Next {
+    fn list_instead(&self, page: &ScannedPage<'_>) -> Next {
         let list = page.list().map(Arc::from).or_else(|| self.list.clone());
         list.map_or(Next::Login, Next::list)
     }

@@ -19,7 +19,7 @@ const LIST: &[u8] = br#"<!doctype html><title>x</title><body data-page="messages
 
 #[test]
 fn it_reads_what_a_list_offers() {
-    let page = Page::read(LIST);
+    let page = ScannedPage::read(LIST);
     assert_eq!(page.kind(), PageKind::Messages);
     assert!(page.has_folder_table() && !page.offers_list());
     assert_eq!(page.folders().as_deref(), Some("/folderlist"));
@@ -47,7 +47,7 @@ fn it_reads_what_a_list_offers() {
 fn links_that_lead_elsewhere_are_none() {
     for href in ["http://elsewhere/", "//elsewhere/", "javascript:x()", "/a b", "/a&#13;&#10;X: y"] {
         let body = format!(r#"<body data-page="welcome"><a data-do="folders" href="{href}">"#);
-        let page = Page::read(body.as_bytes());
+        let page = ScannedPage::read(body.as_bytes());
         assert!(page.offers_folders());
         assert_eq!(page.folders(), None, "{href}");
     }
@@ -69,7 +69,7 @@ proptest! {
         if let Some(b) = body.get_mut(at) {
             *b = byte;
         }
-        let page = Page::read(&body);
+        let page = ScannedPage::read(&body);
         let _ = (page.folders(), page.list(), page.message(), page.done());
         for number in 0..=page.shows() {
             let _ = page.show(number);

@@ -2,7 +2,7 @@
 
 use controllers::Timestamp;
 
-use super::{Pace, Script, Step, Steps};
+use super::{Pace, ReplayStep, Script, Steps};
 
 /// A script, and the step that is next.
 #[derive(Debug)]
@@ -28,12 +28,12 @@ impl Course {
     }
 
     /// The next step.
-    pub(crate) fn ahead(&self) -> Option<Step> {
+    pub(crate) fn ahead(&self) -> Option<ReplayStep> {
         self.script.steps.get(self.next).cloned()
     }
 
     /// When it is due, if the answer before it came now.
-    pub(crate) fn due(&self, step: &Step, now: Timestamp) -> Timestamp {
+    pub(crate) fn due(&self, step: &ReplayStep, now: Timestamp) -> Timestamp {
         match self.script.pace {
             Pace::Clock => self.began + step.at,
             Pace::Sessions => now + step.pause,
@@ -41,7 +41,7 @@ impl Course {
     }
 
     /// The same for a step that the user is on its way to already.
-    pub(crate) fn still_due(&self, step: &Step, now: Timestamp) -> Timestamp {
+    pub(crate) fn still_due(&self, step: &ReplayStep, now: Timestamp) -> Timestamp {
         match self.script.pace {
             Pace::Clock => self.began + step.at,
             Pace::Sessions => now,

@@ -21,10 +21,10 @@ fn about(folder: Option<u32>, message: u32) -> Object {
 }
 
 /// Steps by the names of their requests, one every 100 ms, each asked for 80 ms after the answer before.
-fn steps(names: &[&str]) -> Arc<[Step]> {
+fn steps(names: &[&str]) -> Arc<[ReplayStep]> {
     let step = |(n, name): (u32, &&str)| {
         let kind = REQUEST_TYPES.iter().position(|known| known == name).expect("a known request");
-        Step {
+        ReplayStep {
             kind: Kind(kind as u16),
             at: ms(100) * n,
             pause: ms(80),
@@ -35,13 +35,13 @@ fn steps(names: &[&str]) -> Arc<[Step]> {
     (0..).zip(names).map(step).collect()
 }
 
-fn session(at: Duration, user: u32, names: &[&str]) -> Session {
-    Session { at, user, name: "joe".into(), class: Class(0), steps: steps(names) }
+fn session(at: Duration, user: u32, names: &[&str]) -> ReplaySession {
+    ReplaySession { at, user, name: "joe".into(), class: Class(0), steps: steps(names) }
 }
 
 const USUAL: [&str; 6] = ["login", "list folders", "list messages", "show message", "delete", "list messages"];
 
-fn plan(sessions: &Sessions, pace: Pace) -> LoadPlan {
+fn plan(sessions: &ReplaySessions, pace: Pace) -> LoadPlan {
     let account = |n: usize| Account { user: format!("u{n}"), password: "p".into() };
     let users = MailUsers::new(arashi(), (0..4).map(account).collect());
     let mut plan = LoadPlan { users: Users::Mail(users), ..testing::url_plan(&[("first", 2, 0), ("second", 8, 0)]) };
@@ -70,7 +70,7 @@ fn of_user(seen: &[(u64, &'static str, u128)], user: u64) -> Vec<(&'static str, 
 
 #[test]
 fn by_the_clock_every_request_goes_out_at_its_recorded_time() {
-    let sessions = Sessions::listed("two", vec![session(ms(2500), 1, &USUAL), session(ms(300), 0, &USUAL)]);
+    let sessions = ReplaySessions::listed("two", vec![session(ms(2500), 1, &USUAL), session(ms(300), 0, &USUAL)]);
     let (report, seen) = asked(&plan(&sessions, Pace::Clock), ms(10));
     let times: Vec<(&str, u128)> = (0..).zip(USUAL).map(|(n, name)| (name, 300 + 100 * n)).collect();
     assert_eq!(of_user(&seen, 0), times);
@@ -84,7 +84,7 @@ fn by_the_clock_every_request_goes_out_at_its_recorded_time() {
 
 #[test]
 fn what_a_slow_service_delays_is_late_by_the_record() {
-    let sessions = Sessions::listed("one", vec![session(ms(0), 0, &USUAL)]);
+    let sessions = ReplaySessions::listed("one", vec![session(ms(0), 0, &USUAL)]);
     let (report, seen) = asked(&plan(&sessions, Pace::Clock), ms(600));
     // Each waits for the page before: 600 ms apart in place of 100.
     let times: Vec<u128> = of_user(&seen, 0).into_iter().map(|(_, at)| at).collect();
@@ -100,7 +100,7 @@ fn what_a_slow_service_delays_is_late_by_the_record() {
 
 #[test]
 fn by_sessions_the_pauses_are_kept_and_the_rest_follows_the_service() {
-    let sessions = Sessions::listed("one", vec![session(ms(50), 0, &USUAL)]);
+    let sessions = ReplaySessions::listed("one", vec![session(ms(50), 0, &USUAL)]);
     let (report, seen) = asked(&plan(&sessions, Pace::Sessions), ms(600));
     let times: Vec<u128> = of_user(&seen, 0).into_iter().map(|(_, at)| at).collect();
     assert_eq!(times, [50, 730, 1410, 2090, 2770, 3450]);
@@ -111,7 +111,7 @@ fn by_sessions_the_pauses_are_kept_and_the_rest_follows_the_service() {
 fn asked_of(sizes: &[u32], script: &[(&str, Option<u32>, u32)]) -> Vec<String> {
     let names: Vec<&str> = script.iter().map(|(name, ..)| *name).collect();
     let mut session = session(ms(0), 0, &names);
-    let with_object = |(step, (_, folder, message)): (&Step, &(&str, Option<u32>, u32))| Step {
+    let with_object = |(step, (_, folder, message)): (&ReplayStep, &(&str, Option<u32>, u32))| ReplayStep {
         object: about(*folder, *message),
         ..step.clone()
     };
@@ -124,7 +124,7 @@ fn asked_of(sizes: &[u32], script: &[(&str, Option<u32>, u32)]) -> Vec<String> {
             .push(format!("{} {}", call.path, message.collect::<Vec<_>>().join("&")).trim_end().to_owned());
         Reaction::Answer(ms(10), mail.answer(call))
     };
-    let report = testing::run(&plan(&Sessions::listed("one", vec![session]), Pace::Clock), |_| {}, service);
+    let report = testing::run(&plan(&ReplaySessions::listed("one", vec![session]), Pace::Clock), |_| {}, service);
     assert_eq!(report.expect("there can be such users").total.ledger.failed, 0);
     let mut seen = seen.into_inner();
     assert!(seen.remove(0).starts_with("/login"));
@@ -194,7 +194,7 @@ fn a_folder_that_is_not_open_is_opened_first_and_an_empty_one_offers_nothing() {
 fn what_a_page_does_not_offer_is_looked_for_on_a_list_and_then_passed_over() {
     // Cut in the middle: it begins with a message, of which the folders say nothing. Folders are made where nobody can.
     let names = ["show message", "create folder", "list messages"];
-    let sessions = Sessions::listed("cut", vec![session(ms(0), 0, &names)]);
+    let sessions = ReplaySessions::listed("cut", vec![session(ms(0), 0, &names)]);
     let (report, seen) = asked(&plan(&sessions, Pace::Clock), ms(10));
     let names: Vec<&str> = of_user(&seen, 0).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names.first(), Some(&"login"));
@@ -206,7 +206,7 @@ fn what_a_page_does_not_offer_is_looked_for_on_a_list_and_then_passed_over() {
 #[test]
 fn a_recording_that_breaks_off_is_a_fault() {
     struct Broken;
-    impl Source for Broken {
+    impl ReplaySource for Broken {
         fn name(&self) -> &str {
             "broken"
         }
@@ -216,7 +216,7 @@ fn a_recording_that_breaks_off_is_a_fault() {
             Ok(Box::new([first, Err("line 7 is no record".to_owned())].into_iter()))
         }
     }
-    let mut plan = plan(&Sessions::from(Broken), Pace::Clock);
+    let mut plan = plan(&ReplaySessions::from(Broken), Pace::Clock);
     plan.phases.truncate(1);
     let (report, seen) = asked(&plan, ms(10));
     assert_eq!(seen.len(), 6);
@@ -226,7 +226,7 @@ fn a_recording_that_breaks_off_is_a_fault() {
 #[test]
 fn the_digest_tells_plans_apart_by_every_step() {
     let digest = |names: &[&str]| {
-        let sessions = Sessions::listed("the same name", vec![session(ms(0), 0, names)]);
+        let sessions = ReplaySessions::listed("the same name", vec![session(ms(0), 0, names)]);
         schedule::digest(&plan(&sessions, Pace::Clock)).expect("it can be written")
     };
     assert_eq!(digest(&USUAL), digest(&USUAL));
@@ -235,7 +235,8 @@ fn the_digest_tells_plans_apart_by_every_step() {
 
 #[test]
 fn a_plan_with_a_recording_cannot_be_read_back() {
-    let written = serde_json::to_string(&plan(&Sessions::listed("mine", Vec::new()), Pace::Clock)).expect("it is data");
+    let written =
+        serde_json::to_string(&plan(&ReplaySessions::listed("mine", Vec::new()), Pace::Clock)).expect("it is data");
     assert!(written.contains("\"mine\""), "{written}");
     let problem = serde_json::from_str::<LoadPlan>(&written).expect_err("the sessions are not in it").to_string();
     assert!(problem.contains("mine"), "{problem}");
@@ -243,7 +244,7 @@ fn a_plan_with_a_recording_cannot_be_read_back() {
 
 #[test]
 fn recorded_requests_of_any_service_have_paths_by_template() {
-    let sessions = Sessions::listed("one", vec![session(ms(0), 3, &["login", "show message"])]);
+    let sessions = ReplaySessions::listed("one", vec![session(ms(0), 3, &["login", "show message"])]);
     let loads = vec![Load::Replay { sessions, pace: Pace::Clock, classes: vec![Class(0)] }];
     let mut plan = testing::url_plan(&[("all", 1, 0)]);
     plan.phases[0].loads = loads;

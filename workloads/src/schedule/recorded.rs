@@ -7,13 +7,13 @@ use controllers::{Timestamp, random::mix};
 use super::{Arrival, ScheduleChange};
 use crate::{
     persona::Stay,
-    replay::{Coming, Pace, Script, Session, Sessions},
+    replay::{Coming, Pace, ReplaySession, ReplaySessions, Script},
 };
 
 /// Sessions of a recording that start within a phase.
 pub(super) struct Recorded {
     coming: Coming,
-    next: Option<Result<Session, String>>,
+    next: Option<Result<ReplaySession, String>>,
     pace: Pace,
     until: Timestamp,
     /// When a problem is told: at the last session before it.
@@ -23,7 +23,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    pub(super) fn new(sessions: &Sessions, pace: Pace, from: Timestamp, until: Timestamp, seed: u64) -> Self {
+    pub(super) fn new(sessions: &ReplaySessions, pace: Pace, from: Timestamp, until: Timestamp, seed: u64) -> Self {
         let coming: Coming = match sessions.open() {
             Ok(coming) => coming,
             Err(problem) => Box::new(std::iter::once(Err(problem))),

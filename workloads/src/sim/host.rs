@@ -5,7 +5,7 @@ use controllers::{Timestamp, random::mix, seed_for};
 use super::{
     ConnId, Cx, EventQueue, Identity, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult,
     connections::{Connections, Handle, PendingRequest},
-    identity_of,
+    event::SimEvent,
     link::{SYN_RETRIES, syn_again},
 };
 use crate::{
@@ -15,44 +15,6 @@ use crate::{
     persona::{Answer, Connection as Habit, Method, Want},
     plan::LoadPlan,
 };
-
-/// The events of a run.
-#[derive(Debug)]
-pub(crate) enum SimEvent<E> {
-    /// A SYN arrives, after this many lost ones.
-    Syn(ConnId, u32),
-    /// The client knows that it is connected.
-    Connected(ConnId),
-    /// The client learns that the port is closed.
-    Refused(ConnId),
-    /// A request arrives.
-    Request(SimRequest),
-    /// An answer arrives.
-    Answered(ConnId, Response),
-    /// The client learns that the service has closed the connection.
-    Closed(ConnId),
-    /// The service learns that the client has closed it.
-    HungUp(ConnId),
-    /// A user has waited long enough, if it still waits for what it waited for then.
-    Limit(ConnId, u32, End),
-    Server(E),
-}
-
-impl<E: Identity> Identity for SimEvent<E> {
-    fn identity(&self) -> u64 {
-        match self {
-            Self::Syn(conn, sent_before) => identity_of(0, &[conn.identity(), u64::from(*sent_before)]),
-            Self::Connected(conn) => identity_of(1, &[conn.identity()]),
-            Self::Refused(conn) => identity_of(2, &[conn.identity()]),
-            Self::Request(request) => identity_of(3, &[request.identity()]),
-            Self::Answered(conn, response) => identity_of(4, &[conn.identity(), response.identity()]),
-            Self::Closed(conn) => identity_of(5, &[conn.identity()]),
-            Self::HungUp(conn) => identity_of(6, &[conn.identity()]),
-            Self::Limit(conn, number, end) => identity_of(7, &[conn.identity(), u64::from(*number), *end as u64]),
-            Self::Server(event) => identity_of(8, &[event.identity()]),
-        }
-    }
-}
 
 /// The results of a run.
 #[derive(Debug)]

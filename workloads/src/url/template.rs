@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::{mail::REQUEST_TYPES, replay::Step};
+use crate::{mail::REQUEST_TYPES, replay::ReplayStep};
 
 /// Names of places in a path that are filled in for each recorded step, in braces there. Texts are the recording's own words:
 ///
@@ -61,7 +61,7 @@ impl Template {
         Self(parts)
     }
 
-    pub(super) fn fill(&self, user: &Who, step: &Step) -> Arc<str> {
+    pub(super) fn fill(&self, user: &Who, step: &ReplayStep) -> Arc<str> {
         let mut path = String::new();
         for part in &self.0 {
             match part {
@@ -73,7 +73,7 @@ impl Template {
     }
 }
 
-fn place(path: &mut String, name: &str, user: &Who, step: &Step) {
+fn place(path: &mut String, name: &str, user: &Who, step: &ReplayStep) {
     let object = &*step.texts.object;
     match name {
         "action" if step.texts.action.is_empty() => {
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
     use crate::replay::{Object, Texts};
 
-    fn step(action: &str, object: &str) -> Step {
-        Step {
+    fn step(action: &str, object: &str) -> ReplayStep {
+        ReplayStep {
             kind: Kind(2),
             at: Duration::ZERO,
             pause: Duration::ZERO,
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    fn filled(path: &str, user: &str, step: &Step) -> String {
+    fn filled(path: &str, user: &str, step: &ReplayStep) -> String {
         Template::of(path).fill(&Who { number: 3, name: user.into() }, step).to_string()
     }
 
@@ -157,7 +157,7 @@ mod tests {
     fn what_is_not_recorded_is_a_dash_and_an_action_has_its_request_type() {
         let nothing = step("", "");
         assert_eq!(filled("/{action}/{object}/{message}/{object-path}/{user}", "", &nothing), "/list-messages/-/-/-/-");
-        let unknown = Step { kind: Kind(99), ..nothing };
+        let unknown = ReplayStep { kind: Kind(99), ..nothing };
         assert_eq!(filled("/{action}", "", &unknown), "/other");
     }
 

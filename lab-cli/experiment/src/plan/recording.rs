@@ -13,7 +13,7 @@ use controllers::Class;
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
     plan::Load,
-    replay::{Pace, Sessions},
+    replay::{Pace, ReplaySessions},
 };
 
 pub use played::{Cut, Played};
@@ -74,7 +74,7 @@ impl Recording {
     /// The same as a load.
     pub fn load(&self, played: Played) -> Load {
         Load::Replay {
-            sessions: Sessions::from(played),
+            sessions: ReplaySessions::from(played),
             pace: self.pace,
             classes: self.classes.iter().copied().map(Class).collect(),
         }

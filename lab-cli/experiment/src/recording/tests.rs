@@ -8,7 +8,7 @@ use workloads::{
     mail::arashi,
     persona::Call,
     plan::{Account, Load, LoadPlan, MailUsers, Users},
-    replay::Sessions,
+    replay::ReplaySessions,
     testing::{self, Mailboxes, Reaction},
 };
 
@@ -42,7 +42,7 @@ fn asked(records: &[(&str, &str, &str)]) -> Vec<String> {
     let account = |n: usize| Account { user: format!("account{n}"), password: "p".into() };
     let users = MailUsers::new(arashi(), (0..4).map(account).collect());
     let mut plan = LoadPlan { users: Users::Mail(users), ..testing::url_plan(&[("all", 60, 0)]) };
-    let sessions = Sessions::from(recording.played());
+    let sessions = ReplaySessions::from(recording.played());
     plan.phases[0].loads = vec![Load::Replay { sessions, pace: Pace::Clock, classes: vec![Class(0)] }];
     let mut mail = Mailboxes::with_folders(vec![vec![20, 4, 3]]);
     let seen = RefCell::new(Vec::new());

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use measure::Family;
+use measure::TimeFamily;
 use workloads::{
-    Options, StopFlag,
+    RunOptions, StopFlag,
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target as Destination, UrlUsers, Users},
 };
 
@@ -101,7 +101,7 @@ impl Loaded {
 /// Puts a load on a target. `most` ends it after so many requests.
 pub fn run(target: &Target, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag) -> Result<Loaded, RunFailure> {
     let (gauges, threads) = (target.control.gauges()?, ByThread::read(target.ready.pid));
-    let report = workloads::run(plan, &Options { requests_limit: most, ..Options::default() }, |_| {}, stop)?;
+    let report = workloads::run(plan, &RunOptions { requests_limit: most, ..RunOptions::default() }, |_| {}, stop)?;
     let (after, threads_after) = (target.control.gauges()?, ByThread::read(target.ready.pid));
     if stop.is_stopped() {
         return Err(RunFailure::Interrupted);
@@ -116,7 +116,7 @@ pub fn run(target: &Target, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag)
         )));
     }
     let by_type = total.by_type.iter().filter_map(|(kind, seen)| {
-        let times = report.distribution(PHASE, Family::Service, Some(kind))?;
+        let times = report.distribution(PHASE, TimeFamily::Service, Some(kind))?;
         let count = seen.ledger.served + seen.ledger.served_late;
         let spread = times.log_spread().unwrap_or(0.0);
         Some((kind.clone(), Times { count: count as f64, mean_ms: times.mean_ms()?, spread }))

@@ -8,7 +8,7 @@ use std::{net::SocketAddr, thread, time::Duration};
 
 use analysis::summary::Headroom;
 use workloads::{
-    Options, StopFlag,
+    RunOptions, StopFlag,
     null::Null,
     plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
 };
@@ -50,7 +50,7 @@ fn run(
     stop: &StopFlag,
 ) -> Result<(f64, Option<f64>), RunFailure> {
     let plan = plan(address, users, think, connections);
-    let report = workloads::run(&plan, &Options::default(), |_| {}, stop)?;
+    let report = workloads::run(&plan, &RunOptions::default(), |_| {}, stop)?;
     let found = report.part("null", AFTER..1.0);
     let answered = |found: &measure::PhaseReport| (found.ledger.served as f64) / found.seconds;
     Ok(found.map_or((0.0, None), |found| (answered(&found), found.response_time_ms.p99)))

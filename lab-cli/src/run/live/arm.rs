@@ -11,7 +11,7 @@ use experiment::plan::{Arm, Phase};
 use measure::{Report, Window};
 use target_app::control::wire::{Gauges, ReadRequests};
 use workloads::{
-    Options, StopFlag, UserCommands,
+    RunOptions, StopFlag, UserCommands,
     plan::{Load, LoadPlan, Target},
 };
 
@@ -87,7 +87,7 @@ pub fn run(
         failed: None,
         died: None,
     };
-    let options = Options { numbered: true, second_times: true, commands, ..Options::default() };
+    let options = RunOptions { numbered: true, second_times: true, commands, ..RunOptions::default() };
     let report = workloads::run(&plan, &options, |window| recording.second(&window), &flag)?;
     recording.end(report, plan.client.as_ref().map(assemble::client), &before)
 }

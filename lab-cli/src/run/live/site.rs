@@ -143,14 +143,21 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
         }
         services.insert(0, Service { name: service.name.clone(), tasks: started, capped: service.cap > 0 });
     }
-    let entries: Vec<plan::Entry> = spec
+    let entries: Vec<plan::EntryPoint> = spec
         .entries
         .iter()
         .filter_map(|entry| {
             let to = spec.services.iter().find(|to| to.name == entry.service)?;
             let tasks = addresses.get(&*entry.service)?.clone();
             let service = to.name.clone();
-            Some(plan::Entry { service, class: entry.class, tasks, balancer: to.balancer, per: to.per, cap: to.cap })
+            Some(plan::EntryPoint {
+                service,
+                class: entry.class,
+                tasks,
+                balancer: to.balancer,
+                per: to.per,
+                cap: to.cap,
+            })
         })
         .collect();
     let first = entries.first().and_then(|entry| entry.tasks.first());

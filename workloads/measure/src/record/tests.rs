@@ -61,7 +61,7 @@ fn report() -> Report {
     recorder.finish(Timestamp::from_secs(60), health)
 }
 
-fn through_a_file(record: &Record) -> Record {
+fn through_a_file(record: &ReportRecord) -> ReportRecord {
     serde_json::from_str(&serde_json::to_string(record).expect("JSON")).expect("a record")
 }
 
@@ -82,7 +82,7 @@ fn the_same_report_comes_out_again() {
     assert_eq!(half(&again, "spike"), half(&report, "spike"));
     assert!(half(&report, "calm").is_some() && half(&again, "calm").is_none(), "its parts were not kept");
     assert_eq!(again.part("calm", 0.0..1.0), report.part("calm", 0.0..1.0));
-    for family in Family::ALL {
+    for family in TimeFamily::ALL {
         for kind in [None, Some("write")] {
             let of = |report: &Report| report.distribution("spike", family, kind).map(|found| found.known_as_v2());
             assert_eq!(of(&again), of(&report), "{family:?}");
@@ -95,7 +95,7 @@ fn the_same_report_comes_out_again() {
 #[test]
 fn what_cannot_be_is_told_and_not_computed() {
     let record = report().record(|_| false);
-    let broken = |change: &dyn Fn(&mut Record)| {
+    let broken = |change: &dyn Fn(&mut ReportRecord)| {
         let mut record = record.clone();
         change(&mut record);
         record.report().map(|_| ()).expect_err("it makes no sense").to_string()
@@ -108,13 +108,13 @@ fn what_cannot_be_is_told_and_not_computed() {
     assert!(broken(&|r| r.types.clear()).contains("no types"));
     assert!(broken(&|r| r.phases[0].seen.push([0, 0])).contains("out of order"));
     assert!(broken(&|r| r.phases[0].beside.answered = 1).contains("health checks"));
-    let endless = |r: &mut Record| _ = r.phases[0].replies.statuses.insert(200, u64::MAX);
+    let endless = |r: &mut ReportRecord| _ = r.phases[0].replies.statuses.insert(200, u64::MAX);
     assert!(broken(&endless).contains("by status"));
-    let strange = |r: &mut Record| {
+    let strange = |r: &mut ReportRecord| {
         r.cells[0].times.insert("guess".to_owned(), TimesRecord::default());
     };
     assert!(broken(&strange).contains("nobody knows"));
-    let long = |r: &mut Record| {
+    let long = |r: &mut ReportRecord| {
         let days = TimesRecord { known: vec![[u64::MAX, 1]], ..TimesRecord::default() };
         r.cells[0].times.insert("response".to_owned(), days);
     };

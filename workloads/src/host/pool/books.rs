@@ -2,10 +2,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use controllers::Timestamp;
 
-use super::user::{InFlight, Outcome, UserPhase, UserTask};
+use super::user::{InFlight, UserPhase, UserTask};
 use crate::{
     crowd::Crowd,
-    host::End,
+    host::{End, Outcome},
     measure::{CheckResult, Fate, Health, Numbers, Recorder, Report, TurnedBack, UserStates, Window},
     persona::{Call, Ending, Reply, Want},
     plan::LoadPlan,

@@ -6,8 +6,7 @@ use controllers::{JobId, Note, Outcome, RetryHint, Tags, Timestamp, seed_for};
 
 use super::{
     UserPool,
-    turn::LEAST_PAUSE,
-    user::{InFlight, NeverSent, UserPhase, UserTask},
+    user::{ClientState, InFlight, NeverSent, UserPhase, UserTask},
 };
 use crate::{
     client::{Asked, ClientGauges, Clients, Decided, Member, NOTE, Pass, clients},
@@ -16,6 +15,9 @@ use crate::{
     persona::Call,
     plan::{LoadPlan, Marks},
 };
+
+/// Least pause of a user that sends again after a refusal of the client gate: without one it would ask for ever at one moment.
+pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The client gate of a pool of users.
 #[derive(Debug)]
@@ -27,18 +29,6 @@ pub(super) struct UserGate<C> {
     renewed_in: Vec<usize>,
     /// When those that are held lose their patience.
     limits: BTreeMap<(Timestamp, JobId), Member>,
-}
-
-/// A user's place at the client gate, and its request there.
-#[derive(Debug)]
-pub(super) struct ClientState {
-    member: Member,
-    /// Its request has been let go.
-    pass: Option<Pass>,
-    /// The last answer said not to try the same again.
-    pub(super) told_not_to_retry: bool,
-    /// The note of the last answer.
-    pub(super) note: Option<Note>,
 }
 
 /// The client gate's answer to a user's request.

@@ -4,7 +4,7 @@ use controllers::Timestamp;
 
 use super::{
     UserPool,
-    gate::GateAnswer,
+    gate::{GateAnswer, LEAST_PAUSE},
     user::{InFlight, NeverSent, OpenRequest, Setback, UserPhase, UserTask},
 };
 use crate::{
@@ -12,9 +12,6 @@ use crate::{
     measure::Fate,
     persona::{Call, Draws, Move, Pause, Persona as _, Purpose, Reply, Want},
 };
-
-/// Least pause of a user that sends again after a refusal of the client gate: without one it would ask for ever at one moment.
-pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// Least and greatest bound of the pause after a request that got no connection, or lost it: the bound doubles with each such
 /// request in a row, and the pause is drawn evenly from nothing to the bound. Without it users who try again at once, or nearly,

@@ -1,13 +1,13 @@
 use std::time::Duration;
 
-use controllers::{JobId, RetryHint, Timestamp};
+use controllers::{JobId, Note, RetryHint, Timestamp};
 
-use super::gate::ClientState;
 use crate::{
+    client::{Member, Pass},
     crowd::User,
-    host::End,
+    host::Outcome,
     measure::{Fate, Ticket},
-    persona::{Answer, Call, Draws, Pause, Persona as _, Reply},
+    persona::{Call, Draws, Pause, Persona as _, Reply},
 };
 
 /// One user, between and during its requests.
@@ -28,6 +28,18 @@ pub(crate) struct UserTask<C> {
     /// Its request that is in the ledger and has not ended: from when it is planned to the end of its last hop.
     pub(super) open: Option<OpenRequest>,
     pub(super) phase: UserPhase,
+}
+
+/// A user's place at the client gate, and its request there.
+#[derive(Debug)]
+pub(super) struct ClientState {
+    pub(super) member: Member,
+    /// Its request has been let go.
+    pub(super) pass: Option<Pass>,
+    /// The last answer said not to try the same again.
+    pub(super) told_not_to_retry: bool,
+    /// The note of the last answer.
+    pub(super) note: Option<Note>,
 }
 
 /// The phase of a user.
@@ -107,31 +119,6 @@ impl NeverSent {
             Self::GaveUp => Reply::GaveUp,
             Self::TimedOut => Reply::TimedOut,
         }
-    }
-}
-
-/// The result of an exchange.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Outcome<'a> {
-    /// How the exchange ended.
-    pub(crate) end: End,
-    /// As the user is told.
-    pub(crate) reply: Reply<'a>,
-    /// As the ledger is told, where the user has no answer to judge.
-    pub(crate) fate: Fate,
-    /// The error, where there is no answer and the error has a text.
-    pub(crate) error: Option<&'a str>,
-}
-
-impl<'a> Outcome<'a> {
-    /// The service has answered; the user judges.
-    pub(crate) fn answered(answer: Answer<'a>) -> Self {
-        Self { end: End::Answered, reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
-    }
-
-    /// With what went wrong.
-    pub(crate) fn because(self, error: &'a str) -> Self {
-        Self { error: Some(error), ..self }
     }
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use traces::{regroup, trace::Reader};
 use workloads::{
     mail::REQUEST_TYPES,
-    replay::{Coming, Session, Source, Step},
+    replay::{Coming, ReplaySession, ReplaySource, ReplayStep},
 };
 
 use super::names::Names;
@@ -84,7 +84,7 @@ impl Played {
     }
 }
 
-impl Source for Played {
+impl ReplaySource for Played {
     fn name(&self) -> &str {
         &self.name
     }
@@ -108,7 +108,7 @@ struct Playing<R> {
 /// By start, then as they were read.
 struct Soon {
     number: u64,
-    session: Session,
+    session: ReplaySession,
 }
 
 impl Soon {
@@ -150,14 +150,14 @@ impl<R: Read> Playing<R> {
         let scaled =
             |time: Duration| Duration::try_from_secs_f64(time.as_secs_f64() / self.cut.speed).unwrap_or(Duration::MAX);
         let names = &mut self.names;
-        let step = |step: &regroup::Step| Step {
+        let step = |step: &regroup::Step| ReplayStep {
             kind: kind(&step.action),
             at: scaled(Duration::from_micros(step.at)),
             pause: scaled(Duration::from_micros(step.pause)),
             object: names.object(&session.user, &step.object, key ^ step.at),
             texts: names.texts(step),
         };
-        let steps: std::sync::Arc<[Step]> = session.steps.iter().map(step).collect();
+        let steps: std::sync::Arc<[ReplayStep]> = session.steps.iter().map(step).collect();
         let name = self.names.text(&session.user);
         self.read_to = scaled(into);
         for copy in 0..self.cut.copies {
@@ -167,7 +167,7 @@ impl<R: Read> Playing<R> {
             }
             let user = user.wrapping_mul(self.cut.copies).wrapping_add(copy);
             let (at, class) = (self.read_to + later, Class(session.class));
-            let session = Session { at, user, name: name.clone(), class, steps: steps.clone() };
+            let session = ReplaySession { at, user, name: name.clone(), class, steps: steps.clone() };
             self.soon.push(Reverse(Soon { number: self.number, session }));
             self.number += 1;
         }
@@ -176,7 +176,7 @@ impl<R: Read> Playing<R> {
 
 /// Sessions come in order of start, so what starts by the last one read is complete.
 impl<R: Read> Iterator for Playing<R> {
-    type Item = Result<Session, String>;
+    type Item = Result<ReplaySession, String>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

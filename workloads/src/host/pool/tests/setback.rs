@@ -9,7 +9,7 @@ use crate::{
     host::End,
     mail::arashi,
     plan::{Account, ArrivalLaw, Behaviour, MailUsers, UrlUsers},
-    replay::{Object, Pace, Session, Sessions, Step, Texts},
+    replay::{Object, Pace, ReplaySession, ReplaySessions, ReplayStep, Texts},
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -146,16 +146,17 @@ fn population(mail: bool, reaction: OnTrouble, load: Load) -> LoadPlan {
 }
 
 fn recorded(pace: Pace) -> Load {
-    let step = |n: u16| Step {
+    let step = |n: u16| ReplayStep {
         kind: Kind(n.min(2)),
         at: 100 * MS * u32::from(n),
         pause: 100 * MS,
         object: Object { folder: None, message: 0 },
         texts: Texts::default(),
     };
-    let steps: Arc<[Step]> = (0..6).map(step).collect();
-    let session = |user| Session { at: MS * user, user, name: "joe".into(), class: Class(0), steps: steps.clone() };
-    let sessions = Sessions::listed("six steps each", (0..COUNT).map(session).collect());
+    let steps: Arc<[ReplayStep]> = (0..6).map(step).collect();
+    let session =
+        |user| ReplaySession { at: MS * user, user, name: "joe".into(), class: Class(0), steps: steps.clone() };
+    let sessions = ReplaySessions::listed("six steps each", (0..COUNT).map(session).collect());
     Load::Replay { sessions, pace, classes: vec![Class(0)] }
 }
 
