@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::text::suggestion;
 use controllers::{Catalogue, Class, Criticality, Place, Settings, catalogue::PolicySpec};
-use workloads::plan::{ClientScope, Marks};
+use workloads::plan::ClientScope;
 
 use super::{
     fields::{Fields, count_in, join},
@@ -53,6 +53,11 @@ pub fn client(node: &Node, path: &str, problems: &Problems) -> Option<Client> {
     Some(Client { policy: spec.name, settings: spec.settings, scope })
 }
 
+/// The same, of a key.
+pub fn client_key(fields: &Fields<'_>, key: &str) -> Option<Client> {
+    client(fields.node(key)?, &fields.path(key), fields.problems())
+}
+
 fn read_scope(node: &Node, path: &str, problems: &Problems) -> Option<ClientScope> {
     let path = join(path, "scope");
     match &node.value {
@@ -73,25 +78,20 @@ fn read_scope(node: &Node, path: &str, problems: &Problems) -> Option<ClientScop
     None
 }
 
-/// Reads `criticality: {0: SHEDDABLE}` and `customer: {0: 3}`: by class.
-pub fn marks(fields: &Fields<'_>) -> Marks {
+/// Reads `customer: {0: 3}`.
+pub fn customer_by_class(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, u32> {
     let customer = |node: &Node| count_in(node, 0..=u64::from(u32::MAX)).map(|customer| customer as u32);
-    Marks {
-        criticality: criticality_by_class(fields),
-        customer: by_class(fields, "customer", "{0: 3, 1: 8}", customer),
-        class_header: None,
-    }
+    by_class(fields, key, "{0: 3, 1: 8}", customer)
 }
 
 /// Reads `criticality: {0: SHEDDABLE}`.
-pub fn criticality_by_class(fields: &Fields<'_>) -> BTreeMap<Class, Criticality> {
-    by_class(fields, "criticality", "{0: SHEDDABLE, 1: CRITICAL}", named)
+pub fn criticality_by_class(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, Criticality> {
+    by_class(fields, key, "{0: SHEDDABLE, 1: CRITICAL}", named)
 }
 
 /// Reads `criticality: SHEDDABLE`: of all requests.
-pub fn criticality_of_all(fields: &Fields<'_>) -> Option<Criticality> {
-    let found = named(fields.node("criticality")?);
-    found.map_err(|(message, hint)| fields.problem("criticality", message, hint)).ok()
+pub fn criticality_of_all(fields: &Fields<'_>, key: &str) -> Option<Criticality> {
+    named(fields.node(key)?).map_err(|(message, hint)| fields.problem(key, message, hint)).ok()
 }
 
 fn named(node: &Node) -> Result<Criticality, (String, String)> {

@@ -6,7 +6,7 @@ use analysis::text::suggestion;
 use controllers::catalogue::parse_time;
 
 use super::{
-    problem::Problems,
+    problem::{Place, Problems},
     raw::{Node, Value},
 };
 
@@ -151,6 +151,12 @@ impl<'a> Fields<'a> {
     /// A table of its own.
     pub fn fields(&self, key: &str, known: &[&str]) -> Option<Self> {
         Self::of(self.node(key)?, &self.path(key), known, self.problems)
+    }
+
+    /// The same table with nothing written in it.
+    pub fn emptied(&self) -> Self {
+        static EMPTY: Node = Node { value: Value::Table(Vec::new()), place: Place::Flag(String::new()) };
+        Self { node: &EMPTY, ..self.clone() }
     }
 
     /// For readers of parts.

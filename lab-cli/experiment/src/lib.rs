@@ -8,6 +8,7 @@ mod classes;
 mod client;
 pub mod fields;
 pub mod hindsight;
+mod keys;
 pub mod library;
 mod named_file;
 pub mod own_target;

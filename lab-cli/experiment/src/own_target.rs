@@ -4,11 +4,12 @@
 use analysis::text::suggestion;
 
 use super::{
+    keys::names,
     plan::{App, OwnTarget, Target},
     policy::setting,
     problem::Problems,
     raw::{Entry, Node, Value},
-    target,
+    target::{TargetKeys, target},
 };
 
 /// What makes it another service, or is done once for all arms: no arm changes these.
@@ -25,7 +26,7 @@ pub struct Base<'a> {
 
 /// Keys of `target` that an arm may change.
 pub fn keys() -> Vec<&'static str> {
-    target::KEYS.iter().copied().filter(|key| !SHARED.contains(key)).collect()
+    names::<TargetKeys>().into_iter().filter(|key| !SHARED.contains(key)).collect()
 }
 
 /// Reads an arm's `target: {workers: 4}`: what is written there takes the place of the experiment's, key by key.
@@ -53,7 +54,7 @@ pub fn own_target(node: &Node, base: Base<'_>, path: &str, problems: &Problems) 
     let kept = written.iter().filter(|entry| !changes.iter().any(|change| change.key == entry.key));
     let merged = Node { value: Value::Table(kept.chain(changes).cloned().collect()), place: node.place.clone() };
     // What is wrong in the experiment's own part is found again here, at the same place, and told once.
-    let target = target::target(&merged, problems).filter(|_| sound)?;
+    let target = target(&merged, problems).filter(|_| sound)?;
     let changes = changes.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
     Some(Box::new(OwnTarget { changes, target }))
 }

@@ -5,14 +5,23 @@ use controllers::{
     Catalogue,
     catalogue::{PolicySpec, Setting, Settings},
 };
+use schemars::json_schema;
 use target_app::policies::{Resolved, Unfit};
 
 use super::{
     fields::join,
     hindsight::BEST_STATIC,
+    keys::shapes,
     problem::{Place, Problems},
     raw::{Node, Value},
 };
+
+shapes! {
+    Policy as "Policy" = |_generator| json_schema!({
+        "description": "A policy's name, or its name with settings.",
+        "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": ["object", "null"], "additionalProperties": true}}],
+    });
+}
 
 /// A machine (pool sizing, batching, a monitor) in `target.machines`.
 pub fn machine(node: &Node, reports: bool, problems: &Problems) -> Option<PolicySpec> {

@@ -8,40 +8,70 @@ use analysis::{
     summary::Objective,
     text::suggestion,
 };
+use schemars::json_schema;
 
 use super::{
     arms, classes,
     fields::Fields,
+    keys::{Table, by, choice, count, flag, free, number, shapes, table, text, time},
     own_target::Base,
     plan::{App, Experiment, Load, Model, Rate, Target, Users},
+    policy::Policy,
     problem::{Problem, Problems},
     raw::{self, Value},
     set::set,
-    simulation, target, thresholds, users,
+    simulation::{self, SimulationKeys},
+    target::{self, TargetKeys},
+    thresholds::{self, ThresholdKey},
+    users::{self, UsersKeys},
 };
 
-/// Keys at the top of a file.
-pub const KEYS: &[&str] = &[
-    "name",
-    "about",
-    "source",
-    "target",
-    "objective",
-    "users",
-    "arms",
-    "repeat",
-    "seed",
-    "thresholds",
-    "compare",
-    "declares",
-    "virtual",
-];
-/// Keys of `compare`.
-pub const COMPARE_KEYS: &[&str] = &["baseline", "metric", "phase", "margin", "decide"];
-/// Keys of `objective`.
-pub const OBJECTIVE_KEYS: &[&str] = &["percentile", "response_time"];
-
 const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
+
+table! {
+    /// One experiment.
+    pub(super) struct ExperimentKeys as "Experiment" {
+        name = free::<String>().required(), "Names the results folder: letters, digits, - and _";
+        about: Option<String> = text(), "One line";
+        source: Option<String> = text(), "Figure and paper";
+        target = free::<TargetKeys>().required(), "What is measured";
+        objective = free::<ObjectiveKeys>().required(), "What a good answer is";
+        users = free::<UsersKeys>().required(), "Who sends";
+        arms = free::<Vec<Policy>>().required(), "Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog`, `client`, `services`, `calls` and `target` are the lab's unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's (`lab policies NAME`)";
+        repeat: u32 = count(1..=1000).or(1), "How often every arm is run";
+        seed: u64 = count(0..=1 << 53).or(1), "Root of all randomness";
+        thresholds = free::<Vec<ThresholdKey>>(), "What must hold: `seda.spike.response_time.p90 < 2s`";
+        compare = free::<CompareKeys>(), "How arms are compared";
+        declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise be held against the run: `kernel-backlog`, `closed-overload`";
+        r#virtual = free::<SimulationKeys>(), "For `--virtual` alone";
+    }
+
+    /// What a good answer is.
+    pub(super) struct ObjectiveKeys as "Objective" {
+        percentile: f64 = number(1.0..=99.9).or(90.0), "Share of the requests that it is about, in percent";
+        response_time: Option<Duration> = time(TIMES).wanted("1s"), "Longest response time";
+    }
+
+    /// How arms are compared: fixed before the run.
+    pub(super) struct CompareKeys as "Compare" {
+        baseline = free::<String>().otherwise("the first"), "The arm that the others are held against";
+        metric: Option<Metric> = choice::<_, Metric>(METRICS).otherwise("goodput"), "What decides";
+        phase = free::<String>().otherwise("the baseline's with the most requests"), "In which phase";
+        margin: Option<f64> = number(0.001..=1.0).otherwise("0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction"), "What matters in practice, as a share";
+        decide: bool = flag().or(false), "The run is there to decide: if it is inconclusive, the program ends with code 4";
+    }
+}
+
+const METRICS: &[(&str, Metric)] = &[
+    ("goodput", Metric::Goodput),
+    ("reject-fraction", Metric::RejectFraction),
+    ("p90", Metric::P90),
+    ("p99", Metric::P99),
+];
+
+shapes! {
+    DeclaredKey as "Declared" = |_generator| json_schema!({"type": "string", "enum": ["kernel-backlog", "closed-overload"]});
+}
 
 /// Changes from the command line.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +109,8 @@ pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<Problem>> {
 }
 
 fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Option<Experiment> {
-    let fields = Fields::of(root, "", KEYS, problems)?;
+    let fields = Fields::of_table::<ExperimentKeys>(root, "", problems)?;
+    let ExperimentKeys { about, source, repeat, seed, declares } = ExperimentKeys::read(&fields);
     let name = name(&fields);
     let target = match fields.node("target") {
         None => {
@@ -102,9 +133,6 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     if !changes.policies.is_empty() {
         arms = arms::only(&arms, &changes.policies, base, problems);
     }
-    let repeat = fields.count("repeat", 1..=1000).map_or(1, |n| n as u32);
-    let seed = fields.count("seed", 0..=(1 << 53)).unwrap_or(1);
-    let declares = fields.list("declares").iter().filter_map(|node| declared(node, problems)).collect();
     let simulation =
         simulation::simulation(fields.node("virtual"), target.as_ref().map(|target| &target.app), problems);
     let (target, mut users) = (target?, users?);
@@ -117,8 +145,8 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     }
     let mut experiment = Experiment {
         name: name?,
-        about: fields.text("about").unwrap_or_default(),
-        source: fields.text("source"),
+        about: about.unwrap_or_default(),
+        source,
         target,
         objective: objective?,
         users,
@@ -168,24 +196,16 @@ fn objective(fields: &Fields<'_>) -> Option<Objective> {
         fields.missing("objective", "{percentile: 90, response_time: 1s}");
         return None;
     }
-    let inner = fields.fields("objective", OBJECTIVE_KEYS)?;
-    let percentile = inner.number("percentile", 1.0..=99.9).unwrap_or(90.0);
-    let time = inner.time("response_time", TIMES);
-    if inner.node("response_time").is_none() {
-        inner.missing("response_time", "1s");
-    }
+    let ObjectiveKeys { percentile, response_time: time } = fields.table("objective")?;
     Some(Objective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 })
 }
 
 /// Which arm the others are held against, in what, and what matters.
 fn compare(fields: &Fields<'_>, experiment: &Experiment, arms: &[String]) -> Compare {
-    let Some(inner) = fields.fields("compare", COMPARE_KEYS) else { return Compare::default() };
-    let metrics = [
-        ("goodput", Metric::Goodput),
-        ("reject-fraction", Metric::RejectFraction),
-        ("p90", Metric::P90),
-        ("p99", Metric::P99),
-    ];
+    let inner =
+        fields.node("compare").and_then(|node| Fields::of_table::<CompareKeys>(node, "compare", fields.problems()));
+    let Some(inner) = inner else { return Compare::default() };
+    let CompareKeys { metric, margin, decide } = CompareKeys::read(&inner);
     let known = |key: &str, names: &[&str]| {
         let name = inner.text(key)?;
         if names.contains(&name.as_str()) {
@@ -198,23 +218,24 @@ fn compare(fields: &Fields<'_>, experiment: &Experiment, arms: &[String]) -> Com
     let phases: Vec<&str> = experiment.users.phases.iter().map(|phase| phase.name.as_str()).collect();
     Compare {
         baseline: known("baseline", &arms),
-        metric: inner.choice("metric", &metrics).unwrap_or_default(),
+        metric: metric.unwrap_or_default(),
         phase: known("phase", &phases),
-        margin: inner.number("margin", 0.001..=1.0),
-        decide: inner.flag("decide").unwrap_or(false),
+        margin,
+        decide,
     }
 }
 
-fn declared(node: &raw::Node, problems: &Problems) -> Option<Declared> {
-    match &node.value {
+fn declares(fields: &Fields<'_>, key: &str) -> Vec<Declared> {
+    let declared = |node: &raw::Node| match &node.value {
         Value::Text(text) if text == "kernel-backlog" => Some(Declared::KernelBacklog),
         Value::Text(text) if text == "closed-overload" => Some(Declared::ClosedOverload),
         other => {
             let hint = "one of: kernel-backlog, closed-overload";
-            problems.add(&node.place, "declares", format!("{} is not known here", other.shown()), hint);
+            fields.problems().add(&node.place, key, format!("{} is not known here", other.shown()), hint);
             None
         }
-    }
+    };
+    fields.list(key).iter().filter_map(declared).collect()
 }
 
 /// `0.5x` needs a capacity that is known before the run.

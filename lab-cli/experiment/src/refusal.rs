@@ -1,12 +1,26 @@
 //! `on_refuse`, as it may be written for an arm, the target and a stage.
 
 use analysis::text::suggestion;
+use schemars::json_schema;
 use target_app::spec::OnRefuse;
 use url::Url;
 
-use super::raw::{Node, Value};
+use super::{
+    keys::shapes,
+    raw::{Node, Value},
+};
 
 const WORDS: [&str; 3] = ["reject", "block", "degrade"];
+
+shapes! {
+    OnRefuseKey as "OnRefuse" = |_generator| json_schema!({"oneOf": [
+        {"type": "string", "enum": WORDS},
+        {
+            "description": HINT, "type": "object", "properties": {"redirect": {"type": "string"}},
+            "additionalProperties": false, "required": ["redirect"],
+        },
+    ]});
+}
 
 /// Reads `reject`, `block`, `degrade` or `{redirect: http://127.0.0.1:8081}`; the error is what is wrong, and a hint.
 pub fn refusal(node: &Node) -> Result<OnRefuse, (String, String)> {

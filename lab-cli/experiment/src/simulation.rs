@@ -7,29 +7,62 @@ use workloads::sim::LinkSpec;
 
 use super::{
     fields::Fields,
+    keys::{Table, flag, free, number, size, table, table_of, table_or_default, text, time},
     named_file,
     plan::{App, CostChanges, Simulation, read_plant},
     problem::Problems,
     raw::Node,
 };
 
-/// Keys of `virtual`.
-pub const KEYS: &[&str] = &["plant", "costs", "link", "faults", "only"];
-/// Keys of `virtual.costs`.
-pub const COSTS_KEYS: &[&str] = &["accept", "read", "refuse", "check", "idle", "connection", "memory"];
-/// Keys of `virtual.link`.
-pub const LINK_KEYS: &[&str] = &["delay", "jitter", "loss"];
-/// Keys of each of `virtual.faults`.
-pub const FAULT_KEYS: &[&str] = &["at", "for", "capacity", "latency", "service"];
-
 const COSTS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(10);
+const MEMORY: RangeInclusive<u64> = 0..=1_000_000_000_000;
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
+
+table! {
+    /// What only a run in virtual time needs to know.
+    pub(super) struct SimulationKeys as "Simulation" {
+        plant: Option<String> = text().otherwise("measured on the machine of [fidelity](fidelity.md)"), "What things cost: a file that `lab calibrate` has written";
+        costs: CostKeys = table_or_default(), "What things cost, where it is not as in the plant file";
+        link: Option<LinkKeys> = table_of(), "The way between users and service";
+        faults = free::<Vec<FaultKeys>>(), "What goes wrong, and when";
+        only: bool = flag().or(false), "A live run is refused: it would not be what the experiment is about";
+    }
+
+    /// The way between users and service.
+    pub(super) struct LinkKeys as "Link" {
+        delay: Option<Duration> = time(TIMES).otherwise("the plant's"), "One way";
+        jitter: Option<Duration> = time(TIMES).otherwise("the plant's"), "Up to this much longer, uniformly";
+        loss: f64 = number(0.0..=0.9).or(0.0), "Share of messages that are lost and sent again";
+    }
+
+    /// Something goes wrong for a while: either `capacity` or `latency`.
+    pub(super) struct FaultKeys as "Fault" {
+        at: Option<Duration> = time(TIMES).wanted("10s"), "From the start of the run";
+        r#for: Option<Duration> = time(TIMES).wanted("10s"), "How long";
+        capacity: Option<f64> = number(0.0..=100.0), "The cores work at this share of their speed; 0 is a pause";
+        latency: Option<Duration> = time(TIMES), "Every request takes this much longer";
+        service: Option<String> = text().otherwise("all"), "The only service of a tree that it hits, by its name";
+    }
+
+    /// What things cost, where it is not as in the plant file: times of a whole core.
+    pub(super) struct CostKeys as "Costs" {
+        accept: Option<Duration> = time(COSTS), "To take a connection";
+        read: Option<Duration> = time(COSTS), "To read a request, whatever becomes of it";
+        refuse: Option<Duration> = time(COSTS), "To refuse one that was read";
+        check: Option<Duration> = time(COSTS), "To answer a health check, after reading it";
+        idle: Option<Duration> = time(COSTS), "To have a connection open, for each second";
+        connection: Option<u64> = size(MEMORY), "Memory of an open connection: `40k`";
+        memory: Option<u64> = size(MEMORY), "Memory that there is: `512m`; without it nobody asks how much is in use";
+    }
+}
 
 /// Reads the section. `app`: what is simulated, where that could be read.
 pub(super) fn simulation(node: Option<&Node>, app: Option<&App>, problems: &Problems) -> Simulation {
     let mut simulation = Simulation::default();
-    let Some(fields) = node.and_then(|node| Fields::of(node, "virtual", KEYS, problems)) else { return simulation };
-    if let Some(path) = fields.text("plant") {
+    let fields = node.and_then(|node| Fields::of_table::<SimulationKeys>(node, "virtual", problems));
+    let Some(fields) = fields else { return simulation };
+    let keys = SimulationKeys::read(&fields);
+    if let Some(path) = keys.plant {
         match read_plant_file(Path::new(&path)) {
             Ok(costs) => simulation.costs = costs,
             Err(message) => {
@@ -38,46 +71,38 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&App>, problems: &Prob
             }
         }
     }
-    if let Some(costs) = fields.fields("costs", COSTS_KEYS) {
-        simulation.said = cost_changes(&costs);
-        simulation.said.apply(&mut simulation.costs);
-    }
-    simulation.only = fields.flag("only").unwrap_or(false);
-    if let Some(link) = fields.fields("link", LINK_KEYS) {
+    simulation.said = keys.costs.changes();
+    simulation.said.apply(&mut simulation.costs);
+    simulation.only = keys.only;
+    if let Some(LinkKeys { delay, jitter, loss }) = keys.link {
         let standard = simulation.costs.link();
-        simulation.link = Some(LinkSpec {
-            delay: link.time("delay", TIMES).unwrap_or(standard.delay),
-            jitter: link.time("jitter", TIMES).unwrap_or(standard.jitter),
-            loss: link.number("loss", 0.0..=0.9).unwrap_or(0.0),
-        });
+        let (delay, jitter) = (delay.unwrap_or(standard.delay), jitter.unwrap_or(standard.jitter));
+        simulation.link = Some(LinkSpec { delay, jitter, loss });
     }
     simulation.faults = fields.list("faults").iter().filter_map(|node| fault(node, app, problems)).collect();
     simulation
 }
 
-/// Reads `costs`.
-pub(super) fn cost_changes(fields: &Fields<'_>) -> CostChanges {
-    let millis = |key: &str| fields.time(key, COSTS).map(|time| time.as_secs_f64() * 1e3);
-    let bytes = |key: &str| fields.count(key, 0..=1_000_000_000_000).map(|bytes| bytes as f64);
-    CostChanges {
-        accept_ms: millis("accept"),
-        read_ms: millis("read"),
-        refuse_ms: millis("refuse"),
-        check_ms: millis("check"),
-        idle_ms: millis("idle"),
-        connection_kb: bytes("connection").map(|bytes| bytes / 1e3),
-        memory_mb: bytes("memory").map(|bytes| bytes / 1e6),
+impl CostKeys {
+    /// The same in the units of a plant file.
+    pub(super) fn changes(&self) -> CostChanges {
+        let millis = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
+        CostChanges {
+            accept_ms: millis(self.accept),
+            read_ms: millis(self.read),
+            refuse_ms: millis(self.refuse),
+            check_ms: millis(self.check),
+            idle_ms: millis(self.idle),
+            connection_kb: self.connection.map(|bytes| bytes as f64 / 1e3),
+            memory_mb: self.memory.map(|bytes| bytes as f64 / 1e6),
+        }
     }
 }
 
 fn fault(node: &Node, app: Option<&App>, problems: &Problems) -> Option<Fault> {
-    let fields = Fields::of(node, "virtual.faults", FAULT_KEYS, problems)?;
-    for key in ["at", "for"] {
-        if fields.node(key).is_none() {
-            fields.missing(key, "10s");
-        }
-    }
-    let kind = match (fields.number("capacity", 0.0..=100.0), fields.time("latency", TIMES)) {
+    let fields = Fields::of_table::<FaultKeys>(node, "virtual.faults", problems)?;
+    let FaultKeys { at, r#for: lasts, capacity, latency, service } = FaultKeys::read(&fields);
+    let kind = match (capacity, latency) {
         (Some(share), None) => FaultKind::Capacity(share),
         (None, Some(wait)) => FaultKind::Latency(wait),
         _ => {
@@ -86,11 +111,10 @@ fn fault(node: &Node, app: Option<&App>, problems: &Problems) -> Option<Fault> {
             return None;
         }
     };
-    let service = fields.text("service");
     if let (Some(name), Some(app)) = (&service, app) {
         not_hit(name, app).into_iter().for_each(|(message, hint)| fields.problem("service", message, hint));
     }
-    Some(Fault { at: fields.time("at", TIMES)?, lasts: fields.time("for", TIMES)?, kind, service })
+    Some(Fault { at: at?, lasts: lasts?, kind, service })
 }
 
 /// Why a fault cannot hit the service of that name, and what to write.

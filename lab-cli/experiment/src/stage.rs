@@ -1,8 +1,8 @@
 //! Stages and emulated servers: of a target, and of each service of a tree.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
-use controllers::catalogue::parse_time;
+use controllers::{Class, catalogue::parse_time};
 use target_app::{
     spec::{Discipline, EmulatedSpec, OnRefuse, ServiceTime, StageSpec},
     synthetic::Law,
@@ -11,24 +11,45 @@ use target_app::{
 use super::{
     client::by_class,
     fields::{Fields, join},
+    keys::{Table, by, count, first_of, flag, number, table},
     raw::{Node, Value},
-    refusal::refusal,
+    refusal::{OnRefuseKey, refusal},
 };
 
 const SERVICE: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
 /// Most values of an empirical law.
 const MOST_VALUES: usize = 10_000;
 
+table! {
+    /// Emulated service times.
+    pub(super) struct EmulatedKeys as "Emulated" {
+        service: Option<ServiceTime> = by::<serde_json::Value, _>(service).required(), "Service times: `10ms`, `{exponential: 10ms}`, `{lognormal: {median, sigma}}`, `{pareto: {min, alpha}}`, `{uniform: {min, max}}`, `{bimodal: {short, long, long_share}}`, `{empirical: [5ms, 90ms]}`";
+        servers: u32 = count(1..=1024).or(1), "Servers that work side by side; no more are busy than there are `workers`";
+        discipline: Discipline = first_of(&[("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)]), "How servers share the work";
+        degradable: f64 = number(0.0..=1.0).or(0.0), "Share of the work that shrinks with the quality that a policy sets";
+        class_work: BTreeMap<Class, f64> = by::<BTreeMap<String, f64>, _>(class_work), "By class, how many times the drawn work a request is, 0.001 to 1000: `{2: 5}`; 1 for the others. Capacity (`0.5x`) is reckoned with 1";
+    }
+
+    /// Queue, workers and refusals of a stage.
+    pub(super) struct PoolKeys as "Pool" {
+        queue: Option<u32> = count(1..=1_000_000).otherwise(StageSpec::default().queue), "Longest queue of a stage";
+        workers: Option<u32> = count(1..=1024).otherwise(StageSpec::default().workers), "Workers of a stage";
+        batch: Option<u32> = count(1..=10_000).otherwise(StageSpec::default().batch), "Most jobs that a worker takes at once";
+        on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("reject"), "What is done with a request that the next stage refuses (what a policy at `accept` or of scope `single` refuses gets its 503): a 503 page (`reject`); wait, with one of the workers of dispatch (2, and 10 000 places before them; `stages: {dispatch: …}`), so that what comes behind waits too, whatever its stage (`block`); a cheap answer (`degrade`); or with `{redirect: URL}` a 307 to the same page on another node (`http://127.0.0.1:8081`: scheme, host and port). See [Redirects](#redirects)";
+        drop_abandoned: Option<bool> = flag().otherwise(false), "Do not work on requests whose client has gone";
+        drop_expired: Option<bool> = flag().otherwise(false), "Refuse requests whose sender no longer waits (`X-Timeout-Ms`) when their turn comes";
+    }
+}
+
 /// Emulated servers, of a target or of one of its services.
 pub fn emulated(fields: &Fields<'_>, answer_bytes: u32) -> Option<EmulatedSpec> {
-    // All of them are read before a law that makes no sense ends it.
-    let service = service(fields);
-    let words = [("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)];
-    let servers = fields.count("servers", 1..=1024).map_or(1, |n| n as u32);
-    let discipline = fields.choice("discipline", &words).unwrap_or(Discipline::Fifo);
-    let degradable = fields.number("degradable", 0.0..=1.0).unwrap_or(0.0);
-    let class_work = by_class(fields, "class_work", "{2: 5}", times).into_iter().collect();
+    let EmulatedKeys { service, servers, discipline, degradable, class_work } = EmulatedKeys::read(fields);
+    let class_work = class_work.into_iter().collect();
     Some(EmulatedSpec { service: service?, servers, discipline, answer_bytes, degradable, class_work })
+}
+
+fn class_work(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, f64> {
+    by_class(fields, key, "{2: 5}", times)
 }
 
 /// How many times the usual work.
@@ -39,7 +60,7 @@ fn times(node: &Node) -> Result<f64, (String, String)> {
     }
 }
 
-fn service(fields: &Fields<'_>) -> Option<ServiceTime> {
+fn service(fields: &Fields<'_>, _: &str) -> Option<ServiceTime> {
     let law = service_law(fields)?;
     Law::new(&law).map_err(|error| fields.problem("service", error.to_string(), "")).ok()?;
     Some(law)
@@ -128,18 +149,40 @@ fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<Se
 
 /// Queue, pool and batch of a stage.
 pub fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
+    let PoolKeys { queue, workers, batch, on_refuse, drop_abandoned, drop_expired } = PoolKeys::read(fields);
     StageSpec {
-        queue: fields.count("queue", 1..=1_000_000).map_or(otherwise.queue, |n| n as u32),
-        workers: fields.count("workers", 1..=1024).map_or(otherwise.workers, |n| n as u32),
-        batch: fields.count("batch", 1..=10_000).map_or(otherwise.batch, |n| n as u32),
-        drop_abandoned: fields.flag("drop_abandoned").unwrap_or(otherwise.drop_abandoned),
-        drop_expired: otherwise.drop_expired,
-        on_refuse: on_refuse(fields).unwrap_or_else(|| otherwise.on_refuse.clone()),
+        queue: queue.unwrap_or(otherwise.queue),
+        workers: workers.unwrap_or(otherwise.workers),
+        batch: batch.unwrap_or(otherwise.batch),
+        drop_abandoned: drop_abandoned.unwrap_or(otherwise.drop_abandoned),
+        drop_expired: drop_expired.unwrap_or(otherwise.drop_expired),
+        on_refuse: on_refuse.unwrap_or_else(|| otherwise.on_refuse.clone()),
         criticality: otherwise.criticality,
     }
 }
 
-fn on_refuse(fields: &Fields<'_>) -> Option<OnRefuse> {
-    let refusal = refusal(fields.node("on_refuse")?);
-    refusal.map_err(|(message, hint)| fields.problem("on_refuse", message, hint)).ok()
+fn on_refuse(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
+    refusal(fields.node(key)?).map_err(|(message, hint)| fields.problem(key, message, hint)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Changes, Experiment, read};
+
+    const FILE: &str = "name: x\nabout: y\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
+
+    fn drops_expired(set: &[&str]) -> (bool, bool) {
+        let changes = Changes { set: set.iter().map(|set| (*set).to_owned()).collect(), ..Changes::default() };
+        let Experiment { target, .. } = read(FILE, &changes).expect("it is good");
+        (target.stage_defaults.drop_expired, target.stages["work"].drop_expired)
+    }
+
+    #[test]
+    fn a_stage_drops_expired_work_as_the_target_does_unless_it_says_otherwise() {
+        assert_eq!(drops_expired(&["target.stages={work: {queue: 5}}"]), (false, false));
+        assert_eq!(drops_expired(&["target.stages={work: {drop_expired: true}}"]), (false, true));
+        let of_target = "target.drop_expired=true";
+        assert_eq!(drops_expired(&[of_target, "target.stages={work: {queue: 5}}"]), (true, true));
+        assert_eq!(drops_expired(&[of_target, "target.stages={work: {drop_expired: false}}"]), (true, false));
+    }
 }

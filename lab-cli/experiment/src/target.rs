@@ -3,78 +3,118 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::text::suggestion;
+use controllers::{Class, Criticality};
+use schemars::JsonSchema;
 use target_app::spec::{ChecksumSpec, ClassRule, Durability, EdgeSpec, HealthChecks, StageSpec};
 
 use super::{
     client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
+    keys::{Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, time},
     plan::{App, Arashi, Mail, Target, Work},
-    policy::machine,
+    policy::{Policy, machine},
     problem::Problems,
     raw::{Node, Value},
-    stage::{emulated, stage},
+    stage::{EmulatedKeys, PoolKeys, emulated, stage},
+    tree::TreeKeys,
     users::rate,
 };
 
-/// Keys of `target`.
-pub const KEYS: &[&str] = &[
-    "app",
-    "mail",
-    "database",
-    "capacity",
-    "work",
-    "connections",
-    "session",
-    "search",
-    "durability",
-    "stale",
-    "rounds",
-    "fixed_rounds",
-    "reads",
-    "answer",
-    "service",
-    "servers",
-    "discipline",
-    "degradable",
-    "class_work",
-    "services",
-    "entry",
-    "queue",
-    "workers",
-    "batch",
-    "on_refuse",
-    "drop_abandoned",
-    "stages",
-    "machines",
-    "class",
-    "criticality",
-    "health",
-    "backlog",
-    "keep_alive",
-    "idle_timeout",
-    "connection_requests",
-    "hosts",
-];
-/// Those of the web mail alone.
-const ARASHI_KEYS: &[&str] =
-    &["mail", "database", "capacity", "work", "connections", "session", "search", "durability", "stale"];
-const CHECKSUM_KEYS: &[&str] = &["rounds", "fixed_rounds", "reads", "answer"];
-const EMULATED_KEYS: &[&str] = &["service", "servers", "discipline", "answer", "degradable", "class_work"];
-const TREE_KEYS: &[&str] = &["services", "entry"];
-/// Keys of `target.mail`.
-pub const MAIL_KEYS: &[&str] = &["folders", "seed", "accounts", "inbox"];
-/// Keys of one of `target.stages`.
-pub const STAGE_KEYS: &[&str] = &["queue", "workers", "batch", "on_refuse", "drop_abandoned", "criticality"];
-/// Keys of `target.class`.
-pub const CLASS_KEYS: &[&str] = &["header", "cookie", "address", "path"];
-
 const IDLE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3600);
+
+/// What a target serves.
+#[derive(Debug, Clone, Copy, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+enum AppName {
+    Arashi,
+    Checksum,
+    Emulated,
+    Tree,
+}
+
+const APPS: &[(&str, AppName)] = &[
+    ("arashi", AppName::Arashi),
+    ("checksum", AppName::Checksum),
+    ("emulated", AppName::Emulated),
+    ("tree", AppName::Tree),
+];
+
+table! {
+    /// What is measured.
+    pub(super) struct TargetKeys as "Target" {
+        app: Option<AppName> = choice::<_, AppName>(APPS).wanted("arashi"), "What it serves: web mail, a service with a quality knob, service times by a law, or several emulated services that call each other ([Several services](#several-services))";
+        arashi = keys_of::<ArashiKeys>("arashi");
+        checksum = keys_of::<ChecksumKeys>("checksum");
+        answer = keys_of::<AnswerKeys>("checksum, emulated");
+        emulated = keys_of::<EmulatedKeys>("emulated");
+        tree = keys_of::<TreeKeys>("tree");
+        pool = keys_of::<PoolKeys>("");
+        stages = free::<BTreeMap<String, StageKeys>>(), "Stages that differ, by name: `{search: {workers: 1}}`";
+        machines = free::<Vec<Policy>>(), "Pool sizing, batching, monitors (`lab policies`): `[thread-pool]`";
+        class: ClassRule = by::<ClassKeys, _>(class), "Where a request's class is found; the lab's users say their class, unless it is 0, in the header that the target reads, and no user sends a class cookie";
+        criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class).otherwise("CRITICAL"), "How important requests of a class are that do not say so themselves (`X-Criticality`): `{0: SHEDDABLE, 3: CRITICAL_PLUS}`";
+        health: HealthChecks = first_of(&[("outside", HealthChecks::Outside), ("inside", HealthChecks::Inside)]), "Who answers `GET /health`: the edge, whatever policies say (`outside`), or dispatch, if the policy there lets it in; policies learn nothing from it";
+        backlog: Option<u32> = count(1..=65_535), "Length of the kernel's listen queue";
+        keep_alive: bool = flag().or(true), "Keep connections open between requests";
+        idle_timeout: Duration = time(IDLE).or(EdgeSpec::default().idle_timeout), "Longest time that a kept connection may be idle";
+        connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests of one connection, 0 for any number; the last answer says that the connection ends, and users open a new one";
+        hosts: Vec<String> = by::<Vec<String>, _>(hosts), "Names that it answers to, with `localhost` and addresses";
+    }
+
+    /// Keys of the web mail.
+    pub(super) struct ArashiKeys as "Arashi" {
+        mail: MailKeys = table_or_default(), "The generated corpus: kept between runs, copied for each arm";
+        database = choice::<_, String>(&[("sqlite", ())]), "Where the mail is kept";
+        capacity = free::<String>(), "Solve the work knob for this rate before the first arm: `100/s`";
+        work: Option<f64> = number(0.0..=1e6).otherwise(0), "Extra database operations a request, instead of `capacity`";
+        connections: u32 = count(1..=256).or(4), "Connections to the database";
+        session: bool = first_of(&[("cookie", false), ("link", true)]), "Where the session key is: `link` as in the paper";
+        search: bool = first_of(&[("substring", false), ("full-text", true)]), "How search works: `substring` as in the paper";
+        durability: Durability = first_of(&[("normal", Durability::Normal), ("full", Durability::Full)]), "What an acknowledged change survives: a kill of the process (`normal`), or a power cut as well, at the cost of a sync a change; results at different levels do not compare";
+        stale: Duration = time(Duration::ZERO..=Duration::from_secs(86_400)).or(Duration::ZERO).otherwise("none"), "A list is answered with a copy that is at most so old, if there is one (each user's own, of the same page and order): with `on_refuse: degrade` one that is refused, and with a policy that lowers the quality any, as long as the quality of its stage is under 1. A copy costs a plant what a list costs without the database. 0: no copies. See [Degraded answers](#degraded-answers)";
+    }
+
+    /// Whose mail.
+    pub(super) struct MailKeys as "Mail" {
+        folders = choice::<_, String>(&[("generated", ())]), "Where folders come from";
+        seed: u64 = count(0..=1 << 53).or(7), "Root of the corpus' randomness";
+        accounts: u32 = count(1..=100_000).or(100), "Accounts; users with the same account share its mail";
+        inbox: Option<u32> = count(1..=1_000_000), "Messages in every inbox, for long runs whose users would empty small ones";
+    }
+
+    /// Keys of the checksum service.
+    pub(super) struct ChecksumKeys as "Checksum" {
+        rounds: u32 = count(1..=100_000).or(50), "Rounds at quality 1";
+        fixed_rounds: u32 = count(0..=100_000).or(0), "Rounds more that are done in full at any quality";
+        reads: u32 = count(1..=100_000).or(100), "Reads a round";
+    }
+
+    /// The answer of a synthetic service.
+    pub(super) struct AnswerKeys as "Answer" {
+        answer: Option<u32> = count(0..=1_000_000).in_unit("bytes").otherwise("8192, emulated 1024"), "Length of the answer";
+    }
+
+    /// A stage that differs.
+    pub(super) struct StageKeys as "Stage" {
+        pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
+        criticality: Option<Criticality> = by::<String, _>(criticality_of_all), "How important jobs are from this stage on, whatever they said: for its policy, and for calls on their behalf. At `dispatch`, for the policy there as well";
+    }
+
+    /// How a request's class is found: one of these.
+    pub(super) struct ClassKeys as "Class" {
+        header = free::<String>(), "A number in this header: `User-Class`";
+        cookie = free::<String>(), "A number in this cookie";
+        address = free::<BTreeMap<String, u8>>(), "By source address: `{127.1.0.0/16: 1}`, the first prefix that fits, else 0";
+        path = free::<BTreeMap<String, u8>>(), "By the start of path and query: `{/search: 1}`, the first that fits, else 0";
+    }
+}
 
 /// Reads `target`.
 pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
-    let fields = Fields::of(node, "target", KEYS, problems)?;
+    let fields = Fields::of_table::<TargetKeys>(node, "target", problems)?;
+    let keys = TargetKeys::read(&fields);
     let stage_defaults = stage(&fields, &StageSpec::default());
-    let app = app(&fields, &stage_defaults);
+    let app = keys.app.and_then(|name| app(name, &fields, &stage_defaults));
     let graph = app.as_ref().map(App::graph);
     let known: Option<Vec<&str>> = graph.as_ref().map(|graph| graph.sized().collect());
     let mut stages = BTreeMap::new();
@@ -84,8 +124,8 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
             if let Some(known) = known.as_ref().filter(|known| !known.contains(&entry.key.as_str())) {
                 problems.add(&entry.place, &path, "there is no such stage", suggestion(&entry.key, known));
             }
-            if let Some(fields) = Fields::of(&entry.node, &path, STAGE_KEYS, problems) {
-                let criticality = criticality_of_all(&fields);
+            if let Some(fields) = Fields::of_table::<StageKeys>(&entry.node, &path, problems) {
+                let StageKeys { criticality } = StageKeys::read(&fields);
                 stages.insert(entry.key.clone(), StageSpec { criticality, ..stage(&fields, &stage_defaults) });
             }
         }
@@ -95,92 +135,60 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
     // All of them are read before a wrong app ends it: a person sees every problem at once.
     let reports = matches!(app, Some(App::Tree(_)));
     let machines = fields.list("machines").iter().filter_map(|node| machine(node, reports, problems)).collect();
-    let class = class(&fields);
-    let criticality = criticality_by_class(&fields);
-    let health = fields.choice("health", &[("outside", HealthChecks::Outside), ("inside", HealthChecks::Inside)]);
-    let health = health.unwrap_or_default();
-    let backlog = fields.count("backlog", 1..=65_535).map(|n| n as u32);
-    let keep_alive = fields.flag("keep_alive").unwrap_or(true);
-    let usual = EdgeSpec::default();
-    let idle_timeout = fields.time("idle_timeout", IDLE).unwrap_or(usual.idle_timeout);
-    let connection_requests =
-        fields.count("connection_requests", 0..=1_000_000_000).map_or(usual.connection_requests, |n| n as u32);
-    let hosts = hosts(&fields);
     Some(Target {
         app: app?,
         stage_defaults,
         stages,
         machines,
-        class,
-        criticality,
-        health,
-        backlog,
-        keep_alive,
-        idle_timeout,
-        connection_requests,
-        hosts,
+        class: keys.class,
+        criticality: keys.criticality,
+        health: keys.health,
+        backlog: keys.backlog,
+        keep_alive: keys.keep_alive,
+        idle_timeout: keys.idle_timeout,
+        connection_requests: keys.connection_requests,
+        hosts: keys.hosts,
     })
 }
 
-fn hosts(fields: &Fields<'_>) -> Vec<String> {
+fn hosts(fields: &Fields<'_>, key: &str) -> Vec<String> {
     let name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
     let mut hosts = Vec::new();
-    for node in fields.list("hosts") {
+    for node in fields.list(key) {
         match &node.value {
             Value::Text(text) if name(text) => hosts.push(text.clone()),
-            other => fields.problem("hosts", format!("not {}", other.shown()), "write [mail.example]"),
+            other => fields.problem(key, format!("not {}", other.shown()), "write [mail.example]"),
         }
     }
     hosts
 }
 
-fn app(fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option<App> {
-    #[derive(Clone, Copy)]
-    enum Kind {
-        Arashi,
-        Checksum,
-        Emulated,
-        Tree,
-    }
-    let words =
-        [("arashi", Kind::Arashi), ("checksum", Kind::Checksum), ("emulated", Kind::Emulated), ("tree", Kind::Tree)];
-    if fields.node("app").is_none() {
-        fields.missing("app", "arashi");
-    }
-    let kind = fields.choice("app", &words)?;
+fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option<App> {
     // Keys of another app are slips, not silently ignored.
-    let own: &[&str] = match kind {
-        Kind::Arashi => ARASHI_KEYS,
-        Kind::Checksum => CHECKSUM_KEYS,
-        Kind::Emulated => EMULATED_KEYS,
-        Kind::Tree => TREE_KEYS,
-    };
-    let all = [ARASHI_KEYS, CHECKSUM_KEYS, EMULATED_KEYS, TREE_KEYS].concat();
-    for key in all.into_iter().collect::<std::collections::BTreeSet<_>>() {
-        if !own.contains(&key) && fields.node(key).is_some() {
-            fields.problem(key, "does not belong to this app", format!("it has: {}", own.join(", ")));
-        }
+    let (word, _) = APPS[name as usize];
+    let (own, others): (Vec<_>, Vec<_>) = TargetKeys::rows()
+        .into_iter()
+        .filter(|row| !row.of.is_empty())
+        .partition(|row| row.of.split(", ").any(|of| of == word));
+    let own: Vec<_> = own.iter().map(|row| row.key).collect();
+    for row in others.iter().filter(|row| fields.node(row.key).is_some()) {
+        fields.problem(row.key, "does not belong to this app", format!("it has: {}", own.join(", ")));
     }
-    Some(match kind {
-        Kind::Arashi => App::Arashi(arashi(fields)),
-        Kind::Checksum => App::Checksum(ChecksumSpec {
-            rounds: fields.count("rounds", 1..=100_000).map_or(50, |n| n as u32),
-            fixed_rounds: fields.count("fixed_rounds", 0..=100_000).map_or(0, |n| n as u32),
-            reads: fields.count("reads", 1..=100_000).map_or(100, |n| n as u32),
-            answer_bytes: answer_bytes(fields, 8192),
-        }),
-        Kind::Emulated => App::Emulated(emulated(fields, answer_bytes(fields, 1024))?),
-        Kind::Tree => App::Tree(super::tree::tree(fields, stage_defaults)?),
+    let answer_bytes = |usual| AnswerKeys::read(fields).answer.unwrap_or(usual);
+    Some(match name {
+        AppName::Arashi => App::Arashi(arashi(fields)),
+        AppName::Checksum => {
+            let ChecksumKeys { rounds, fixed_rounds, reads } = ChecksumKeys::read(fields);
+            App::Checksum(ChecksumSpec { rounds, fixed_rounds, reads, answer_bytes: answer_bytes(8192) })
+        }
+        AppName::Emulated => App::Emulated(emulated(fields, answer_bytes(1024))?),
+        AppName::Tree => App::Tree(super::tree::tree(fields, stage_defaults)?),
     })
 }
 
 fn arashi(fields: &Fields<'_>) -> Arashi {
-    let mail = fields.fields("mail", MAIL_KEYS);
-    if let Some(mail) = &mail {
-        mail.choice("folders", &[("generated", ())]);
-    }
-    fields.choice("database", &[("sqlite", ())]);
-    let work = match (fields.node("capacity"), fields.number("work", 0.0..=1e6)) {
+    let keys = ArashiKeys::read(fields);
+    let work = match (fields.node("capacity"), keys.work) {
         (Some(_), Some(_)) => {
             fields.problem("work", "capacity and work are two ways to set one knob", "keep one of them");
             Work::Operations(0.0)
@@ -194,30 +202,22 @@ fn arashi(fields: &Fields<'_>) -> Arashi {
         },
         (None, operations) => Work::Operations(operations.unwrap_or(0.0)),
     };
+    let MailKeys { seed, accounts, inbox } = keys.mail;
     Arashi {
-        mail: Mail {
-            seed: mail.as_ref().and_then(|mail| mail.count("seed", 0..=(1 << 53))).unwrap_or(7),
-            accounts: mail.as_ref().and_then(|mail| mail.count("accounts", 1..=100_000)).map_or(100, |n| n as u32),
-            inbox: mail.as_ref().and_then(|mail| mail.count("inbox", 1..=1_000_000)).map(|n| n as u32),
-        },
+        mail: Mail { seed, accounts, inbox },
         work,
-        connections: fields.count("connections", 1..=256).map_or(4, |n| n as u32),
-        session_in_links: fields.choice("session", &[("cookie", false), ("link", true)]).unwrap_or(false),
-        full_text: fields.choice("search", &[("substring", false), ("full-text", true)]).unwrap_or(false),
-        durability: fields
-            .choice("durability", &[("normal", Durability::Normal), ("full", Durability::Full)])
-            .unwrap_or_default(),
-        stale: fields.time("stale", Duration::ZERO..=Duration::from_secs(86_400)).unwrap_or_default(),
+        connections: keys.connections,
+        session_in_links: keys.session,
+        full_text: keys.search,
+        durability: keys.durability,
+        stale: keys.stale,
     }
 }
 
-fn answer_bytes(fields: &Fields<'_>, otherwise: u32) -> u32 {
-    fields.count("answer", 0..=1_000_000).map_or(otherwise, |n| n as u32)
-}
-
-fn class(fields: &Fields<'_>) -> ClassRule {
-    let Some(inner) = fields.fields("class", CLASS_KEYS) else { return ClassRule::None };
-    let given: Vec<&str> = CLASS_KEYS.iter().copied().filter(|key| inner.node(key).is_some()).collect();
+fn class(fields: &Fields<'_>, _: &str) -> ClassRule {
+    let keys = names::<ClassKeys>();
+    let Some(inner) = fields.fields("class", &keys) else { return ClassRule::None };
+    let given: Vec<&str> = keys.into_iter().filter(|key| inner.node(key).is_some()).collect();
     let [key] = given[..] else {
         fields.problem("class", "one of header, cookie, address and path is wanted", "write {header: User-Class}");
         return ClassRule::None;

@@ -3,19 +3,35 @@
 use std::time::Duration;
 
 use analysis::judge::threshold::{AbortRule, Names, Threshold, ThresholdError, Watch};
+use schemars::json_schema;
 use workloads::mail::REQUEST_TYPES;
 
 use super::{
     fields::Fields,
+    keys::{Table, flag, free, shapes, table, time},
     plan::{Experiment, Model},
     problem::Problems,
     raw::{Node, Value},
 };
 
-/// Keys of a threshold that is a table.
-pub const KEYS: &[&str] = &["check", "abort", "grace"];
 /// How long one that ends the run may fail before it does.
 const GRACE: Duration = Duration::from_secs(10);
+
+table! {
+    /// A threshold that may end the run.
+    pub(super) struct ThresholdKeys as "ThresholdTable" {
+        check = free::<String>().required(), "What must hold: `seda.spike.response_time.p90 < 2s`";
+        abort: bool = flag().or(false), "Ends the run once it has failed for the grace time, second by second";
+        grace: Option<Duration> = time(Duration::from_secs(1)..=Duration::from_secs(3600)).otherwise("10s"), "How long it may fail";
+    }
+}
+
+shapes! {
+    ThresholdKey as "Threshold" = |generator| json_schema!({
+        "description": "What must hold.",
+        "anyOf": [{"type": "string"}, generator.subschema_for::<ThresholdKeys>()],
+    });
+}
 
 /// Reads `thresholds`, and which of them end the run. `all_arms` are those of the file: where fewer are run, thresholds on the
 /// others are left out.
@@ -65,9 +81,8 @@ fn written(node: &Node, problems: &Problems) -> Option<(String, Option<Duration>
     match &node.value {
         Value::Text(text) => Some((text.clone(), None)),
         Value::Table(_) => {
-            let fields = Fields::of(node, "thresholds", KEYS, problems)?;
-            let grace = fields.time("grace", Duration::from_secs(1)..=Duration::from_secs(3600));
-            let abort = fields.flag("abort").unwrap_or(false);
+            let fields = Fields::of_table::<ThresholdKeys>(node, "thresholds", problems)?;
+            let ThresholdKeys { abort, grace } = ThresholdKeys::read(&fields);
             if !abort && grace.is_some() {
                 fields.problem("grace", "a grace time without abort", "add abort: true, or leave grace out");
                 return None;

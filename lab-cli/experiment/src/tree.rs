@@ -3,52 +3,26 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::text::suggestion;
-use controllers::{Class, catalogue::PolicySpec};
+use controllers::{Class, Criticality, catalogue::PolicySpec};
+use schemars::json_schema;
 use target_app::{
     spec::StageSpec,
     tree::{Balancer, Per, Slow, WhenRefused},
 };
 
 use super::{
-    client::{client, criticality_of_all},
+    client::{client_key, criticality_of_all},
     fields::{Fields, join},
-    plan::{CallChanges, CostChanges, Tree, TreeCall, TreeService},
-    policy::policy,
+    keys::{
+        Table, by, choice, count, first_of, flag, free, keys_of, names, number, shapes, table, table_or_default, time,
+    },
+    plan::{CallChanges, Client, Tree, TreeCall, TreeService},
+    policy::{Policy, policy},
     problem::Problems,
     raw::{Entry, Node, Value},
-    simulation::{COSTS_KEYS, cost_changes},
-    stage::{emulated, stage},
+    simulation::CostKeys,
+    stage::{EmulatedKeys, PoolKeys, emulated, stage},
 };
-
-/// Keys of one of `target.services`.
-pub const SERVICE_KEYS: &[&str] = &[
-    "service",
-    "servers",
-    "discipline",
-    "degradable",
-    "class_work",
-    "tasks",
-    "balancer",
-    "per",
-    "slow",
-    "cap",
-    "calls",
-    "fan_out",
-    "costs",
-    "queue",
-    "workers",
-    "batch",
-    "on_refuse",
-    "drop_abandoned",
-    "criticality",
-];
-/// Keys of `slow`.
-pub const SLOW_KEYS: &[&str] = &["tasks", "speed"];
-/// Keys of one of a service's `calls`.
-pub const CALL_KEYS: &[&str] =
-    &["to", "times", "attempts", "heed_dont_retry", "when_refused", "timeout", "connections", "client"];
-/// Keys of `calls` of an arm.
-pub const CHANGE_KEYS: &[&str] = &["attempts", "heed_dont_retry", "when_refused", "client"];
 
 const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 const WHEN_REFUSED: &[(&str, WhenRefused)] = &[
@@ -56,6 +30,62 @@ const WHEN_REFUSED: &[(&str, WhenRefused)] = &[
     ("dont-retry", WhenRefused::DontRetry),
     ("degrade", WhenRefused::Degrade),
 ];
+
+const BALANCERS: &[(&str, Balancer)] =
+    &[("round-robin", Balancer::RoundRobin), ("random", Balancer::Random), ("least-loaded", Balancer::LeastLoaded)];
+
+table! {
+    /// Keys of a target that is several services.
+    pub(super) struct TreeKeys as "Tree" {
+        services = free::<BTreeMap<String, ServiceKeys>>(), "Services by name, callers before those that they call";
+        entry = free::<serde_json::Value>().otherwise("the first"), "The service that users ask, or by class: `{0: proxy, 1: back}`";
+    }
+
+    /// A service of a tree; what is not given is as in `target`.
+    pub(super) struct ServiceKeys as "Service" {
+        emulated = keys_of::<EmulatedKeys>("");
+        tasks: u32 = count(1..=1000).or(1), "Equal tasks";
+        balancer: Balancer = first_of(BALANCERS), "Which task a request goes to. Least loaded: fewest requests that this sender waits for. Live no process stands before the tasks: whoever sends chooses. A user whose request goes to another task than the one before closes its connection and opens another; callers keep connections to all tasks";
+        per: Per = first_of(&[("request", Per::Request), ("connection", Per::Connection)]), "What the balancer sends on: each request (as a proxy that costs nothing), or each connection";
+        slow = free::<SlowKeys>(), "The first tasks are slower: `{tasks: 1, speed: 0.2}`";
+        cap: u32 = count(1..=1_000_000).or(0).otherwise("none"), "Most requests under way at a task, for `per: request`: with all tasks at it, the balancer refuses at once (`concurrency`; the row `service/balancer`). Each sender counts its own: users together, and each task that calls. Live, users' balancer stands in the generator: what it refuses is booked as read and refused by the service, no task reads it, and a user that would begin again at once waits 1 ms";
+        calls = free::<Vec<CallOrName>>(), "What is asked of services below for each request, after the service's own work; its worker waits: their names, or tables";
+        fan_out: bool = flag().or(false), "All calls at once instead of one after the other";
+        costs: CostKeys = table_or_default(), "As `virtual.costs`, for this service. Live as well: they keep one of the emulated servers busy, before its jobs or among them (a slow task's longer), `accept` before a connection's first request is read. They come on top of what these things really cost. `idle`, `connection` and `memory` are for virtual time alone; `lab check` says so";
+        pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
+        criticality: Option<Criticality> = by::<String, _>(criticality_of_all), "How important requests are to this service's policies and in its own calls, whatever they said: `SHEDDABLE`";
+    }
+
+    /// Tasks that are slower than the others.
+    pub(super) struct SlowKeys as "Slow" {
+        tasks = free::<u32>().otherwise(1), "How many, up to all";
+        speed: f64 = number(0.001..=1000.0).or(0.2), "Their speed; that of the others is 1";
+    }
+
+    /// Calls on behalf of each request.
+    pub(super) struct CallKeys as "Call" {
+        to = free::<String>().required(), "The service that is called";
+        times: u32 = count(1..=1000).or(1), "Calls for each request";
+        attempts: u8 = count(1..=100).or(1), "Most attempts of a call, the first among them; a refused one is tried again at once";
+        heed_dont_retry: bool = flag().or(true), "\"Don't retry\" ends the attempts";
+        when_refused: WhenRefused = first_of(WHEN_REFUSED), "What a request is answered for which a call was refused in the end";
+        timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait, all attempts together, and no longer than the request's own sender waits";
+        connections: u32 = count(0..=100_000).or(0), "Most connections of a task; 0: any number";
+        client: Option<Client> = by::<Policy, _>(client_key), "A policy on the caller's side";
+    }
+
+    /// What an arm changes of all calls.
+    pub(super) struct CallChangeKeys as "CallChanges" {
+        attempts: Option<u8> = count(1..=100), "Most attempts of a call, the first among them";
+        heed_dont_retry: Option<bool> = flag(), "\"Don't retry\" ends the attempts";
+        when_refused: Option<WhenRefused> = choice::<_, String>(WHEN_REFUSED), "What a request is answered for which a call was refused in the end";
+        client: Option<Client> = by::<Policy, _>(client_key), "A policy on the caller's side";
+    }
+}
+
+shapes! {
+    CallOrName as "CallOrName" = |generator| json_schema!({"anyOf": [{"type": "string"}, generator.subschema_for::<CallKeys>()]});
+}
 
 /// Reads `services` and `entry`.
 pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
@@ -79,7 +109,7 @@ pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
         if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
             problems.add(place, &path, "cannot name a service", "letters, digits, - and _");
         }
-        let Some(inner) = Fields::of(node, &path, SERVICE_KEYS, problems) else { continue };
+        let Some(inner) = Fields::of_table::<ServiceKeys>(node, &path, problems) else { continue };
         services.extend(one(&inner, key, &names[number + 1..], otherwise));
     }
     if services.len() < entries.len() || services.is_empty() {
@@ -89,62 +119,42 @@ pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
 }
 
 fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -> Option<TreeService> {
-    let balancers =
-        [("round-robin", Balancer::RoundRobin), ("random", Balancer::Random), ("least-loaded", Balancer::LeastLoaded)];
-    let tasks = fields.count("tasks", 1..=1000).map_or(1, |n| n as u32);
-    let slow = fields.fields("slow", SLOW_KEYS).map(|slow| Slow {
-        tasks: slow.count("tasks", 0..=u64::from(tasks)).map_or(1, |n| n as u32),
-        speed: slow.number("speed", 0.001..=1000.0).unwrap_or(0.2),
+    let keys = ServiceKeys::read(fields);
+    let slow = fields.fields("slow", &names::<SlowKeys>()).map(|slow| Slow {
+        tasks: slow.count("tasks", 0..=u64::from(keys.tasks)).map_or(1, |n| n as u32),
+        speed: SlowKeys::read(&slow).speed,
     });
     let calls = fields.list("calls").iter().filter_map(|node| call(node, fields, after)).collect();
     Some(TreeService {
         name: name.to_owned(),
         emulated: emulated(fields, 0)?,
-        stage: StageSpec { criticality: criticality_of_all(fields), ..stage(fields, otherwise) },
-        tasks,
-        balancer: fields.choice("balancer", &balancers).unwrap_or_default(),
-        per: fields.choice("per", &[("request", Per::Request), ("connection", Per::Connection)]).unwrap_or_default(),
+        stage: StageSpec { criticality: keys.criticality, ..stage(fields, otherwise) },
+        tasks: keys.tasks,
+        balancer: keys.balancer,
+        per: keys.per,
         slow,
-        cap: fields.count("cap", 1..=1_000_000).map_or(0, |n| n as u32),
+        cap: keys.cap,
         calls,
-        fan_out: fields.flag("fan_out").unwrap_or(false),
-        costs: fields.fields("costs", COSTS_KEYS).map_or_else(CostChanges::default, |costs| cost_changes(&costs)),
+        fan_out: keys.fan_out,
+        costs: keys.costs.changes(),
     })
 }
 
 fn call(node: &Node, of: &Fields<'_>, after: &[&str]) -> Option<TreeCall> {
     let problems = of.problems();
-    let usual = |to: String| TreeCall {
-        to,
-        times: 1,
-        attempts: 1,
-        heed_dont_retry: true,
-        when_refused: WhenRefused::default(),
-        timeout: Duration::from_secs(10),
-        connections: 0,
-        client: None,
-    };
     let path = of.path("calls");
-    let found = match &node.value {
-        Value::Text(to) => usual(to.clone()),
+    let (to, keys) = match &node.value {
+        Value::Text(to) => (to.clone(), CallKeys::read(&of.emptied())),
         _ => {
-            let fields = Fields::of(node, &path, CALL_KEYS, problems)?;
+            let fields = Fields::of_table::<CallKeys>(node, &path, problems)?;
             if fields.node("to").is_none() {
                 fields.missing("to", "back");
             }
-            let usual = usual(fields.text("to")?);
-            TreeCall {
-                times: fields.count("times", 1..=1000).map_or(usual.times, |n| n as u32),
-                attempts: fields.count("attempts", 1..=100).map_or(usual.attempts, |n| n as u8),
-                heed_dont_retry: fields.flag("heed_dont_retry").unwrap_or(usual.heed_dont_retry),
-                when_refused: fields.choice("when_refused", WHEN_REFUSED).unwrap_or_default(),
-                timeout: fields.time("timeout", TIMES).unwrap_or(usual.timeout),
-                connections: fields.count("connections", 0..=100_000).map_or(0, |n| n as u32),
-                client: fields.node("client").and_then(|node| client(node, &fields.path("client"), problems)),
-                ..usual
-            }
+            (fields.text("to")?, CallKeys::read(&fields))
         }
     };
+    let CallKeys { times, attempts, heed_dont_retry, when_refused, timeout, connections, client } = keys;
+    let found = TreeCall { to, times, attempts, heed_dont_retry, when_refused, timeout, connections, client };
     if !after.contains(&found.to.as_str()) {
         let message = format!("no service below this one is called {:?}", found.to);
         problems.add(&node.place, &path, message, format!("{}; calls go down the list", suggestion(&found.to, after)));
@@ -187,13 +197,9 @@ fn entry(fields: &Fields<'_>, names: &[&str]) -> Option<Vec<(Option<Class>, Stri
 
 /// Reads `calls` of an arm.
 pub fn call_changes(node: &Node, path: &str, problems: &Problems) -> Option<CallChanges> {
-    let fields = Fields::of(node, path, CHANGE_KEYS, problems)?;
-    Some(CallChanges {
-        attempts: fields.count("attempts", 1..=100).map(|n| n as u8),
-        heed_dont_retry: fields.flag("heed_dont_retry"),
-        when_refused: fields.choice("when_refused", WHEN_REFUSED),
-        client: fields.node("client").and_then(|node| client(node, &fields.path("client"), problems)),
-    })
+    let fields = Fields::of_table::<CallChangeKeys>(node, path, problems)?;
+    let CallChangeKeys { attempts, heed_dont_retry, when_refused, client } = CallChangeKeys::read(&fields);
+    Some(CallChanges { attempts, heed_dont_retry, when_refused, client })
 }
 
 /// Reads `services` of an arm: `{back: {utilization: {cpu: true}}}`.

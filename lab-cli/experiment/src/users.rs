@@ -1,96 +1,163 @@
 //! The part of an experiment that says who sends, and when.
 
-use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, time::Duration};
 
-use controllers::catalogue::parse_time;
+use controllers::{Class, Criticality, catalogue::parse_time};
+use schemars::JsonSchema;
 use traces::Think;
 use workloads::{
     background::BackgroundRole,
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, OnTrouble, Patience, PreviousPage},
+    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, OnTrouble, Patience, PreviousPage},
 };
 
 use super::{
-    client::{client, marks},
+    client::{client_key, criticality_by_class, customer_by_class},
     fields::{Fields, join},
+    keys::{Table, by, choice, count, first_of, flag, free, keys_of, number, table, text, time},
     named_file,
-    plan::{Load, Model, Phase, Rate, Recording, Users},
+    plan::{Client, Load, Model, Phase, Rate, Recording, Users},
+    policy::Policy,
     problem::Problems,
     raw::{Node, Value},
     recording::recording,
 };
-
-/// Keys of `users`.
-pub const KEYS: &[&str] = &[
-    "model",
-    "trace",
-    "path",
-    "previous_page",
-    "think",
-    "timeout",
-    "connect_timeout",
-    "drain",
-    "on_reject",
-    "on_failure",
-    "patience",
-    "redirects",
-    "refresh",
-    "retry_after",
-    "retry_budget",
-    "heed_dont_retry",
-    "connections",
-    "sources",
-    "criticality",
-    "customer",
-    "client",
-    "phases",
-];
-/// Keys of one of `users.phases`.
-pub const PHASE_KEYS: &[&str] =
-    &["name", "for", "users", "sessions", "requests", "law", "class", "loads", "fresh_policy", "steady"];
-/// Keys of one of a phase's `loads`.
-pub const LOAD_KEYS: &[&str] =
-    &["users", "sessions", "requests", "idle", "checks", "every", "anew", "churn", "ask", "law", "class"];
-/// Keys of `users.on_reject` and `users.on_failure`.
-pub const TROUBLE_KEYS: &[&str] = &["then", "wait", "attempts", "base", "cap"];
 
 const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 const PAUSES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 /// Most users at once: they are data in memory, and ids have room for far more.
 const MAX_USERS: u64 = 2_000_000;
 
+table! {
+    /// Who sends.
+    pub(super) struct UsersKeys as "Users" {
+        model = free::<String>(), "`arashi` (figure 46 of the thesis), `url`, or the path of a user model; not needed with a `trace`";
+        trace = free::<serde_json::Value>(), "Recorded sessions in place of drawn ones: a file, or `{file: mail.trace.zst, pace: clock, speed: 10, from: 60s, for: 5m, copies: 3, sample: 0.5}`; `pace` is `clock` or `sessions` ([traces](traces.md))";
+        path = free::<String>().otherwise("/"), "url: what is asked for";
+        previous_page: Option<PreviousPage> = choice::<_, String>(PREVIOUS_PAGE).otherwise("as in the trace that the model was fitted to, else literal"), "Where users go after a delete or refile: the very page, or the list";
+        think = free::<serde_json::Value>().otherwise("the model's own, page by page or transition by transition"), "Pauses: `20ms`, `{exponential: 5s}`, `{uniform: {min, max}}`, `{lognormal: {median, sigma}}`";
+        timeout: Duration = time(TIMES).or(Duration::from_secs(60)), "Longest wait for an answer";
+        connect_timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for a connection";
+        drain: Duration = time(PAUSES).or(Duration::from_secs(10)), "Longest wait after the last phase for what is in flight";
+        on_reject: OnTrouble = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does that is refused. Whatever is written here, a user whose connection is refused or lost backs off, up to 1 s: [validity.md](validity.md#a-service-that-is-down)";
+        on_failure: OnTrouble = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does whose request fails";
+        patience: Option<Patience> = by::<PatienceKeys, _>(patience).otherwise("without end"), "How long a user waits, and what comes then";
+        redirects: u32 = count(0..=50).or(Behaviour::default().redirects), "Most redirects in a row that are followed";
+        refresh: bool = flag().or(true), "Follow `Refresh`";
+        retry_after: Option<Duration> = time(TIMES), "Wait as long as `Retry-After` says, up to this";
+        // A budget of all requests is none.
+        retry_budget: Option<f64> = number(0.0..=0.999), "Most retries, as a share of requests";
+        heed_dont_retry: bool = flag().or(true), "Not to try the same again after an answer with `X-Retry: never`";
+        connections: ConnectionHabit = by::<serde_json::Value, _>(connections).otherwise("per-user"), "`per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
+        sources: u32 = count(1..=65_536).or(1), "Source addresses of 127.0.0.0/8 that users are spread over";
+        criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class), "What the requests of a class say of themselves in `X-Criticality` (`CRITICAL_PLUS`, `CRITICAL`, `SHEDDABLE_PLUS`, `SHEDDABLE`): `{0: SHEDDABLE}`; a class that is not named says nothing";
+        customer: BTreeMap<Class, u32> = by::<BTreeMap<u8, u32>, _>(customer_by_class), "Who pays for the requests of a class (`X-Customer`): `{0: 3}`";
+        client: Option<Client> = by::<Policy, _>(client_key), "A policy on the users' own side, for all arms that name none: `throttle`, or `throttle: {scope: all}` (`user`, `{group: 50}`); see [Policies on the users' side](#policies-on-the-users-side)";
+        phases = free::<Vec<PhaseKeys>>(), "One after another; not needed with a `trace`: then there is one, `replay`";
+    }
+
+    /// What a user does in trouble.
+    pub(super) struct TroubleKeys as "Trouble" {
+        then: Option<Then> = choice::<_, Then>(THEN).wanted("login"), "Begin again with a login, try the same again at once or after a pause, or leave";
+        wait: Duration = time(PAUSES).or(Duration::from_secs(5)), "login: the pause before it";
+        attempts: u8 = count(1..=100).or(3), "retry, backoff: most attempts, the first among them";
+        base: Duration = time(TIMES).or(Duration::from_millis(100)), "backoff: longest first pause";
+        cap: Duration = time(TIMES).or(Duration::from_secs(10)), "backoff: longest pause";
+    }
+
+    /// How long a user waits, and what comes then.
+    pub(super) struct PatienceKeys as "Patience" {
+        lasts: Option<Think> = by::<serde_json::Value, _>(law).wanted("10s"), "A time or a law, as `think`";
+        then: bool = first_of(&[("leave", false), ("reload", true)]), "What the user does";
+    }
+
+    /// A stretch of load: one of `users`, `sessions`, `requests`, or several `loads`.
+    pub(super) struct PhaseKeys as "Phase" {
+        name: Option<String> = text().otherwise("phase0, phase1, …"), "What it is called: letters, digits, - and _";
+        r#for: Option<Duration> = time(Duration::from_millis(100)..=Duration::from_secs(24 * 3600)).wanted("30s"), "How long";
+        planned = keys_of::<PlannedKeys>("");
+        arrivals = keys_of::<ArrivalKeys>("");
+        loads = free::<Vec<LoadKeys>>(), "Several at once";
+        fresh_policy: bool = flag().or(false), "The arm's policy begins the phase as new, as in a run of its own";
+        steady: Option<bool> = flag().otherwise("true if its load stays the same for a minute or more"), "Its figures are to be read as those of a steady state or not; see [validity.md](validity.md)";
+    }
+
+    /// One of a phase's loads: one of `users`, `sessions`, `requests`, `idle`, `checks` and `churn`.
+    pub(super) struct LoadKeys as "Load" {
+        planned = keys_of::<PlannedKeys>("");
+        background = keys_of::<BackgroundKeys>("");
+        arrivals = keys_of::<ArrivalKeys>("");
+    }
+
+    /// Users, sessions or requests.
+    struct PlannedKeys as "Planned" {
+        users = free::<serde_json::Value>(), "Users at once (closed): `1000`, or `{from: 3, to: 1000}`";
+        sessions = free::<serde_json::Value>(), "Sessions that begin (partly open): `5/s`, `0.5x` (times the capacity), or `{from: 1/s, to: 5/s}`";
+        requests = free::<serde_json::Value>(), "Requests (open), written as `sessions` are";
+    }
+
+    /// Those who are there without asking for anything.
+    struct BackgroundKeys as "Background" {
+        idle = free::<serde_json::Value>(), "Connections that are kept open without a request: `1000`, or `{from: 3, to: 1000}`";
+        checks = free::<serde_json::Value>(), "Those who check the service's health, each on a connection that it keeps";
+        every: Option<Duration> = time(TIMES), "checks: so often each";
+        anew: bool = flag().or(false), "checks: on a new connection each time";
+        churn = free::<serde_json::Value>(), "Connections that come and go: `100/s`";
+        ask: bool = flag().or(false), "churn: with a health check each";
+    }
+
+    /// How they arrive.
+    struct ArrivalKeys as "Arrivals" {
+        law: ArrivalLaw = first_of(&[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)]), "Gaps between arrivals: exponential, or all the same";
+        class: u8 = count(0..=255).or(0), "Class of the requests";
+    }
+}
+
+/// What a user does in trouble.
+#[derive(Debug, Clone, Copy, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+enum Then {
+    Login,
+    Retry,
+    Backoff,
+    Leave,
+}
+
+const THEN: &[(&str, Then)] =
+    &[("login", Then::Login), ("retry", Then::Retry), ("backoff", Then::Backoff), ("leave", Then::Leave)];
+const PREVIOUS_PAGE: &[(&str, PreviousPage)] = &[("literal", PreviousPage::Literal), ("list", PreviousPage::List)];
+
 /// Reads `users`.
 pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
-    let fields = Fields::of(node, "users", KEYS, problems)?;
-    let model = model(&fields);
+    let fields = Fields::of_table::<UsersKeys>(node, "users", problems)?;
+    let keys = UsersKeys::read(&fields);
+    let model = model(&fields, keys.previous_page);
     let trace = fields.node("trace").and_then(|node| recording(node, problems));
-    let five_seconds = OnTrouble::Login { wait: Duration::from_secs(5) };
     let behaviour = Behaviour {
-        on_reject: trouble(&fields, "on_reject").unwrap_or_else(|| five_seconds.clone()),
-        on_failure: trouble(&fields, "on_failure").unwrap_or(five_seconds),
-        patience: patience(&fields),
-        redirects: fields.count("redirects", 0..=50).map_or(Behaviour::default().redirects, |n| n as u32),
-        refresh: fields.flag("refresh").unwrap_or(true),
-        retry_after_at_most: fields.time("retry_after", TIMES),
-        heed_dont_retry: fields.flag("heed_dont_retry").unwrap_or(true),
-        // A budget of all requests is none.
-        retry_budget: fields.number("retry_budget", 0.0..=0.999),
+        on_reject: keys.on_reject,
+        on_failure: keys.on_failure,
+        patience: keys.patience,
+        redirects: keys.redirects,
+        refresh: keys.refresh,
+        retry_after_at_most: keys.retry_after,
+        heed_dont_retry: keys.heed_dont_retry,
+        retry_budget: keys.retry_budget,
     };
     Some(Users {
         model: model?,
         behaviour,
-        connections: connections(&fields),
-        timeout: fields.time("timeout", TIMES).unwrap_or(Duration::from_secs(60)),
-        connect_timeout: fields.time("connect_timeout", TIMES).unwrap_or(Duration::from_secs(10)),
-        drain: fields.time("drain", PAUSES).unwrap_or(Duration::from_secs(10)),
-        sources: fields.count("sources", 1..=65_536).map_or(1, |n| n as u32),
-        marks: marks(&fields),
-        client: fields.node("client").and_then(|node| client(node, &fields.path("client"), problems)),
+        connections: keys.connections,
+        timeout: keys.timeout,
+        connect_timeout: keys.connect_timeout,
+        drain: keys.drain,
+        sources: keys.sources,
+        marks: Marks { criticality: keys.criticality, customer: keys.customer, class_header: None },
+        client: keys.client,
         phases: phases(&fields, trace.as_ref()),
         trace,
     })
 }
 
-fn model(fields: &Fields<'_>) -> Option<Model> {
+fn model(fields: &Fields<'_>, previous_page: Option<PreviousPage>) -> Option<Model> {
     let Some(name) = fields.text("model") else {
         if fields.node("model").is_none() && fields.node("trace").is_none() {
             fields.missing("model", "arashi");
@@ -143,10 +210,9 @@ fn model(fields: &Fields<'_>) -> Option<Model> {
     } else if let Some(law) = think(fields) {
         model = model.with_think(&law);
     }
-    let words = [("literal", PreviousPage::Literal), ("list", PreviousPage::List)];
     // A model that was fitted to a trace knows which reading its users had.
     let fitted = model.fitted.as_deref().map(|fitted| fitted.previous_page).unwrap_or_default();
-    Some(Model::Mail { model, file, previous_page: fields.choice("previous_page", &words).unwrap_or(fitted) })
+    Some(Model::Mail { model, file, previous_page: previous_page.unwrap_or(fitted) })
 }
 
 fn read_model(path: &std::path::Path) -> Result<traces::UserModel, String> {
@@ -195,42 +261,22 @@ fn law(fields: &Fields<'_>, key: &str) -> Option<Think> {
     }
 }
 
-fn trouble(fields: &Fields<'_>, key: &str) -> Option<OnTrouble> {
-    let inner = fields.fields(key, TROUBLE_KEYS)?;
-    #[derive(Clone, Copy)]
-    enum Then {
-        Login,
-        Retry,
-        Backoff,
-        Leave,
-    }
-    let words = [("login", Then::Login), ("retry", Then::Retry), ("backoff", Then::Backoff), ("leave", Then::Leave)];
-    if inner.node("then").is_none() {
-        inner.missing("then", "login");
-    }
-    let attempts = inner.count("attempts", 1..=100).map_or(3, |n| n as u8);
-    Some(match inner.choice("then", &words)? {
-        Then::Login => OnTrouble::Login { wait: inner.time("wait", PAUSES).unwrap_or(Duration::from_secs(5)) },
-        Then::Retry => OnTrouble::RetryNow { attempts },
-        Then::Backoff => OnTrouble::Backoff {
-            base: inner.time("base", TIMES).unwrap_or(Duration::from_millis(100)),
-            cap: inner.time("cap", TIMES).unwrap_or(Duration::from_secs(10)),
-            attempts,
-        },
-        Then::Leave => OnTrouble::Leave,
-    })
+fn trouble(fields: &Fields<'_>, key: &str) -> OnTrouble {
+    let read = |TroubleKeys { then, wait, attempts, base, cap }| match then? {
+        Then::Login => Some(OnTrouble::Login { wait }),
+        Then::Retry => Some(OnTrouble::RetryNow { attempts }),
+        Then::Backoff => Some(OnTrouble::Backoff { base, cap, attempts }),
+        Then::Leave => Some(OnTrouble::Leave),
+    };
+    fields.table(key).and_then(read).unwrap_or(OnTrouble::Login { wait: Duration::from_secs(5) })
 }
 
-fn patience(fields: &Fields<'_>) -> Option<Patience> {
-    let inner = fields.fields("patience", &["lasts", "then"])?;
-    if inner.node("lasts").is_none() {
-        inner.missing("lasts", "10s");
-    }
-    let lasts = law(&inner, "lasts")?;
-    Some(Patience { lasts, reload: inner.choice("then", &[("leave", false), ("reload", true)]).unwrap_or(false) })
+fn patience(fields: &Fields<'_>, key: &str) -> Option<Patience> {
+    let PatienceKeys { lasts, then: reload } = fields.table(key)?;
+    Some(Patience { lasts: lasts?, reload })
 }
 
-fn connections(fields: &Fields<'_>) -> ConnectionHabit {
+fn connections(fields: &Fields<'_>, _: &str) -> ConnectionHabit {
     match fields.node("connections").map(|node| &node.value) {
         Some(Value::Table(_)) => {
             let keep = fields.fields("connections", &["keep"]).and_then(|inner| inner.number("keep", 0.0..=1.0));
@@ -260,31 +306,25 @@ fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<Phase> {
     let mut phases: Vec<Phase> = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
         let path = join("users.phases", &index.to_string());
-        let Some(inner) = Fields::of(node, &path, PHASE_KEYS, fields.problems()) else { continue };
-        let name = inner.text("name").unwrap_or_else(|| format!("phase{index}"));
+        let Some(inner) = Fields::of_table::<PhaseKeys>(node, &path, fields.problems()) else { continue };
+        let PhaseKeys { name, r#for: duration, fresh_policy, steady } = PhaseKeys::read(&inner);
+        let name = name.unwrap_or_else(|| format!("phase{index}"));
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') || name.is_empty() {
             inner.problem("name", format!("{name:?} cannot name a phase"), "letters, digits, - and _");
         }
         if phases.iter().any(|phase| phase.name == name) {
             inner.problem("name", format!("there are two phases called {name:?}"), "give each its own name");
         }
-        if inner.node("for").is_none() {
-            inner.missing("for", "30s");
-        }
-        let duration = inner.time("for", Duration::from_millis(100)..=Duration::from_secs(24 * 3600));
         let loads = match inner.node("loads") {
             None if trace.is_some() && !says_who(&inner) => vec![Load::Replay],
             None => load(&inner).into_iter().collect(),
             Some(_) => {
-                let parts = inner.list("loads").iter();
-                parts
-                    .filter_map(|node| load(&Fields::of(node, &join(&path, "loads"), LOAD_KEYS, fields.problems())?))
-                    .collect()
+                let path = join(&path, "loads");
+                let part = |node| load(&Fields::of_table::<LoadKeys>(node, &path, fields.problems())?);
+                inner.list("loads").iter().filter_map(part).collect()
             }
         };
         if let Some(duration) = duration {
-            let fresh_policy = inner.flag("fresh_policy").unwrap_or(false);
-            let steady = inner.flag("steady");
             phases.push(Phase { name, duration, fresh_policy, steady, loads });
         }
     }
@@ -298,10 +338,7 @@ fn says_who(phase: &Fields<'_>) -> bool {
 
 /// `users: 3`, `users: {from: 3, to: 100}`, `requests: 100/s`, `sessions: {from: 1/s, to: 5/s}`.
 fn load(fields: &Fields<'_>) -> Option<Load> {
-    let class = fields.count("class", 0..=255).map_or(0, |n| n as u8);
-    let law = fields
-        .choice("law", &[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)])
-        .unwrap_or(ArrivalLaw::Poisson);
+    let ArrivalKeys { law, class } = ArrivalKeys::read(fields);
     let all = ["users", "sessions", "requests", "idle", "checks", "churn"];
     let kinds: Vec<&str> = all.into_iter().filter(|key| fields.node(key).is_some()).collect();
     let [kind] = kinds[..] else {
@@ -320,8 +357,8 @@ fn load(fields: &Fields<'_>) -> Option<Load> {
             if fields.node("every").is_none() {
                 fields.missing("every", "10s");
             }
-            let every = fields.time("every", TIMES)?;
-            Some(BackgroundRole::Checker { every, anew: fields.flag("anew").unwrap_or(false) })
+            let BackgroundKeys { every, anew, .. } = BackgroundKeys::read(fields);
+            Some(BackgroundRole::Checker { every: every?, anew })
         }
         _ => None,
     };
@@ -360,7 +397,7 @@ fn load(fields: &Fields<'_>) -> Option<Load> {
     };
     Some(match kind {
         "sessions" => Load::Sessions { from, to, law, class },
-        "churn" => Load::Churn { from, to, law, ask: fields.flag("ask").unwrap_or(false), class },
+        "churn" => Load::Churn { from, to, law, ask: BackgroundKeys::read(fields).ask, class },
         _ => Load::Requests { from, to, law, class },
     })
 }

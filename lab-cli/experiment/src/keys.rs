@@ -1,0 +1,386 @@
+//! Keys of the tables of an experiment file: a row of [`table!`] declares a key with its kind, default and description. The
+//! row yields the reader with its problems, the hints for unknown keys, the JSON Schema and a line of `docs/experiments.md`.
+
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the bare method takes fields of one lifetime, a key of any"
+)]
+
+use std::{
+    fmt::{Debug, Display},
+    marker::PhantomData,
+    ops::RangeInclusive,
+    time::Duration,
+};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value};
+
+use super::{fields::Fields, problem::Problems, raw::Node};
+
+/// A key, described.
+#[derive(Debug)]
+pub struct Row {
+    pub key: &'static str,
+    /// The variants of the table that have it, `""` for all: `checksum, emulated`.
+    pub of: &'static str,
+    /// The allowed values, with their unit.
+    values: String,
+    default: String,
+    about: &'static str,
+    required: bool,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl Row {
+    /// `0 to 1; default 0`
+    fn limits(&self) -> String {
+        let default = if self.default.is_empty() { String::new() } else { format!("default {}", self.default) };
+        [self.values.clone(), default].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn described_schema(&self, generator: &mut SchemaGenerator) -> Value {
+        let of = if self.of.is_empty() { String::new() } else { format!("{}: ", self.of) };
+        let limits = Some(self.limits()).filter(|limits| !limits.is_empty()).map(|limits| format!(" [{limits}]"));
+        let mut schema = (self.schema)(generator);
+        schema.insert("description".to_owned(), format!("{of}{}{}", self.about, limits.unwrap_or_default()).into());
+        schema.to_value()
+    }
+}
+
+/// A table of an experiment file. [`table!`] implements this trait.
+pub trait Table: Sized {
+    /// Its keys, in the order in which hints name them.
+    fn rows() -> Vec<Row>;
+    /// Reads each key that is kept.
+    fn read(fields: &Fields<'_>) -> Self;
+}
+
+/// The names of a table's keys.
+pub fn names<T: Table>() -> Vec<&'static str> {
+    T::rows().iter().map(|row| row.key).collect()
+}
+
+/// The JSON Schema of a table.
+pub fn schema<T: Table>(about: &str, generator: &mut SchemaGenerator) -> Schema {
+    let rows = T::rows();
+    let properties: Map<_, _> = rows.iter().map(|row| (row.key.to_owned(), row.described_schema(generator))).collect();
+    let mut schema = json_schema!({
+        "description": about.trim(), "type": "object", "properties": properties, "additionalProperties": false,
+    });
+    let required: Vec<_> = rows.iter().filter(|row| row.required).map(|row| row.key).collect();
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema
+}
+
+/// What stands to the right of a key in [`table!`].
+pub trait Declaration {
+    /// What is read.
+    type Value;
+    fn rows(self, key: &'static str, about: &'static str) -> Vec<Row>;
+    fn read(&self, fields: &Fields<'_>, key: &str) -> Self::Value;
+}
+
+type Read<T> = Box<dyn Fn(&Fields<'_>, &str) -> T>;
+
+/// A key whose value is read as `T`. `W`: its shape in the file.
+pub struct KeyKind<T, W = String> {
+    read: Read<T>,
+    values: String,
+    default: String,
+    required: bool,
+    written: PhantomData<W>,
+}
+
+impl<T: 'static, W: JsonSchema> KeyKind<T, W> {
+    fn new(values: String, read: impl Fn(&Fields<'_>, &str) -> T + 'static) -> Self {
+        Self { read: Box::new(read), values, default: String::new(), required: false, written: PhantomData }
+    }
+
+    /// A default that the reader of the table knows.
+    pub fn otherwise(self, default: impl Display) -> Self {
+        Self { default: default.to_string(), ..self }
+    }
+
+    /// The unit of the values.
+    pub fn in_unit(self, unit: &str) -> Self {
+        Self { values: format!("{} {unit}", self.values), ..self }
+    }
+
+    /// A key that cannot be left out. The problem is the reader's.
+    pub fn required(self) -> Self {
+        Self { required: true, ..self }
+    }
+}
+
+impl<T: 'static, W: JsonSchema> KeyKind<Option<T>, W> {
+    /// The value of a key that is not written.
+    pub fn or(self, default: T) -> KeyKind<T, W>
+    where
+        T: Copy + Debug,
+    {
+        let (read, shown) = (self.read, format!("{default:?}"));
+        let read = move |fields: &Fields<'_>, key: &str| read(fields, key).unwrap_or(default);
+        KeyKind::new(self.values, read).otherwise(shown.trim_end_matches(".0"))
+    }
+
+    /// A key that cannot be left out: a problem names the example.
+    pub fn wanted(self, example: &'static str) -> Self {
+        let read = self.read;
+        let read = move |fields: &Fields<'_>, key: &str| {
+            if fields.node(key).is_none() {
+                fields.missing(key, example);
+            }
+            read(fields, key)
+        };
+        Self::new(self.values, read).required()
+    }
+}
+
+impl<T, W: JsonSchema> Declaration for KeyKind<T, W> {
+    type Value = T;
+
+    fn rows(self, key: &'static str, about: &'static str) -> Vec<Row> {
+        let schema: fn(&mut SchemaGenerator) -> Schema = if self.required {
+            SchemaGenerator::subschema_for::<W>
+        } else {
+            SchemaGenerator::subschema_for::<Option<W>>
+        };
+        let Self { values, default, required, .. } = self;
+        // `for` is a word of Rust: its row is written `r#for`.
+        vec![Row { key: key.trim_start_matches("r#"), of: "", values, default, about, required, schema }]
+    }
+
+    fn read(&self, fields: &Fields<'_>, key: &str) -> T {
+        (self.read)(fields, key.trim_start_matches("r#"))
+    }
+}
+
+/// Tells the compiler of which type a row's values are.
+pub fn of_type<T, D: Declaration<Value = T>>(declaration: D) -> D {
+    declaration
+}
+
+/// The keys of another table.
+pub struct KeysOf<G> {
+    of: &'static str,
+    default: Option<&'static str>,
+    included: PhantomData<G>,
+}
+
+/// The keys of another table stand in this one; its reader reads them from the same fields. `of`: as in [`Row`].
+pub fn keys_of<G: Table>(of: &'static str) -> KeysOf<G> {
+    KeysOf { of, default: None, included: PhantomData }
+}
+
+impl<G> KeysOf<G> {
+    /// Another default of all these keys.
+    pub fn otherwise(self, default: &'static str) -> Self {
+        Self { default: Some(default), ..self }
+    }
+}
+
+impl<G: Table> Declaration for KeysOf<G> {
+    type Value = ();
+
+    fn rows(self, _: &'static str, _: &'static str) -> Vec<Row> {
+        let included = |row: Row| Row {
+            of: self.of,
+            default: self.default.map_or(row.default, str::to_owned),
+            // What a variant cannot do without is not wanted in the others.
+            required: row.required && self.of.is_empty(),
+            ..row
+        };
+        G::rows().into_iter().map(included).collect()
+    }
+
+    fn read(&self, _: &Fields<'_>, _: &str) {}
+}
+
+/// A time with its unit.
+pub fn time(range: RangeInclusive<Duration>) -> KeyKind<Option<Duration>> {
+    let values = format!("{:?} to {:?}", range.start(), range.end());
+    KeyKind::new(values, move |fields, key| fields.time(key, range.clone()))
+}
+
+/// A whole number.
+pub fn count<N>(range: RangeInclusive<N>) -> KeyKind<Option<N>, N>
+where
+    N: Copy + Display + Into<u64> + TryFrom<u64> + JsonSchema + 'static,
+{
+    let (min, max) = (*range.start(), *range.end());
+    let read = move |fields: &Fields<'_>, key: &str| fields.count(key, min.into()..=max.into())?.try_into().ok();
+    KeyKind::new(format!("{min} to {max}"), read)
+}
+
+/// A number of bytes, which may be written `40k`.
+pub fn size(range: RangeInclusive<u64>) -> KeyKind<Option<u64>, Value> {
+    let values = format!("{} to {} bytes", range.start(), range.end());
+    KeyKind::new(values, move |fields, key| fields.count(key, range.clone()))
+}
+
+/// A number.
+pub fn number(range: RangeInclusive<f64>) -> KeyKind<Option<f64>, f64> {
+    KeyKind::new(format!("{} to {}", range.start(), range.end()), move |fields, key| fields.number(key, range.clone()))
+}
+
+/// Yes or no.
+pub fn flag() -> KeyKind<Option<bool>, bool> {
+    KeyKind::new(String::new(), |fields, key| fields.flag(key))
+}
+
+/// A word or line.
+pub fn text() -> KeyKind<Option<String>> {
+    KeyKind::new(String::new(), |fields, key| fields.text(key))
+}
+
+/// One of a few words.
+pub fn choice<T: Copy + 'static, W: JsonSchema>(words: &'static [(&'static str, T)]) -> KeyKind<Option<T>, W> {
+    let values: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+    KeyKind::new(values.join(", "), move |fields, key| fields.choice(key, words))
+}
+
+/// One of a few words; the first is the default.
+pub fn first_of<T: Copy + 'static>(words: &'static [(&'static str, T)]) -> KeyKind<T> {
+    let read = move |fields: &Fields<'_>, key: &str| fields.choice(key, words).unwrap_or(words[0].1);
+    KeyKind { values: choice::<T, String>(words).values, ..KeyKind::new(String::new(), read) }.otherwise(words[0].0)
+}
+
+/// A table of its own.
+pub fn table_of<G: Table + JsonSchema + 'static>() -> KeyKind<Option<G>, G> {
+    KeyKind::new(String::new(), |fields, key| fields.table(key))
+}
+
+/// A table of its own; what is not written has its defaults.
+pub fn table_or_default<G: Table + JsonSchema + 'static>() -> KeyKind<G, G> {
+    KeyKind::new(String::new(), |fields, key| fields.table(key).unwrap_or_else(|| G::read(&fields.emptied())))
+}
+
+/// A value with a reader of its own. `W`: its shape in the file.
+pub fn by<W: JsonSchema, T: 'static>(read: fn(&Fields<'_>, &str) -> T) -> KeyKind<T, W> {
+    KeyKind::new(String::new(), read)
+}
+
+/// A value that the table's reader reads. `W`: its shape in the file.
+pub fn free<W: JsonSchema>() -> KeyKind<(), W> {
+    KeyKind::new(String::new(), |_, _| ())
+}
+
+/// Declares tables with their names in the JSON Schema, one row for each key:
+///
+/// - `queue: u32 = count(1..=1024).or(1), "description";` is read and kept;
+/// - `stages = free::<Stages>(), "description";` is not kept: the table's reader does what is to be done;
+/// - `pool = keys_of::<PoolKeys>("");` includes the keys of another table.
+macro_rules! table {
+    ($($(#[doc = $about:literal])+ $vis:vis struct $name:ident as $title:literal {
+        $($key:ident $(: $type:ty)? = $kind:expr $(, $text:literal)?;)*
+    })+) => { $(
+        $(#[doc = $about])+
+        #[derive(Debug)]
+        $vis struct $name { $($($key: $type,)?)* }
+
+        impl $crate::keys::Table for $name {
+            fn rows() -> Vec<$crate::keys::Row> {
+                use $crate::keys::{Declaration, of_type};
+                let rows = [$(of_type$(::<$type, _>)?($kind).rows(stringify!($key), concat!($($text)?))),*];
+                rows.into_iter().flatten().collect()
+            }
+
+            fn read(fields: &$crate::fields::Fields<'_>) -> Self {
+                use $crate::keys::{Declaration, of_type};
+                $(let $key = of_type$(::<$type, _>)?($kind).read(fields, stringify!($key)); let _ = &$key;)*
+                Self { $($($key: std::convert::identity::<$type>($key),)?)* }
+            }
+        }
+
+        $crate::keys::shapes!(@of $name as $title = |generator| $crate::keys::schema::<Self>(concat!($($about),+), generator));
+    )+ };
+}
+pub(crate) use table;
+
+/// Declares a value that is written in more than one shape, with its name in the JSON Schema.
+macro_rules! shapes {
+    ($($name:ident as $title:literal = |$generator:ident| $schema:expr;)+) => { $(
+        pub(super) enum $name {}
+        $crate::keys::shapes!(@of $name as $title = |$generator| $schema);
+    )+ };
+    (@of $name:ident as $title:literal = |$generator:ident| $schema:expr) => {
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $title.into()
+            }
+
+            fn json_schema($generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $schema
+            }
+        }
+    };
+}
+pub(crate) use shapes;
+
+impl<'a> Fields<'a> {
+    /// A table of its own, with declared keys.
+    pub fn table<T: Table>(&self, key: &str) -> Option<T> {
+        Self::of_table::<T>(self.node(key)?, &self.path(key), self.problems()).map(|fields| T::read(&fields))
+    }
+
+    /// Looks at `node` as a table with declared keys.
+    pub fn of_table<T: Table>(node: &'a Node, path: &str, problems: &'a Problems) -> Option<Self> {
+        Self::of(node, path, &names::<T>(), problems)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        read::{CompareKeys, ExperimentKeys, ObjectiveKeys},
+        simulation::{CostKeys, FaultKeys, LinkKeys, SimulationKeys},
+        target::{ClassKeys, MailKeys, StageKeys, TargetKeys},
+        thresholds::ThresholdKeys,
+        tree::{CallKeys, ServiceKeys, SlowKeys},
+        users::{LoadKeys, PatienceKeys, PhaseKeys, TroubleKeys, UsersKeys},
+    };
+
+    fn markdown<T: Table>() -> String {
+        let line = |row: Row| {
+            let limits = row.limits();
+            let Row { key, of, about, .. } = row;
+            format!("| `{key}` | {of} | {limits} | {about} |\n")
+        };
+        let head = "| key | of | values | means |\n|---|---|---|---|\n".to_owned();
+        head + &T::rows().into_iter().map(line).collect::<String>()
+    }
+
+    #[test]
+    fn the_page_on_experiments_has_every_key() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiments.md"));
+        let page = page.expect("readable");
+        let tables = [
+            markdown::<TargetKeys>(),
+            markdown::<MailKeys>(),
+            markdown::<StageKeys>(),
+            markdown::<ClassKeys>(),
+            markdown::<ServiceKeys>(),
+            markdown::<SlowKeys>(),
+            markdown::<CallKeys>(),
+            markdown::<SimulationKeys>(),
+            markdown::<CostKeys>(),
+            markdown::<LinkKeys>(),
+            markdown::<FaultKeys>(),
+            markdown::<UsersKeys>(),
+            markdown::<TroubleKeys>(),
+            markdown::<PatienceKeys>(),
+            markdown::<PhaseKeys>(),
+            markdown::<LoadKeys>(),
+            markdown::<ExperimentKeys>(),
+            markdown::<ObjectiveKeys>(),
+            markdown::<CompareKeys>(),
+            markdown::<ThresholdKeys>(),
+        ];
+        let missing: Vec<_> = tables.iter().filter(|table| !page.contains(*table)).map(String::as_str).collect();
+        assert!(missing.is_empty(), "put this into docs/experiments.md:\n{}", missing.join("\n"));
+    }
+}
