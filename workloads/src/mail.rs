@@ -24,7 +24,7 @@
 //! - After a delete or refile the message of the page before may be asked for again, as without a script.
 //! - A state that the page does not offer is looked for on a list (from the folders, if need be); if it is not there either,
 //!   it is passed over.
-//! - After trouble that ends the session the user signs in again and goes on with the step after; the one that failed is lost.
+//! - After a failure that ends the session the user signs in again and goes on with the step after; the one that failed is lost.
 
 mod ask;
 mod course;
