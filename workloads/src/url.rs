@@ -1,4 +1,4 @@
-//! Users of one URL: they ask for it again and again.
+//! Users that request one URL again and again.
 
 mod template;
 
@@ -19,7 +19,7 @@ use crate::{
 pub use template::PLACES;
 use template::{Template, Who};
 
-/// Shared by all users of one URL.
+/// The state that all users of one URL share.
 #[derive(Debug, Clone)]
 pub struct UrlCrowd(Arc<Shared>);
 
@@ -29,9 +29,9 @@ struct Shared {
     home: Home,
     method: Method,
     path: Arc<str>,
-    /// The same for recorded steps.
+    /// The path template for recorded steps.
     template: Template,
-    /// By class.
+    /// Header lines by class.
     headers: Vec<Arc<str>>,
     body: Option<Arc<str>>,
     steps: Steps,
@@ -44,7 +44,7 @@ impl Shared {
 }
 
 impl UrlCrowd {
-    /// Users of this URL, of the service at `home`.
+    /// Users of this URL, on the service at `home`.
     ///
     /// # Errors
     /// If the method is neither GET nor POST, or the path or a header line cannot be sent.
@@ -112,7 +112,7 @@ fn unsendable(what: &str, problem: &str) -> CrowdError {
     CrowdError::Unsendable { what: what.into(), problem: problem.into() }
 }
 
-/// A user of one URL. A request of its own is a session of its own.
+/// A user of one URL. Each new request is a session of its own.
 #[derive(Debug)]
 pub struct UrlUser {
     shared: UrlCrowd,
@@ -130,7 +130,7 @@ pub struct UrlUser {
 struct Recorded {
     course: Course,
     user: Who,
-    /// The step that is to be asked for, and since when.
+    /// The current step, and since when its request is wanted.
     now: Option<(ReplayStep, Timestamp)>,
 }
 
@@ -169,7 +169,8 @@ impl UrlUser {
         }
     }
 
-    /// The same user, number `user` of a recording, with this to do. Placeholders in the path are filled in for each step.
+    /// Makes this user number `user` of a recording, with this script. Placeholders in the path are filled in for each
+    /// step.
     #[must_use]
     pub fn with_script(self, script: Script, user: u32) -> Self {
         let user = Who { number: user, name: script.name.clone() };
@@ -177,7 +178,7 @@ impl UrlUser {
         Self { recorded: Some(Box::new(Recorded { course, user, now: None })), ..self }
     }
 
-    /// The next step of the script, not before `floor`.
+    /// Schedules the next step of the script, not before `floor`.
     fn follow(&mut self, floor: Timestamp, why: Pause, now: Timestamp, draws: &mut Draws) -> Move {
         let Some(recorded) = &mut self.recorded else { return Move::Leave };
         let Some(step) = recorded.course.ahead() else { return Move::Leave };
@@ -214,10 +215,10 @@ impl UrlUser {
         self.attempts.begin(call, wanted_at, &shared.users.behaviour, draws)
     }
 
-    /// The request is over, for good or ill; the next one comes after this pause.
+    /// Ends a request, whatever its result; the next one comes after this pause.
     fn over(&mut self, pause: Duration, why: Pause, now: Timestamp, draws: &mut Draws) -> Move {
         if self.recorded.is_some() {
-            // Pauses after answers are the script's.
+            // The script sets the pauses after answers.
             let floor = if why == Pause::BackingOff { now + pause } else { now };
             return self.follow(floor, why, now, draws);
         }

@@ -34,7 +34,7 @@ pub(super) async fn serve(host: Rc<TaskHost>, user: Box<UserTask<Client>>) {
     host.changed.notify_one();
 }
 
-/// `None` if the run ended first.
+/// Sends the user's request; `None` if the run ended first.
 async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<Result<Received, Lost>> {
     let Some(call) = user.call().cloned() else { return Some(Err(End::Broken.into())) };
     let began = host.clock.now();
@@ -45,7 +45,7 @@ async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<R
     user.begins(began);
     let kept = user.connection.take().filter(|_| call.connection == Connection::Keep);
     let is_new = kept.is_none();
-    // The set-up was tried before the run: what fails now is the process's own lack of something.
+    // The set-up was tried before the run: a failure now is a lack of resources in the process.
     let Ok(client) = kept.map_or_else(|| host.factory.build(call.connection), Ok) else {
         return Some(Err(End::ConnectFailed.into()));
     };
@@ -54,7 +54,7 @@ async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<R
         let mut exchange = pin!(timeout(deadline.at.since(began), host.factory.exchange(&client, &call)));
         tokio::select! {
             ended = &mut exchange => Some(ended.unwrap_or_else(|_| Err(deadline.end.into()))),
-            // An error means that the sender has gone, and no cut can come.
+            // An error means that the sender is gone, and no cut can come.
             _ = cut.wait_for(|cut| *cut) => None,
         }
     };

@@ -13,8 +13,8 @@ use crate::{
 /// The papers' users wait this long after a reject before they log in again (Welsh, USITS'03, section 4.1).
 pub(crate) const PAPER_WAIT: Duration = Duration::from_secs(5);
 
-/// One request that a user wants answered. Kept by the user from request to request, since a retry budget counts over all
-/// of them.
+/// One request that a user wants answered. The user keeps this value from request to request, since a retry budget
+/// counts over all of them.
 #[derive(Debug, Clone)]
 pub struct RequestAttempts {
     call: Call,
@@ -22,13 +22,13 @@ pub struct RequestAttempts {
     retries: u32,
 }
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptFailure {
     /// Refused because of load, by the service or by a policy on the user's own side, with this advice. After
-    /// [`RetryHint::Never`] the user does not try the same again: "overloaded; don't retry" (Google SRE, chapter 21).
+    /// [`RetryHint::Never`] the user does not retry: "overloaded; don't retry" (Google SRE, chapter 21).
     Rejected(RetryHint),
-    /// Failed, timed out, or no connection came about.
+    /// The attempt failed, timed out, or found no connection.
     Failed,
     /// The user's own patience ended.
     GaveUp,
@@ -37,11 +37,11 @@ pub enum AttemptFailure {
 /// How a user reacts to a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// Tries the same again after this long: think, then [`RequestAttempts::resume`].
+    /// Retries after this time: think, then [`RequestAttempts::resume`].
     Again(Duration),
     /// Gives this request up, and starts a new session after this long.
     NewSession(Duration),
-    /// Goes away for good.
+    /// Leaves for good.
     Leave,
 }
 
@@ -58,12 +58,12 @@ impl RequestAttempts {
         &self.call
     }
 
-    /// Changes the header lines that requests carry from now on.
+    /// Sets the header lines of all later requests.
     pub fn set_headers(&mut self, headers: Arc<str>) {
         self.call.headers = headers;
     }
 
-    /// Sends a request of its own.
+    /// Begins a new request.
     pub fn begin(&mut self, call: Call, now: Timestamp, behaviour: &Behaviour, draws: &Draws) -> Move {
         self.requests = self.requests.saturating_add(1);
         self.call = call;
@@ -75,12 +75,13 @@ impl RequestAttempts {
         Move::Send(self.call.clone())
     }
 
-    /// Sends the request under way again: the pause before a retry or a hop is over.
+    /// Sends the request under way, after the pause before a retry or a hop.
     pub fn resume(&mut self) -> Move {
         Move::Send(self.call.clone())
     }
 
-    /// Goes on where the service sent the request: with [`RequestAttempts::resume`] at once, or after the wait it asked for.
+    /// Follows a redirect to `call`: [`RequestAttempts::resume`] sends it, at once or after the wait that the service
+    /// asked for.
     pub fn follow(&mut self, call: Call) {
         let hop = self.call.hop.saturating_add(1);
         let Call { attempt, wanted_at, .. } = self.call;
@@ -89,8 +90,8 @@ impl RequestAttempts {
 
     /// The user's reaction to a failed attempt. After [`Reaction::Again`] the next attempt is ready to be resumed.
     ///
-    /// A user of a closed load that loses its patience leaves, and the next visitor takes its place after the papers' wait:
-    /// in a closed load the number of users is given. [`FailureRule::Leave`] does make it smaller, as it says.
+    /// A user of a closed load that loses its patience leaves, and the next visitor takes its place after the papers'
+    /// wait: in a closed load the number of users is given. [`FailureRule::Leave`], in contrast, does reduce the number.
     pub fn react(&mut self, failure: AttemptFailure, stay: Stay, behaviour: &Behaviour, draws: &Draws) -> Reaction {
         if let (AttemptFailure::GaveUp, Some(patience)) = (failure, &behaviour.patience) {
             return match stay {
@@ -141,14 +142,14 @@ impl RequestAttempts {
     }
 }
 
-/// Whether an answer says `X-Retry: never`.
+/// True if an answer says `X-Retry: never`.
 #[must_use]
 pub(crate) fn forbids_retry(answer: &Answer<'_>) -> bool {
     answer.header("x-retry").is_some_and(|word| word.trim().eq_ignore_ascii_case("never"))
 }
 
-/// What the user hears of a refusal on trying again: `X-Retry: never` if it heeds that, else the wait of a `Retry-After` in seconds. The other form of
-/// that, a date, would need a wall clock and is ignored.
+/// The advice of a refusal on retrying: `X-Retry: never` if the user heeds it, else the wait of a `Retry-After` in
+/// seconds. A `Retry-After` with a date would need a wall clock and is ignored.
 #[must_use]
 pub(crate) fn retry_hint(answer: &Answer<'_>, behaviour: &Behaviour) -> RetryHint {
     if behaviour.heed_dont_retry && forbids_retry(answer) {

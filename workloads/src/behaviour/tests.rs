@@ -25,7 +25,7 @@ fn call(path: &str) -> Call {
     }
 }
 
-/// Users came to 127.0.0.1:8080, and call it mail.example.
+/// The users' service is 127.0.0.1:8080, and they call it mail.example.
 fn home() -> Home {
     let (url, host) = ("http://127.0.0.1:8080".into(), "mail.example".into());
     let address = ([127, 0, 0, 1], 8080).into();

@@ -24,21 +24,21 @@ use crate::{
 /// A user of this host.
 type User = UserTask<Connection>;
 
-/// Where a request goes, and for how long it may take.
+/// The destination of a request, and its time limits.
 struct Route<'a> {
     call: &'a Call,
-    /// The task that it goes to, if it is balanced by itself.
+    /// The slot at the task, if each request is balanced.
     slot: Option<TaskSlot>,
     deadline: RequestDeadline,
 }
 
-/// What a fiber works with, reused for one request after the other.
+/// The working state of a fiber, reused for one request after the other.
 #[derive(Debug)]
 pub(super) struct HttpExchange {
     out: Vec<u8>,
     pub(super) inbox: Inbox,
     pub(super) deadline: Arc<Deadline>,
-    /// What went wrong with the last request, if anything did; empty else.
+    /// The error of the last request; empty if there was none.
     pub(super) error: String,
     clock: RunClock,
 }
@@ -49,7 +49,7 @@ impl HttpExchange {
         Self { out: Vec::with_capacity(1024), inbox, deadline, error: String::new(), clock: fibers.clock }
     }
 
-    /// Remembers why, and how the exchange ends for it.
+    /// Stores the reason, and returns how the exchange ends.
     fn because(&mut self, end: End, why: &impl fmt::Display) -> End {
         self.error.clear();
         // Writing into a String cannot fail.
@@ -62,27 +62,27 @@ impl HttpExchange {
         self.because(end, why)
     }
 
-    /// Sends the user's request and receives the answer, on the connection that it keeps or a new one. Waits without blocking the
-    /// thread. The user keeps what can be used again.
+    /// Sends the user's request and receives the answer, on the user's kept connection or a new one. Waits without
+    /// blocking the thread. The user keeps a connection that can be used again.
     pub(super) fn run(&mut self, fibers: &FiberPool, user: &mut User) -> End {
         let Some(call) = user.call().cloned() else { return End::Broken };
         self.error.clear();
         let (net, now) = (&fibers.network, self.clock.now());
         let deadline = RequestDeadline::of(net.timeout, &call, user.at, user.patience_factor());
         if let Some(end) = deadline.passed(now) {
-            // The generator came too late to begin: this is its own fault, and shows as unsent.
+            // The generator itself was too late to begin, so the request counts as unsent.
             return end;
         }
         user.begins(now);
-        // Where each request is balanced, one that goes to another task than the one before leaves that connection.
-        // One that is wanted for itself stays where it is.
+        // Where each request is balanced, a request to another task than the previous one leaves its connection. A
+        // connection that is wanted for itself stays where it is.
         let destination =
             if call.want == Want::Connection { Destination::OfConnection } else { net.routes.for_request(call.class) };
         let slot = match destination {
             Destination::OfConnection => None,
             Destination::Task(slot) => Some(slot),
             Destination::Full(service) => {
-                // To the user it is sent and answered.
+                // For the user the request is sent and answered.
                 fibers.users(|users| {
                     let _ = users.books.number(user);
                     users.books.sends(user, now);
@@ -124,7 +124,7 @@ impl HttpExchange {
         }
         let mut end = self.converse(fibers, user, &mut connection, written, deadline);
         if end == End::Broken && was_reused && self.inbox.is_empty() && call.method == Method::Get {
-            // The service closed the kept connection just as it was used again: a client tries once more on a new one
+            // The service closed the kept connection at the moment of its reuse: a client tries once more on a new one
             // (RFC 9112, section 9.3.1).
             fibers.found_stale();
             self.error.clear();
@@ -145,7 +145,8 @@ impl HttpExchange {
         end
     }
 
-    /// A new connection, to the task of the route if the request has one, and how much of the request is already written to it.
+    /// A new connection, to the task of the route if the request has one, and how much of the request is already
+    /// written to it.
     fn connect(
         &mut self,
         fibers: &FiberPool,
@@ -214,7 +215,7 @@ impl HttpExchange {
         .write(&mut self.out);
     }
 
-    /// Writes what is not `written` yet, and receives the answer.
+    /// Writes the part that is not `written` yet, and receives the answer.
     fn converse(
         &mut self,
         fibers: &FiberPool,
@@ -233,11 +234,11 @@ impl HttpExchange {
             Ok(()) => self.receive(connection),
             Err(error) => self.because(End::Broken, &error),
         };
-        // An answer that was whole before the time was over has come in time.
+        // An answer that was complete before the deadline is in time.
         if read == End::Answered || !self.deadline.is_over() {
             return read;
         }
-        // What the socket said was our own doing.
+        // The host itself caused the socket's error.
         self.error.clear();
         deadline.end
     }
@@ -245,7 +246,7 @@ impl HttpExchange {
     fn receive(&mut self, connection: &mut Connection) -> End {
         loop {
             let progress = match connection.read(self.inbox.room()) {
-                // The deadline shuts the socket down, which must not pass for the end of a body.
+                // The deadline shuts the socket down; its end must not count as the end of a body.
                 Ok(0) if self.deadline.is_over() => return End::TimedOut,
                 Ok(0) => self.inbox.ended(),
                 Ok(count) => self.inbox.received(count),

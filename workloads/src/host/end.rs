@@ -9,7 +9,7 @@ use crate::{
 pub(crate) enum End {
     /// The answer is in the inbox.
     Answered,
-    /// The connection is there, and nothing else was wanted.
+    /// The connection is established, and nothing else was wanted.
     Connected,
     /// No connection within the connect time-out.
     ConnectTimedOut,
@@ -19,21 +19,21 @@ pub(crate) enum End {
     OutOfDescriptors,
     /// No connection could be made: no local port is left.
     OutOfPorts,
-    /// The generator's memory for answers was used up: this one was given up.
+    /// The generator's memory for answers was exhausted: this answer was abandoned.
     OutOfMemory,
     /// No answer within the time-out.
     TimedOut,
     /// The user's patience ended first.
     GaveUp,
-    /// The connection broke, or what came was no HTTP.
+    /// The connection broke, or the response was not HTTP.
     Broken,
-    /// The balancer before the service refused it.
+    /// The balancer in front of the service refused the request.
     TurnedBack,
 }
 
 impl End {
-    /// The exchange may have ended without a wait for the service: a user that goes on at once could do so for ever, and no
-    /// other would have a turn.
+    /// True if the exchange may have ended without a wait for the service: a user that goes on at once could do so for
+    /// ever, and no other user would have a turn.
     pub(crate) fn is_sudden(self) -> bool {
         match self {
             Self::ConnectFailed
@@ -46,7 +46,7 @@ impl End {
         }
     }
 
-    /// What the user and the ledger are told, where no answer has come on a connection.
+    /// The reply to the user and the fate for the ledger, where no answer has come on a connection.
     pub(crate) fn without_answer<'a>(self) -> Outcome<'a> {
         let (reply, fate) = match self {
             Self::ConnectTimedOut => (Reply::ConnectFailed, Fate::ConnectTimedOut),
@@ -75,21 +75,21 @@ impl End {
 pub(crate) struct Outcome<'a> {
     /// How the exchange ended.
     pub(crate) end: End,
-    /// As the user is told.
+    /// The reply that the user is told.
     pub(crate) reply: Reply<'a>,
-    /// As the ledger is told, where the user has no answer to judge.
+    /// The fate that the ledger is told, where the user has no answer to judge.
     pub(crate) fate: Fate,
     /// The error, where there is no answer and the error has a text.
     pub(crate) error: Option<&'a str>,
 }
 
 impl<'a> Outcome<'a> {
-    /// The service has answered; the user judges.
+    /// The service has answered; the user judges the answer.
     pub(crate) fn answered(answer: Answer<'a>) -> Self {
         Self { end: End::Answered, reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
     }
 
-    /// With what went wrong.
+    /// Adds the text of the error.
     pub(crate) fn because(self, error: &'a str) -> Self {
         Self { error: Some(error), ..self }
     }

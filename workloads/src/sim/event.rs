@@ -6,7 +6,7 @@ use crate::host::End;
 pub(crate) enum SimEvent<E> {
     /// A SYN arrives, after this many lost ones.
     Syn(ConnId, u32),
-    /// The client knows that it is connected.
+    /// The client learns that it is connected.
     Connected(ConnId),
     /// The client learns that the port is closed.
     Refused(ConnId),
@@ -18,7 +18,7 @@ pub(crate) enum SimEvent<E> {
     Closed(ConnId),
     /// The service learns that the client has closed it.
     HungUp(ConnId),
-    /// A user has waited long enough, if it still waits for what it waited for then.
+    /// A time-out or the user's patience ends, if the user still waits for the same event.
     Deadline(ConnId, u32, End),
     Server(E),
 }

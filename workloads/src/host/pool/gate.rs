@@ -1,4 +1,4 @@
-//! The users' own policies, which are asked before a request is sent: a user that is held there is data, and takes no fiber.
+//! Client-side policies, which are asked before a request is sent: a held user is data, and occupies no fiber.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,18 +16,19 @@ use crate::{
     plan::{LoadPlan, Marks},
 };
 
-/// Least pause of a user that sends again after a refusal of the client gate: without one it would ask for ever at one moment.
+/// The smallest pause of a user that sends again after a refusal of the client gate: without it the user would ask for
+/// ever at one moment.
 pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The client gate of a pool of users.
 #[derive(Debug)]
 pub(super) struct UserGate<C> {
-    /// A user lies in its own policy while that holds its request.
+    /// The policies. A user is stored in its own policy while that holds its request.
     clients: Clients<Option<Box<UserTask<C>>>>,
     marks: Marks,
     timeout: Duration,
     renewed_in: Vec<usize>,
-    /// When those that are held lose their patience.
+    /// The ends of the patience of held users.
     deadlines: BTreeMap<(Timestamp, JobId), Member>,
 }
 
@@ -36,15 +37,15 @@ pub(super) struct UserGate<C> {
 pub(super) enum GateAnswer<C> {
     /// The host may send it.
     Go(Box<UserTask<C>>),
-    /// It is not to be sent.
+    /// The host must not send it.
     Refused(Box<UserTask<C>>, RetryHint),
-    /// The gate sees to the user.
+    /// The gate keeps the user.
     Wait,
 }
 
 impl<C> UserGate<C> {
     pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
-        // A crowd is made of the same plan, which checks it.
+        // The crowd was made of the same plan, and has checked it.
         let clients = clients(plan.client.as_ref()?, seed_for(plan.seed, "clients")).ok()?;
         Some(Self::with(clients, plan))
     }
@@ -81,18 +82,18 @@ impl<C> UserGate<C> {
         !self.deadlines.is_empty()
     }
 
-    /// Gives everybody back who is held.
+    /// Removes all held users.
     pub(super) fn close(mut self, now: Timestamp) -> Vec<Box<UserTask<C>>> {
         let deadlines = std::mem::take(&mut self.deadlines);
         deadlines.into_iter().filter_map(|((_, id), member)| self.clients.left(member, id, now).flatten()).collect()
     }
 
-    /// Until when the user waits for its request.
+    /// The limit of the user's wait for its request.
     fn deadline_of(&self, user: &UserTask<C>, call: &Call) -> RequestDeadline {
         RequestDeadline::of(self.timeout, call, user.at, user.patience_factor())
     }
 
-    /// The tags of a request; `told`: the answer before said not to retry.
+    /// The tags of a request; `told`: the previous answer advised against a retry.
     fn tags(&self, user: u64, call: &Call, told: bool, deadline: RequestDeadline) -> Tags {
         Tags {
             kind: call.kind,
@@ -108,7 +109,8 @@ impl<C> UserGate<C> {
 }
 
 impl<C> UserPool<C> {
-    /// Asks the client gate about a request that its user wants to send now; `kept_until`: it was sent back until then.
+    /// Asks the client gate about a request that its user wants to send now; `kept_until`: the end of the time for
+    /// which the gate had sent it back.
     pub(super) fn ask(
         &mut self,
         mut user: Box<UserTask<C>>,
@@ -146,7 +148,7 @@ impl<C> UserPool<C> {
             }
             (Asked::Refused(hint), Some((user, _))) => GateAnswer::Refused(user, hint),
             (Asked::ComeBack(wait), Some((mut user, call))) => {
-                // A policy that sends users back at once must not stop the time.
+                // A policy that sends users back with a wait of 0 must not stop virtual time.
                 let again = now + if wait.is_zero() { LEAST_PAUSE } else { wait };
                 let late = deadline.at <= again;
                 let at = if late { deadline.at.max(now) } else { again };
@@ -161,14 +163,15 @@ impl<C> UserPool<C> {
         answer
     }
 
-    /// A request that the client gate had let go has ended so; `begun`: when the host began with it, if it has.
+    /// Tells the client gate how a request that it had released has ended; `begun`: when the host began with it, if it
+    /// has.
     pub(super) fn leave_gate(&mut self, user: &mut UserTask<C>, begun: Option<Timestamp>, fate: Fate, now: Timestamp) {
         let (Some(gate), Some(client)) = (&mut self.gate, &mut user.client) else { return };
         let Some(pass) = client.pass.take() else { return };
         let outcome = match fate {
             Fate::Served => Outcome::Served,
             Fate::Rejected => Outcome::Overloaded { retry: !client.told_not_to_retry },
-            // The generator came too late to begin with it.
+            // The generator was too late to begin it.
             _ if begun.is_none() => Outcome::Ignored,
             Fate::TimedOut => Outcome::TimedOut,
             Fate::ConnectTimedOut | Fate::ConnectFailed => Outcome::Unavailable,
@@ -180,14 +183,15 @@ impl<C> UserPool<C> {
         self.poll_gate(now);
     }
 
-    /// A phase of the plan begins.
+    /// Begins a phase of the plan.
     pub(super) fn renew_gate(&mut self, phase: usize, now: Timestamp) {
         let Some(gate) = self.gate.as_mut().filter(|gate| gate.renewed_in.contains(&phase)) else { return };
         gate.clients.renew(now);
         self.poll_gate(now);
     }
 
-    /// Does what is due at the client gate: the end of a held user's patience, if that comes before the next wake-up of a policy.
+    /// Carries out what is due at the client gate: the end of a held user's patience, if that comes before the next
+    /// wake-up of a policy.
     pub(super) fn tend_gate(&mut self, now: Timestamp) {
         let Some(gate) = &mut self.gate else { return };
         let wake = gate.clients.next_wake();
@@ -203,7 +207,7 @@ impl<C> UserPool<C> {
         self.poll_gate(now);
     }
 
-    /// Lets users go on about whose held requests the client gate has decided.
+    /// Continues the users whose held requests the client gate has decided about.
     fn poll_gate(&mut self, now: Timestamp) {
         while let Some(gate) = &mut self.gate
             && let Some(decided) = gate.clients.poll(now)
@@ -229,7 +233,7 @@ impl<C> UserPool<C> {
 }
 
 impl<C> UserTask<C> {
-    /// The client gate lets its request go.
+    /// Takes the pass of a released request.
     fn takes(&mut self, pass: Pass, call: &mut Call) {
         put_note(call, pass.note());
         if let Some(client) = &mut self.client {
@@ -251,7 +255,7 @@ fn put_note(call: &mut Call, note: Option<Note>) {
     call.headers = lines.into();
 }
 
-/// The request has waited as long as it may.
+/// The end of a request that has waited as long as it may.
 fn over(deadline: RequestDeadline) -> UserPhase {
     UserPhase::NeverSent(if deadline.end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut })
 }

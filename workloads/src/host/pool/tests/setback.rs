@@ -1,4 +1,4 @@
-//! Users who begin anew at once after a request that came to nothing at once.
+//! Users that begin again at once after a request that failed at once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
 
 const MS: Duration = Duration::from_millis(1);
 
-/// For 100 s, users of one URL who begin anew at once, whatever went wrong.
+/// For 100 s, users of one URL that begin again at once, whatever went wrong.
 fn restless(seed: u64, load: Load) -> LoadPlan {
     let mut plan = url_plan(&[("all", 100, 1)]);
     plan.seed = seed;
@@ -29,7 +29,7 @@ fn pool(plan: &LoadPlan) -> UserPool<()> {
     UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, false)
 }
 
-/// The next user's request ends so, at once. How long after that somebody is due.
+/// Ends the next user's request in this way, at once. Returns the time until a user is due.
 fn ends(pool: &mut UserPool<()>, now: Timestamp, end: End) -> Option<Duration> {
     let mut user = pool.take(now).expect("a user has a request");
     user.begins(now);
@@ -40,7 +40,7 @@ fn ends(pool: &mut UserPool<()>, now: Timestamp, end: End) -> Option<Duration> {
     pool.next_due().map(|due| due.since(now))
 }
 
-/// The pauses after so many requests in a row, each of which ended so.
+/// The pauses after this number of requests in a row that ended in this way.
 fn pauses(seed: u64, end: End, count: usize) -> Vec<Duration> {
     let mut pool = pool(&restless(seed, Load::users(1)));
     let mut now = Timestamp::ZERO;
@@ -62,7 +62,7 @@ fn the_bound_of_the_pause_doubles_from_10_ms_to_a_second_and_the_pause_is_drawn_
             let bound = (10 * MS * (1 << nth)).min(1000 * MS);
             let of_all: Vec<_> = runs.iter().map(|pauses| pauses[nth]).collect();
             assert!(of_all.iter().all(|pause| (MS..=bound).contains(pause)), "{nth}: {of_all:?}");
-            // Evenly: the mean of 200 is within a tenth of the bound from its half.
+            // Uniform draws: the mean of 200 is within a tenth of the bound from its half.
             let mean = of_all.iter().sum::<Duration>() / 200;
             assert!(mean > bound.mul_f64(0.4) && mean < bound.mul_f64(0.6), "{nth}: {mean:?} of {bound:?}");
         }
@@ -129,11 +129,11 @@ fn in_an_open_load_every_request_tries_at_its_time() {
 
 const COUNT: u32 = 20;
 
-/// What users do, and how they come: [`COUNT`] of them within the first of ten seconds.
+/// Users by kind, reaction and load: [`COUNT`] of them within the first of ten seconds.
 fn population(mail: bool, reaction: FailureRule, load: Load) -> LoadPlan {
     let mut plan = url_plan(&[("first", 1, 0), ("rest", 9, 0)]);
     plan.phases[0].loads = vec![load.clone()];
-    // Users who stay are let go at the end of the phase otherwise.
+    // Users that stay otherwise leave at the end of the phase.
     plan.phases[1].loads = matches!(load, Load::Users { .. }).then_some(load).into_iter().collect();
     let behaviour = Behaviour::on_any_failure(reaction);
     let account = |n: u32| Account { user: format!("u{n}"), password: "p".into() };
@@ -160,7 +160,8 @@ fn recorded(pace: Pace) -> Load {
     Load::Replay { sessions, pace, classes: vec![Class(0)] }
 }
 
-/// When requests were tried in the plan's ten seconds, each of which ended so at once; of a loop, the first 100 000.
+/// The times of requests in the plan's ten seconds, each of which ended in this way at once; of an endless loop, the
+/// first 100 000.
 fn tried(plan: &LoadPlan, end: End) -> Vec<Timestamp> {
     let mut pool = pool(plan);
     let mut tried = Vec::new();
