@@ -96,7 +96,7 @@ impl CallsResult {
 pub(crate) enum AfterAttempt {
     /// Another attempt, at once.
     Again {
-        /// The called service had said `X-Retry: never`.
+        /// True if the called service had said `X-Retry: never`.
         told_not_to: bool,
     },
     /// The call has ended.
