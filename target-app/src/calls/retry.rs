@@ -10,7 +10,7 @@ use crate::tree::{CallSpec, WhenRefused};
 pub(crate) enum RetryDecision {
     /// Another attempt, at once.
     Again {
-        /// The called service had said `X-Retry: never`.
+        /// True if the called service had said `X-Retry: never`.
         told_not_to: bool,
     },
     /// The call has ended.
