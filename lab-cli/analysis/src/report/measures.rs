@@ -1,12 +1,8 @@
 //! What a run says over time: only what is worth a line.
 
-use super::name;
 use crate::{
-    summary::{Fairness, Phase, Recovery, Summary},
-    text::{
-        columns::{Align, Columns},
-        percent, rate, time,
-    },
+    summary::{Arm, Fairness, Phase, Recovery, Summary},
+    text::{percent, rate, table::Table, time},
 };
 
 /// Attempts for each request that users wanted, from which on it is said.
@@ -36,22 +32,15 @@ pub(super) fn footnote(summary: &Summary) -> &'static str {
     }
 }
 
-/// A row for each phase of which there is something to say; nothing if there is none.
-pub(super) fn table(summary: &Summary) -> String {
-    let mut header = vec![("over time", Align::Left), ("phase", Align::Left)];
-    header.extend(HEADS[..HEADS.len() - 1].iter().map(|head| (*head, Align::Right)));
-    header.push((HEADS[HEADS.len() - 1], Align::Left));
-    let mut table = Columns::new(&header);
-    let mut any = false;
+/// A row for each phase of which there is something to say.
+pub(super) fn table(summary: &Summary, name: impl Fn(&Arm) -> String) -> Table {
+    let mut table = Table::new(&[&["over time", "phase"], &HEADS[..]].concat(), 2..=HEADS.len());
     for arm in summary.arms.iter().filter(|arm| !arm.bound) {
         for phase in arm.phases.iter().filter(|phase| is_worth_a_line(phase)) {
-            any = true;
-            let mut row = vec![name(arm, summary), phase.shown_name()];
-            row.extend(cells(phase));
-            table.row(row);
+            table.row([&[name(arm), phase.shown_name()], &cells(phase)[..]].concat());
         }
     }
-    if any { table.into_text() } else { String::new() }
+    table
 }
 
 /// Of users that come for one request, fairness is the share that was served, which stands in another table.
@@ -106,7 +95,7 @@ fn in_words(recovery: &Recovery) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Arm, Measured, Measures, Steadiness};
+    use crate::summary::{Measured, Measures, Steadiness};
 
     fn summary(measures: Measures) -> Summary {
         let measured = Measured { planned: 100, ..Measured::default() };
@@ -115,10 +104,12 @@ mod tests {
         Summary { arms: vec![arm], ..Summary::default() }
     }
 
+    fn rows(measures: Measures) -> Vec<Vec<String>> {
+        table(&summary(measures), |arm| arm.policy.clone()).rows
+    }
+
     fn cells(measures: Measures) -> Vec<String> {
-        let text = table(&summary(measures));
-        let line = text.lines().nth(1).expect("a row").to_owned();
-        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
+        rows(measures).pop().expect("a row")
     }
 
     #[test]
@@ -130,7 +121,7 @@ mod tests {
             steadiness: Some(Steadiness::default()),
             ..Measures::default()
         };
-        assert_eq!((table(&summary(calm.clone())), footnote(&summary(calm))), (String::new(), ""));
+        assert_eq!((rows(calm.clone()), footnote(&summary(calm))), (vec![], ""));
     }
 
     #[test]
@@ -153,7 +144,7 @@ mod tests {
     #[test]
     fn of_users_that_come_once_fairness_says_nothing_new() {
         let users = Fairness { users: 51, jain: 0.2, worst_tenth: 0.0 };
-        assert_eq!(table(&summary(Measures { user_fairness: Some(users), ..Measures::default() })), "");
+        assert_eq!(rows(Measures { user_fairness: Some(users), ..Measures::default() }), [[""; 0]; 0]);
         let users = Fairness { users: 50, ..users };
         let found = cells(Measures { user_fairness: Some(users), ..Measures::default() });
         assert!(found.contains(&"0.20".to_owned()), "{found:?}");

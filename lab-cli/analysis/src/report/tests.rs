@@ -144,9 +144,9 @@ fn an_invalid_run_in_two_blocks_says_each_finding_once() {
 #[test]
 fn what_users_refused_themselves_has_a_column_where_there_is_any() {
     let mut summary = summary();
-    assert!(!ledgers(&summary).contains("refused locally"));
+    assert!(!ledgers(&summary).to_text().contains("refused locally"));
     summary.arms[0].phases[1].measured.refused_locally = 77;
-    let table = ledgers(&summary);
+    let table = ledgers(&summary).to_text();
     let words =
         |line: usize| table.lines().nth(line).expect("a line").split("  ").map(str::trim).filter(|w| !w.is_empty());
     let column = words(0).position(|word| word == "refused locally").expect("a column");

@@ -6,7 +6,7 @@ use measure::{Offered, Replayed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Conditions, Generator, Joined, Kernel, Phase, Reason, Server, Touched, Verdict};
+use super::{Conditions, Generator, Joined, Kernel, Measured, Phase, Reason, Server, Touched, Verdict};
 
 /// One policy's turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -123,6 +123,11 @@ impl Arm {
     /// Its name in tables and thresholds.
     pub fn shown_name(&self) -> &str {
         if self.name.is_empty() { &self.policy } else { &self.name }
+    }
+
+    /// A count, over all its phases.
+    pub fn sum(&self, count: impl Fn(&Measured) -> u64) -> u64 {
+        self.phases.iter().map(|phase| count(&phase.measured)).sum()
     }
 
     /// No phase of it was cut off.

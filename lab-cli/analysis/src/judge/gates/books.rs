@@ -1,6 +1,6 @@
 //! EMPTY, BOOKS, LITTLE, HDR, PANIC and JOBS: the lab's own figures are there, and agree with each other.
 
-use super::{Check, Context, Gate, Reasons, limits, reading::sum};
+use super::{Check, Context, Gate, Reasons, limits};
 use crate::{
     summary::{Arm, Measured, Verdict},
     text::percent,
@@ -13,14 +13,14 @@ pub(super) const EMPTY: Gate = Gate {
     limit: "1 request",
     remedy: "see whether the service is up; look for an earlier error; make phases longer",
     checks: &[Check::Arm(empty)],
-    reading: |run| run.least(|arm| Some(sum(arm, |m| m.sent)), |n, _| format!("{n:.0} requests sent")),
+    reading: |run| run.least(|arm| Some(arm.sum(|m| m.sent)), |n, _| format!("{n:.0} requests sent")),
 };
 
 fn empty(arm: &Arm, _: &Context, reasons: &mut Reasons) {
-    if sum(arm, Measured::written) > 0 {
+    if arm.sum(Measured::written) > 0 {
         return;
     }
-    let unconnected = sum(arm, |measured| measured.connect_failed);
+    let unconnected = arm.sum(|measured| measured.connect_failed);
     let (value, remedy) = if unconnected == 0 {
         ("0 requests sent".to_owned(), "look for an earlier error; are the phases long enough for a request?")
     } else {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Check, Context, Gate, Reasons, reading::sum};
+use super::{Check, Context, Gate, Reasons};
 use crate::summary::{Arm, Joined, Measured, Phase, Server, Verdict};
 
 pub(super) const LEDGER: Gate = Gate {
@@ -22,7 +22,7 @@ fn check(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     for phase in &arm.phases {
         client(phase, reasons);
     }
-    let written = sum(arm, Measured::written);
+    let written = arm.sum(Measured::written);
     match &arm.server {
         Some(server) => {
             own_sum(server, reasons);
@@ -128,7 +128,7 @@ fn backlog(arm: &Arm, written: u64, server: &Server, reasons: &mut Reasons) {
     let (holds, wanted) = match &arm.requests {
         Some(joined) => exactly(written, server, joined),
         None => {
-            let unanswered = sum(arm, unanswered);
+            let unanswered = arm.sum(unanswered);
             let bounded = read <= written && written - read <= unanswered;
             (bounded, format!("{read} read and at most {unanswered} unanswered"))
         }
@@ -171,7 +171,7 @@ fn unanswered(measured: &Measured) -> u64 {
 
 /// Written by one side and not read by the other, without those that are known to wait in the kernel.
 fn unexplained(arm: &Arm) -> Option<f64> {
-    let written = sum(arm, Measured::written);
+    let written = arm.sum(Measured::written);
     let waiting = arm.requests.as_ref().map_or(0, Joined::unread);
     Some(written.abs_diff(arm.server.as_ref()?.requests_read + waiting) as f64)
 }

@@ -1,6 +1,6 @@
 //! UNSENT and LAG: the load generator kept to the plan.
 
-use super::{Check, Context, Gate, Reasons, fraction, limits, quieter, reading::sum};
+use super::{Check, Context, Gate, Reasons, fraction, limits, quieter};
 use crate::{
     summary::{Arm, Verdict},
     text::time,
@@ -18,8 +18,8 @@ pub(super) const UNSENT: Gate = Gate {
 
 /// Stricter than a bound on the rate that was reached: every request that was planned and not sent is one.
 fn unsent(arm: &Arm, _: &Context, reasons: &mut Reasons) {
-    let planned = sum(arm, |measured| measured.planned);
-    let unsent = sum(arm, |measured| measured.unsent).max(arm.generator.unsent);
+    let planned = arm.sum(|measured| measured.planned);
+    let unsent = arm.sum(|measured| measured.unsent).max(arm.generator.unsent);
     let share = fraction(unsent, planned.max(unsent));
     if share > limits::UNSENT {
         reasons.invalid(

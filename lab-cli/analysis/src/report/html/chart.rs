@@ -7,12 +7,14 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use crate::series::{
-    axis::{Axis, shown as tick},
-    value::{Value, arrows},
+use super::{shown, wide};
+use crate::{
+    series::{
+        axis::{Axis, shown as tick},
+        value::{Value, arrows},
+    },
+    text::table::Table,
 };
-
-use super::shown;
 
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 240.0;
@@ -110,22 +112,15 @@ impl Chart<'_> {
 
     /// What the lines come to in each stretch.
     fn table(&self) -> Markup {
-        html! {
-            details {
-                summary { "As a table" }
-                div.wide { table {
-                    caption { (self.title) ": the " (self.middle()) " of each phase, and its highest value in parentheses" }
-                    thead { tr {
-                        th scope="col" { "arm" }
-                        @for stretch in &self.stretches { th.n scope="col" { (shown(&stretch.name)) } }
-                    } }
-                    tbody { @for line in &self.lines { tr {
-                        th scope="row" { (shown(&line.name)) }
-                        @for stretch in &self.stretches { td.n { (self.come_to(line, stretch)) } }
-                    } } }
-                } }
-            }
+        let names: Vec<&str> = self.stretches.iter().map(|stretch| stretch.name.as_str()).collect();
+        let mut table = Table::new(&[&["arm"], &names[..]].concat(), 1..);
+        for line in &self.lines {
+            let values = self.stretches.iter().map(|stretch| self.come_to(line, stretch));
+            table.row(std::iter::once(line.name.clone()).chain(values).collect::<Vec<_>>());
         }
+        let middle = self.middle();
+        let caption = format!("{}: the {middle} of each phase, and its highest value in parentheses", self.title);
+        html! { details { summary { "As a table" } (wide(&caption, &table)) } }
     }
 
     /// Percentiles are not averaged; counts that come in waves have no meaning in the middle.
