@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::{
-    summary::{Arm, Joined, Measured, Phase, Reason, Summary, Times},
+    summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, Times},
     text::{known_or_at_least, percent, rate, scrubbed, table::Table},
 };
 
@@ -22,7 +22,7 @@ mod whole;
 pub use whole::Whole;
 
 /// Everything: arms by phase, what can be said of them over time, both ledgers, comparisons, thresholds, and last the verdict.
-pub fn text(summary: &Summary) -> String {
+pub fn text(summary: &RunSummary) -> String {
     let name = |arm: &Arm| name(arm, summary);
     let if_any = |table: &Table| if table.rows.is_empty() { String::new() } else { table.to_text() };
     // No winner is named where no conclusion may be drawn.
@@ -43,7 +43,7 @@ pub fn text(summary: &Summary) -> String {
 }
 
 /// Arms whose setting never acted, a sentence each.
-pub fn identical(summary: &Summary) -> Vec<String> {
+pub fn identical(summary: &RunSummary) -> Vec<String> {
     let sentence = |[first, other]: &[String; 2]| {
         let (first, other) = (scrubbed(first), scrubbed(other));
         format!("{other} did exactly what {first} did, request for request: what sets them apart had no effect here.")
@@ -57,7 +57,7 @@ const OF_ORACLE: usize = 6;
 const NOT_RUN: usize = 6;
 
 /// One line a phase of an arm.
-fn arms(summary: &Summary) -> String {
+fn arms(summary: &RunSummary) -> String {
     let of_oracle = summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.of_oracle.is_some());
     let mut heads =
         vec!["arm", "phase", "p50", "p90", "p99", "in time/s", "rejected", "timed out", "no connect", "failed"];
@@ -85,7 +85,7 @@ fn arms(summary: &Summary) -> String {
     table.to_text()
 }
 
-fn phase_row(arm: String, phase: &Phase) -> Vec<String> {
+fn phase_row(arm: String, phase: &PhaseSummary) -> Vec<String> {
     let Measured { goodput_per_s, reject_fraction, timed_out, connect_failed, failed, .. } = phase.measured;
     let mut row = vec![arm, phase.shown_name()];
     row.extend(percentiles(&phase.measured.response_time_ms).map(|shown| of_phase(phase, shown)));
@@ -101,12 +101,12 @@ fn percentiles(times: &Times) -> [String; 3] {
 }
 
 /// In parentheses where it depends on how long the phase was.
-fn of_phase(phase: &Phase, shown: String) -> String {
+fn of_phase(phase: &PhaseSummary, shown: String) -> String {
     if measures::is_unstable(phase) && shown != "-" { format!("({shown})") } else { shown }
 }
 
 /// What clients wrote against what the service read.
-fn ledgers(summary: &Summary) -> Table {
+fn ledgers(summary: &RunSummary) -> Table {
     let refused = |arm: &Arm| arm.sum(|measured| measured.refused_locally);
     // A column for runs whose users have a policy of their own.
     let any_refused = summary.arms.iter().any(|arm| refused(arm) > 0);
@@ -156,7 +156,7 @@ fn difference(written: u64, read: u64, joined: Option<&Joined>) -> String {
     }
 }
 
-fn thresholds(summary: &Summary) -> String {
+fn thresholds(summary: &RunSummary) -> String {
     let mut text = if summary.thresholds.is_empty() { "" } else { "thresholds\n" }.to_owned();
     for threshold in &summary.thresholds {
         let spaced: Vec<&str> = threshold.text.split_whitespace().collect();
@@ -166,16 +166,16 @@ fn thresholds(summary: &Summary) -> String {
 }
 
 /// The same finding in several arms is said once.
-fn reasons(reasons: &[Reason]) -> String {
+fn reasons(reasons: &[GateFinding]) -> String {
     let mut text = if reasons.is_empty() { "" } else { "validity\n" }.to_owned();
-    let mut said: Vec<(&Reason, Vec<String>)> = Vec::new();
+    let mut said: Vec<(&GateFinding, Vec<String>)> = Vec::new();
     for reason in reasons {
         let place = format!(
             "{}{}",
             reason.value,
             if reason.arm.is_empty() { String::new() } else { format!(" ({})", reason.arm) }
         );
-        let same = |other: &Reason| {
+        let same = |other: &GateFinding| {
             (&other.code, other.verdict, &other.message) == (&reason.code, reason.verdict, &reason.message)
         };
         match said.iter_mut().find(|(other, _)| same(other)) {
@@ -195,7 +195,7 @@ fn reasons(reasons: &[Reason]) -> String {
 }
 
 /// `verdict: VALID; 5 of 6 thresholds held`.
-fn verdict(summary: &Summary) -> String {
+fn verdict(summary: &RunSummary) -> String {
     let mut text = format!("verdict: {}", summary.verdict.word());
     let codes: Vec<&str> = summary.codes().into_iter().collect();
     if !codes.is_empty() {
@@ -215,7 +215,7 @@ fn verdict(summary: &Summary) -> String {
 }
 
 /// With its block where there are several.
-fn name(arm: &Arm, summary: &Summary) -> String {
+fn name(arm: &Arm, summary: &RunSummary) -> String {
     let several = summary.arms.iter().any(|arm| arm.block > 1);
     let shown = if arm.bound { format!("{} (bound)", arm.shown_name()) } else { arm.shown_name().to_owned() };
     if several { format!("{shown} ({})", arm.block) } else { shown }

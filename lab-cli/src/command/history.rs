@@ -5,11 +5,11 @@ use analysis::text::{scrubbed, table::Table};
 use super::print;
 use crate::{
     args::{self, Output},
-    exit::{Failure, Outcome},
+    exit::{CommandResult, Failure},
     store::history::{HistoryError, Index, PastRun, Question},
 };
 
-pub fn history(args: &args::History) -> Outcome {
+pub fn history(args: &args::HistoryArgs) -> CommandResult {
     let question = Question {
         words: &args.words,
         experiment: args.experiment.as_deref(),

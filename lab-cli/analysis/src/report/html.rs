@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Whole, identical};
 use crate::{
-    summary::{Reason, Verdict},
+    summary::{GateFinding, Validity},
     text::{scrubbed, table::Table},
 };
 
@@ -83,10 +83,12 @@ fn mode(run: &Whole) -> &'static str {
 fn validity(run: &Whole) -> Markup {
     let summary = &run.summary;
     let meaning = match summary.verdict {
-        Verdict::Valid => "Nothing speaks against these figures.",
-        Verdict::Warn => "These figures can be used with the caution named.",
-        Verdict::Unstable => "The system never settled: percentiles depend on how long the run was. This is a finding.",
-        Verdict::Invalid => "The measurement itself went wrong: no conclusion may be drawn from these figures.",
+        Validity::Valid => "Nothing speaks against these figures.",
+        Validity::Warn => "These figures can be used with the caution named.",
+        Validity::Unstable => {
+            "The system never settled: percentiles depend on how long the run was. This is a finding."
+        }
+        Validity::Invalid => "The measurement itself went wrong: no conclusion may be drawn from these figures.",
     };
     html! {
         section id="validity" {
@@ -103,9 +105,9 @@ fn validity(run: &Whole) -> Markup {
     }
 }
 
-fn findings(reasons: &[Reason]) -> Table {
+fn findings(reasons: &[GateFinding]) -> Table {
     let mut table = Table::new(&["gate", "verdict", "arm", "found", "limit", "meaning, and what to do"], ..0);
-    for Reason { code, verdict, arm, value, threshold, message, remedy } in reasons {
+    for GateFinding { code, verdict, arm, value, threshold, message, remedy } in reasons {
         let to_do = format!("{message}. {remedy}.");
         table.row([code, verdict.word(), arm, value, threshold, &to_do].map(str::to_owned));
     }

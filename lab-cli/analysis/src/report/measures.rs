@@ -1,7 +1,7 @@
 //! What a run says over time: only what is worth a line.
 
 use crate::{
-    summary::{Arm, Fairness, Phase, Recovery, Summary},
+    summary::{Arm, Fairness, PhaseSummary, Recovery, RunSummary},
     text::{percent, rate, table::Table, time},
 };
 
@@ -17,13 +17,13 @@ pub(super) const HEADS: [&str; 7] =
     ["attempts each", "wasted", "fair to users", "worst tenth", "to classes", "backlog", "well again"];
 
 /// Its percentiles depend on how long it was.
-pub(super) fn is_unstable(phase: &Phase) -> bool {
+pub(super) fn is_unstable(phase: &PhaseSummary) -> bool {
     let found = phase.measures.steadiness.filter(|found| found.declared != Some(false));
     found.is_some_and(|found| found.growth_per_s > 0.0)
 }
 
 /// What parentheses in the table mean, if there are any.
-pub(super) fn footnote(summary: &Summary) -> &'static str {
+pub(super) fn footnote(summary: &RunSummary) -> &'static str {
     let any = summary.arms.iter().flat_map(|arm| &arm.phases).any(is_unstable);
     if any {
         "(in parentheses: the backlog grew all the time, so that this depends on how long the phase was)\n"
@@ -33,7 +33,7 @@ pub(super) fn footnote(summary: &Summary) -> &'static str {
 }
 
 /// A row for each phase of which there is something to say.
-pub(super) fn table(summary: &Summary, name: impl Fn(&Arm) -> String) -> Table {
+pub(super) fn table(summary: &RunSummary, name: impl Fn(&Arm) -> String) -> Table {
     let mut table = Table::new(&[&["over time", "phase"], &HEADS[..]].concat(), 2..=HEADS.len());
     for arm in summary.arms.iter().filter(|arm| !arm.bound) {
         for phase in arm.phases.iter().filter(|phase| is_worth_a_line(phase)) {
@@ -44,12 +44,12 @@ pub(super) fn table(summary: &Summary, name: impl Fn(&Arm) -> String) -> Table {
 }
 
 /// Of users that come for one request, fairness is the share that was served, which stands in another table.
-fn user_fairness(phase: &Phase) -> Option<Fairness> {
+fn user_fairness(phase: &PhaseSummary) -> Option<Fairness> {
     let wanted = phase.measured.planned.saturating_sub(phase.measured.retries);
     phase.measures.user_fairness.filter(|found| wanted >= 2 * found.users)
 }
 
-fn is_worth_a_line(phase: &Phase) -> bool {
+fn is_worth_a_line(phase: &PhaseSummary) -> bool {
     let measures = &phase.measures;
     let unfair = |index: Option<f64>| index.is_some_and(|index| index < UNFAIR);
     measures.recovery.is_some()
@@ -61,7 +61,7 @@ fn is_worth_a_line(phase: &Phase) -> bool {
 }
 
 /// What is known of a phase, in the order of [`HEADS`]; `-` where nothing is.
-pub(super) fn cells(phase: &Phase) -> [String; HEADS.len()] {
+pub(super) fn cells(phase: &PhaseSummary) -> [String; HEADS.len()] {
     let measures = &phase.measures;
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let index = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.2}")));
@@ -97,11 +97,12 @@ mod tests {
     use super::*;
     use crate::summary::{Measured, Measures, Steadiness};
 
-    fn summary(measures: Measures) -> Summary {
+    fn summary(measures: Measures) -> RunSummary {
         let measured = Measured { planned: 100, ..Measured::default() };
-        let phase = Phase { name: "after".to_owned(), seconds: 60.0, measures, measured, ..Phase::default() };
+        let phase =
+            PhaseSummary { name: "after".to_owned(), seconds: 60.0, measures, measured, ..PhaseSummary::default() };
         let arm = Arm { policy: "none".to_owned(), block: 1, phases: vec![phase], ..Arm::default() };
-        Summary { arms: vec![arm], ..Summary::default() }
+        RunSummary { arms: vec![arm], ..RunSummary::default() }
     }
 
     fn rows(measures: Measures) -> Vec<Vec<String>> {

@@ -1,12 +1,12 @@
 //! What became of recorded requests, where a recording was replayed.
 
 use crate::{
-    summary::{Arm, Summary},
+    summary::{Arm, RunSummary},
     text::{percent, table::Table},
 };
 
 /// A row for each arm that replayed something.
-pub(super) fn table(summary: &Summary, head: &str, name: impl Fn(&Arm) -> String) -> Table {
+pub(super) fn table(summary: &RunSummary, head: &str, name: impl Fn(&Arm) -> String) -> Table {
     let mut table = Table::new(&[head, "recorded", "asked", "passed over", "cut off", "asked besides"], 1..);
     for arm in &summary.arms {
         let Some(found) = arm.replayed else { continue };
@@ -28,16 +28,16 @@ mod tests {
     use measure::Replayed;
 
     use super::*;
-    use crate::summary::{Measured, Phase};
+    use crate::summary::{Measured, PhaseSummary};
 
     #[test]
     fn what_was_cut_off_stands_beside_what_was_asked() {
         let measured = Measured { planned: 2300, retries: 34, ..Measured::default() };
         let replayed = Some(Replayed { recorded: 6152, asked: 2166, passed_over: 20, cut_off: 3966 });
-        let phases = vec![Phase { measured, ..Phase::default() }];
+        let phases = vec![PhaseSummary { measured, ..PhaseSummary::default() }];
         let arm =
             |replayed| Arm { policy: "none".to_owned(), block: 1, phases: phases.clone(), replayed, ..Arm::default() };
-        let summary = |arm| Summary { arms: vec![arm], ..Summary::default() };
+        let summary = |arm| RunSummary { arms: vec![arm], ..RunSummary::default() };
         let rows = |replayed| table(&summary(arm(replayed)), "recording", |arm| arm.policy.clone()).rows;
         assert_eq!(rows(None), [[""; 0]; 0]);
         assert_eq!(rows(replayed), [["none", "6152", "2166 (35 %)", "20", "3966", "100"]]);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{Course, courses};
-use crate::{live::Second, text::table::Table};
+use crate::{live::TimelineSecond, text::table::Table};
 
 /// Gauges that say what a policy has decided, with the factor that makes whole numbers of them.
 const DECISIONS: [(&str, &str, f64); 5] = [
@@ -17,7 +17,7 @@ const DECISIONS: [(&str, &str, f64); 5] = [
 /// Every second of every arm: requests meant to be sent, served in time, served late, refused, given up (timed out,
 /// abandoned, not connected, failed), median and 90th percentile of what was served in milliseconds (`-`: too few; `>=`: hidden
 /// by what was given up, and at least that), and what the policy had decided at its end, by stage.
-pub fn rows(seconds: &[Second]) -> String {
+pub fn rows(seconds: &[TimelineSecond]) -> String {
     let mut text = String::new();
     for course in courses(seconds) {
         if !text.is_empty() {
@@ -64,7 +64,7 @@ fn decisions(course: &Course<'_>) -> Vec<Shown> {
     found.into_iter().collect()
 }
 
-fn decided(second: &Second, (stage, which): &Shown) -> Option<f64> {
+fn decided(second: &TimelineSecond, (stage, which): &Shown) -> Option<f64> {
     let (gauge, _, times) = DECISIONS[*which];
     let stage = second.target.as_ref()?.stages.iter().find(|found| found.name == *stage)?;
     stage.gauges.get(gauge).map(|value| value * times)

@@ -1,10 +1,10 @@
 //! What gates saw, also where that was no reason to speak: the worst of a run's arms, in words.
 
 use super::label;
-use crate::summary::{Arm, Comparison, Mode, Summary};
+use crate::summary::{Arm, Comparison, Mode, RunSummary};
 
 /// The run that is read.
-pub(super) struct Readings<'a>(pub &'a Summary);
+pub(super) struct Readings<'a>(pub &'a RunSummary);
 
 impl Readings<'_> {
     /// `None` in virtual time, where generator and machine play no part.

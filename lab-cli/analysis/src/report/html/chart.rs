@@ -35,7 +35,7 @@ const LEGEND_COLUMNS: usize = 4;
 
 /// One line.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub(super) struct Line {
     /// Its name.
     pub name: String,
     /// Where there is no value, the line has a gap.
@@ -44,7 +44,7 @@ pub struct Line {
 
 /// A part of what goes to the right: a phase.
 #[derive(Debug, Clone)]
-pub struct Stretch {
+pub(super) struct Stretch {
     /// Its name.
     pub name: String,
     /// Where it begins.
@@ -55,7 +55,7 @@ pub struct Stretch {
 
 /// A figure.
 #[derive(Debug)]
-pub struct Chart<'a> {
+pub(super) struct Chart<'a> {
     /// What is drawn, with its unit.
     pub title: &'a str,
     /// What goes to the right, with its unit.

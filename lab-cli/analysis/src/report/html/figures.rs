@@ -7,7 +7,7 @@ use super::{
     wide,
 };
 use crate::{
-    live::Second,
+    live::TimelineSecond,
     report::Whole,
     series::value::Value,
     summary::{Curve, CurvePoint, PlannedLoad},
@@ -20,7 +20,7 @@ const POINTS: u32 = 600;
 /// One quantity over time: how it is read from a second, and whether the worst or the mean of several stands for them.
 struct Quantity {
     title: &'static str,
-    read: fn(&Second) -> Option<Value>,
+    read: fn(&TimelineSecond) -> Option<Value>,
     worst: bool,
     log: bool,
     value: fn(f64) -> String,
@@ -63,7 +63,7 @@ const QUANTITIES: [Quantity; 4] = [
 /// One block over time.
 pub fn time_lines(run: &Whole) -> Markup {
     let block = run.drawn_block();
-    let first: Vec<&Second> = run.timeline.iter().filter(|second| second.block == block).collect();
+    let first: Vec<&TimelineSecond> = run.timeline.iter().filter(|second| second.block == block).collect();
     let Some(last) = first.iter().map(|second| second.second).max() else { return html! {} };
     let step = last / POINTS + 1;
     let mut begins = 0.0;
@@ -97,7 +97,7 @@ pub fn time_lines(run: &Whole) -> Markup {
     }
 }
 
-fn lines(seconds: &[&Second], quantity: &Quantity, step: u32) -> Vec<Line> {
+fn lines(seconds: &[&TimelineSecond], quantity: &Quantity, step: u32) -> Vec<Line> {
     let mut lines: Vec<(Line, Vec<Value>, u32)> = Vec::new();
     for second in seconds {
         let at = second.second / step;

@@ -4,16 +4,16 @@ use maud::{Markup, html};
 
 use super::{head, shown, wide};
 use crate::{
-    judge::gates::{GATES, Gate, limits},
+    judge::gates::{GATES, ValidityGate, limits},
     report::Whole,
-    summary::{Mode, Reason},
+    summary::{GateFinding, Mode},
     text::{percent, table::Table, time},
 };
 
 /// The section.
 pub fn section(run: &Whole) -> Markup {
     let reasons = &run.summary.reasons;
-    let (spoke, silent): (Vec<&Gate>, Vec<&Gate>) =
+    let (spoke, silent): (Vec<&ValidityGate>, Vec<&ValidityGate>) =
         GATES.iter().partition(|gate| reasons.iter().any(|reason| reason.code == gate.code));
     html! {
         section id="gates" {
@@ -37,7 +37,7 @@ pub fn section(run: &Whole) -> Markup {
     }
 }
 
-fn found(gate: &Gate, reason: &Reason) -> Markup {
+fn found(gate: &ValidityGate, reason: &GateFinding) -> Markup {
     html! {
         tr {
             th scope="row" { (gate.code) }
@@ -51,7 +51,7 @@ fn found(gate: &Gate, reason: &Reason) -> Markup {
     }
 }
 
-fn passed(gates: &[&Gate], run: &Whole) -> Table {
+fn passed(gates: &[&ValidityGate], run: &Whole) -> Table {
     let nothing = match run.summary.mode {
         Mode::Live => "nothing to look at",
         Mode::Virtual => "nothing to look at in virtual time",

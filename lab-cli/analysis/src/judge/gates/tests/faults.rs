@@ -7,8 +7,8 @@ use measure::Offered;
 use super::*;
 use crate::{
     summary::{
-        Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched,
-        Verdict::{Invalid, Unstable, Warn},
+        Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, RunSummary, Speed, Steadiness, Touched,
+        Validity::{Invalid, Unstable, Warn},
         WalkCell, WalkRow,
     },
     testing,
@@ -18,7 +18,7 @@ mod crowded;
 mod runs;
 
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
-type Limit = (&'static str, Verdict, fn(&mut Arm, &mut Context, f64), f64, f64);
+type Limit = (&'static str, Validity, fn(&mut Arm, &mut Context, f64), f64, f64);
 
 const LIMITS: [Limit; 44] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
@@ -84,7 +84,7 @@ const VOID_FROM: [Void; 5] = [
 type Make = fn(&mut Arm, &mut Context);
 
 /// A code, its verdict, what makes it speak, and what is nearly that and does not.
-type Pair = (&'static str, Verdict, Make, Make);
+type Pair = (&'static str, Validity, Make, Make);
 
 const PAIRS: [Pair; 22] = [
     ("LEDGER", Invalid, |arm, _| arm.phases[0].measured.served -= 1, sound_as_it_is),
@@ -323,11 +323,11 @@ const OF_BLOCKS: &str = "EXCLUDED";
 
 #[test]
 fn every_gate_of_the_table_has_a_pair_for_each_of_its_verdicts() {
-    let mut shown: BTreeSet<(&str, Verdict)> = PAIRS.iter().map(|(code, verdict, ..)| (*code, *verdict)).collect();
+    let mut shown: BTreeSet<(&str, Validity)> = PAIRS.iter().map(|(code, verdict, ..)| (*code, *verdict)).collect();
     shown.extend(LIMITS.iter().map(|(code, verdict, ..)| (*code, *verdict)));
     shown.extend(VOID_FROM.iter().map(|(code, ..)| (*code, Invalid)));
-    shown.extend([(OF_TWINS[0], Verdict::Invalid), (OF_TWINS[1], Verdict::Warn), (OF_BLOCKS, Verdict::Warn)]);
-    let listed: BTreeSet<(&str, Verdict)> =
+    shown.extend([(OF_TWINS[0], Validity::Invalid), (OF_TWINS[1], Validity::Warn), (OF_BLOCKS, Validity::Warn)]);
+    let listed: BTreeSet<(&str, Validity)> =
         GATES.iter().flat_map(|gate| gate.verdicts.iter().map(|verdict| (gate.code, *verdict))).collect();
     assert_eq!(shown, listed, "left: shown to work here; right: listed in the table");
     let codes: BTreeSet<&str> = GATES.iter().map(|gate| gate.code).collect();
@@ -337,7 +337,7 @@ fn every_gate_of_the_table_has_a_pair_for_each_of_its_verdicts() {
 #[test]
 fn the_table_stands_in_the_docs() {
     let mut table = String::new();
-    for Gate { code, verdicts, finds, limit, remedy, .. } in &GATES {
+    for ValidityGate { code, verdicts, finds, limit, remedy, .. } in &GATES {
         let words: Vec<&str> = verdicts.iter().map(|verdict| verdict.word()).collect();
         let _ = writeln!(table, "| `{code}` | {} | {finds} | {limit} | {remedy} |", words.join(", "));
     }

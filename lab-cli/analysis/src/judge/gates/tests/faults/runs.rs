@@ -25,9 +25,9 @@ fn an_arm_that_differs_from_itself_is_found_and_so_is_noise_over_the_margin() {
         reasons.into_iter().map(|reason| (reason.code, reason.verdict)).collect::<Vec<_>>()
     };
     let one = |code: &str, verdict| vec![(code.to_owned(), verdict)];
-    assert_eq!(found(twins("different", Some([1.1, 1.3]))), one("A/A", Verdict::Invalid));
-    assert_eq!(found(twins("inconclusive", Some([0.949, 1.02]))), one("POWER", Verdict::Warn));
-    assert_eq!(found(twins("inconclusive", Some([0.99, 1.051]))), one("POWER", Verdict::Warn));
+    assert_eq!(found(twins("different", Some([1.1, 1.3]))), one("A/A", Validity::Invalid));
+    assert_eq!(found(twins("inconclusive", Some([0.949, 1.02]))), one("POWER", Validity::Warn));
+    assert_eq!(found(twins("inconclusive", Some([0.99, 1.051]))), one("POWER", Validity::Warn));
     assert_eq!(found(twins("equivalent", Some([0.96, 1.04]))), []);
     assert_eq!(found(twins("inconclusive", None)), [], "too few blocks for an interval: that is told by the verdict");
     // Of metrics to look at, one in twenty is different by chance.
@@ -65,14 +65,14 @@ fn arms_of_one_block_that_ran_at_two_speeds_are_found_and_blocks_may_differ() {
     ];
     let reasons = found(&arms);
     let [reason] = &reasons[..] else { panic!("{reasons:?}") };
-    assert_eq!((reason.code.as_str(), reason.verdict), ("DRIFT", Verdict::Warn));
+    assert_eq!((reason.code.as_str(), reason.verdict), ("DRIFT", Validity::Warn));
     assert_eq!(
         reason.value,
         "the service's processor was 1.25 times as fast for none (block 2) as for seda (block 2); so in 2 blocks"
     );
     // An arm that is left out of comparisons spoils none.
     let mut arms = arms;
-    (arms[1].verdict, arms[2].verdict) = (Verdict::Invalid, Verdict::Invalid);
+    (arms[1].verdict, arms[2].verdict) = (Validity::Invalid, Validity::Invalid);
     assert_eq!(found(&arms), []);
 }
 
@@ -97,7 +97,7 @@ fn a_block_that_the_machine_spoiled_is_left_out_and_the_run_stands() {
         let reasons = judge_run(arms, &left_out, &[]);
         (left_out.into_iter().collect::<Vec<_>>(), verdict(&reasons), reasons)
     };
-    assert_eq!(found(&blocks(&[])), (vec![], Verdict::Valid, vec![]));
+    assert_eq!(found(&blocks(&[])), (vec![], Validity::Valid, vec![]));
     // One of five, whichever arms of it.
     for void in [&[("seda", 2, "NOISE")][..], &[("seda", 2, "STEAL"), ("none", 2, "GAP")]] {
         let (left_out, verdict, reasons) = found(&blocks(void));
@@ -134,11 +134,11 @@ fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
     not_offered(&mut arm, 1.0);
     arm.phases[0].measures.arrivals = Some(Dispersion { windows: 100, per_window: 5.0, index: 1.1 });
     let bound = Arm { bound: true, ..Arm::default() };
-    let mut summary = Summary {
+    let mut summary = RunSummary {
         arms: vec![steady_at("none", 1, 1.0, 1.0), arm, bound],
         headroom: Some(Headroom { ceiling_per_s: 9000.0, ..Headroom::default() }),
         noise_floor: vec![twins("equivalent", Some([0.99, 1.02]))],
-        ..Summary::default()
+        ..RunSummary::default()
     };
     for gate in &GATES {
         assert!(gate.reading(&summary).is_some(), "{} says nothing", gate.code);
