@@ -20,7 +20,7 @@ use analysis::{
         threshold::AbortRule,
     },
     manifest::Declared,
-    summary::Objective,
+    summary::LatencyObjective,
     text::counted,
 };
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub struct Experiment {
     /// What is measured.
     pub target: Target,
     /// What the service promises.
-    pub objective: Objective,
+    pub objective: LatencyObjective,
     /// Who sends.
     pub users: Users,
     /// What is compared.
