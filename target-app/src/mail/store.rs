@@ -14,6 +14,7 @@ mod fill;
 mod pieces;
 mod read;
 mod search;
+mod statement;
 mod work;
 
 use std::{
@@ -287,17 +288,11 @@ struct Change<'a> {
     writer: &'a WriterState,
 }
 
-impl<'a> Change<'a> {
+impl Change<'_> {
     /// Only when this returns `Ok` has the change happened.
     async fn commit(self) -> Result<(), StoreError> {
         let writer = self.writer;
         self.transaction.commit().await.map_err(|error| writer.failed(error))
-    }
-
-    /// What every statement of a change tells of its error, before the connection goes back.
-    fn watch(&self) -> impl FnOnce(sqlx::Error) -> StoreError + use<'a> {
-        let writer = self.writer;
-        move |error| writer.failed(error)
     }
 }
 
