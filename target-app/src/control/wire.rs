@@ -74,6 +74,9 @@ pub struct MadeCalls {
     /// What the policy on the caller's side shows.
     #[serde(default)]
     pub client: BTreeMap<String, f64>,
+    /// Calls whose end that policy was told of though they were not in flight there.
+    #[serde(default)]
+    pub contradictions: u64,
 }
 
 /// What the service saw: `requests_read = served + refused + errors + client_gone + in_flight`.
