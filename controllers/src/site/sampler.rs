@@ -17,6 +17,31 @@ pub trait Probe: fmt::Debug + Send + Sync {
     fn memory_share(&self) -> f64;
 }
 
+/// The load at one moment, as a probe shows it. The default is no load.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoadReading {
+    /// CPU time used since the start.
+    pub used: Duration,
+    /// Available processors.
+    pub cpus: f64,
+    /// Memory in use, as a share of the memory limit, 0 to 1.
+    pub memory: f64,
+}
+
+impl Probe for LoadReading {
+    fn cpu_time(&self) -> Duration {
+        self.used
+    }
+
+    fn cpus(&self) -> f64 {
+        self.cpus
+    }
+
+    fn memory_share(&self) -> f64 {
+        self.memory
+    }
+}
+
 /// A requested load sample, with the time of the next one.
 #[derive(Debug)]
 pub(super) struct Sampler {

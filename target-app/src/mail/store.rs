@@ -14,6 +14,7 @@ mod fill;
 mod pieces;
 mod read;
 mod search;
+mod statement;
 mod work;
 
 use std::{
@@ -289,17 +290,11 @@ struct Change<'a> {
     writer: &'a WriterState,
 }
 
-impl<'a> Change<'a> {
+impl Change<'_> {
     /// The change has happened only if this returns `Ok`.
     async fn commit(self) -> Result<(), StoreError> {
         let writer = self.writer;
         self.transaction.commit().await.map_err(|error| writer.failed(error))
-    }
-
-    /// The handler of errors of every statement of a change, called before the connection is returned.
-    fn watch(&self) -> impl FnOnce(sqlx::Error) -> StoreError + use<'a> {
-        let writer = self.writer;
-        move |error| writer.failed(error)
     }
 }
 

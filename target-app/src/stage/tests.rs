@@ -7,8 +7,8 @@ use std::{
 };
 
 use controllers::{
-    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Objective, Offer, Outcome, Place, Policy, Reason, Refusal,
-    Seat, Seen, SiteId, Tags, Timestamp, Verdict,
+    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Objective, Offer, Outcome, PeerReport, Place, Policy,
+    Reason, Refusal, Seat, Seen, SiteId, Tags, Timestamp, Verdict,
     policy::Resize,
     site::{SiteMachine, TurnedAway},
 };

@@ -1,6 +1,9 @@
 //! The accounts that may sign in.
 
-use super::{Store, StoreError, UserId};
+use super::{
+    Store, StoreError, UserId,
+    statement::{Question as _, Statement as _},
+};
 
 /// An account.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -44,14 +47,12 @@ impl Store {
         )
         .bind(name)
         .bind(password_hash)
-        .fetch_one(&mut *change.transaction)
-        .await
-        .map_err(change.watch())?;
+        .value(&mut change)
+        .await?;
         sqlx::query("INSERT INTO folders (user_id, name, inbox) VALUES (?, 'inbox', 1) ON CONFLICT DO NOTHING")
             .bind(id)
-            .execute(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+            .run(&mut change)
+            .await?;
         change.commit().await?;
         Ok(id)
     }

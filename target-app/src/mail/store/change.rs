@@ -3,7 +3,10 @@
 
 use sqlx::{query, query_scalar};
 
-use super::{EntryId, FolderId, Scope, Store, StoreError, UserId};
+use super::{
+    EntryId, FolderId, Scope, Store, StoreError, UserId,
+    statement::{Question as _, Statement as _},
+};
 
 /// The result of creating a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +30,7 @@ impl Store {
     /// Any error of the database; then nothing has changed.
     pub async fn delete(&self, user: UserId, folder: Scope, entries: &[EntryId]) -> Result<Option<u64>, StoreError> {
         let mut change = self.change().await?;
-        if let Scope::Folder(folder) = folder
-            && !change.owns(user, folder).await?
-        {
+        if !change.covers(user, folder).await? {
             return Ok(None);
         }
         let mut gone = 0;
@@ -38,10 +39,8 @@ impl Store {
             gone += query("DELETE FROM entries WHERE id = ? AND folder_id = ?")
                 .bind(entry)
                 .bind(from)
-                .execute(&mut *change.transaction)
-                .await
-                .map_err(change.watch())?
-                .rows_affected();
+                .run(&mut change)
+                .await?;
             change.count(from, -1).await?;
         }
         change.commit().await?;
@@ -61,12 +60,7 @@ impl Store {
         entries: &[EntryId],
     ) -> Result<Option<u64>, StoreError> {
         let mut change = self.change().await?;
-        if !change.owns(user, to).await? {
-            return Ok(None);
-        }
-        if let Scope::Folder(folder) = folder
-            && !change.owns(user, folder).await?
-        {
+        if !change.covers(user, Scope::Folder(to)).await? || !change.covers(user, folder).await? {
             return Ok(None);
         }
         let mut moved = 0;
@@ -76,10 +70,8 @@ impl Store {
                 .bind(to)
                 .bind(entry)
                 .bind(from)
-                .execute(&mut *change.transaction)
-                .await
-                .map_err(change.watch())?
-                .rows_affected();
+                .run(&mut change)
+                .await?;
             change.count(from, -1).await?;
             change.count(to, 1).await?;
         }
@@ -96,9 +88,8 @@ impl Store {
         let there: Option<FolderId> = query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
             .bind(user)
             .bind(name)
-            .fetch_optional(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+            .found(&mut change)
+            .await?;
         if let Some(id) = there {
             return Ok(NewFolder::Exists(id));
         }
@@ -108,9 +99,8 @@ impl Store {
         let id = query_scalar("INSERT INTO folders (user_id, name) VALUES (?, ?) RETURNING id")
             .bind(user)
             .bind(name)
-            .fetch_one(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+            .value(&mut change)
+            .await?;
         change.commit().await?;
         Ok(NewFolder::Created(id))
     }
@@ -125,46 +115,33 @@ impl Store {
         let there: Option<i64> = query_scalar("SELECT 1 FROM folders WHERE id = ? AND user_id = ? AND inbox = 0")
             .bind(folder)
             .bind(user)
-            .fetch_optional(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+            .found(&mut change)
+            .await?;
         if there.is_none() {
             return Ok(None);
         }
-        let gone = query("DELETE FROM entries WHERE folder_id = ?")
-            .bind(folder)
-            .execute(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?
-            .rows_affected();
-        query("DELETE FROM folders WHERE id = ?")
-            .bind(folder)
-            .execute(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+        let gone = query("DELETE FROM entries WHERE folder_id = ?").bind(folder).run(&mut change).await?;
+        query("DELETE FROM folders WHERE id = ?").bind(folder).run(&mut change).await?;
         change.commit().await?;
         Ok(Some(gone))
     }
 }
 
 impl super::Change<'_> {
-    async fn owns(&mut self, user: UserId, folder: FolderId) -> Result<bool, StoreError> {
+    /// Whether the scope is all folders of the user, or one of them.
+    async fn covers(&mut self, user: UserId, scope: Scope) -> Result<bool, StoreError> {
+        let Scope::Folder(folder) = scope else { return Ok(true) };
         let there: Option<i64> = query_scalar("SELECT 1 FROM folders WHERE id = ? AND user_id = ?")
             .bind(folder)
             .bind(user)
-            .fetch_optional(&mut *self.transaction)
-            .await
-            .map_err(self.watch())?;
+            .found(self)
+            .await?;
         Ok(there.is_some())
     }
 
     /// True if the user has the largest number of folders.
     pub(super) async fn has_all_folders(&mut self, user: UserId) -> Result<bool, StoreError> {
-        let count: i64 = query_scalar("SELECT count(*) FROM folders WHERE user_id = ?")
-            .bind(user)
-            .fetch_one(&mut *self.transaction)
-            .await
-            .map_err(self.watch())?;
+        let count: i64 = query_scalar("SELECT count(*) FROM folders WHERE user_id = ?").bind(user).value(self).await?;
         Ok(count >= MAX_FOLDERS)
     }
 
@@ -175,9 +152,8 @@ impl super::Change<'_> {
         )
         .bind(entry)
         .bind(user)
-        .fetch_optional(&mut *self.transaction)
-        .await
-        .map_err(self.watch())?;
+        .found(self)
+        .await?;
         Ok(lies.filter(|&folder| match scope {
             Scope::Folder(only) => folder == only,
             Scope::All => true,
@@ -189,12 +165,7 @@ impl super::Change<'_> {
         if more == 0 {
             return Ok(());
         }
-        query("UPDATE folders SET messages = messages + ? WHERE id = ?")
-            .bind(more)
-            .bind(folder)
-            .execute(&mut *self.transaction)
-            .await
-            .map_err(self.watch())?;
+        query("UPDATE folders SET messages = messages + ? WHERE id = ?").bind(more).bind(folder).run(self).await?;
         Ok(())
     }
 }

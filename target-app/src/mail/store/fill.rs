@@ -2,7 +2,11 @@
 
 use sqlx::{query, query_scalar};
 
-use super::{Change, FolderId, NewMessage, Store, StoreError, UserId, pieces::PIECE};
+use super::{
+    Change, FolderId, NewMessage, Store, StoreError, UserId,
+    pieces::PIECE,
+    statement::{Question as _, Statement as _},
+};
 use crate::mail::html;
 
 /// The result of importing one message.
@@ -46,9 +50,8 @@ impl Fill<'_> {
         let user: UserId = query_scalar("INSERT INTO users (name, password) VALUES (?, ?) RETURNING id")
             .bind(name)
             .bind(password_hash)
-            .fetch_one(&mut *self.change.transaction)
-            .await
-            .map_err(self.change.watch())?;
+            .value(&mut self.change)
+            .await?;
         let mut ids = Vec::with_capacity(folders.len());
         for (i, folder) in folders.iter().enumerate() {
             ids.push(self.new_folder(user, folder, i == 0).await?);
@@ -65,9 +68,8 @@ impl Fill<'_> {
         let there: Option<FolderId> = query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
             .bind(user)
             .bind(name)
-            .fetch_optional(&mut *self.change.transaction)
-            .await
-            .map_err(self.change.watch())?;
+            .found(&mut self.change)
+            .await?;
         if there.is_some() || self.change.has_all_folders(user).await? {
             return Ok(there);
         }
@@ -79,9 +81,8 @@ impl Fill<'_> {
             .bind(user)
             .bind(name)
             .bind(inbox)
-            .fetch_one(&mut *self.change.transaction)
+            .value(&mut self.change)
             .await
-            .map_err(self.change.watch())
     }
 
     /// Stores a message, in no folder yet, and returns its number. A message with the same digest is stored once.
@@ -91,9 +92,8 @@ impl Fill<'_> {
     pub async fn message(&mut self, message: &NewMessage) -> Result<i64, StoreError> {
         let there: Option<i64> = query_scalar("SELECT id FROM messages WHERE digest = ?")
             .bind(&message.digest[..])
-            .fetch_optional(&mut *self.change.transaction)
-            .await
-            .map_err(self.change.watch())?;
+            .found(&mut self.change)
+            .await?;
         match there {
             Some(id) => Ok(id),
             None => self.new_message(message).await,
@@ -107,10 +107,7 @@ impl Fill<'_> {
     pub async fn new_message(&mut self, message: &NewMessage) -> Result<i64, StoreError> {
         let id = match self.next_message {
             Some(id) => id,
-            None => query_scalar("SELECT coalesce(max(id), 0) + 1 FROM messages")
-                .fetch_one(&mut *self.change.transaction)
-                .await
-                .map_err(self.change.watch())?,
+            None => query_scalar("SELECT coalesce(max(id), 0) + 1 FROM messages").value(&mut self.change).await?,
         };
         self.next_message = Some(id + 1);
         let searched = message.headers.to_lowercase();
@@ -144,9 +141,8 @@ impl Fill<'_> {
         .bind(&searched)
         .bind(id)
         .bind(&searched)
-        .execute(&mut *self.change.transaction)
-        .await
-        .map_err(self.change.watch())?;
+        .run(&mut self.change)
+        .await?;
         for (part, attachment) in message.attachments.iter().enumerate() {
             query("INSERT INTO attachments (message_id, part, name, kind, size) VALUES (?, ?, ?, ?, ?)")
                 .bind(id)
@@ -154,18 +150,16 @@ impl Fill<'_> {
                 .bind(&attachment.name)
                 .bind(&attachment.kind)
                 .bind(attachment.content.len() as i64)
-                .execute(&mut *self.change.transaction)
-                .await
-                .map_err(self.change.watch())?;
+                .run(&mut self.change)
+                .await?;
             for (piece, content) in attachment.content.chunks(PIECE).enumerate() {
                 query("INSERT INTO attachment_pieces (message_id, part, piece, content) VALUES (?, ?, ?, ?)")
                     .bind(id)
                     .bind(part as i64)
                     .bind(piece as i64)
                     .bind(content)
-                    .execute(&mut *self.change.transaction)
-                    .await
-                    .map_err(self.change.watch())?;
+                    .run(&mut self.change)
+                    .await?;
             }
         }
         Ok(id)
@@ -183,10 +177,8 @@ impl Fill<'_> {
         .bind(folder)
         .bind(first)
         .bind(first + i64::from(count) - 1)
-        .execute(&mut *self.change.transaction)
-        .await
-        .map_err(self.change.watch())?
-        .rows_affected();
+        .run(&mut self.change)
+        .await?;
         self.change.count(folder, put as i64).await
     }
 
@@ -205,10 +197,8 @@ impl Fill<'_> {
             .bind(user)
             .bind(source)
             .bind(&message.digest[..])
-            .execute(&mut *self.change.transaction)
-            .await
-            .map_err(self.change.watch())?
-            .rows_affected();
+            .run(&mut self.change)
+            .await?;
         if new == 0 {
             return Ok(Filled::Known);
         }

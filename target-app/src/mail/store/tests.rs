@@ -1,6 +1,6 @@
 use nix::time::{ClockId, clock_gettime};
 
-use super::*;
+use super::{statement::Statement as _, *};
 use crate::service::{Bytes, Metered};
 
 /// A database of its own, with user 1 (inbox of 25 messages, empty folder "Work") and user 2 (inbox of 3).
@@ -336,8 +336,7 @@ async fn writes_go_on_after_a_failure_that_ended_their_transaction() {
 
     let mut change = store.change().await.expect("begins");
     change.transaction.lock_handle().await.expect("its handle").set_progress_handler(1, || false);
-    let delete = sqlx::query("DELETE FROM entries").execute(&mut *change.transaction).await;
-    let interrupted = delete.map_err(change.watch());
+    let interrupted = sqlx::query("DELETE FROM entries").run(&mut change).await;
     assert!(matches!(interrupted, Err(StoreError::TooLong)), "{interrupted:?}");
     drop(change);
     let created = store.create_folder(ANN, "later").await;
