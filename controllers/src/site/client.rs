@@ -1,7 +1,9 @@
-//! Policies on the sender's side: each is asked before a request is sent, and told how the requests that it let go have ended.
+//! Policies on the sender's side: each is asked before a request is sent, and told how the released requests have
+//! ended.
 //!
-//! One gate for each who shares a policy, made when it is first asked. It differs from [`super::Gate`] in what its policy is told:
-//! nothing of workers and batches, which are a server's; and in the answer to "come back", which a sender can obey.
+//! The senders that share a policy have one gate, created at its first request. It differs from [`super::Gate`] in the
+//! facts for its policy: none about workers and batches, which belong to a server; and in the reaction to "come back",
+//! which a sender can obey.
 
 use std::{
     cmp::Reverse,
@@ -17,45 +19,46 @@ use crate::{
     Tags, Timestamp, Timing, UnixSeconds, Verdict, catalogue::Factory, seat::Waiting, seed_for,
 };
 
-/// Who shares one client-side policy, and what it has learnt.
+/// The senders that share one client-side policy and its state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientScope {
-    /// Nobody: each sender has its own, as long as it is there.
+    /// No sharing: each sender has a policy of its own, as long as it is there.
     User,
-    /// So many senders that are there at the same time, as those of one client process. Who joins takes the place of who left.
+    /// Groups of this number of senders that are present at the same time, like those of one client process. A new
+    /// sender takes the place of one that left.
     Group(u32),
     /// All senders.
     #[default]
     All,
 }
 
-/// Client-side policies of one kind, each with what it has learnt. `J` is what the host gives with a request, and gets back when a
-/// held one is decided about or leaves. Hosts call [`Clients::poll`] after every other call, and when a policy is due.
+/// Client-side policies of one kind, each with its own state. `J` is the host's payload of a request, returned when a
+/// held request is decided or leaves. Hosts call [`Clients::poll`] after every other call, and when a policy is due.
 #[derive(Debug)]
 pub struct Clients<J> {
     recipe: Recipe,
     scope: ClientScope,
-    /// By the number of the group that shares one.
+    /// The gates, by the number of the group that shares each.
     gates: Vec<Option<ClientGate<J>>>,
-    /// When which gate is due.
+    /// The wake-up of each gate.
     wakes: BTreeSet<(Timestamp, usize)>,
-    /// Gates that have been called since they were last polled.
+    /// Gates that have been called since their last poll.
     called: VecDeque<usize>,
-    /// Places that somebody has left, and how many there are in all.
+    /// Places of senders that have left, and the number of all places.
     free: BinaryHeap<Reverse<u32>>,
     places: u32,
     totals: ClientGauges,
     wall: UnixSeconds,
 }
 
-/// How policies are made.
+/// The maker of policies.
 #[derive(Debug)]
 struct Recipe {
     entry: &'static Entry,
     factory: Factory,
     objective: Objective,
-    /// Root of their randomness.
+    /// The root of the policies' randomness.
     seed: u64,
 }
 
@@ -66,22 +69,22 @@ struct ClientGate<J> {
     wakes_at: Option<Timestamp>,
 }
 
-/// What can be seen of policies on the sender's side.
+/// The gauges of client-side policies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientGauges {
-    /// Requests that wanted to be sent, those that came back counted again.
+    /// Offered requests; those that were sent back and came again count again.
     pub offered: u64,
-    /// Those that were let go.
+    /// Released requests.
     pub let_go: u64,
-    /// Those that were refused or sent back for a while.
+    /// Requests that were refused or sent back for a while.
     pub refused: u64,
-    /// Held now.
+    /// Requests held now.
     pub held: u64,
-    /// What the policies show, as the mean over the first 64 of them.
+    /// The policies' gauges, as the mean over the first 64 of them.
     pub policy: BTreeMap<String, f64>,
 }
 
-/// Policies whose gauges are looked at: there may be one for each of a hundred thousand users.
+/// The number of policies whose gauges are read: there may be one for each of a hundred thousand users.
 const SHOWN: usize = 64;
 
 /// A sender.
@@ -91,7 +94,7 @@ pub struct Member {
     number: u64,
 }
 
-/// A request that has been let go: it is to be ended once ([`Clients::ended`]).
+/// A released request, which must be ended once ([`Clients::ended`]).
 #[derive(Debug)]
 #[must_use = "a request that was let go must be ended"]
 pub struct Pass {
@@ -104,7 +107,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// What the policy puts on the request.
+    /// The policy's note for the request.
     #[must_use]
     pub fn note(&self) -> Option<Note> {
         self.note
@@ -114,27 +117,27 @@ impl Pass {
 /// The answer to a request.
 #[derive(Debug)]
 pub enum Asked {
-    /// It may be sent.
+    /// The request may be sent.
     Go(Pass),
-    /// It may not.
+    /// The request must not be sent.
     Refused(RetryHint),
-    /// It is to ask again after this long.
+    /// The sender must ask again after this time.
     ComeBack(Duration),
-    /// It waits until it is [`Decided`] about, or goes away ([`Clients::left`]).
+    /// The request waits until it is [`Decided`], or leaves ([`Clients::left`]).
     Held(JobId),
 }
 
-/// What became of a request that was held.
+/// The decision about a held request.
 #[derive(Debug)]
 pub enum Decided<J> {
-    /// It may be sent.
+    /// The request may be sent.
     Go(J, Pass),
-    /// It may not.
+    /// The request must not be sent.
     Refused(J, RetryHint),
 }
 
 impl<J> Clients<J> {
-    /// Policies of this entry, with an objective for each. `seed`: root of their randomness.
+    /// Policies of this entry, each with this objective. `seed`: root of their randomness.
     #[must_use]
     pub fn new(entry: &'static Entry, factory: Factory, scope: ClientScope, objective: Objective, seed: u64) -> Self {
         Self {
@@ -150,7 +153,7 @@ impl<J> Clients<J> {
         }
     }
 
-    /// What can be seen now.
+    /// The current gauges.
     #[must_use]
     pub fn gauges(&self) -> ClientGauges {
         let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
@@ -167,14 +170,14 @@ impl<J> Clients<J> {
         ClientGauges { policy, ..self.totals.clone() }
     }
 
-    /// A sender joins, whose number no other one has. It takes the lowest place that is free.
+    /// Adds a sender with a unique number. It takes the lowest free place.
     pub fn join(&mut self, number: u64) -> Member {
         let place = self.free.pop().map_or(self.places, |Reverse(place)| place);
         self.places = self.places.max(place + 1);
         Member { place, number }
     }
 
-    /// A sender leaves, with no request open.
+    /// Removes a sender without an open request.
     pub fn leave(&mut self, member: Member) {
         self.free.push(Reverse(member.place));
         let group = self.group_of(member);
@@ -186,13 +189,13 @@ impl<J> Clients<J> {
         }
     }
 
-    /// Shows the wall clock to the policies that are asked from now on.
+    /// Sets the wall clock for policies that are asked from now on.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.wall = wall;
     }
 
-    /// A request asks to be sent. `entered`: since when; `told`: what came with the request on whose behalf it is made, if it is;
-    /// `job`: what is kept of it if it is held, under this identity.
+    /// Asks the policy about a request. `entered`: when the request was first wanted; `told`: the note of the request
+    /// on whose behalf it is made, if any; `job`: the payload to store if the request is held, under this identity.
     pub fn ask(
         &mut self,
         member: Member,
@@ -230,7 +233,7 @@ impl<J> Clients<J> {
         }
     }
 
-    /// A request that had been let go has ended; `note`: what its reply told beside the answer.
+    /// Ends a released request; `note`: the note of its reply.
     #[expect(clippy::needless_pass_by_value, reason = "a pass is handed back once")]
     pub fn ended(&mut self, pass: Pass, outcome: Outcome, note: Option<Note>, now: Timestamp) {
         let Pass { group, offer: Offer { id, tags, entered, .. }, grant, offered, let_go, .. } = pass;
@@ -241,7 +244,7 @@ impl<J> Clients<J> {
         }
     }
 
-    /// A request of this sender that is held is not wanted any more. `None` if it was decided about.
+    /// Removes a held request of this sender. `None` if it was decided.
     pub fn left(&mut self, member: Member, id: JobId, now: Timestamp) -> Option<J> {
         let group = self.group_of(member);
         let gone = self.gates.get_mut(group)?.as_mut()?.seat.leave(now, id)?;
@@ -250,13 +253,13 @@ impl<J> Clients<J> {
         Some(gone.job)
     }
 
-    /// When a policy is due: then poll.
+    /// The time at which a policy is due, and the host must poll.
     #[must_use]
     pub fn next_wake(&self) -> Option<Timestamp> {
         self.wakes.first().map(|&(at, _)| at)
     }
 
-    /// All policies are replaced by new ones, which are asked about the requests that are held, in order.
+    /// Replaces all policies by new ones, which are asked about the held requests in order.
     pub fn renew(&mut self, now: Timestamp) {
         for (group, gate) in self.gates.iter_mut().enumerate() {
             if let Some(ClientGate { seat, site, .. }) = gate {
@@ -266,7 +269,8 @@ impl<J> Clients<J> {
         }
     }
 
-    /// Lets policies do what is due, and says what became of held requests, one after the other, until it says `None`.
+    /// Lets policies perform the work that is due, and returns the decisions about held requests one after the other,
+    /// until `None`.
     pub fn poll(&mut self, now: Timestamp) -> Option<Decided<J>> {
         while let Some(group) = self.next_to_poll(now) {
             let Some(Some(gate)) = self.gates.get_mut(group) else {
@@ -285,7 +289,7 @@ impl<J> Clients<J> {
                     self.totals.refused += 1;
                     return Some(Decided::Refused(job, refusal.retry));
                 }
-                // Quality, pools, sites upstream and replies are a server's.
+                // Quality, pools, upstream sites and replies belong to a server.
                 Next::Do(_) => continue,
                 Next::WakeAt(at) => Some(at),
                 Next::Idle => None,
@@ -352,7 +356,7 @@ mod tests {
         catalogue::{EntryKind, Source},
     };
 
-    /// Holds everything, and lets the oldest go each second.
+    /// Holds every request, and releases the oldest each second.
     #[derive(Debug, Default)]
     struct OneASecond {
         held: Vec<JobId>,
@@ -418,7 +422,7 @@ mod tests {
         assert!(matches!(clients.poll(second(1)), Some(Decided::Go("second", _))));
         assert!(clients.poll(second(1)).is_none());
         assert_eq!((clients.next_wake(), clients.gauges().held), (Some(second(2)), 1));
-        // A late host lets it do its work once.
+        // A late host lets the policy perform its work once.
         let Some(Decided::Go("third", pass)) = clients.poll(second(5)) else { panic!("it is due") };
         assert!(clients.poll(second(5)).is_none());
         clients.ended(pass, Outcome::Served, None, second(6));

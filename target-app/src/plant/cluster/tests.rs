@@ -69,7 +69,7 @@ fn tree(services: Vec<ServiceSpec>) -> TreeSpec {
     TreeSpec { services, entries: vec![entry], machines: Vec::new() }
 }
 
-/// So many requests a second for so long, each from a user of its own, who does not ask again.
+/// This number of requests a second for this time, each from a user of its own, who does not retry.
 fn open_plan(per_s: f64, seconds: u64) -> LoadPlan {
     let mut plan = url_plan(&[("all", seconds, 1)]);
     plan.phases[0].loads =
@@ -81,7 +81,7 @@ fn open_plan(per_s: f64, seconds: u64) -> LoadPlan {
     plan
 }
 
-/// Runs it with messages that take no time, and checks all books.
+/// Runs it with messages that take no time, and checks all ledgers.
 fn ran(plan: &LoadPlan, spec: &TreeSpec) -> (SimOutcome, Cluster) {
     let mut cluster = Cluster::new(spec, &PlantPlan::default(), Duration::ZERO, 7).expect("it can be");
     let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
@@ -180,7 +180,7 @@ fn a_fault_hits_all_services_or_the_one_that_it_names() {
     assert_eq!([slowest(half, None), slowest(half, front), slowest(half, back)], [Ok(60), Ok(40), Ok(50)]);
     let late = FaultKind::Latency(Duration::from_millis(70));
     assert_eq!([slowest(late, None), slowest(late, front), slowest(late, back)], [Ok(170), Ok(100), Ok(100)]);
-    // Who came at 0.975 s has 5 of its 20 ms to go when the back stands still.
+    // The request of 0.975 s has 5 of its 20 ms left when the back stands still.
     let pause = FaultKind::Capacity(0.0);
     assert_eq!(slowest(pause, back), Ok(2030));
     let unknown = slowest(half, Some("bakc"));
@@ -232,7 +232,7 @@ fn a_balancer_refuses_what_is_beyond_its_cap_and_nobody_waits_longer_than_that()
     assert_eq!(finished.report.total.ledger.rejected, 0);
 }
 
-/// Four services, the last of which refuses everything (no more than 0 jobs at once are let in after the first).
+/// Four services, the last of which refuses everything (its limit of 0 jobs admits none after the first).
 fn stack(attempts: u8, when_refused: WhenRefused) -> TreeSpec {
     let mut services = vec![
         service("a", 1, 64, &["b"]),
@@ -298,7 +298,7 @@ fn a_callers_own_policy_refuses_before_anything_is_sent() {
 }
 
 /// A service for 100 requests a second, which sheds by criticality as DAGOR does: 150 a second are SHEDDABLE, 50 CRITICAL_PLUS.
-/// Who has heard its level on a reply refuses the former where that is cheaper. The client is the users' own, or the front's.
+/// A client that has received its level on a reply refuses the former itself, which is cheaper. The client is the users' own, or the front's.
 #[test]
 fn what_dagor_tells_on_replies_is_refused_before_it_is_sent() {
     let settings = [("user_levels", 1.0)];
