@@ -1,18 +1,18 @@
-//! Reactions of users to trouble, and redirects that they follow.
+//! Reactions of users to failed attempts, and redirects that they follow.
 //!
 //! All kinds of users share this: [`RequestAttempts`] is one request that a user wants answered, with its attempts and
 //! its hops. Users differ in what they request and in how they judge the answer.
 
-mod attempts;
-mod follow;
 mod home;
 mod jitter;
+mod redirect;
+mod retry;
 
-pub use attempts::{Reaction, RequestAttempts, Trouble};
-pub use follow::{Onward, onward};
-pub(crate) use follow::{forbids_retry, retry_hint};
 pub use home::Home;
 pub(crate) use jitter::full_jitter;
+pub use redirect::{Onward, onward};
+pub use retry::{AttemptFailure, Reaction, RequestAttempts};
+pub(crate) use retry::{forbids_retry, retry_hint};
 
 use crate::persona::{Connection, Draws, Purpose};
 use crate::plan::ConnectionHabit;

@@ -4,19 +4,21 @@
 //! that reqwest does. Both keep the same ledgers of the same users.
 
 mod commands;
+mod deadline;
 mod drive;
 mod end;
-mod limits;
 mod options;
 mod pool;
+mod resource_limits;
 
 pub use commands::{UserCommand, UserCommandError, UserCommands};
+pub(crate) use deadline::RequestDeadline;
 pub(crate) use drive::Driver;
-pub(crate) use end::{End, Limit, Outcome};
-pub(crate) use limits::{Allowance, MEMORY_FOR_ANSWERS, check};
+pub(crate) use end::{End, Outcome};
 pub(crate) use options::Cut;
 pub use options::{HostChoice, RunError, RunOptions, StopFlag};
 pub(crate) use pool::{UserPool, UserTask};
+pub(crate) use resource_limits::{Allowance, MEMORY_FOR_ANSWERS, check};
 
 use crate::{
     asynchronous, fiber,

@@ -300,7 +300,7 @@ pub struct MailUsers {
     pub previous_page: PreviousPage,
     /// Accounts: user n signs in as account n modulo their number.
     pub accounts: Vec<Account>,
-    /// Reactions of a user to trouble.
+    /// Reactions of a user to failed attempts.
     pub behaviour: Behaviour,
     /// The connections that users use.
     pub connections: ConnectionHabit,
@@ -334,7 +334,7 @@ pub struct UrlUsers {
     pub body: Option<String>,
     /// Pause between an answer and the next request.
     pub think: traces::Think,
-    /// Reactions of a user to trouble.
+    /// Reactions of a user to failed attempts.
     pub behaviour: Behaviour,
     /// The connections that users use.
     pub connections: ConnectionHabit,
@@ -365,13 +365,13 @@ pub struct Account {
     pub password: String,
 }
 
-/// Reactions of a user to trouble.
+/// Reactions of a user to failed attempts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Behaviour {
     /// After a reject.
-    pub on_reject: OnTrouble,
+    pub on_reject: FailureRule,
     /// After a time-out, a failed connection or a failure.
-    pub on_failure: OnTrouble,
+    pub on_failure: FailureRule,
     /// How long users wait before they give up; `None`: they do not.
     pub patience: Option<Patience>,
     /// The largest number of redirects in a row that are followed.
@@ -388,11 +388,11 @@ pub struct Behaviour {
     pub retry_budget: Option<f64>,
 }
 
-/// The papers' users: wait 5 s and log in again after any trouble (Welsh, USITS'03, section 4.1), follow up to 10
+/// The papers' users: wait 5 s and log in again after any failed attempt (Welsh, USITS'03, section 4.1), follow up to 10
 /// redirects in a row and every `Refresh`, ignore `Retry-After`, heed `X-Retry: never`, and have all the patience in the world.
 impl Default for Behaviour {
     fn default() -> Self {
-        let login = OnTrouble::Login { wait: Duration::from_secs(5) };
+        let login = FailureRule::Login { wait: Duration::from_secs(5) };
         Self {
             on_reject: login.clone(),
             on_failure: login,
@@ -409,15 +409,15 @@ impl Default for Behaviour {
 impl Behaviour {
     /// The same reaction after a reject and after a failure; the other settings are the defaults.
     #[must_use]
-    pub fn in_trouble(reaction: OnTrouble) -> Self {
+    pub fn on_any_failure(reaction: FailureRule) -> Self {
         Self { on_reject: reaction.clone(), on_failure: reaction, ..Self::default() }
     }
 }
 
-/// A reaction to trouble.
+/// A reaction to a failed attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum OnTrouble {
+pub enum FailureRule {
     /// Waits, then starts a new session with a login (the papers' users: 5 s).
     Login {
         /// The wait.

@@ -8,7 +8,7 @@ use controllers::{Class, Kind, Timestamp};
 use measure::Replayed;
 
 use crate::{
-    behaviour::{Home, Onward, Reaction, RequestAttempts, Trouble, onward, retry_hint},
+    behaviour::{AttemptFailure, Home, Onward, Reaction, RequestAttempts, onward, retry_hint},
     crowd::CrowdError,
     persona::{
         Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn, Want,
@@ -246,8 +246,8 @@ impl UrlUser {
                 self.attempts.follow(*call);
                 return Turn { ending: Ending::Continued, then: self.resume(wait, Pause::Waiting) };
             }
-            Onward::Elsewhere => return self.troubled(Ending::Elsewhere, Trouble::Failed, now, draws),
-            Onward::Astray => return self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            Onward::Elsewhere => return self.after_failure(Ending::Elsewhere, AttemptFailure::Failed, now, draws),
+            Onward::Astray => return self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
             Onward::Here => {}
         }
         match answer.status {
@@ -255,18 +255,18 @@ impl UrlUser {
                 let think = draws.pause(&self.shared.0.users.think, Purpose::Think);
                 Turn { ending: Ending::Served, then: self.over(think, Pause::Thinking, now, draws) }
             }
-            429 | 503 => self.troubled(
+            429 | 503 => self.after_failure(
                 Ending::Rejected,
-                Trouble::Rejected(retry_hint(answer, &self.shared.0.users.behaviour)),
+                AttemptFailure::Rejected(retry_hint(answer, &self.shared.0.users.behaviour)),
                 now,
                 draws,
             ),
-            _ => self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            _ => self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
         }
     }
 
-    fn troubled(&mut self, ending: Ending, trouble: Trouble, now: Timestamp, draws: &mut Draws) -> Turn {
-        let then = match self.attempts.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
+    fn after_failure(&mut self, ending: Ending, failure: AttemptFailure, now: Timestamp, draws: &mut Draws) -> Turn {
+        let then = match self.attempts.react(failure, self.stay, &self.shared.0.users.behaviour, draws) {
             Reaction::Again(wait) => self.resume(wait, Pause::BackingOff),
             Reaction::NewSession(wait) => self.over(wait, Pause::BackingOff, now, draws),
             Reaction::Leave => Move::Leave,
@@ -290,11 +290,11 @@ impl Persona for UrlUser {
             Reply::Woke => self.request(now, draws),
             Reply::Answer(answer) => return self.answered(&answer, now, draws),
             Reply::RefusedLocally(hint) => {
-                return self.troubled(Ending::Unasked, Trouble::Rejected(hint), now, draws);
+                return self.after_failure(Ending::Unasked, AttemptFailure::Rejected(hint), now, draws);
             }
-            Reply::GaveUp => return self.troubled(Ending::Unasked, Trouble::GaveUp, now, draws),
+            Reply::GaveUp => return self.after_failure(Ending::Unasked, AttemptFailure::GaveUp, now, draws),
             Reply::Connected | Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => {
-                return self.troubled(Ending::Unasked, Trouble::Failed, now, draws);
+                return self.after_failure(Ending::Unasked, AttemptFailure::Failed, now, draws);
             }
         };
         Turn { ending: Ending::Unasked, then }

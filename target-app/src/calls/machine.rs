@@ -8,7 +8,7 @@ use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds,
 use workloads::client::{Asked, Clients, Decided, Member, Pass, clients};
 
 use super::{
-    AfterAttempt, AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, carried, key_of_attempt,
+    AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, RetryDecision, carried, key_of_attempt,
     key_of_call,
 };
 use crate::{control::wire::MadeCalls, tree::CallSpec};
@@ -212,13 +212,13 @@ impl<H> CallMachine<H> {
         let CallReply { reply, note } = told;
         self.counts.ended(reply);
         self.tell_end(call.pass.take(), reply.outcome(), note, now);
-        match self.spec.after(reply, call.tags.attempt) {
-            AfterAttempt::Again { told_not_to } => {
+        match self.spec.retry_decision(reply, call.tags.attempt) {
+            RetryDecision::Again { told_not_to } => {
                 call.tags.attempt += 1;
                 call.tags.told_not_to_retry = told_not_to;
                 CallStep::Attempt
             }
-            AfterAttempt::Over(ended) => CallStep::Over(ended),
+            RetryDecision::Over(ended) => CallStep::Over(ended),
         }
     }
 

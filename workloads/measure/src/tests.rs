@@ -1,10 +1,11 @@
 use std::time::Duration;
 
 use controllers::{Class, Kind, Timestamp};
-use proptest::prelude::*;
 
 use super::*;
 
+mod balance;
+mod distribution;
 mod users;
 
 fn ms(millis: u64) -> Duration {
@@ -199,63 +200,6 @@ fn a_part_of_a_phase_can_be_read_afterwards() {
 }
 
 #[test]
-fn percentiles_need_their_samples() {
-    for (p, least) in [(50.0, 6), (90.0, 29), (95.0, 59), (99.0, 299), (99.9, 2995)] {
-        assert_eq!(least_samples(p), least, "p{p}");
-        let mut times = Distribution::new(Duration::from_secs(1));
-        (1..least).for_each(|_| times.record(ms(1)));
-        assert_eq!(times.percentile(p), Percentile::Unknown);
-        times.record(ms(1));
-        assert_eq!(times.percentile(p), Percentile::At(1.0));
-    }
-}
-
-#[test]
-fn percentiles_are_ranks() {
-    let mut times = Distribution::new(Duration::from_secs(10));
-    (1..=1000).for_each(|n| times.record(ms(n)));
-    let all = times.percentiles();
-    // To three significant digits: within 0.1 %.
-    for (seen, expected) in [(all.p50, 500.0), (all.p90, 900.0), (all.p99, 990.0), (all.mean, 500.5), (all.max, 1000.0)]
-    {
-        let seen = seen.expect("there are enough");
-        assert!((seen - expected).abs() <= expected / 1000.0, "{seen} for {expected}");
-    }
-    assert_eq!((all.p999, all.count), (None, 1000));
-}
-
-#[test]
-fn the_spread_is_that_of_the_logarithm() {
-    let mut times = Distribution::new(Duration::from_secs(10));
-    assert_eq!(times.log_spread(), None);
-    // 1 and e^2 milliseconds, as often: logarithms 1 from their mean, and over n - 1 a little more.
-    (0..500).for_each(|_| times.record(ms(1)));
-    (0..500).for_each(|_| times.record(Duration::from_micros(7389)));
-    let spread = times.log_spread().expect("a thousand samples");
-    assert!((spread - 1.0).abs() < 2e-3, "{spread}");
-}
-
-#[test]
-fn time_outs_hide_the_percentiles_above_them_and_bound_them() {
-    let mut times = Distribution::new(Duration::from_secs(120));
-    (0..80).for_each(|_| times.record(ms(100)));
-    (0..20).for_each(|_| times.record_censored(Duration::from_secs(60)));
-    let all = times.percentiles();
-    // 20 % are censored at 60 s: the median is known, the 90th percentile is at least that.
-    assert!(all.p50.is_some_and(|p50| (p50 - 100.0).abs() < 0.1) && all.p50_at_least.is_none());
-    assert_eq!(all.p90, None);
-    assert!(all.p90_at_least.is_some_and(|p90| (59_940.0..=60_000.0).contains(&p90)), "{:?}", all.p90_at_least);
-    assert_eq!((all.count, all.censored), (80, 20));
-
-    // Censored early, under times that are known: the median is unknown, but at least 50 ms.
-    let mut times = Distribution::new(Duration::from_secs(120));
-    (0..10).for_each(|_| times.record(ms(100)));
-    (0..12).for_each(|_| times.record_censored(ms(50)));
-    let Percentile::AtLeast(bound) = times.percentile(50.0) else { panic!("it is hidden") };
-    assert!((bound - 50.0).abs() < 0.1, "{bound}");
-}
-
-#[test]
 fn rejects_do_not_make_responses_look_quick() {
     let mut recorder = recorder();
     for n in 0..100 {
@@ -295,13 +239,6 @@ fn lateness_of_the_generator_is_send_lag_and_response_time_both() {
     let total = report.total;
     assert_eq!((total.response_time_ms.mean, total.service_time_ms.mean), (Some(70.0), Some(20.0)));
     assert_eq!(total.connect_time_ms.mean, Some(10.0));
-}
-
-#[test]
-fn times_over_the_bound_are_counted() {
-    let mut times = Distribution::new(Duration::from_secs(1));
-    times.record(Duration::from_secs(2));
-    assert_eq!((times.saturated(), times.max_ms()), (1, Some(1000.0)));
 }
 
 #[test]
@@ -398,107 +335,4 @@ fn histograms_go_out_whole() {
     assert!(all.censored_as_v2().expect("it encodes").is_some());
     let writes = report.distribution("calm", TimeFamily::Response, Some("write")).expect("there are some");
     assert_eq!((writes.count(), writes.censored()), (1, 0));
-}
-
-#[derive(Debug, Clone)]
-enum Operation {
-    Plan { user: u64, kind: u16, class: u8, attempt: u8 },
-    Begin(usize),
-    Send(usize),
-    Hop(usize),
-    End(usize, Fate),
-    Wait(u64),
-}
-
-fn operation() -> impl Strategy<Value = Operation> {
-    let fate = prop::sample::select(vec![
-        Fate::Served,
-        Fate::Rejected,
-        Fate::TimedOut,
-        Fate::Failed,
-        Fate::Elsewhere,
-        Fate::Abandoned,
-        Fate::InFlight,
-        Fate::ConnectTimedOut,
-        Fate::ConnectFailed,
-        Fate::RefusedLocally,
-        Fate::Unsent,
-    ]);
-    prop_oneof![
-        (0..9u64, 0..3u16, 0..3u8, 0..2u8).prop_map(|(user, kind, class, attempt)| Operation::Plan {
-            user,
-            kind,
-            class,
-            attempt
-        }),
-        (0..9usize).prop_map(Operation::Begin),
-        (0..9usize).prop_map(Operation::Send),
-        (0..9usize).prop_map(Operation::Hop),
-        (0..9usize, fate).prop_map(|(at, fate)| Operation::End(at, fate)),
-        (0..3000u64).prop_map(Operation::Wait),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever a host does, the two equations hold at every moment, windows add up to the total, and types and classes
-    /// add up to their phase.
-    #[test]
-    fn the_ledger_balances(operations in prop::collection::vec(operation(), 0..200)) {
-        let mut recorder = recorder();
-        let mut open: Vec<Ticket> = Vec::new();
-        let (mut now, mut planned) = (Timestamp::ZERO, 0);
-        let mut windows: Vec<Window> = Vec::new();
-        for operation in operations {
-            match operation {
-                Operation::Plan { user, kind, class, attempt } => {
-                    open.push(recorder.plan(user, intent(kind, class, now, attempt), now));
-                    planned += 1;
-                }
-                Operation::Begin(at) => if let Some(ticket) = open.get_mut(at) { recorder.begin(ticket, now) },
-                Operation::Send(at) => if let Some(ticket) = open.get_mut(at) { recorder.sent(ticket, now) },
-                Operation::Hop(at) => if let Some(ticket) = open.get(at).filter(|t| t.sent().is_some()) {
-                    recorder.hop(ticket);
-                },
-                Operation::End(at, fate) => if at < open.len() {
-                    let mut ticket = open.swap_remove(at);
-                    if fate.implies_sent() {
-                        recorder.sent(&mut ticket, now);
-                    }
-                    recorder.end(ticket, fate, now);
-                },
-                Operation::Wait(millis) => {
-                    now = now + ms(millis);
-                    windows.extend(std::iter::from_fn(|| recorder.next_window(now, UserStates::default())));
-                }
-            }
-            prop_assert_eq!(recorder.ledger().imbalance(), None);
-        }
-        now = now + Duration::from_secs(1);
-        windows.extend(std::iter::from_fn(|| recorder.next_window(now, UserStates::default())));
-        for ticket in open.drain(..open.len() / 2) {
-            recorder.end(ticket, Fate::InFlight, now);
-        }
-        let in_flight = recorder.in_flight();
-        let report = recorder.finish(now, Health::default());
-        let ledger = report.total.ledger;
-        prop_assert_eq!(ledger.planned, planned);
-        prop_assert_eq!(ledger.imbalance(), None);
-        prop_assert_eq!(in_flight, ledger.in_flight);
-        prop_assert_eq!(&report.faults, &Vec::<String>::new());
-        let sum = |field: fn(&Window) -> u64| windows.iter().map(field).sum::<u64>();
-        prop_assert_eq!(sum(|w| w.offered + w.retries), ledger.planned);
-        prop_assert_eq!(sum(|w| w.sent), ledger.sent);
-        prop_assert_eq!(sum(|w| w.served + w.late), ledger.served + ledger.served_late);
-        prop_assert_eq!(sum(|w| w.rejected), ledger.rejected);
-        prop_assert_eq!(sum(|w| w.connect_failed), ledger.connect_failed);
-        for phase in &report.phases {
-            let mut by_type = Ledger::default();
-            phase.by_type.values().for_each(|of_type| by_type += of_type.ledger);
-            prop_assert_eq!(by_type, phase.ledger);
-            let mut by_class = Ledger::default();
-            phase.by_class.values().for_each(|of_class| by_class += of_class.ledger);
-            prop_assert_eq!(by_class, phase.ledger);
-        }
-    }
 }

@@ -7,7 +7,7 @@ use super::{
     client::{Client, Lost, Received},
 };
 use crate::{
-    host::{End, Limit, Outcome, UserTask},
+    host::{End, Outcome, RequestDeadline, UserTask},
     persona::{Answer, Connection},
 };
 
@@ -38,8 +38,8 @@ pub(super) async fn serve(host: Rc<TaskHost>, user: Box<UserTask<Client>>) {
 async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<Result<Received, Lost>> {
     let Some(call) = user.call().cloned() else { return Some(Err(End::Broken.into())) };
     let began = host.clock.now();
-    let limit = Limit::of(host.timeout, &call, user.at, user.patience_factor());
-    if let Some(end) = limit.passed(began) {
+    let deadline = RequestDeadline::of(host.timeout, &call, user.at, user.patience_factor());
+    if let Some(end) = deadline.passed(began) {
         return Some(Err(end.into()));
     }
     user.begins(began);
@@ -51,9 +51,9 @@ async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<R
     };
     let mut cut = host.cut.clone();
     let answer = {
-        let mut exchange = pin!(timeout(limit.at.since(began), host.factory.exchange(&client, &call)));
+        let mut exchange = pin!(timeout(deadline.at.since(began), host.factory.exchange(&client, &call)));
         tokio::select! {
-            ended = &mut exchange => Some(ended.unwrap_or_else(|_| Err(limit.end.into()))),
+            ended = &mut exchange => Some(ended.unwrap_or_else(|_| Err(deadline.end.into()))),
             // An error means that the sender is gone, and no cut can come.
             _ = cut.wait_for(|cut| *cut) => None,
         }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::RunClock,
-    host::{End, Limit, UserTask},
+    host::{End, RequestDeadline, UserTask},
     http1::{Http1Error, Inbox, Known, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},
 };
@@ -29,7 +29,7 @@ struct Route<'a> {
     call: &'a Call,
     /// The slot at the task, if each request is balanced.
     slot: Option<TaskSlot>,
-    limit: Limit,
+    deadline: RequestDeadline,
 }
 
 /// The working state of a fiber, reused for one request after the other.
@@ -68,8 +68,8 @@ impl HttpExchange {
         let Some(call) = user.call().cloned() else { return End::Broken };
         self.error.clear();
         let (net, now) = (&fibers.network, self.clock.now());
-        let limit = Limit::of(net.timeout, &call, user.at, user.patience_factor());
-        if let Some(end) = limit.passed(now) {
+        let deadline = RequestDeadline::of(net.timeout, &call, user.at, user.patience_factor());
+        if let Some(end) = deadline.passed(now) {
             // The generator itself was too late to begin, so the request counts as unsent.
             return end;
         }
@@ -102,11 +102,11 @@ impl HttpExchange {
             !stale
         });
         let was_reused = reused.is_some();
-        let route = Route { call: &call, slot, limit };
+        let route = Route { call: &call, slot, deadline };
         self.out.clear();
         if call.want != Want::Connection {
             let number = fibers.users(|users| users.books.number(user));
-            let (asker, left, draw) = (Some(user.number), Some(limit.at.since(now)), user.key());
+            let (asker, left, draw) = (Some(user.number), Some(deadline.at.since(now)), user.key());
             let known = |number| Known { number: Some(number), user: asker, left, draw };
             self.compose(net, &call, number.map(known));
         }
@@ -122,7 +122,7 @@ impl HttpExchange {
             user.connection = Some(connection).filter(|_| call.connection != Habit::Once);
             return End::Connected;
         }
-        let mut end = self.converse(fibers, user, &mut connection, written, limit);
+        let mut end = self.converse(fibers, user, &mut connection, written, deadline);
         if end == End::Broken && was_reused && self.inbox.is_empty() && call.method == Method::Get {
             // The service closed the kept connection at the moment of its reuse: a client tries once more on a new one
             // (RFC 9112, section 9.3.1).
@@ -134,7 +134,7 @@ impl HttpExchange {
                 Ok(opened) => opened,
                 Err(end) => return end,
             };
-            end = self.converse(fibers, user, &mut connection, written, limit);
+            end = self.converse(fibers, user, &mut connection, written, deadline);
         }
         self.deadline.clear();
         if matches!(end, End::TimedOut | End::GaveUp) {
@@ -154,7 +154,7 @@ impl HttpExchange {
         route: &Route<'_>,
         began: Timestamp,
     ) -> Result<(Connection, usize), End> {
-        let (net, limit) = (&fibers.network, route.limit);
+        let (net, deadline) = (&fibers.network, route.deadline);
         let (target, slot) = match &route.slot {
             Some(slot) => (slot.address, None),
             None => net.routes.for_connection(route.call.class).ok_or(End::ConnectFailed)?,
@@ -174,7 +174,7 @@ impl HttpExchange {
             Attempt::Early(connecting) => connecting,
         };
         let connect_by = began + net.connect_timeout;
-        self.deadline.set(connect_by.min(limit.at), connecting.raw());
+        self.deadline.set(connect_by.min(deadline.at), connecting.raw());
         let connected = connecting.finish();
         let over = self.deadline.is_over();
         self.deadline.clear();
@@ -184,7 +184,7 @@ impl HttpExchange {
                 fibers.users(|users| users.books.connected(user, took));
                 Ok((connection, 0))
             }
-            _ if over && limit.at < connect_by => Err(limit.end),
+            _ if over && deadline.at < connect_by => Err(deadline.end),
             _ if over => Err(End::ConnectTimedOut),
             Err(error) => Err(self.no_connection(&error)),
             Ok(_) => Err(End::ConnectFailed),
@@ -222,10 +222,10 @@ impl HttpExchange {
         user: &mut User,
         connection: &mut Connection,
         written: usize,
-        limit: Limit,
+        deadline: RequestDeadline,
     ) -> End {
         self.inbox.clear();
-        self.deadline.set(limit.at, connection.raw());
+        self.deadline.set(deadline.at, connection.raw());
         if written == 0 {
             let now = self.clock.now();
             fibers.users(|users| users.books.sends(user, now));
@@ -240,7 +240,7 @@ impl HttpExchange {
         }
         // The host itself caused the socket's error.
         self.error.clear();
-        limit.end
+        deadline.end
     }
 
     fn receive(&mut self, connection: &mut Connection) -> End {

@@ -1,11 +1,7 @@
-use std::time::Duration;
-
-use controllers::Timestamp;
-
 use crate::{
     balance::TURNED_BACK,
     measure::Fate,
-    persona::{Answer, Call, Reply},
+    persona::{Answer, Reply},
 };
 
 /// How an exchange ended.
@@ -96,29 +92,5 @@ impl<'a> Outcome<'a> {
     /// Adds the text of the error.
     pub(crate) fn because(self, error: &'a str) -> Self {
         Self { error: Some(error), ..self }
-    }
-}
-
-/// The end of the wait for an answer, and its meaning.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit {
-    pub(crate) at: Timestamp,
-    pub(crate) end: End,
-}
-
-impl Limit {
-    /// Time-out and patience both count from the intended start. `patience_factor`: the share of both that the user
-    /// waits.
-    pub(crate) fn of(timeout: Duration, call: &Call, intended: Timestamp, patience_factor: Option<f64>) -> Self {
-        let waits = |planned: Duration| patience_factor.map_or(planned, |share| planned.mul_f64(share));
-        let timeout = Self { at: intended + waits(timeout), end: End::TimedOut };
-        match call.give_up_after.map(waits) {
-            Some(patience) if intended + patience < timeout.at => Self { at: intended + patience, end: End::GaveUp },
-            _ => timeout,
-        }
-    }
-
-    pub(crate) fn passed(self, now: Timestamp) -> Option<End> {
-        (now >= self.at).then_some(self.end)
     }
 }

@@ -15,7 +15,7 @@ use super::{
     transitions::Met,
 };
 use crate::{
-    behaviour::{Onward, Reaction, RequestAttempts, Trouble, onward, retry_hint},
+    behaviour::{AttemptFailure, Onward, Reaction, RequestAttempts, onward, retry_hint},
     page::{PageKind, ScannedPage},
     persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn, Want},
     plan::PreviousPage,
@@ -183,19 +183,19 @@ impl MailUser {
                 let then = self.pause(wait, Pause::Waiting, Next::Resume, now, draws);
                 return Turn { ending: Ending::Continued, then };
             }
-            Onward::Elsewhere => return self.troubled(Ending::Elsewhere, Trouble::Failed, now, draws),
-            Onward::Astray => return self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            Onward::Elsewhere => return self.after_failure(Ending::Elsewhere, AttemptFailure::Failed, now, draws),
+            Onward::Astray => return self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
             Onward::Here => {}
         }
         if matches!(answer.status, 429 | 503) {
-            let trouble = Trouble::Rejected(retry_hint(answer, &self.shared.0.users.behaviour));
-            return self.troubled(Ending::Rejected, trouble, now, draws);
+            let failure = AttemptFailure::Rejected(retry_hint(answer, &self.shared.0.users.behaviour));
+            return self.after_failure(Ending::Rejected, failure, now, draws);
         }
         let page = ScannedPage::read(answer.body);
         match judge(self.asked, &self.attempts.call().path, self.may_be_gone, answer, &page) {
             Judgement::Served => Turn { ending: Ending::Served, then: self.served(&page, now, draws) },
             Judgement::SignedOut => Turn { ending: Ending::Failed, then: self.sign_in_again(now, draws) },
-            Judgement::Wrong => self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            Judgement::Wrong => self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
         }
     }
 
@@ -370,8 +370,8 @@ impl MailUser {
         self.pause(think, Pause::Thinking, Next::Login, now, draws)
     }
 
-    fn troubled(&mut self, ending: Ending, trouble: Trouble, now: Timestamp, draws: &Draws) -> Turn {
-        let then = match self.attempts.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
+    fn after_failure(&mut self, ending: Ending, failure: AttemptFailure, now: Timestamp, draws: &Draws) -> Turn {
+        let then = match self.attempts.react(failure, self.stay, &self.shared.0.users.behaviour, draws) {
             Reaction::Again(wait) => self.pause(wait, Pause::BackingOff, Next::Resume, now, draws),
             Reaction::NewSession(_) if self.stay == Stay::OneRequest => Move::Leave,
             Reaction::NewSession(wait) => self.pause(wait, Pause::BackingOff, Next::Login, now, draws),
@@ -384,7 +384,7 @@ impl MailUser {
 impl Persona for MailUser {
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
         draws.at_step(u64::from(self.step));
-        let trouble = match last {
+        let failure = match last {
             Reply::Answer(answer) => return self.answered(&answer, now, draws),
             Reply::Start | Reply::Woke => {
                 if let (Reply::Start, Some(way)) = (last, &mut self.way) {
@@ -392,11 +392,11 @@ impl Persona for MailUser {
                 }
                 return Turn { ending: Ending::Unasked, then: self.go_on(now, draws) };
             }
-            Reply::RefusedLocally(hint) => Trouble::Rejected(hint),
-            Reply::GaveUp => Trouble::GaveUp,
-            Reply::Connected | Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => Trouble::Failed,
+            Reply::RefusedLocally(hint) => AttemptFailure::Rejected(hint),
+            Reply::GaveUp => AttemptFailure::GaveUp,
+            Reply::Connected | Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => AttemptFailure::Failed,
         };
-        self.troubled(Ending::Unasked, trouble, now, draws)
+        self.after_failure(Ending::Unasked, failure, now, draws)
     }
 
     fn begins(&mut self) {

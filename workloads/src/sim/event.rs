@@ -19,7 +19,7 @@ pub(crate) enum SimEvent<E> {
     /// The service learns that the client has closed it.
     HungUp(ConnId),
     /// A time-out or the user's patience ends, if the user still waits for the same event.
-    Limit(ConnId, u32, End),
+    Deadline(ConnId, u32, End),
     Server(E),
 }
 
@@ -33,7 +33,7 @@ impl<E: Identity> Identity for SimEvent<E> {
             Self::Answered(conn, response) => identity_of(4, &[conn.identity(), response.identity()]),
             Self::Closed(conn) => identity_of(5, &[conn.identity()]),
             Self::HungUp(conn) => identity_of(6, &[conn.identity()]),
-            Self::Limit(conn, number, end) => identity_of(7, &[conn.identity(), u64::from(*number), *end as u64]),
+            Self::Deadline(conn, number, end) => identity_of(7, &[conn.identity(), u64::from(*number), *end as u64]),
             Self::Server(event) => identity_of(8, &[event.identity()]),
         }
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     crowd::{Crowd, CrowdError},
-    host::{Cut, End, Limit, Outcome, StopFlag, UserPool, UserTask},
+    host::{Cut, End, Outcome, RequestDeadline, StopFlag, UserPool, UserTask},
     measure::{Health, Report, Window},
     persona::{Answer, Connection as Habit, Method, Want},
     plan::LoadPlan,
@@ -130,7 +130,7 @@ impl<W: SimServer> Host<'_, W> {
             SimEvent::Refused(conn) => self.end(conn, End::ConnectFailed),
             SimEvent::Answered(conn, response) => self.answered(conn, &response),
             SimEvent::Closed(conn) => self.closed(conn),
-            SimEvent::Limit(conn, number, end) => {
+            SimEvent::Deadline(conn, number, end) => {
                 if self.connections.waits_for(conn, number) {
                     self.end(conn, end);
                 }
@@ -142,8 +142,8 @@ impl<W: SimServer> Host<'_, W> {
     fn begin(&mut self, mut user: Box<UserTask<Handle>>) {
         loop {
             let Some(call) = user.call().cloned() else { return };
-            let limit = Limit::of(self.plan.timeout, &call, user.at, user.patience_factor());
-            if let Some(end) = limit.passed(self.now) {
+            let deadline = RequestDeadline::of(self.plan.timeout, &call, user.at, user.patience_factor());
+            if let Some(end) = deadline.passed(self.now) {
                 match self.pool.settle(user, end.without_answer(), self.now) {
                     Some(again) => user = again,
                     None => return,
@@ -169,14 +169,14 @@ impl<W: SimServer> Host<'_, W> {
                     continue;
                 }
                 Some(handle) => {
-                    let left = number.map(|_| limit.at.since(self.now));
+                    let left = number.map(|_| deadline.at.since(self.now));
                     let request = SimRequest { conn: handle.id, user: user.number, call, key, number, left };
                     self.connections.rekey(handle.id, key);
                     let waiting =
                         PendingRequest { user, handle, request: Some(request), began: self.now, reused: true };
-                    self.write(waiting, limit);
+                    self.write(waiting, deadline);
                 }
-                None => self.connect(user, call, key, number, limit),
+                None => self.connect(user, call, key, number, deadline),
             }
             return;
         }
@@ -188,16 +188,17 @@ impl<W: SimServer> Host<'_, W> {
         call: crate::persona::Call,
         key: u64,
         number: Option<u64>,
-        limit: Limit,
+        deadline: RequestDeadline,
     ) {
         let handle = self.connections.open(key);
         let conn = handle.id;
-        let left = number.map(|_| limit.at.since(self.now));
+        let left = number.map(|_| deadline.at.since(self.now));
         let request = SimRequest { conn, user: user.number, call, key, number, left };
         let connect_by = self.now + self.plan.connect_timeout;
-        let (at, end) = if limit.at < connect_by { (limit.at, limit.end) } else { (connect_by, End::ConnectTimedOut) };
+        let (at, end) =
+            if deadline.at < connect_by { (deadline.at, deadline.end) } else { (connect_by, End::ConnectTimedOut) };
         let number = self.connections.next_limit(conn);
-        self.events.plan(at, SimEvent::Limit(conn, number, end));
+        self.events.plan(at, SimEvent::Deadline(conn, number, end));
         let waiting = PendingRequest { user, handle, request: Some(request), began: self.now, reused: false };
         if let Some(state) = self.connections.get(conn) {
             state.waiting = Some(waiting);
@@ -253,11 +254,12 @@ impl<W: SimServer> Host<'_, W> {
             }
             return;
         }
-        let limit = Limit::of(self.plan.timeout, &request.call, waiting.user.at, waiting.user.patience_factor());
-        self.write(waiting, limit);
+        let deadline =
+            RequestDeadline::of(self.plan.timeout, &request.call, waiting.user.at, waiting.user.patience_factor());
+        self.write(waiting, deadline);
     }
 
-    fn write(&mut self, mut waiting: PendingRequest, limit: Limit) {
+    fn write(&mut self, mut waiting: PendingRequest, deadline: RequestDeadline) {
         let conn = waiting.handle.id;
         self.pool.books.sends(&mut waiting.user, self.now);
         let arrives = self.connections.arrives_at_service(conn, self.now);
@@ -270,7 +272,7 @@ impl<W: SimServer> Host<'_, W> {
             self.events.plan(at, SimEvent::Request(request));
         }
         let number = self.connections.next_limit(conn);
-        self.events.plan(limit.at, SimEvent::Limit(conn, number, limit.end));
+        self.events.plan(deadline.at, SimEvent::Deadline(conn, number, deadline.end));
         if let Some(state) = self.connections.get(conn) {
             state.waiting = Some(waiting);
         }
@@ -300,8 +302,8 @@ impl<W: SimServer> Host<'_, W> {
         // 9112, section 9.3.1).
         if let PendingRequest { user, request: Some(request), reused: true, .. } = waiting {
             self.stale += 1;
-            let limit = Limit::of(self.plan.timeout, &request.call, user.at, user.patience_factor());
-            self.connect(user, request.call, request.key, request.number, limit);
+            let deadline = RequestDeadline::of(self.plan.timeout, &request.call, user.at, user.patience_factor());
+            self.connect(user, request.call, request.key, request.number, deadline);
             return;
         }
         self.over(waiting, End::Broken);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::{
     measure::{Report, Window},
-    plan::{Behaviour, Load, LoadPlan, OnTrouble, Patience, Users},
+    plan::{Behaviour, FailureRule, Load, LoadPlan, Patience, Users},
 };
 
 fn with(mut plan: LoadPlan, behaviour: Behaviour) -> LoadPlan {
@@ -50,7 +50,7 @@ fn rejected_users_of_the_papers_come_back_after_five_seconds() {
 
 #[test]
 fn immediate_retries_multiply_the_load() {
-    let behaviour = Behaviour { on_reject: OnTrouble::RetryNow { attempts: 3 }, ..Behaviour::default() };
+    let behaviour = Behaviour { on_reject: FailureRule::RetryNow { attempts: 3 }, ..Behaviour::default() };
     let (report, _) = ran(&with(url_plan(&[("steady", 12, 4)]), behaviour), |_| status(503, 1));
     let ledger = report.total.ledger;
     assert_eq!(ledger.amplification(), Some(3.0));
@@ -146,7 +146,7 @@ fn a_second_shows_what_the_users_own_policies_show() {
         objective,
         renewed_in: Vec::new(),
     });
-    let behaviour = Behaviour { on_reject: OnTrouble::RetryNow { attempts: 1 }, ..Behaviour::default() };
+    let behaviour = Behaviour { on_reject: FailureRule::RetryNow { attempts: 1 }, ..Behaviour::default() };
     let (report, windows) = ran(&with(plan, behaviour), |_| status(503, 10));
     let last = windows.last().expect("there are seconds").client.as_ref().expect("they have one");
     assert_eq!(last.offered, last.let_go + last.refused);

@@ -50,7 +50,7 @@ impl Recording {
     fn write(&self, cx: &Ctx<'_>, call: &str) {
         let line = format!(
             "{:?} (wall {}, {} in flight, {} held): {call}, wants {:?}",
-            cx.now, cx.wall.0, cx.in_flight, cx.parked, cx.effects
+            cx.now, cx.wall.0, cx.in_flight, cx.held, cx.effects
         );
         CALLS.with_borrow_mut(|calls| calls.entry(self.site).or_default().push(line));
     }

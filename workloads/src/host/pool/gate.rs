@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     client::{Asked, ClientGauges, Clients, Decided, Member, NOTE, Pass, clients},
-    host::{End, Limit},
+    host::{End, RequestDeadline},
     measure::Fate,
     persona::Call,
     plan::{LoadPlan, Marks},
@@ -29,7 +29,7 @@ pub(super) struct UserGate<C> {
     timeout: Duration,
     renewed_in: Vec<usize>,
     /// The ends of the patience of held users.
-    limits: BTreeMap<(Timestamp, JobId), Member>,
+    deadlines: BTreeMap<(Timestamp, JobId), Member>,
 }
 
 /// The client gate's answer to a user's request.
@@ -56,7 +56,7 @@ impl<C> UserGate<C> {
             marks: plan.marks.clone(),
             timeout: plan.timeout,
             renewed_in: plan.client.iter().flat_map(|client| client.renewed_in.clone()).collect(),
-            limits: BTreeMap::new(),
+            deadlines: BTreeMap::new(),
         }
     }
 
@@ -74,27 +74,27 @@ impl<C> UserGate<C> {
     }
 
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        let limit = self.limits.keys().next().map(|&(at, _)| at);
-        [self.clients.next_wake(), limit].into_iter().flatten().min()
+        let deadline = self.deadlines.keys().next().map(|&(at, _)| at);
+        [self.clients.next_wake(), deadline].into_iter().flatten().min()
     }
 
     pub(super) fn holds_users(&self) -> bool {
-        !self.limits.is_empty()
+        !self.deadlines.is_empty()
     }
 
     /// Removes all held users.
     pub(super) fn close(mut self, now: Timestamp) -> Vec<Box<UserTask<C>>> {
-        let limits = std::mem::take(&mut self.limits);
-        limits.into_iter().filter_map(|((_, id), member)| self.clients.left(member, id, now).flatten()).collect()
+        let deadlines = std::mem::take(&mut self.deadlines);
+        deadlines.into_iter().filter_map(|((_, id), member)| self.clients.left(member, id, now).flatten()).collect()
     }
 
     /// The limit of the user's wait for its request.
-    fn limit(&self, user: &UserTask<C>, call: &Call) -> Limit {
-        Limit::of(self.timeout, call, user.at, user.patience_factor())
+    fn deadline_of(&self, user: &UserTask<C>, call: &Call) -> RequestDeadline {
+        RequestDeadline::of(self.timeout, call, user.at, user.patience_factor())
     }
 
     /// The tags of a request; `told`: the previous answer advised against a retry.
-    fn tags(&self, user: u64, call: &Call, told: bool, limit: Limit) -> Tags {
+    fn tags(&self, user: u64, call: &Call, told: bool, deadline: RequestDeadline) -> Tags {
         Tags {
             kind: call.kind,
             class: call.class,
@@ -103,7 +103,7 @@ impl<C> UserGate<C> {
             criticality: self.marks.criticality.get(&call.class).copied().unwrap_or_default(),
             attempt: call.attempt,
             told_not_to_retry: told && call.attempt > 0,
-            deadline: Some(limit.at),
+            deadline: Some(deadline.at),
         }
     }
 }
@@ -122,8 +122,8 @@ impl<C> UserPool<C> {
             user.phase = UserPhase::InFlight(InFlight::new(call, None));
             return GateAnswer::Go(user);
         };
-        let (entered, member, limit) = (user.at, client.member, gate.limit(&user, &call));
-        let tags = gate.tags(user.number, &call, client.told_not_to_retry, limit);
+        let (entered, member, deadline) = (user.at, client.member, gate.deadline_of(&user, &call));
+        let tags = gate.tags(user.number, &call, client.told_not_to_retry, deadline);
         self.books.asked(&mut user, now);
         let mut waiting = Some((user, call));
         let hold = |id| {
@@ -135,7 +135,7 @@ impl<C> UserPool<C> {
         let asked = gate.clients.ask(member, tags, entered, None, now, hold);
         let answer = match (asked, waiting) {
             (Asked::Held(id), _) => {
-                gate.limits.insert((limit.at, id), member);
+                gate.deadlines.insert((deadline.at, id), member);
                 GateAnswer::Wait
             }
             (Asked::Go(pass), Some((mut user, mut call))) => {
@@ -150,9 +150,9 @@ impl<C> UserPool<C> {
             (Asked::ComeBack(wait), Some((mut user, call))) => {
                 // A policy that sends users back with a wait of 0 must not stop virtual time.
                 let again = now + if wait.is_zero() { LEAST_PAUSE } else { wait };
-                let late = limit.at <= again;
-                let at = if late { limit.at.max(now) } else { again };
-                user.phase = if late { over(limit) } else { UserPhase::SentBack(call, again) };
+                let late = deadline.at <= again;
+                let at = if late { deadline.at.max(now) } else { again };
+                user.phase = if late { over(deadline) } else { UserPhase::SentBack(call, again) };
                 self.timers.keep_at_gate(&user);
                 self.timers.wake_from_gate(user, at);
                 GateAnswer::Wait
@@ -195,11 +195,11 @@ impl<C> UserPool<C> {
     pub(super) fn tend_gate(&mut self, now: Timestamp) {
         let Some(gate) = &mut self.gate else { return };
         let wake = gate.clients.next_wake();
-        if let Some(first) = gate.limits.first_entry().filter(|first| wake.is_none_or(|wake| first.key().0 < wake)) {
+        if let Some(first) = gate.deadlines.first_entry().filter(|first| wake.is_none_or(|wake| first.key().0 < wake)) {
             let ((_, id), member) = first.remove_entry();
             if let Some(mut user) = gate.clients.left(member, id, now).flatten() {
                 if let UserPhase::AtGate(call, _) = &user.phase {
-                    user.phase = over(gate.limit(&user, call));
+                    user.phase = over(gate.deadline_of(&user, call));
                 }
                 self.timers.wake_from_gate(user, now);
             }
@@ -218,7 +218,7 @@ impl<C> UserPool<C> {
             };
             let Some(mut user) = user else { continue };
             let UserPhase::AtGate(mut call, id) = std::mem::take(&mut user.phase) else { continue };
-            gate.limits.remove(&(gate.limit(&user, &call).at, id));
+            gate.deadlines.remove(&(gate.deadline_of(&user, &call).at, id));
             user.phase = match decision {
                 Ok(pass) => {
                     self.books.let_go(&mut user, now);
@@ -256,6 +256,6 @@ fn put_note(call: &mut Call, note: Option<Note>) {
 }
 
 /// The end of a request that has waited as long as it may.
-fn over(limit: Limit) -> UserPhase {
-    UserPhase::NeverSent(if limit.end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut })
+fn over(deadline: RequestDeadline) -> UserPhase {
+    UserPhase::NeverSent(if deadline.end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut })
 }

@@ -3,7 +3,7 @@ use controllers::{Class, Timestamp};
 use super::*;
 use crate::{
     persona::{Answer, Purpose},
-    plan::{Load, LoadPlan, OnTrouble, Users},
+    plan::{FailureRule, Load, LoadPlan, Users},
     testing::url_plan,
 };
 
@@ -69,7 +69,7 @@ fn users_that_leave_by_themselves_are_forgotten() {
     let phases = names.iter().enumerate().map(|(n, name)| (*name, 1, if n % 2 == 0 { 1 } else { 100 }));
     let mut plan = url_plan(&phases.collect::<Vec<_>>());
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
-    users.behaviour.on_reject = OnTrouble::Leave;
+    users.behaviour.on_reject = FailureRule::Leave;
     let mut pool: UserPool<()> = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
     let rejected = Answer { status: 503, headers: &[], body: b"" };
     for second in 0..11 {

@@ -24,7 +24,7 @@ const MS: Duration = Duration::from_millis(1);
 /// `users` closed users for 10 s, who think 100 ms, and after trouble wait for `wait` and begin a new session.
 fn plan(users: u32, wait: Duration) -> LoadPlan {
     let mut plan = url_plan(&[("all", 10, users)]);
-    let again = OnTrouble::Login { wait };
+    let again = FailureRule::Login { wait };
     behaviour(&mut plan, Behaviour { on_reject: again.clone(), on_failure: again, ..Behaviour::default() });
     plan
 }
@@ -155,7 +155,7 @@ fn who_comes_takes_the_place_of_who_left() {
 /// The dispersion of arrivals at 100/s, of which a client-side policy releases 20 a second.
 fn spread(at: impl Fn(Timestamp) -> Timestamp) -> crate::measure::Dispersion {
     let mut plan = plan(0, 50 * MS);
-    behaviour(&mut plan, Behaviour { on_reject: OnTrouble::Leave, ..Behaviour::default() });
+    behaviour(&mut plan, Behaviour { on_reject: FailureRule::Leave, ..Behaviour::default() });
     let law = crate::plan::ArrivalLaw::Poisson;
     plan.phases[0].loads = vec![Load::Requests { from_per_s: 100.0, to_per_s: 100.0, law, class: Class(0) }];
     plan.client = Some(client("fixed-rate", &[("rate", 20.0), ("depth", 1.0)], ClientScope::All));
@@ -179,7 +179,7 @@ fn who_is_refused_at_the_door_has_come_all_the_same() {
 
 #[test]
 fn users_that_come_back_at_once_do_not_stop_the_time() {
-    let waits = [OnTrouble::Login { wait: Duration::ZERO }, OnTrouble::RetryNow { attempts: 100 }];
+    let waits = [FailureRule::Login { wait: Duration::ZERO }, FailureRule::RetryNow { attempts: 100 }];
     for on_reject in waits {
         let mut plan = plan(3, Duration::ZERO);
         behaviour(&mut plan, Behaviour { on_reject: on_reject.clone(), ..Behaviour::default() });
@@ -193,7 +193,7 @@ fn users_that_come_back_at_once_do_not_stop_the_time() {
 #[test]
 fn a_local_refusal_is_tried_again_with_its_number_as_the_behaviour_says() {
     let mut plan = plan(1, Duration::ZERO);
-    let on_reject = OnTrouble::Backoff { base: 10 * MS, cap: 100 * MS, attempts: 3 };
+    let on_reject = FailureRule::Backoff { base: 10 * MS, cap: 100 * MS, attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     plan.client = Some(client("fixed-rate", &[("rate", 0.01), ("depth", 1.0)], ClientScope::All));
     let found = go(&plan, &mut |_, _| (10 * MS, OK));
@@ -416,7 +416,7 @@ fn a_policy_is_told_who_asks_and_how_it_ended() {
         customer: [(Class(0), 9)].into(),
         class_header: None,
     };
-    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     let mut answers = [BUSY, NEVER, OK].into_iter();
     let mut sent = Vec::new();
@@ -484,7 +484,7 @@ static CREDITS: Entry =
 fn demand_travels_up_with_requests_and_credits_down_with_replies() {
     const TWO: Answer<'static> = Answer { status: 200, headers: &[("X-Note", b"2")], body: b"" };
     let mut plan = plan(1, 50 * MS);
-    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     let mut answers = [TWO, BUSY].into_iter();
     let mut demand = Vec::new();
@@ -502,7 +502,7 @@ fn demand_travels_up_with_requests_and_credits_down_with_replies() {
 #[test]
 fn a_user_that_does_not_heed_tries_again_and_its_policy_is_told() {
     let mut plan = plan(1, 50 * MS);
-    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, heed_dont_retry: false, ..Behaviour::default() });
     let mut answers = [BUSY, NEVER].into_iter();
     let _ = go_with(&SCRIBE, ClientScope::All, &plan, &mut |_, _| (10 * MS, answers.next().unwrap_or(OK)));
@@ -517,7 +517,7 @@ fn a_phase_may_begin_with_a_policy_as_new() {
     for (renewed_in, served) in [(Vec::new(), 1), (vec![1], 2)] {
         let client = client("fixed-rate", &settings, ClientScope::All);
         plan.client = Some(ClientSpec { renewed_in, ..client });
-        let again = OnTrouble::Login { wait: 500 * MS };
+        let again = FailureRule::Login { wait: 500 * MS };
         behaviour(&mut plan, Behaviour { on_reject: again, ..Behaviour::default() });
         assert_eq!(go(&plan, &mut |_, _| (10 * MS, OK)).ledger.served, served);
     }

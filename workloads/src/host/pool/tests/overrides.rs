@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::{
-    host::{Limit, UserCommand},
+    host::{RequestDeadline, UserCommand},
     plan::{ArrivalLaw, Patience},
     testing::url_plan,
 };
@@ -157,8 +157,8 @@ fn hurried_users_wait_for_a_share_of_what_was_planned() {
             }
         };
         let call = user.call().expect("a request").clone();
-        let limit = Limit::of(plan.timeout, &call, user.at, user.patience_factor());
-        let waits = limit.at.since(user.at);
+        let deadline = RequestDeadline::of(plan.timeout, &call, user.at, user.patience_factor());
+        let waits = deadline.at.since(user.at);
         play.send(user);
         play.until(play.now.as_secs_f64() + 0.06);
         waits
@@ -174,7 +174,7 @@ fn hurried_users_wait_for_a_share_of_what_was_planned() {
 fn who_leaves_by_itself_is_counted_as_gone() {
     let mut plan = url_plan(&[("all", 10, 4)]);
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
-    users.behaviour.on_reject = OnTrouble::Leave;
+    users.behaviour.on_reject = FailureRule::Leave;
     let mut play = Play::of(&plan);
     play.until(1.0);
     assert_eq!(play.pool.states().gone, 0);

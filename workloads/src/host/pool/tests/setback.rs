@@ -21,7 +21,7 @@ fn restless(seed: u64, load: Load) -> LoadPlan {
     plan.phases[0].loads = vec![load];
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
     users.think = traces::Think::Constant(Duration::ZERO);
-    users.behaviour = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    users.behaviour = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     plan
 }
 
@@ -130,12 +130,12 @@ fn in_an_open_load_every_request_tries_at_its_time() {
 const COUNT: u32 = 20;
 
 /// Users by kind, reaction and load: [`COUNT`] of them within the first of ten seconds.
-fn population(mail: bool, reaction: OnTrouble, load: Load) -> LoadPlan {
+fn population(mail: bool, reaction: FailureRule, load: Load) -> LoadPlan {
     let mut plan = url_plan(&[("first", 1, 0), ("rest", 9, 0)]);
     plan.phases[0].loads = vec![load.clone()];
     // Users that stay otherwise leave at the end of the phase.
     plan.phases[1].loads = matches!(load, Load::Users { .. }).then_some(load).into_iter().collect();
-    let behaviour = Behaviour::in_trouble(reaction);
+    let behaviour = Behaviour::on_any_failure(reaction);
     let account = |n: u32| Account { user: format!("u{n}"), password: "p".into() };
     plan.users = if mail {
         Users::Mail(MailUsers { behaviour, ..MailUsers::new(arashi(), (0..COUNT).map(account).collect()) })
@@ -192,11 +192,11 @@ fn whoever_comes_and_however_they_try_again_a_dead_service_is_tried_a_few_times_
         ("recorded by the clock", recorded(Pace::Clock)),
         ("recorded by pauses", recorded(Pace::Sessions)),
     ];
-    let backoff = |base, cap| OnTrouble::Backoff { base, cap, attempts: 255 };
+    let backoff = |base, cap| FailureRule::Backoff { base, cap, attempts: 255 };
     let reactions = [
-        OnTrouble::Login { wait: Duration::ZERO },
-        OnTrouble::Login { wait: MS },
-        OnTrouble::RetryNow { attempts: 255 },
+        FailureRule::Login { wait: Duration::ZERO },
+        FailureRule::Login { wait: MS },
+        FailureRule::RetryNow { attempts: 255 },
         backoff(MS, MS),
         backoff(Duration::ZERO, 5 * MS),
     ];
@@ -213,7 +213,7 @@ fn whoever_comes_and_however_they_try_again_a_dead_service_is_tried_a_few_times_
                         "{name}, mail {mail}, {reaction:?}, {end:?}: {tried} attempts"
                     );
                     let gives_up = !mail && load != Load::users(COUNT) || name == "requests";
-                    let login = matches!(reaction, OnTrouble::Login { .. });
+                    let login = matches!(reaction, FailureRule::Login { .. });
                     assert!(tried > most / 4 || gives_up && login, "{name}, mail {mail}, {reaction:?}: {tried}");
                 }
             }
@@ -223,7 +223,7 @@ fn whoever_comes_and_however_they_try_again_a_dead_service_is_tried_a_few_times_
 
 #[test]
 fn a_longer_wait_of_their_own_is_what_users_wait() {
-    let plan = population(false, OnTrouble::Login { wait: 4000 * MS }, Load::users(1));
+    let plan = population(false, FailureRule::Login { wait: 4000 * MS }, Load::users(1));
     let tried = tried(&plan, End::ConnectFailed);
     let first = tried[0];
     assert_eq!(tried, [first, first + 4000 * MS, first + 8000 * MS]);
@@ -231,7 +231,7 @@ fn a_longer_wait_of_their_own_is_what_users_wait() {
 
 #[test]
 fn recorded_requests_try_once_at_their_times() {
-    let plan = population(false, OnTrouble::Login { wait: Duration::ZERO }, recorded(Pace::Clock));
+    let plan = population(false, FailureRule::Login { wait: Duration::ZERO }, recorded(Pace::Clock));
     let mut times: Vec<Timestamp> =
         (0..COUNT).flat_map(|user| (0..6).map(move |n| Timestamp::ZERO + MS * user + 100 * MS * n)).collect();
     times.sort();
@@ -240,7 +240,7 @@ fn recorded_requests_try_once_at_their_times() {
 
 #[test]
 fn a_retry_keeps_the_moment_at_which_the_request_was_wanted() {
-    let plan = population(false, OnTrouble::RetryNow { attempts: 255 }, Load::users(1));
+    let plan = population(false, FailureRule::RetryNow { attempts: 255 }, Load::users(1));
     let mut pool = pool(&plan);
     let start = pool.next_due().expect("a user comes");
     let mut now = start;

@@ -6,8 +6,8 @@ use controllers::{RetryHint, Timestamp};
 
 use super::jitter::full_jitter;
 use crate::{
-    persona::{Call, Connection, Draws, Move, Purpose, Stay},
-    plan::{Behaviour, OnTrouble},
+    persona::{Answer, Call, Connection, Draws, Move, Purpose, Stay},
+    plan::{Behaviour, FailureRule},
 };
 
 /// The papers' users wait this long after a reject before they log in again (Welsh, USITS'03, section 4.1).
@@ -24,7 +24,7 @@ pub struct RequestAttempts {
 
 /// Why an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum AttemptFailure {
     /// Refused because of load, by the service or by a policy on the user's own side, with this advice. After
     /// [`RetryHint::Never`] the user does not retry: "overloaded; don't retry" (Google SRE, chapter 21).
     Rejected(RetryHint),
@@ -34,7 +34,7 @@ pub enum Trouble {
     GaveUp,
 }
 
-/// How a user reacts to trouble.
+/// How a user reacts to a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// Retries after this time: think, then [`RequestAttempts::resume`].
@@ -88,21 +88,21 @@ impl RequestAttempts {
         self.call = Call { hop, attempt, wanted_at, ..call };
     }
 
-    /// The user's reaction to trouble. After [`Reaction::Again`] the next attempt is ready to be resumed.
+    /// The user's reaction to a failed attempt. After [`Reaction::Again`] the next attempt is ready to be resumed.
     ///
     /// A user of a closed load that loses its patience leaves, and the next visitor takes its place after the papers'
-    /// wait: in a closed load the number of users is given. [`OnTrouble::Leave`], in contrast, does reduce the number.
-    pub fn trouble(&mut self, trouble: Trouble, stay: Stay, behaviour: &Behaviour, draws: &Draws) -> Reaction {
-        if let (Trouble::GaveUp, Some(patience)) = (trouble, &behaviour.patience) {
+    /// wait: in a closed load the number of users is given. [`FailureRule::Leave`], in contrast, does reduce the number.
+    pub fn react(&mut self, failure: AttemptFailure, stay: Stay, behaviour: &Behaviour, draws: &Draws) -> Reaction {
+        if let (AttemptFailure::GaveUp, Some(patience)) = (failure, &behaviour.patience) {
             return match stay {
                 _ if patience.reload => self.again(Duration::ZERO, true, behaviour),
                 Stay::Forever => Reaction::NewSession(PAPER_WAIT),
                 Stay::OneSession | Stay::OneRequest => Reaction::Leave,
             };
         }
-        let (rule, hint) = match trouble {
-            Trouble::Rejected(hint) => (&behaviour.on_reject, hint),
-            Trouble::Failed | Trouble::GaveUp => (&behaviour.on_failure, RetryHint::Unsaid),
+        let (rule, hint) = match failure {
+            AttemptFailure::Rejected(hint) => (&behaviour.on_reject, hint),
+            AttemptFailure::Failed | AttemptFailure::GaveUp => (&behaviour.on_failure, RetryHint::Unsaid),
         };
         let asked = match hint {
             RetryHint::After(wait) => wait.min(behaviour.retry_after_at_most.unwrap_or(Duration::ZERO)),
@@ -111,16 +111,16 @@ impl RequestAttempts {
         let may_retry = hint != RetryHint::Never;
         let attempts_made = u32::from(self.call.attempt) + 1;
         match *rule {
-            OnTrouble::Leave => Reaction::Leave,
-            OnTrouble::Login { wait } => Reaction::NewSession(wait.max(asked)),
-            OnTrouble::RetryNow { attempts } if may_retry && attempts_made < u32::from(attempts) => {
+            FailureRule::Leave => Reaction::Leave,
+            FailureRule::Login { wait } => Reaction::NewSession(wait.max(asked)),
+            FailureRule::RetryNow { attempts } if may_retry && attempts_made < u32::from(attempts) => {
                 self.again(asked, false, behaviour)
             }
-            OnTrouble::Backoff { base, cap, attempts } if may_retry && attempts_made < u32::from(attempts) => {
+            FailureRule::Backoff { base, cap, attempts } if may_retry && attempts_made < u32::from(attempts) => {
                 let pause = full_jitter(base, cap, self.call.attempt.into(), (Purpose::Backoff, self.retries), draws);
                 self.again(pause.max(asked), false, behaviour)
             }
-            OnTrouble::RetryNow { .. } | OnTrouble::Backoff { .. } => Reaction::NewSession(PAPER_WAIT.max(asked)),
+            FailureRule::RetryNow { .. } | FailureRule::Backoff { .. } => Reaction::NewSession(PAPER_WAIT.max(asked)),
         }
     }
 
@@ -140,4 +140,21 @@ impl RequestAttempts {
         }
         Reaction::Again(wait)
     }
+}
+
+/// True if an answer says `X-Retry: never`.
+#[must_use]
+pub(crate) fn forbids_retry(answer: &Answer<'_>) -> bool {
+    answer.header("x-retry").is_some_and(|word| word.trim().eq_ignore_ascii_case("never"))
+}
+
+/// The advice of a refusal on retrying: `X-Retry: never` if the user heeds it, else the wait of a `Retry-After` in
+/// seconds. A `Retry-After` with a date would need a wall clock and is ignored.
+#[must_use]
+pub(crate) fn retry_hint(answer: &Answer<'_>, behaviour: &Behaviour) -> RetryHint {
+    if behaviour.heed_dont_retry && forbids_retry(answer) {
+        return RetryHint::Never;
+    }
+    let wait = answer.header("retry-after").and_then(|seconds| seconds.trim().parse().ok());
+    wait.map_or(RetryHint::Unsaid, |seconds| RetryHint::After(Duration::from_secs(seconds)))
 }
