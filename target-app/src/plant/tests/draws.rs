@@ -23,7 +23,7 @@ pub(super) struct Watched {
     pub(super) work: BTreeMap<u64, Duration>,
     /// When each user came first.
     users: BTreeMap<u64, Timestamp>,
-    /// The request.
+    /// The type of each request, by the key of its draws.
     kinds: BTreeMap<u64, Kind>,
 }
 
