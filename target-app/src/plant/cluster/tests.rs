@@ -298,7 +298,8 @@ fn a_callers_own_policy_refuses_before_anything_is_sent() {
 }
 
 /// A service for 100 requests a second, which sheds by criticality as DAGOR does: 150 a second are SHEDDABLE, 50 CRITICAL_PLUS.
-/// A client that has received its level on a reply refuses the former itself, which is cheaper. The client is the users' own, or the front's.
+/// A client that has received its level on a reply refuses the former itself, which is cheaper. The client is the
+/// users' own, or the front's.
 #[test]
 fn what_dagor_tells_on_replies_is_refused_before_it_is_sent() {
     let settings = [("user_levels", 1.0)];
