@@ -8,9 +8,10 @@ mod follow;
 mod home;
 mod jitter;
 
+pub(crate) use attempts::FirstLook;
 pub use attempts::{Reaction, RequestAttempts, Trouble};
+pub(crate) use follow::forbids_retry;
 pub use follow::{Onward, onward};
-pub(crate) use follow::{forbids_retry, retry_hint};
 pub use home::Home;
 pub(crate) use jitter::full_jitter;
 

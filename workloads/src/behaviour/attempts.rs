@@ -4,9 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use controllers::{RetryHint, Timestamp};
 
-use super::jitter::full_jitter;
+use super::{
+    follow::{Onward, onward, retry_hint},
+    home::Home,
+    jitter::full_jitter,
+};
 use crate::{
-    persona::{Call, Connection, Draws, Move, Purpose, Stay},
+    persona::{Answer, Call, Connection, Draws, Ending, Move, Purpose, Stay},
     plan::{Behaviour, OnTrouble},
 };
 
@@ -45,6 +49,17 @@ pub enum Reaction {
     Leave,
 }
 
+/// What an answer means before its page is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstLook {
+    /// The service sends the user elsewhere: [`RequestAttempts::resume`] after this wait.
+    Hop(Duration),
+    /// The request has come to nothing.
+    Trouble(Ending, Trouble),
+    /// The page says.
+    Page,
+}
+
 impl RequestAttempts {
     /// Attempts whose first request is `call`; nothing is sent before [`RequestAttempts::begin`].
     #[must_use]
@@ -78,6 +93,22 @@ impl RequestAttempts {
     /// Sends the request under way again: the pause before a retry or a hop is over.
     pub fn resume(&mut self) -> Move {
         Move::Send(self.call.clone())
+    }
+
+    /// Takes an answer: follows it where it sends the user, and knows a refusal.
+    pub(crate) fn answered(&mut self, answer: &Answer<'_>, home: &Home, behaviour: &Behaviour) -> FirstLook {
+        match onward(answer, &self.call, home, behaviour) {
+            Onward::To(call, wait) => {
+                self.follow(*call);
+                FirstLook::Hop(wait)
+            }
+            Onward::Elsewhere => FirstLook::Trouble(Ending::Elsewhere, Trouble::Failed),
+            Onward::Astray => FirstLook::Trouble(Ending::Failed, Trouble::Failed),
+            Onward::Here if matches!(answer.status, 429 | 503) => {
+                FirstLook::Trouble(Ending::Rejected, Trouble::Rejected(retry_hint(answer, behaviour)))
+            }
+            Onward::Here => FirstLook::Page,
+        }
     }
 
     /// Goes on where the service sent the request: with [`RequestAttempts::resume`] at once, or after the wait it asked for.
